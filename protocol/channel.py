@@ -1,0 +1,110 @@
+"""The asking end of a conversation: a Connection over a Transport, with deadlines. It knows no kind of transport."""
+
+from collections import deque
+from typing import Protocol
+
+from protocol.connection import Connection, Limits, PeerRole
+from protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, RemoteProtocolError
+from protocol.messages import Reply
+
+DIALOGUE = 40  # chunks kept for diagnostics; a fault's record shows the last 20 lines
+_CHUNK = 4096  # bytes kept of each
+PEER_FAULTS = (PeerGone, PeerTimeout, RemoteProtocolError, LocalProtocolError)
+
+
+class Transport(Protocol):
+    """Bytes both ways. Deadlines are absolute seconds of now(), which never goes backwards."""
+
+    async def write(self, data: bytes, deadline: float | None = None) -> None:
+        """Return after the complete write. None: the transport's own patience. A peer that no longer
+        reads is no error here: what it said before is still to be read. Raises PeerTimeout."""
+
+    async def read(self, deadline: float) -> bytes:
+        """Some bytes, or b"" at the end of the stream. Raises PeerTimeout."""
+
+    def now(self) -> float: ...
+
+    def close(self) -> None: ...
+
+
+class Channel:
+    """Asks one peer. `warnings` is what was borne with; `dialogue_tail` is for diagnostics."""
+
+    def __init__(self, transport: Transport, peer: PeerRole, limits: Limits | None = None) -> None:
+        self.transport = transport
+        self.connection = Connection(peer, limits)
+        self._passed: deque[tuple[str, bytes]] = deque(maxlen=DIALOGUE)
+        self.now = transport.now
+
+    @property
+    def warnings(self) -> list[str]:
+        return self.connection.warnings
+
+    async def send(self, *lines: str, deadline: float | None = None) -> None:
+        """Send command lines (no LF) in one write; return after the complete write."""
+        data = self.connection.send(*lines)
+        self._passed.append((">", data))
+        await self.transport.write(data, deadline)
+
+    async def receive(self, deadline: float) -> Reply:
+        """The next reply in order. Raises PeerTimeout, PeerGone, RemoteProtocolError."""
+        connection = self.connection
+        while True:
+            reply = connection.next_reply()
+            if reply is not None:
+                return reply
+            await self._read(deadline)
+
+    async def ask(self, line: str, deadline: float) -> Reply:
+        """Send one command and return its reply; replies still awaited are read and dropped before it."""
+        while self.connection.awaited:
+            await self.receive(deadline)
+        await self.send(line, deadline=deadline)
+        return await self.receive(deadline)
+
+    async def probe_ids(self, deadline: float) -> Reply:
+        """`1 protocol_version`: does the peer echo ids? One that does not gets none (PROTOCOL §2.11)."""
+        connection = self.connection
+        data = connection.send_probe("protocol_version")
+        self._passed.append((">", data))
+        await self.transport.write(data, deadline)
+        while (reply := connection.next_probe_reply()) is None:
+            await self._read(deadline)
+        return reply
+
+    async def list_commands(self, deadline: float) -> frozenset[str]:
+        """The names the peer lists, "split on any white space"; empty if it refuses."""
+        reply = await self.ask("list_commands", deadline)
+        return frozenset(reply.text.split()) if reply.ok else frozenset()
+
+    async def known_command(self, name: str, deadline: float) -> bool:
+        """Whether the peer says `true`; anything else means false."""
+        reply = await self.ask(f"known_command {name}", deadline)
+        return reply.ok and reply.text.strip() == "true"
+
+    async def say_quit(self, deadline: float) -> None:
+        """The polite part of closing: `quit`, and its answer if it comes. Never raises the peer's faults."""
+        try:
+            await self.ask("quit", deadline)
+            while True:  # what the peer still has to say before it closes its output
+                await self._read(deadline)
+                self.connection.next_reply()
+        except PEER_FAULTS:
+            return
+
+    def dialogue_tail(self, lines: int = 20) -> list[str]:
+        """The last lines that passed, oldest first, `> ` sent and `< ` received, each cut at 200 characters."""
+        out: list[str] = []
+        for mark, data in self._passed:
+            text = data.decode("utf-8", "backslashreplace")
+            out += [f"{mark} {line[:200]}" for line in text.split("\n") if line.strip()]
+        return out[-lines:]
+
+    def close(self) -> None:
+        """Let go of the transport; ending the process is the launcher's part."""
+        self.transport.close()
+
+    async def _read(self, deadline: float) -> None:
+        data = await self.transport.read(deadline)
+        self._passed.append(("<", data if len(data) <= _CHUNK else data[:_CHUNK]))
+        self.connection.receive(data)

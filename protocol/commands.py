@@ -1,0 +1,116 @@
+"""THE command table: one row per command of the protocol. It feeds help, completion, documents and checks.
+
+Dispatch is elsewhere (engines.service, bots.sdk), but a test holds every handler against this table.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Who(StrEnum):
+    """Who answers a command."""
+
+    ENGINE = "engine"
+    BOT = "bot"
+
+
+class Level(StrEnum):
+    """How much it is needed: by the referee (required), by other programs (recommended), or not at all."""
+
+    REQUIRED = "required"
+    RECOMMENDED = "recommended"
+    OPTIONAL = "optional"
+
+
+class Row(NamedTuple):
+    """One command. `engine` and `bot`: how much each needs it, None: it has no such command.
+
+    A bot's level is that of a native bot; a plain GTP bot needs what `plain` lists.
+    """
+
+    name: str
+    arguments: str
+    answer: str
+    help: str
+    engine: Level | None = None
+    bot: Level | None = None
+
+
+_R, _C, _O = Level.REQUIRED, Level.RECOMMENDED, Level.OPTIONAL
+
+COMMANDS: tuple[Row, ...] = (
+    # Every program with a prompt
+    Row("protocol_version", "", "2", "the version of GTP", _R, _C),
+    Row("name", "", "words", "the program's name", _R, _R),
+    Row("version", "", "words", "the program's version", _R, _R),
+    Row("known_command", "NAME", "true|false", "whether a command is known; never fails", _R, _R),
+    Row("list_commands", "", "lines", "every command, one a line", _R, _R),
+    Row("quit", "", "", "answer, then end", _R, _R),
+    # Games
+    Row("ggp-version", "", "1", "the version of this protocol", _R, _O),
+    Row("ggp-games", "", "lines", "the games it knows, one a line", _R, _C),
+    Row("ggp-options", "[GAME]", "lines", "a game's options: name type default domain", _R),
+    Row("ggp-new", "GAME [NAME=VALUE …]", "status", "start a game", _R, _R),
+    Row("ggp-status", "", "status", "phase, side to act, ply, result", _R),
+    Row("ggp-play", "COLOUR MOVE", "move=MOVE status", "play a move, strictly by turn and phase", _R),
+    Row("ggp-legal", "MOVE", "true|false REASON", "whether a move is legal, and why not", _C),
+    Row("ggp-legal_moves", "", "moves", "every legal move, sorted; empty when over", _R),
+    Row("ggp-undo", "[N]", "status", "take back N plies of every kind", _C),
+    Row("ggp-history", "", "lines", "the plies so far: seat colour move", _R),
+    Row("ggp-score", "", "json", "the score and what it is made of", _C),
+    Row("ggp-scene", "", "json", "the drawing of the position", _C),
+    Row("ggp-hash", "", "16 hex digits", "equal positions have equal hashes", _C),
+    Row("ggp-rules", "[GAME]", "text", "the rules as text", _C),
+    Row("ggp-perft", "DEPTH", "number", "number of legal move sequences of that length", _O),
+    Row("ggp-playouts", "N [SEED] [uniform|rollout]", "key=value", "play random games from here", _O),
+    # GTP's view of the same state
+    Row("boardsize", "N", "", "a new game on another board, other options kept", _C, _C),
+    Row("clear_board", "", "", "a new game with the same options; never fails", _C, _C),
+    Row("komi", "NUMBER", "", "set White's compensation", _C, _C),
+    Row("play", "COLOUR MOVE", "", "play a move", _C, _R),
+    Row("genmove", "COLOUR", "move|resign", "choose a move for a side and play it", None, _R),
+    Row("undo", "", "", "take back one ply", _C, _O),
+    Row("showboard", "", "text", "the board, to be looked at", _C, _O),
+    Row("final_score", "", "result", "the result; before the end, of the position as it stands", _C, _O),
+    Row("final_status_list", "alive|dead|seki", "lines", "groups of that status, one a line", _C, _O),
+    Row("fixed_handicap", "N", "points", "go: place handicap stones on the fixed points", _O, _O),
+    Row("place_free_handicap", "N", "points", "go: place handicap stones where it likes", None, _O),
+    Row("set_free_handicap", "POINT POINT …", "", "go: place these handicap stones", _O, _O),
+    Row("loadsgf", "FILE [MOVE]", "", "go: load a game record", _O, _O),
+    # A bot's clock and the end of its game
+    Row("time_settings", "MAIN PERIOD STONES", "", "GTP clock, whole seconds", None, _O),
+    Row("kgs-time_settings", "SYSTEM [TIMES]", "", "KGS clock: none, absolute, byoyomi, canadian", None, _O),
+    Row("kata-time_settings", "SYSTEM [TIMES]", "", "KataGo's clock, with fischer", None, _O),
+    Row("time_left", "COLOUR SECONDS STONES", "", "GTP: time that is left", None, _O),
+    Row(
+        "ggp-clock",
+        "black=MS white=MS [increment=MS] [moves=N] [period=MS periods=N]",
+        "",
+        "time left in milliseconds, sent before each genmove",
+        None,
+        _O,
+    ),
+    Row("ggp-result", "RESULT", "", "the game is over", None, _O),
+    Row("ggp-genmove_analyze", "COLOUR", "move, then a line of json", "genmove that says why", None, _O),
+    # GoGui's ruler: how GoGui learns a game it does not know
+    Row("gogui-rules_game_id", "", "word", "the game's name, capital first", _O),
+    Row("gogui-rules_board_size", "", "9 or 17 hex", "the board's size", _O),
+    Row("gogui-rules_board", "", "rows", "the board, from the top: X O . ?", _O),
+    Row("gogui-rules_legal_moves", "", "points", "legal points, and pass while the game goes on", _O),
+    Row("gogui-rules_side_to_move", "", "black|white", "the side to move", _O),
+    Row("gogui-rules_final_result", "", "result", "the result, before the end: undecided", _O),
+    Row("gogui-rules_captured_count", "", "two numbers", "captured stones of black and white", _O),
+    Row("gogui-rules_board_gfx", "", "graphics", "what GoGui draws over the board", _O),
+    Row("gogui-play_sequence", "COLOUR MOVE …", "", "play several moves", _O),
+    Row("gogui-analyze_commands", "", "lines", "entries for GoGui's menu", _O),
+)
+
+TABLE: dict[str, Row] = {row.name: row for row in COMMANDS}
+
+PLAIN_BOT = ("name", "version", "list_commands", "quit", "boardsize", "clear_board", "komi", "play", "genmove")
+"""What a plain GTP v2 bot needs to sit down to a game of go."""
+
+
+def required(who: Who) -> tuple[str, ...]:
+    """The names that an engine, or a native bot, must answer to be used by the referee."""
+    return tuple(row.name for row in COMMANDS if (row.engine if who is Who.ENGINE else row.bot) is Level.REQUIRED)

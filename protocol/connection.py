@@ -1,0 +1,214 @@
+"""The asking end's state machine over bytes: every transition is in this file. It does no I/O itself (see channel)."""
+
+from collections import deque
+from enum import Enum
+from typing import NamedTuple
+
+from protocol.errors import LocalProtocolError, PeerGone, ProtocolError, RemoteProtocolError
+from protocol.grammar import CONTROL, MAX_ANSWER, MAX_ANSWER_LINES, MAX_ID, check_line, parse_reply
+from protocol.messages import Reply
+
+MAX_JUNK_LINES = 200
+
+
+class PeerRole(Enum):
+    """Who answers. From an engine junk is an error; a bot that prints before it answers is borne with."""
+
+    ENGINE = "engine"
+    BOT = "bot"
+
+
+class Limits(NamedTuple):
+    """Bounds on what is read: bytes and lines of one answer, lines of junk before it."""
+
+    answer: int = MAX_ANSWER
+    lines: int = MAX_ANSWER_LINES
+    junk: int = MAX_JUNK_LINES
+
+
+class Connection:
+    """Commands out, replies in, in the order they were asked.
+
+    States: open -> gone (the stream ended) or broken (the peer broke the protocol); both are final, and
+    next_reply raises the same error again. `ids` says whether commands carry ids; `warnings` collects
+    what was borne with.
+    """
+
+    def __init__(self, peer: PeerRole, limits: Limits | None = None) -> None:
+        self.peer = peer
+        self.ids = False
+        self.warnings: list[str] = []
+        self._limits = limits or Limits()
+        self._next_id = 1
+        self._expected: deque[int | None] = deque()
+        self._replies: deque[Reply] = deque()
+        self._buffer = bytearray()  # bytes of the answer (or junk) that is not whole yet
+        self._searched = 0  # up to here the buffer holds no LF
+        self._lines: list[bytes] = []  # whole lines of the answer that is being read
+        self._size = 0  # their bytes
+        self._junk = 0  # lines skipped before the present answer
+        self._error: ProtocolError | None = None
+
+    @property
+    def awaited(self) -> int:
+        """How many commands have been sent whose replies were not taken yet."""
+        return len(self._expected)
+
+    def send(self, *lines: str) -> bytes:
+        """Command lines without ids and LF -> the bytes to write, each then expecting one reply.
+
+        Raises LocalProtocolError for a line that may not be sent or after the end; RemoteProtocolError
+        if an answer lies here that nothing asked for.
+        """
+        if self._error is not None:
+            raise LocalProtocolError(f"nothing can be asked any more: {self._error}")
+        if not self._expected and (self._lines or self._replies):
+            raise self._desynchronise("the peer answered what nobody asked")
+        out = ""
+        for line in lines:
+            check_line(line)
+            if self.ids:
+                out += f"{self._next_id} {line}\n"
+                self._expected.append(self._next_id)
+                self._next_id = self._next_id % MAX_ID + 1
+            else:
+                out += line + "\n"
+                self._expected.append(None)
+        return out.encode()
+
+    def send_probe(self, line: str) -> bytes:
+        """Like send, with an id whatever `ids` says; the reply shows whether the peer echoes ids."""
+        ids, self.ids = self.ids, True
+        try:
+            return self.send(line)
+        finally:
+            self.ids = ids
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes as they came; b"" says that the stream ended. Never raises: errors wait in next_reply."""
+        if self._error is not None:
+            return
+        if not data:
+            self._end()
+        elif not (self._buffer or self._lines) and self._take_whole(data):
+            return
+        else:
+            self._take_lines(data)
+
+    def next_reply(self) -> Reply | None:
+        """The next reply in order; None: needs more data. What came before an error is given out first.
+
+        Raises RemoteProtocolError (garbage, desynchronised, over the bounds) or PeerGone.
+        """
+        if self._replies:
+            if not self._expected:
+                raise self._desynchronise("the peer answered what nobody asked")
+            reply = self._replies.popleft()
+            expected = self._expected.popleft()
+            if reply[2] != expected:
+                raise self._desynchronise(_mismatch(reply, expected))
+            return reply
+        if self._error is not None:
+            raise self._error
+        return None
+
+    def next_probe_reply(self) -> Reply | None:
+        """Like next_reply after send_probe: a missing echo is no error, it is the finding."""
+        if self._replies and self._expected and self._replies[0].id is None:
+            self._expected[0] = None
+        reply = self.next_reply()
+        if reply is not None:
+            self.ids = reply.id is not None
+        return reply
+
+    # -- reading ------------------------------------------------------------------------------------------
+
+    def _take_whole(self, data: bytes) -> bool:
+        """The common case, in one step: `data` is exactly one or more small whole answers. False: it is not."""
+        if data[-2:] != b"\n\n" or len(data) > 4096 or b"\r" in data:
+            return False
+        replies = []
+        for piece in data[:-2].split(b"\n\n"):
+            reply = parse_reply(piece)
+            if reply is None or piece.count(b"\n") >= self._limits.lines or len(piece) > self._limits.answer:
+                return False
+            if b"\n" in piece and any(not line.translate(None, CONTROL) for line in piece.split(b"\n")):
+                return False  # a line that is empty once its control characters are dropped
+            replies.append(reply)
+        self._junk = 0
+        self._replies.extend(replies)
+        return True
+
+    def _take_lines(self, data: bytes) -> None:
+        self._buffer += data
+        while self._error is None:
+            end = self._buffer.find(b"\n", self._searched)
+            if end < 0:
+                self._searched = len(self._buffer)
+                if self._size + self._searched > self._limits.answer:
+                    self._break(f"an answer is at most {self._limits.answer} bytes")
+                return
+            line = bytes(self._buffer[:end]).translate(None, CONTROL)
+            del self._buffer[: end + 1]
+            self._searched = 0
+            self._take_line(line)
+
+    def _take_line(self, line: bytes) -> None:
+        if not self._lines and line[:1] not in (b"=", b"?"):
+            if line.strip():  # blank lines between answers are borne with
+                self._take_junk(line)
+        elif line:
+            self._lines.append(line)
+            self._size += len(line) + 1
+            if self._size > self._limits.answer:
+                self._break(f"an answer is at most {self._limits.answer} bytes")
+            elif len(self._lines) > self._limits.lines:
+                self._break(f"an answer is at most {self._limits.lines} lines")
+        else:
+            self._finish_answer()
+
+    def _take_junk(self, line: bytes) -> None:
+        shown = line[:80].decode("utf-8", "backslashreplace")
+        if self.peer is PeerRole.ENGINE:
+            self._break(f"expected an answer that begins with = or ?, got: {shown}")
+            return
+        self._junk += 1
+        if self._junk > self._limits.junk:
+            self._break(f"more than {self._limits.junk} lines before an answer: {shown}")
+        elif len(self.warnings) < self._limits.junk:
+            self.warnings.append(f"skipped a line that is no answer: {shown}")
+
+    def _finish_answer(self) -> None:
+        reply = parse_reply(b"\n".join(self._lines))
+        assert reply is not None  # its first line began with a mark
+        self._lines.clear()
+        self._size = self._junk = 0
+        self._replies.append(reply)
+
+    def _end(self) -> None:
+        """The stream ended. "A last answer without newline at end of stream" still counts."""
+        if self._buffer:
+            self._take_line(bytes(self._buffer).translate(None, CONTROL))
+            self._buffer.clear()
+        if self._error is None:
+            if self._lines:
+                self._finish_answer()
+            self._error = PeerGone("the peer's output ended")
+
+    def _break(self, reason: str) -> None:
+        self._error = RemoteProtocolError(reason)
+        self._buffer.clear()
+
+    def _desynchronise(self, reason: str) -> ProtocolError:
+        """Answers and questions no longer belong together, so none of the answers counts."""
+        self._break(f"desynchronised: {reason}")
+        self._replies.clear()
+        assert self._error is not None
+        return self._error
+
+
+def _mismatch(reply: Reply, expected: int | None) -> str:
+    mark = "=" if reply.ok else "?"
+    got = mark if reply.id is None else f"{mark}{reply.id}"
+    want = "an answer without id" if expected is None else f"the answer to {expected}"
+    return f"expected {want}, got: {got} {reply.text[:80]}"

@@ -1,0 +1,111 @@
+"""The answering end of a conversation: bytes in, one whole answer at a time out. It does no I/O itself."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from protocol.errors import CommandFailed, LocalProtocolError
+from protocol.grammar import MAX_LINE, clean_line, format_reply, parse_command
+from protocol.messages import Reply
+
+Handler = Callable[[list[str]], str]
+
+_TOO_LONG = format_reply(Reply(False, "line too long"))
+
+
+class Responder:
+    """Answers commands by a table of handlers, in order, however the bytes were cut or pipelined.
+
+    A handler gets the arguments and returns the text of a success; it raises CommandFailed to answer
+    `? text`, and then must have changed nothing. `protocol_version name version known_command
+    list_commands quit` are answered here unless the table has its own.
+
+    `report` is called with an exception that no handler should have raised; the peer reads
+    `? internal error: …` and the session goes on.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        version: str,
+        handlers: Mapping[str, Handler],
+        report: Callable[[Exception], None] | None = None,
+    ) -> None:
+        self.closed = False  # quit was answered, or the input ended
+        self._report = report
+        self._handlers: dict[str, Handler] = {
+            "protocol_version": lambda arguments: "2",
+            "name": lambda arguments: name,
+            "version": lambda arguments: version,
+            "known_command": self._known_command,
+            "list_commands": lambda arguments: "\n".join(sorted(self._handlers)),
+            "quit": self._quit,
+            **handlers,
+        }
+        self._lines: deque[bytes | None] = deque()  # whole lines not answered yet; None: one was too long
+        self._partial = bytearray()
+        self._dropping = False  # inside the rest of a line that was too long
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes as they came; b"" says that the input ended: then exit at once, silently."""
+        if not data:
+            self._lines.clear()
+            self.closed = True
+            return
+        *whole, rest = data.split(b"\n")
+        for piece in whole:
+            if self._dropping:
+                self._dropping = False
+            elif len(self._partial) + len(piece) > MAX_LINE:
+                self._lines.append(None)
+            else:
+                self._lines.append(bytes(self._partial) + piece if self._partial else piece)
+            self._partial.clear()
+        if rest and not self._dropping:
+            self._partial += rest
+            if len(self._partial) > MAX_LINE:
+                self._lines.append(None)
+                self._partial.clear()
+                self._dropping = True
+
+    def next_answer(self) -> bytes | None:
+        """One whole answer, to be written and flushed before the next is asked for; None: needs input."""
+        while self._lines and not self.closed:
+            raw = self._lines.popleft()
+            if raw is None:
+                return _TOO_LONG
+            line = clean_line(raw)
+            if line:
+                return self._answer(line)
+        return None
+
+    def _answer(self, line: str) -> bytes:
+        name, arguments, identity = parse_command(line)
+        handler = self._handlers.get(name)
+        if handler is None:
+            return format_reply(Reply(False, "unknown command", identity))
+        try:
+            return format_reply(Reply(True, handler(list(arguments)), identity))
+        except CommandFailed as failure:
+            return format_reply(Reply(False, _in_one_answer(str(failure)), identity))
+        except LocalProtocolError as error:
+            return self._internal_error(error, identity)
+        except Exception as error:  # a bug of a handler must not end the session of its user
+            return self._internal_error(error, identity)
+
+    def _internal_error(self, error: Exception, identity: int | None) -> bytes:
+        if self._report is not None:
+            self._report(error)
+        text = _in_one_answer(f"internal error: {type(error).__name__}: {error}")
+        return format_reply(Reply(False, text, identity))
+
+    def _known_command(self, arguments: list[str]) -> str:
+        return "true" if arguments and arguments[0] in self._handlers else "false"
+
+    def _quit(self, arguments: list[str]) -> str:
+        self.closed = True
+        return ""
+
+
+def _in_one_answer(text: str) -> str:
+    """The text without the empty lines that would end the answer."""
+    return "\n".join(line for line in text.split("\n") if line.strip())

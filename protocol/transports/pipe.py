@@ -1,0 +1,171 @@
+"""Bytes through pipes: the asking end of a child process, and the answering loop on stdin and stdout.
+
+Starting and ending the process is the launcher's part; this file has the descriptors only.
+Reads and writes block inside and never suspend, because a round trip costs 5 µs that way.
+"""
+
+import os
+import select
+import sys
+import time
+import traceback
+from typing import TYPE_CHECKING
+
+from protocol.errors import PeerTimeout
+
+if TYPE_CHECKING:
+    from protocol.responder import Responder
+
+CHUNK = 64 * 1024
+STDERR_TAIL = 64 * 1024
+PENDING = 4 * 1024 * 1024  # bytes held of a peer that talks while it does not listen
+WRITE_PATIENCE = 10.0  # seconds
+
+
+class Pipe:
+    """A child's stdin, stdout and stderr as a Transport. Owns the descriptors and closes them.
+
+    `stderr_tail` holds the last 64 KiB of what the child wrote there; it is drained whenever we wait.
+    """
+
+    def __init__(self, stdin: int, stdout: int, stderr: int | None = None) -> None:
+        self.stderr_tail = bytearray()
+        self.now = time.monotonic
+        self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
+        self._pending = bytearray()
+        self._closed = False
+        self._broken = False  # the child no longer reads; what it said is still read
+        self._poll = select.poll()
+        self._poll.register(stdout, select.POLLIN)
+        os.set_blocking(stdin, False)
+        os.set_blocking(stdout, False)
+        if stderr is not None:
+            os.set_blocking(stderr, False)
+            self._poll.register(stderr, select.POLLIN)
+
+    async def write(self, data: bytes, deadline: float | None = None) -> None:
+        """See Transport.write; None is 10 s. Reads meanwhile, so that two full pipes cannot lock up."""
+        if self._broken:
+            return
+        try:
+            sent = os.write(self._stdin, data)
+        except BlockingIOError:
+            sent = 0
+        except BrokenPipeError:
+            self._broken = True
+            return
+        if sent < len(data):
+            self._write_rest(data[sent:], time.monotonic() + WRITE_PATIENCE if deadline is None else deadline)
+
+    async def read(self, deadline: float) -> bytes:
+        """See Transport.read."""
+        if self._pending:
+            data = bytes(self._pending)
+            self._pending.clear()
+            return data
+        stdout = self._stdout
+        while True:
+            wait = deadline - time.monotonic()
+            for descriptor, _ in self._poll.poll(wait * 1000 if wait > 0 else 0):
+                if descriptor == stdout:
+                    try:
+                        return os.read(stdout, CHUNK)
+                    except BlockingIOError:  # a spurious wake-up
+                        continue
+                self._drain_stderr()
+            if wait <= 0:  # also for a peer that floods stderr
+                raise PeerTimeout("no whole answer before the deadline")
+
+    def drain_stderr(self) -> bytes:
+        """Read what stderr holds now, and return the tail."""
+        while self._stderr is not None and self._drain_stderr():
+            pass
+        return bytes(self.stderr_tail)
+
+    def close(self) -> None:
+        """Close the descriptors (once); the child reads end of file."""
+        if not self._closed:
+            self._closed = True
+            self.close_stdin()
+            os.close(self._stdout)
+            if self._stderr is not None:
+                os.close(self._stderr)
+
+    def close_stdin(self) -> None:
+        """Tell the child that nothing more will come, and still read what it says."""
+        if self._stdin >= 0:
+            os.close(self._stdin)
+            self._stdin, self._broken = -1, True
+
+    def _drain_stderr(self) -> int:
+        """One read of stderr into the tail; how many bytes came."""
+        assert self._stderr is not None
+        try:
+            data = os.read(self._stderr, CHUNK)
+        except BlockingIOError:
+            return 0
+        if not data:
+            self._poll.unregister(self._stderr)
+            os.close(self._stderr)
+            self._stderr = None
+        self.stderr_tail += data
+        del self.stderr_tail[:-STDERR_TAIL]
+        return len(data)
+
+    def _write_rest(self, data: bytes, deadline: float) -> None:
+        """The child is slow to read: write as it takes, and keep reading what it says."""
+        self._poll.register(self._stdin, select.POLLOUT)
+        try:
+            while data and not self._broken:
+                wait = deadline - time.monotonic()
+                if wait <= 0:
+                    raise PeerTimeout("the peer does not read what it is sent")
+                for descriptor, _ in self._poll.poll(wait * 1000):
+                    if descriptor == self._stdin:
+                        data = data[self._write_some(data) :]
+                    elif descriptor == self._stderr:
+                        self._drain_stderr()
+                    else:
+                        self._stash_stdout()
+        finally:
+            self._poll.unregister(self._stdin)
+
+    def _write_some(self, data: bytes) -> int:
+        try:
+            return os.write(self._stdin, data)
+        except BlockingIOError:
+            return 0
+        except BrokenPipeError:
+            self._broken = True
+            return 0
+
+    def _stash_stdout(self) -> None:
+        try:
+            data = os.read(self._stdout, CHUNK)
+        except BlockingIOError:
+            return
+        self._pending += data
+        if not data or len(self._pending) > PENDING:
+            self._broken = True  # it ended, or talks without end: the reader will find out which
+
+
+def serve_stdio(responder: "Responder") -> None:
+    """Answer stdin on stdout until `quit` or the end of input.
+
+    Each answer is written before the next is worked out.
+    """
+    receive, next_answer = responder.receive, responder.next_answer
+    while not responder.closed:
+        receive(os.read(0, CHUNK))
+        while (answer := next_answer()) is not None:
+            try:
+                sent = os.write(1, answer)
+                while sent < len(answer):
+                    sent += os.write(1, answer[sent:])
+            except BrokenPipeError:  # the controller left: as at the end of input
+                return
+
+
+def report_on_stderr(error: Exception) -> None:
+    """A Responder's `report` for programs on stdio: diagnostics go to stderr."""
+    traceback.print_exception(error, file=sys.stderr)
