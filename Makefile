@@ -1,0 +1,105 @@
+# The project's commands: `make` lists them. Everything lives in .venv; nothing outside this folder is touched.
+#
+#   make setup PYTHON=python3.12     choose the interpreter
+#   make test ARGS="-k clock -x"     more arguments for pytest (test, test-long) or for the table (bench)
+#   make play GAMES=50               a longer series
+
+PYTHON ?= python3
+GAMES ?= 10
+ARGS ?=
+BIN := .venv/bin
+BOTS := random greedy:playouts=20
+
+# Another environment's settings must not reach into ours.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_USER PIP_TARGET PIP_PREFIX
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+
+.DEFAULT_GOAL := help
+.PHONY: help setup play test test-long check format docs bench clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
+	    printf '%-18s %s\n' "$$target" "$$text"; done
+
+setup: ## make .venv with the `ggp` command in it (quick when it is there)
+	@$(if $(shell if $(READY); then echo yes; fi),:,$(if $(missing),$(error $(missing)),$(INSTALL)))
+
+play: setup ## the main job: built-in bots play a short series of Yugo 9x9
+	@mkdir -p games && record="games/yugo-$$(date +%Y%m%d-%H%M%S).jsonl" && \
+	$(BIN)/ggp match yugo $(BOTS) --games $(GAMES) --record "$$record" && printf '%s\n' \
+	    "" "The games are in $$record" "" "Worth trying next:" \
+	    "  $(BIN)/ggp match go,size=9 random greedy --games 4 --time 5+0.1" \
+	    "  $(BIN)/ggp match yugo,size=5 random greedy --games 1 --verbose" \
+	    "  $(BIN)/ggp engine yugo size=7        (then type: showboard, ggp-legal_moves, play B D4, quit)"
+
+test: setup ## all tests (a few minutes)
+	@$(BIN)/python -m pytest $(ARGS)
+
+test-long: setup ## the proofs that take longer: many games, deep walks
+	@$(BIN)/python -m pytest -m long $(ARGS)
+
+check: setup ## lint, format, types, import contracts, stale documentation
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m docs.generate --check
+
+format: setup ## rewrite the Python sources in the house's format
+	@$(BIN)/ruff check --fix-only --quiet
+	@$(BIN)/ruff format
+
+docs: setup ## write the generated pages of docs/reference again
+	@$(BIN)/python -m docs.generate
+
+bench: setup ## measure the core and the referee, one table
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+clean: ## remove .venv, the built core and all caches (never games/)
+	@rm -rf .venv build dist .cmake .ninja_deps .ninja_log .skbuild-info.json CMakeCache.txt CMakeFiles CMakeInit.txt \
+	    build.ninja cmake_install.cmake install_manifest.txt libnanobind-*.a engines/_core*.so \
+	    .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	@find protocol engines referee bots tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- setup ---------------------------------------------------------------------------------------------------------
+# .venv is good when its stamp names the interpreter and the folder that it still has, nothing that is compiled or
+# declared is newer than the stamp, and PYTHON, if somebody chose one, is of the same version.
+
+VERSION := import sys; print("%d.%d" % sys.version_info[:2])
+PREFIX := import sys; print("%d.%d" % sys.version_info[:2], sys.prefix)
+CHOSEN := $(if $(filter command environment,$(firstword $(origin PYTHON))),yes)
+
+VENV_RUNS = [ -n "$$($(BIN)/python -c '$(VERSION)' 2>/dev/null)" ] $(if $(CHOSEN),\
+    && [ "$$($(BIN)/python -c '$(VERSION)')" = "$$("$(PYTHON)" -c '$(VERSION)' 2>/dev/null)" ])
+READY = [ -e .venv/.ready ] && $(VENV_RUNS) \
+    && [ "$$($(BIN)/python -c '$(PREFIX)')" = "$$(cat .venv/.ready)" ] \
+    && [ -z "$$(find pyproject.toml CMakeLists.txt engines/core -newer .venv/.ready -print -quit)" ] \
+    && [ -n "$$(find engines -maxdepth 1 -name '_core*.so')" ]
+
+# The first thing that is missing, in one line; empty when all is there. Looked at before anything is made.
+missing = $(or $(missing_python),$(missing_venv),$(missing_headers),$(missing_compiler))
+missing_python = $(shell found=$$("$(PYTHON)" -c '$(OLD_ENOUGH)' 2>/dev/null || :); case "$$found" in \
+    (enough) ;; \
+    ([23].*) echo "Python 3.11 or newer is needed and $(PYTHON) is $$found: apt-get install python3.11 python3.11-venv python3.11-dev," \
+        "then make setup PYTHON=python3.11" ;; \
+    (*) echo "Python 3.11 or newer is needed and $(PYTHON) does not run: apt-get install python3 python3-venv python3-dev" ;; esac)
+missing_venv = $(shell "$(PYTHON)" -c 'import venv, ensurepip' >/dev/null 2>&1 \
+    || echo "$(PYTHON) lacks its venv module: apt-get install $(package)-venv")
+missing_headers = $(shell "$(PYTHON)" -c '$(HEADERS)' >/dev/null 2>&1 \
+    || echo "$(PYTHON) lacks its headers (Python.h): apt-get install $(package)-dev")
+missing_compiler = $(if $(compiler),,a C++20 compiler is needed, and there is none among $(compilers): apt-get install g++)
+
+OLD_ENOUGH := import sys; print("enough" if sys.version_info >= (3, 11) else "%d.%d" % sys.version_info[:2])
+HEADERS := import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
+package = $(if $(filter python3.%,$(notdir $(PYTHON))),$(notdir $(PYTHON)),python3)
+compilers = $(if $(filter default,$(origin CXX)),g++ c++ clang++,$(CXX))
+compiler = $(firstword $(foreach name,$(compilers),$(shell printf '\043include <concepts>\nstatic_assert(std::integral<int>);\n' \
+    | $(name) -std=c++20 -fsyntax-only -x c++ - >/dev/null 2>&1 && echo "$(name)")))
+
+# Two makes at once: the second waits for the lock, finds all ready and leaves.
+INSTALL = exec 9<. ; flock 9 2>/dev/null || :; if $(READY); then exit 0; fi; set -e; \
+    echo "Setting up .venv: packages and the compiled core, about a minute the first time ..."; \
+    if ! { $(VENV_RUNS); }; then rm -rf .venv; "$(PYTHON)" -m venv .venv; fi; \
+    rm -f .venv/.ready; $(BIN)/python -c '$(PREFIX)' > .venv/.started; \
+    CXX="$(compiler)" $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
+    mv .venv/.started .venv/.ready
