@@ -1,0 +1,215 @@
+"""Records: the events of a match, their hash chain, and their forms as JSON lines and as a GTP script.
+
+Pure functions over bytes; where records are kept is the referee's part. A line of a record is the event's
+canonical JSON (keys sorted, no blanks, UTF-8) with the chain's link as one more key at its end:
+
+    link = SHA-256(previous link, 32 raw bytes + canonical JSON without "link"), in hex on the line
+
+The first "previous link" is SHA-256("ggp-record-1"). So nobody changes, drops or reorders a line unseen.
+"""
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+MAX_RECORD_LINE = 1024 * 1024  # bytes
+FIRST_LINK = sha256(b"ggp-record-1").digest()
+
+Text = Annotated[str, Meta(max_length=4096)]
+Long = Annotated[str, Meta(max_length=256 * 1024)]
+Count = Annotated[int, Meta(ge=0, lt=2**53)]
+Seat = Annotated[int, Meta(ge=0, le=2)]
+
+
+class RecordError(ValueError):
+    """Not a record, or one that was changed; str() names the line and what is wrong with it."""
+
+
+class Party(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who took part: a bot or the engine, as it named itself, and what was started.
+
+    `name` is ours (unique in the match), `program` and `version` its own words, `hash` the SHA-256 of the
+    executable in hex ("" where there is none to read, as over a network).
+    """
+
+    name: Text
+    program: Text = ""
+    version: Text = ""
+    command: Text = ""
+    hash: Text = ""
+
+
+class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", kw_only=True, omit_defaults=True):
+    """The match begins. `bots` by seat; `options` as given to ggp-new; `opening` are plies nobody chose."""
+
+    seq: Count = 0
+    match: Text
+    game: Text
+    options: dict[Text, Text]
+    bots: tuple[Party, Party]
+    engine: Party
+    control: Text
+    margin: Count = 50
+    max_plies: Count = 0
+    seed: int = 0
+    opening: tuple[Text, ...] = ()
+    referee: Text = ""
+    started: Text = ""  # UTC, ISO 8601
+
+
+class MovePlayed(msgspec.Struct, frozen=True, tag_field="event", tag="ply", omit_defaults=True):
+    """One ply: the colour that the seat held before it, the canonical move, whole ms used and left.
+
+    `ply` counts from 1. `left` is None where the control has no limit; a ply of the opening took 0 ms.
+    """
+
+    seq: Count
+    match: Text
+    ply: Count
+    seat: Seat
+    colour: Text
+    move: Text
+    ms: Count
+    left: int | None = None
+    analysis: Long = ""
+
+
+class Diagnostics(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a fault left behind: the last lines of dialogue, the tail of stderr, the exit status in words."""
+
+    dialogue: tuple[Long, ...] = ()
+    stderr: Long = ""
+    exit: Text = ""
+
+
+class MatchEnded(msgspec.Struct, frozen=True, tag_field="event", tag="end", kw_only=True, omit_defaults=True):
+    """The match is over. `result` as in RULES ("" for void); `winner` and `culprit` are seats, 0 for nobody."""
+
+    seq: Count
+    match: Text
+    result: Text
+    winner: Seat
+    termination: Text
+    culprit: Text = ""  # seat1, seat2, engine, referee, network or ""
+    detail: Long = ""
+    plies: Count = 0
+    hash: Text = ""
+    suspect: bool = False
+    score: Long = ""  # the engine's ggp-score
+    warnings: tuple[Text, ...] = ()
+    diagnostics: Diagnostics | None = None
+    ended: Text = ""  # UTC, ISO 8601
+
+
+Event = MatchStarted | MovePlayed | MatchEnded
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+class Chain:
+    """Turns the events of one match, in order, into the lines of its record."""
+
+    def __init__(self) -> None:
+        self._link = FIRST_LINK
+
+    def line(self, event: Event) -> bytes:
+        """The next line, with its LF."""
+        canonical = _encode(event)
+        link = sha256(self._link + canonical)
+        self._link = link.digest()
+        return b'%b,"link":"%b"}\n' % (canonical[:-1], link.hexdigest().encode())
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A match from its start to as far as it came; `end` is None where it was cut off."""
+
+    start: MatchStarted
+    plies: tuple[MovePlayed, ...]
+    end: MatchEnded | None
+
+    def lines(self) -> bytes:
+        """The record as JSON lines, the chain worked out anew."""
+        chain = Chain()
+        events: tuple[Event, ...] = (self.start, *self.plies, *([self.end] if self.end else []))
+        return b"".join(chain.line(event) for event in events)
+
+
+def read_records(lines: Iterable[bytes]) -> Iterator[Record]:
+    """The matches of a file of records, one after another, every chain checked.
+
+    Raises RecordError with the line's number: unreadable, out of order, or not as it was written. A match
+    that was cut off (no end event before the next start or the end of the file) comes with `end` None.
+    """
+    events: list[Event] = []
+    link = FIRST_LINK
+    for number, raw in enumerate(lines, 1):
+        line = raw.rstrip(b"\n")
+        if not line.strip():
+            continue
+        event, canonical, claimed = _read_line(line, number)
+        if isinstance(event, MatchStarted):
+            if events:
+                yield _record(events)
+            events, link = [], FIRST_LINK
+        elif not events or event.seq != len(events) or event.match != events[0].match:
+            raise RecordError(f"line {number}: {_name(event)} event {event.seq} does not belong here")
+        link = sha256(link + canonical).digest()
+        if link.hex() != claimed:
+            raise RecordError(f"line {number}: was changed since it was written, or lines before it are missing")
+        events.append(event)
+        if isinstance(event, MatchEnded):
+            yield _record(events)
+            events, link = [], FIRST_LINK
+    if events:
+        yield _record(events)
+
+
+def gtp_script(record: Record) -> str:
+    """The record as commands that any engine of the game can run; for go plain GTP, so that any Go program can.
+
+    Go's `agreement` and `ko` have no GTP command, and lists of dead stones none that sets them: there the
+    script speaks GGP.
+    """
+    options = record.start.options
+    dead_lists = any(ply.move.startswith("dead:") for ply in record.plies)
+    if record.start.game == "go" and not dead_lists:
+        lines = [f"boardsize {options.get('size', '19')}", "clear_board", f"komi {options.get('komi', '7.5')}"]
+        if options.get("handicap", "0") != "0":
+            lines.append(f"fixed_handicap {options['handicap']}")
+        lines += [f"play {ply.colour} {ply.move}" for ply in record.plies]
+        return "\n".join([*lines, "final_score", ""])
+    lines = [" ".join(["ggp-new", record.start.game, *(f"{name}={value}" for name, value in options.items())])]
+    lines += [f"ggp-play {ply.colour} {ply.move}" for ply in record.plies]
+    return "\n".join([*lines, "ggp-status", ""])
+
+
+def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:
+    """An event, its canonical bytes and the link it claims."""
+    if len(line) > MAX_RECORD_LINE:
+        raise RecordError(f"line {number}: longer than {MAX_RECORD_LINE} bytes")
+    try:
+        fields: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
+        claimed = fields.pop("link", None)
+        if not isinstance(claimed, str):
+            raise RecordError(f'line {number}: has no "link": not a line of a record')
+        return _decode.decode(line), _encode(fields), claimed
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise RecordError(f"line {number}: not a line of a record: {error}") from None
+
+
+def _record(events: list[Event]) -> Record:
+    start, end = events[0], events[-1]
+    assert isinstance(start, MatchStarted)
+    return Record(
+        start,
+        tuple(event for event in events if isinstance(event, MovePlayed)),
+        end if isinstance(end, MatchEnded) else None,
+    )
+
+
+def _name(event: Event) -> str:
+    return {MatchStarted: "start", MovePlayed: "ply", MatchEnded: "end"}[type(event)]
