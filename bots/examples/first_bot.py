@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""A whole bot in one file: it plays go at random, never into its own eyes. It imports nothing of the project.
+
+    ggp match go,size=9 "python first_bot.py" random
+
+It answers the native commands (it lists `ggp-new`), keeps its own board, and never repeats a position, which
+is legal under every ko rule. Replace `choose` by something better: that is all there is to writing a bot.
+"""
+
+import random
+import sys
+from collections.abc import Callable
+
+COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # no I
+OPTIONS = {"size": "19", "komi": "7.5", "handicap": "0", "ko": "positional", "agreement": "off"}
+
+
+class Board:
+    """A go board: `stones` maps points (column, row), (0, 0) = A1, to "black", "white" or "" for empty."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.stones = {(x, y): "" for x in range(size) for y in range(size)}
+        self.seen = {self.picture()}  # every position that stood on the board
+
+    def picture(self) -> str:
+        return "".join(stone[:1] or "." for stone in self.stones.values())
+
+    def neighbours(self, point: tuple[int, int]) -> list[tuple[int, int]]:
+        x, y = point
+        return [p for p in ((x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)) if p in self.stones]
+
+    def group(self, point: tuple[int, int]) -> tuple[set[tuple[int, int]], bool]:
+        """The stones connected to the one at `point`, and whether they have a liberty."""
+        colour, group, todo, liberty = self.stones[point], {point}, [point], False
+        while todo:
+            for p in self.neighbours(todo.pop()):
+                if self.stones[p] == "":
+                    liberty = True
+                elif self.stones[p] == colour and p not in group:
+                    group.add(p)
+                    todo.append(p)
+        return group, liberty
+
+    def put(self, colour: str, point: tuple[int, int]) -> None:
+        """Play a stone and take what it captures."""
+        self.stones[point] = colour
+        for p in self.neighbours(point):
+            if self.stones[p] not in ("", colour):
+                group, liberty = self.group(p)
+                if not liberty:
+                    self.stones.update(dict.fromkeys(group, ""))
+
+    def try_move(self, colour: str, point: tuple[int, int]) -> bool:
+        """Play there if it is legal, else leave the board alone and say False."""
+        if self.stones[point]:
+            return False
+        before = dict(self.stones)
+        self.put(colour, point)
+        if self.group(point)[1] and self.picture() not in self.seen:
+            self.seen.add(self.picture())
+            return True
+        self.stones = before
+        return False
+
+
+class Bot:
+    """The game as the bot sees it, told by `ggp-new` and `play`."""
+
+    def __init__(self) -> None:
+        self.new("go", "size=9")
+
+    def new(self, game: str, *words: str) -> str:
+        options = OPTIONS | dict(word.split("=", 1) for word in words)
+        if game != "go" or options.keys() != OPTIONS.keys() or options["handicap"] != "0":
+            raise ValueError("this bot plays go, and only even games")
+        self.board = Board(int(options["size"]))
+        self.passes, self.lists, self.agreement = 0, 0, options["agreement"].lower() == "on"
+        return ""
+
+    def play(self, colour: str, move: str) -> str:
+        move = move.lower()
+        if move.startswith("dead:"):  # two of them: the game is over, or goes on to the next double pass
+            self.lists += 1
+            if self.lists == 2:
+                self.passes, self.agreement = 0, False
+        elif move == "pass":
+            self.passes += 1
+        else:
+            point = COLUMNS.index(move[0].upper()), int(move[1:]) - 1
+            if self.board.stones.get(point) != "":
+                raise ValueError("illegal move")
+            self.board.put("black" if colour[0] in "bB" else "white", point)
+            self.board.seen.add(self.board.picture())
+            self.passes = 0
+        return ""
+
+    def genmove(self, colour: str) -> str:
+        move = self.choose("black" if colour[0] in "bB" else "white")
+        if move == "pass" or move.startswith("dead:"):
+            self.play(colour, move)
+        else:
+            self.passes = 0
+        return move
+
+    def choose(self, colour: str) -> str:
+        """A random legal point that is no own eye, or `pass`; when dead groups are asked for, none."""
+        if self.passes == 2:
+            return "dead:" if self.agreement else "pass"
+        points = [point for point, stone in self.board.stones.items() if not stone]
+        for point in random.sample(points, len(points)):
+            eye = all(self.board.stones[p] == colour for p in self.board.neighbours(point))
+            if not eye and self.board.try_move(colour, point):
+                return f"{COLUMNS[point[0]]}{point[1] + 1}"
+        return "pass"
+
+
+def main() -> None:
+    bot = Bot()
+    commands: dict[str, Callable[..., str]] = {
+        "protocol_version": lambda: "2",
+        "name": lambda: "First bot",
+        "version": lambda: "1",
+        "list_commands": lambda: "\n".join(commands),
+        "known_command": lambda name="": str(name in commands).lower(),
+        "quit": lambda: "",
+        "ggp-games": lambda: "go",
+        "ggp-new": bot.new,
+        "play": bot.play,
+        "genmove": bot.genmove,
+    }
+    for line in sys.stdin:
+        line = "".join(c for c in line.replace("\t", " ") if c.isprintable())
+        words = line.split("#")[0].split()
+        number = words.pop(0) if len(words) > 1 and words[0].isdigit() else ""
+        if not words:
+            continue
+        mark, text = "?", "unknown command"
+        if words[0] in commands:
+            try:
+                mark, text = "=", commands[words[0]](*words[1:])
+            except (ValueError, TypeError, IndexError) as error:
+                text = str(error)
+        print(f"{mark}{number} {text}".rstrip(" "), end="\n\n", flush=True)
+        if words[0] == "quit":
+            break
+
+
+if __name__ == "__main__":
+    main()

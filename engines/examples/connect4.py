@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""A rules engine for connect four as a ZeroMQ service: one file, it needs pyzmq and nothing of the project.
+
+    python connect4.py tcp://127.0.0.1:5555
+    ggp match --engine tcp://127.0.0.1:5555 connect4 BOT BOT
+
+It knows the rules and chooses no move. Every peer has a game of its own; the bytes are those that would go
+over stdin: one command line a message in, one whole answer a message out. The rules: players drop stones into
+columns in turn, Black first; four in a line (any direction) win; a full board is a draw. A move is the
+letter of a column: `D`. Numbers in brackets are the framing rules of the protocol (docs/reference).
+"""
+
+import re
+import sys
+from collections import OrderedDict
+
+import zmq
+
+FIXED = {
+    "name": "Connect four in Python",
+    "version": "1",
+    "protocol_version": "2",
+    "ggp-version": "1",
+    "ggp-games": "connect4",
+}
+COMMANDS = [
+    *FIXED,
+    *("known_command", "list_commands", "quit"),
+    *("ggp-options", "ggp-new", "ggp-play", "ggp-status", "ggp-legal_moves", "ggp-history"),
+]
+OPTIONS = {"width": (7, 4, 10), "height": (6, 4, 10)}  # name -> default, least, greatest
+LINE_LIMIT = 64 * 1024
+SESSIONS = 1000  # beyond this many peers the one that was silent longest is forgotten
+
+
+class Refused(Exception):
+    """The text of a `? ` answer; whoever raises it has changed nothing."""
+
+
+class Game:
+    """One game of connect four, from the empty board."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = width, height
+        self.columns: list[list[int]] = [[] for _ in range(width)]  # seats 1 and 2, from the bottom up
+        self.moves: list[int] = []
+        self.winner = 0
+
+    def legal(self) -> list[int]:
+        if self.winner:
+            return []
+        return [x for x, column in enumerate(self.columns) if len(column) < self.height]
+
+    def seat(self) -> int:
+        return 1 + len(self.moves) % 2
+
+    def play(self, column: int) -> None:
+        seat, y = self.seat(), len(self.columns[column])
+        self.columns[column].append(seat)
+        self.moves.append(column)
+        for dx, dy in (1, 0), (0, 1), (1, 1), (1, -1):
+            if 1 + self._run(column, y, dx, dy) + self._run(column, y, -dx, -dy) >= 4:
+                self.winner = seat
+
+    def _run(self, x: int, y: int, dx: int, dy: int) -> int:
+        """The stones like the one at (x, y) that follow it without a gap in one direction."""
+        seat, length = self.columns[x][y], 0
+        while True:
+            x, y = x + dx, y + dy
+            if not (0 <= x < self.width and 0 <= y < len(self.columns[x]) and self.columns[x][y] == seat):
+                return length
+            length += 1
+
+    def status(self) -> str:
+        ply = len(self.moves)
+        if self.winner or not self.legal():
+            result = ("0", "B+", "W+")[self.winner]
+            return f"phase=over to_play=none seat=0 ply={ply} result={result} winner={self.winner}"
+        return f"phase=play to_play={colour(self.seat())} seat={self.seat()} ply={ply}"
+
+
+def colour(seat: int) -> str:
+    return "black" if seat == 1 else "white"
+
+
+def letter(column: int) -> str:
+    return "ABCDEFGHJK"[column]  # the columns of a board have no I
+
+
+class Session:
+    """What one peer says and hears: framing and commands."""
+
+    def __init__(self) -> None:
+        self.game: Game | None = None
+        self.closed = False
+
+    def answer(self, message: bytes) -> bytes:
+        """One command line -> its whole answer, or b"" for a line that gets none."""
+        if len(message.rstrip(b"\n")) > LINE_LIMIT:  # [8]
+            return b"? line too long\n\n"
+        line = re.sub(rb"[\x00-\x08\x0b-\x1f\x7f]", b"", message)  # [1]
+        text = line.partition(b"\n")[0].partition(b"#")[0].replace(b"\t", b" ").decode("utf-8", "replace")
+        words = [word for word in text.split(" ") if word]
+        if not words:
+            return b""
+        number = ""
+        if len(words) > 1 and re.fullmatch("[0-9]{1,10}", words[0]) and int(words[0]) < 2**31:  # [2]
+            number = str(int(words.pop(0)))
+        try:
+            mark, text = "=", self.obey(words[0], words[1:])
+        except Refused as refusal:
+            mark, text = "?", str(refusal)
+        return f"{mark}{number}{' ' if text else ''}{text}\n\n".encode()  # [3]
+
+    def obey(self, name: str, words: list[str]) -> str:
+        if name in FIXED:
+            return FIXED[name]
+        if name == "list_commands":
+            return "\n".join(COMMANDS)
+        if name not in COMMANDS:
+            raise Refused("unknown command")  # [4]
+        if name == "quit":
+            self.closed = True
+            return ""
+        if name == "known_command":
+            return "true" if words and words[0] in COMMANDS else "false"
+        if name == "ggp-options":
+            if words and words[0] != "connect4":
+                raise Refused(f"unknown game {words[0]}: this engine knows connect4")
+            return "\n".join(f"{key} int {row[0]} {row[1]}..{row[2]}" for key, row in OPTIONS.items())
+        if name == "ggp-new":
+            self.game = Game(**parse_options(words))
+            return self.game.status()
+        if self.game is None:
+            raise Refused("no game: use ggp-new")
+        if name == "ggp-play":
+            return play(self.game, words)
+        if name == "ggp-legal_moves":
+            return " ".join(letter(column) for column in self.game.legal())
+        if name == "ggp-history":
+            seats = ((1 + ply % 2, column) for ply, column in enumerate(self.game.moves))
+            return "\n".join(f"{seat} {colour(seat)} {letter(column)}" for seat, column in seats)
+        return self.game.status()
+
+
+def parse_options(words: list[str]) -> dict[str, int]:
+    """`connect4 width=5` -> every option with its value."""
+    if not words or words[0] != "connect4":
+        raise Refused("unknown game: this engine knows connect4")
+    given: dict[str, int] = {}
+    for word in words[1:]:
+        name, _, text = word.partition("=")
+        if name not in OPTIONS or name in given:
+            raise Refused(f"unknown or repeated option {name}: connect4 has {' and '.join(OPTIONS)}")
+        _, least, greatest = OPTIONS[name]
+        if not re.fullmatch("[0-9]{1,3}", text) or not least <= int(text) <= greatest:
+            raise Refused(f"{name} must be in {least}..{greatest}, not {text}")
+        given[name] = int(text)
+    return {name: given.get(name, row[0]) for name, row in OPTIONS.items()}
+
+
+def play(game: Game, words: list[str]) -> str:
+    """`ggp-play COLOUR MOVE`, strictly by turn. Colours and moves are read without regard to case [6]."""
+    if len(words) != 2:
+        raise Refused("usage: ggp-play COLOUR MOVE")
+    who, move = {"b": "black", "w": "white"}.get(words[0].lower(), words[0].lower()), words[1].upper()
+    legal = {letter(column): column for column in game.legal()}
+    if not legal:
+        raise Refused("illegal move: the game is over")
+    if who != colour(game.seat()):
+        raise Refused(f"illegal move: it is {colour(game.seat())}'s turn")
+    if move not in legal:
+        raise Refused(f"illegal move {words[1]}: not a column with room; there are {' '.join(legal)}")
+    game.play(legal[move])
+    return f"move={move} {game.status()}"
+
+
+def serve(url: str) -> None:
+    """Answer for ever. ROUTER: the first frame names the peer, the second is what it said."""
+    context = zmq.Context()
+    socket = context.socket(zmq.ROUTER)
+    socket.setsockopt(zmq.MAXMSGSIZE, 2 * LINE_LIMIT)  # a peer that sends more is cut off
+    socket.bind(url)
+    print(f"listening on {socket.getsockopt_string(zmq.LAST_ENDPOINT)}", file=sys.stderr, flush=True)
+    sessions: OrderedDict[bytes, Session] = OrderedDict()
+    while True:
+        peer, *frames = socket.recv_multipart()
+        if len(frames) != 1:
+            continue  # no message of this protocol
+        session = sessions.setdefault(peer, Session())
+        sessions.move_to_end(peer)
+        answer = session.answer(frames[0])
+        if answer:
+            socket.send_multipart([peer, answer])
+        if session.closed or len(sessions) > SESSIONS:
+            sessions.pop(peer if session.closed else next(iter(sessions)))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: connect4.py URL, for example tcp://127.0.0.1:5555")
+    try:
+        serve(sys.argv[1])
+    except zmq.ZMQError as error:
+        sys.exit(f"cannot listen on {sys.argv[1]}: {error}")
+    except KeyboardInterrupt:
+        pass
