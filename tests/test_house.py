@@ -1,0 +1,251 @@
+"""The outside of the project holds: contracts, sizes, packaging, and a Makefile that says what is missing.
+
+Whether the documentation is true is in test_docs.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("protocol", "engines", "referee", "bots")
+FOLDERS = (*PACKAGES, "tests", "docs", ".ci")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file())
+PYTHONS = [path for path in FILES if path.suffix == ".py"]
+SOURCES = [path for path in FILES if path.suffix in {".py", ".hpp", ".cpp", ".c", ".sh"}]
+PROSE = [path for path in FILES if path.suffix in {".md", ".txt", ".tst", ".json", ".pyi"} or path.name == "run"]
+FRONT = ["Makefile", "pyproject.toml", "CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+
+
+def test_import_contracts_hold() -> None:
+    result = _run([str(Path(sys.executable).with_name("lint-imports")), "--no-cache"])
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "0 broken" in result.stdout
+
+
+def test_a_file_has_one_subject() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}: {lines} lines"
+        for path in SOURCES
+        if (lines := len(path.read_text().splitlines())) > 400
+    ]
+    assert long == []
+
+
+def test_names_say_what_a_file_is() -> None:
+    vague = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
+    assert [path for path in SOURCES if vague & set(path.stem.lower().split("_"))] == []
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [
+        path for path in PYTHONS if (text := path.read_text()).strip() and not re.match(r'(#!.*\n)?r?"""\S', text)
+    ]
+    assert silent == []
+
+
+def test_nothing_is_left_open() -> None:
+    words = "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "Not" + "Implemented" + "Error"])
+    words += "|pragma: no " + r"cover|\bmark\.(?:sk" + "ip|xf" + "ail)"
+    assert [path for path in SOURCES if re.search(words, path.read_text())] == []
+
+
+def test_no_machine_is_named() -> None:
+    folder = re.escape(str(ROOT)) + "|" + "|".join(["/ro" + "ot/", "/ho" + r"me/\w+", "/wo" + r"rk/\w+"])
+    hosts = r"pypi" + r"\.org|python" + r"hosted\.org"
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in [*SOURCES, *PROSE, *(ROOT / name for name in FRONT)]
+        if (match := re.search(f"{folder}|{hosts}", path.read_text()))
+    ]
+    assert found == []
+
+
+def test_packaging_states_its_ranges() -> None:
+    project = PROJECT["project"]
+    assert project["requires-python"] == ">=3.11"
+    for requirement in project["dependencies"]:
+        assert re.fullmatch(r"[a-z-]+>=[\d.]+,<[\d.]+", requirement), requirement
+    for extra in project["optional-dependencies"].values():
+        for requirement in extra:
+            assert re.fullmatch(r"[a-z.-]+(\[.*\])?>=[\d.]+(,<[\d.]+)?", requirement), requirement
+    assert PROJECT["tool"]["scikit-build"]["wheel"]["packages"] == list(PACKAGES)
+
+
+def test_every_dependency_earns_its_place() -> None:
+    imported = {
+        match.group(1)
+        for path in PYTHONS
+        if path.relative_to(ROOT).parts[0] in PACKAGES
+        for match in re.finditer(r"^\s*(?:import|from) (\w+)", path.read_text(), re.MULTILINE)
+    }
+    module_of = {"pyzmq": "zmq"}
+    names = [re.split(r"[>\[]", requirement)[0] for requirement in PROJECT["project"]["dependencies"]]
+    assert [name for name in names if module_of.get(name, name) not in imported] == []
+
+
+def test_every_entry_point_loads() -> None:
+    groups = {"console_scripts": PROJECT["project"]["scripts"], **PROJECT["project"]["entry-points"]}
+    for group, points in groups.items():
+        for name, value in points.items():
+            loaded = EntryPoint(name, value, group).load()
+            if group == "ggp.games":
+                assert loaded.name == name
+            else:
+                assert callable(loaded), value
+
+
+def test_the_license_is_the_one_that_is_declared() -> None:
+    text = (ROOT / "LICENSE").read_text()
+    assert PROJECT["project"]["license"] == "MIT"
+    assert text.startswith("MIT License\n\nCopyright (c) 2026 General Game Protocol contributors")
+    assert 'THE SOFTWARE IS PROVIDED "AS IS"' in text
+
+
+def test_the_changelog_has_an_unreleased_section() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    sections = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert sections[0] == "Unreleased"
+    unreleased = text.split("## Unreleased")[1].split("\n## ")[0]
+    assert re.search(r"^- \w", unreleased, re.MULTILINE), "say what changed"
+
+
+def test_make_lists_its_targets() -> None:
+    listed = _run(["make"]).stdout.splitlines()
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert phony is not None
+    assert [line.split()[1] for line in listed] == phony.group(1).split()
+    assert all(len(line.split(maxsplit=2)) == 3 for line in listed)
+
+
+def test_ci_runs_what_the_readme_names() -> None:
+    script = ROOT / ".ci" / "run"
+    text = script.read_text()
+    assert os.access(script, os.X_OK)
+    assert _run(["bash", "-n", str(script)]).returncode == 0
+    assert "set -euo pipefail" in text
+    assert all(f" {package}" in text.replace("(", " ") for package in ("gnugo", "python3-dev", "python3-venv", "g++"))
+    assert text.index("make check") < text.index("make test")
+
+
+# --- make setup, when something is missing: one line that names the package, and nothing is made ----------------------
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """A checkout as `make setup` first meets it, in a folder with a blank in its name."""
+    fresh = tmp_path / "fresh clone"
+    (fresh / "engines" / "core").mkdir(parents=True)
+    for name in ("Makefile", "pyproject.toml", "CMakeLists.txt"):
+        shutil.copy(ROOT / name, fresh / name)
+    return fresh
+
+
+def _python_without(folder: Path, word: str) -> Path:
+    """An interpreter that fails on one-liners that hold `word`."""
+    return _executable(folder / "python3", f'case "$2" in *{word}*) exit 1 ;; esac\nexec "{sys.executable}" "$@"')
+
+
+def _executable(path: Path, script: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def _problem(fresh: Path, *arguments: str, path: str | None = None) -> str:
+    """The one line that `make setup` prints before it stops."""
+    before = sorted(fresh.rglob("*"))
+    result = _run(["make", "setup", *arguments], folder=fresh, path=path)
+    assert result.returncode != 0
+    assert sorted(fresh.rglob("*")) == before, "nothing is made before all is there"
+    (line,) = (result.stdout + result.stderr).splitlines()
+    return line
+
+
+def test_an_old_python_is_named(fresh: Path, tmp_path: Path) -> None:
+    line = _problem(fresh, f"PYTHON={_executable(tmp_path / 'python3', 'echo 3.9')}")
+    assert "3.11 or newer is needed" in line and "is 3.9" in line and "apt-get install python3.11 " in line
+
+
+@pytest.mark.parametrize("python", ["/nowhere/python3", "/bin/true", "no-such-python"])
+def test_a_missing_python_is_named(fresh: Path, python: str) -> None:
+    line = _problem(fresh, f"PYTHON={python}")
+    assert f"{python} does not run" in line and "apt-get install python3 " in line
+
+
+def test_a_missing_venv_module_is_named(fresh: Path, tmp_path: Path) -> None:
+    line = _problem(fresh, f"PYTHON={_python_without(tmp_path, 'ensurepip')}")
+    assert "venv module" in line and "apt-get install python3-venv" in line
+
+
+def test_missing_headers_are_named(fresh: Path, tmp_path: Path) -> None:
+    line = _problem(fresh, f"PYTHON={_python_without(tmp_path, 'Python.h')}")
+    assert "headers" in line and "apt-get install python3-dev" in line
+
+
+def test_a_missing_compiler_is_named(fresh: Path, tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("sh", "make", "find", "cat"):
+        found = shutil.which(name)
+        assert found is not None
+        (tools / name).symlink_to(found)
+    line = _problem(fresh, f"PYTHON={sys.executable}", path=str(tools))
+    assert "C++20 compiler" in line and "apt-get install g++" in line
+
+
+def test_a_compiler_without_cpp20_is_named(fresh: Path, tmp_path: Path) -> None:
+    old = _executable(tmp_path / "g++", "echo unrecognized command-line option >&2; exit 1")
+    line = _problem(fresh, f"PYTHON={sys.executable}", f"CXX={old}")
+    assert str(old) in line and "apt-get install g++" in line
+
+
+@pytest.mark.long
+def test_make_play_in_a_fresh_copy(tmp_path: Path) -> None:
+    """From nothing, with an empty environment, in a folder with a blank in its name; twice is quick."""
+    copy = tmp_path / "fresh clone"
+    made = shutil.ignore_patterns("__pycache__", "*.so", ".*_cache")
+    for name in (*FOLDERS, *FRONT):
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, copy / name, ignore=made)
+        else:
+            shutil.copy(ROOT / name, copy / name)
+    for _ in range(2):
+        result = _run(["make", "play", "GAMES=2"], folder=copy, path="/usr/bin:/bin", timeout=900)
+        assert result.returncode == 0, result.stdout + result.stderr
+        assert "random" in result.stdout and "greedy" in result.stdout
+        (record, *_) = sorted((copy / "games").iterdir())
+        assert record.stat().st_size > 0
+        assert f"games/{record.name}" in result.stdout
+        assert len(re.findall(r"^  \.venv/bin/ggp ", result.stdout, re.MULTILINE)) == 3
+        shutil.rmtree(copy / "games")
+    assert "Setting up" not in result.stdout
+    (copy / ".venv" / ".ready").write_text("3.8 /elsewhere\n")  # made by another Python, or moved
+    result = _run(["make", "setup"], folder=copy, path="/usr/bin:/bin", timeout=900)
+    assert result.returncode == 0 and "Setting up" in result.stdout
+
+
+def _run(
+    command: list[str], *, folder: Path = ROOT, path: str | None = None, timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """Run with an environment of its own: what the test run's `make` exports must not reach it."""
+    environment = {"PATH": path or os.environ["PATH"], "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+    program = shutil.which(command[0], path=os.environ["PATH"]) or command[0]
+    return subprocess.run(
+        [program, *command[1:]],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
