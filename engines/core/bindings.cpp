@@ -1,3 +1,154 @@
+// The Python module engines._core: every game of the core bound the same way. The only file that knows Python.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "go.hpp"
+#include "playouts.hpp"
+#include "yugo.hpp"
+
 namespace nb = nanobind;
-NB_MODULE(_core, m) { m.def("ping", [] { return 1; }); }
+using namespace nb::literals;
+
+namespace {
+
+template <class Enum>
+Enum one_of(std::string_view text, std::initializer_list<std::pair<std::string_view, Enum>> choices, const char* what) {
+    std::string names;
+    for (const auto& [name, value] : choices) {
+        if (name == text) return value;
+        names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+    throw std::invalid_argument(std::string(what) + " must be one of: " + names);
+}
+
+// Whole numbers as int, so that JSON says 10 and not 10.0.
+nb::object number(double value) {
+    if (value == std::floor(value) && std::abs(value) < 9e15) return nb::int_(static_cast<std::int64_t>(value));
+    return nb::float_(value);
+}
+
+nb::dict parts(const ggp::ScoreParts& score) {
+    nb::dict dict;
+    dict["total"] = number(score.total);
+    for (const auto& [what, points] : score.parts) dict[what] = number(points);
+    return dict;
+}
+
+template <ggp::GameState S>
+std::uint64_t perft(const S& state, int depth) {
+    if (depth < 0) throw std::invalid_argument("depth must not be negative");
+    const S copy = state;  // nobody else can change it while the GIL is released
+    const nb::gil_scoped_release released;
+    return ggp::perft(copy, depth);
+}
+
+template <ggp::GameState S>
+std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t> playouts(const S& state, std::int64_t n,
+                                                                                std::uint64_t seed, std::string_view policy) {
+    constexpr std::int64_t between_signals = 1000;  // games
+    if (n < 0) throw std::invalid_argument("n must not be negative");
+    const auto how =
+        one_of<ggp::Policy>(policy, {{"uniform", ggp::Policy::uniform}, {"rollout", ggp::Policy::rollout}}, "policy");
+    const S copy = state;
+    ggp::Rng rng(seed);
+    ggp::Tally tally;
+    for (std::int64_t done = 0; done < n; done += between_signals) {
+        {
+            const nb::gil_scoped_release released;
+            ggp::playouts(copy, static_cast<std::uint64_t>(std::min(n - done, between_signals)), rng, how, tally);
+        }
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+    return {tally.plies, tally.black, tally.white, tally.draws};
+}
+
+// What every game has. The games add their constructors and what is theirs alone.
+template <ggp::GameState S>
+nb::class_<S> bind_game(nb::module_& module, const char* name) {
+    nb::class_<S> game(module, name);
+    game.def_prop_ro("phase", [](const S& s) { return ggp::name(s.phase()); })
+        .def_prop_ro("to_play", [](const S& s) { return ggp::name(s.to_play()); })
+        .def_prop_ro("seat", &S::seat)
+        .def_prop_ro("ply", &S::ply)
+        .def_prop_ro("result", &S::result)
+        .def_prop_ro("winner", &S::winner)
+        .def_prop_ro("size", &S::size)
+        .def("play", [](S& s, std::string_view move) { return s.play(move); }, "move"_a)
+        .def("why_illegal",
+             [](const S& s, std::string_view move) -> std::string {
+                 try {
+                     s.check(move);
+                 } catch (const ggp::IllegalMove& error) {
+                     return error.what();
+                 }
+                 return "";
+             },
+             "move"_a)
+        .def("legal_moves", &S::legal_texts)
+        .def("hash", &S::hash)
+        .def("copy", [](const S& s) { return S(s); })
+        .def("__copy__", [](const S& s) { return S(s); })
+        .def("__deepcopy__", [](const S& s, const nb::object&) { return S(s); }, "memo"_a)
+        .def("perft", &perft<S>, "depth"_a)
+        .def("playouts", &playouts<S>, "n"_a, "seed"_a = 0, "policy"_a = "uniform")
+        .def("board", &S::board)
+        .def("last_move", &S::last_move)
+        .def("captured", &S::captured)
+        .def("set_komi", &S::set_komi, "komi"_a)
+        .def("score_parts", [](const S& s) {
+            const ggp::Score score = s.score();
+            nb::dict dict;
+            dict["black"] = parts(score.black);
+            dict["white"] = parts(score.white);
+            return dict;
+        });
+    return game;
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+    nb::exception<ggp::IllegalMove>(module, "IllegalMove", PyExc_ValueError);
+
+    bind_game<ggp::Go>(module, "Go")
+        .def("__init__",
+             [](ggp::Go* self, int size, double komi, int handicap, std::string_view ko, bool agreement) {
+                 const auto rule = one_of<ggp::Ko>(ko,
+                                                   {{"simple", ggp::Ko::simple},
+                                                    {"positional", ggp::Ko::positional},
+                                                    {"situational", ggp::Ko::situational}},
+                                                   "ko");
+                 new (self) ggp::Go(size, komi, handicap, rule, agreement);
+             },
+             "size"_a = 19, "komi"_a = 7.5, "handicap"_a = 0, "ko"_a = "positional", "agreement"_a = false)
+        .def("set_to_play",
+             [](ggp::Go& self, std::string_view side) {
+                 self.set_to_play(one_of<ggp::Colour>(
+                     side, {{"black", ggp::Colour::black}, {"white", ggp::Colour::white}}, "the side to play"));
+             },
+             "side"_a)
+        .def("place_handicap", &ggp::Go::place_handicap, "vertices"_a)
+        .def_static("fixed_handicap_points",
+                    [](int size, int stones) {
+                        const ggp::Square square(ggp::checked_edge(size));
+                        std::vector<std::string> names;
+                        for (const ggp::Point p : ggp::fixed_handicap(square, stones)) names.push_back(square.name(p));
+                        return names;
+                    },
+                    "size"_a, "stones"_a);
+
+    bind_game<ggp::Yugo>(module, "Yugo")
+        .def(nb::init<int, std::int64_t, int, bool>(), "size"_a = 9, "komi"_a = 7, "handicap"_a = 0, "agreement"_a = false)
+        .def("button", [](const ggp::Yugo& self) { return ggp::name(self.button()); });
+}

@@ -1,0 +1,101 @@
+"""The rules of the games in C++ (engines/core): positions that change move by move. Not their drawing or their options' texts.
+
+Every game class has the same methods. A position is a value: `copy()` is independent of the original. Moves are texts as
+in the rules, read without regard to case, answered in canonical form. All numbers of seats, plies and points are ints.
+"""
+
+from typing import Literal, TypedDict
+
+class IllegalMove(ValueError):
+    """The move is forbidden or unreadable; `str(error)` is the reason. The position has not changed."""
+
+class _Parts(TypedDict):
+    black: dict[str, float]
+    white: dict[str, float]
+
+class _Position:
+    @property
+    def phase(self) -> Literal["bid", "choose", "play", "agree", "over"]: ...
+    @property
+    def to_play(self) -> Literal["black", "white", "none"]:
+        """The colour to act; "none" when over. In the agreement phase the colour that answers."""
+    @property
+    def seat(self) -> Literal[0, 1, 2]:
+        """The seat to act; 0 when over."""
+    @property
+    def ply(self) -> int:
+        """Plies played so far."""
+    @property
+    def result(self) -> str:
+        """"B+3.5", "W+1", "0"; "" while the game goes on."""
+    @property
+    def winner(self) -> Literal[0, 1, 2]:
+        """The winning seat; 0 for a draw and while the game goes on."""
+    @property
+    def size(self) -> int: ...
+    def play(self, move: str) -> str:
+        """Plays a move; returns its canonical text. Raises IllegalMove and changes nothing."""
+    def why_illegal(self, move: str) -> str:
+        """The reason why `play(move)` would be refused; "" if it would not."""
+    def legal_moves(self) -> list[str]:
+        """Every legal move, canonical, sorted bytewise; [] when over. "dead:" stands for every dead list."""
+    def hash(self) -> int:
+        """64 bits, the same in every process: equal positions (PROTOCOL: ggp-hash) have equal hashes."""
+    def perft(self, depth: int) -> int:
+        """The number of legal move sequences of that length. "dead:" counts once."""
+    def playouts(
+        self, n: int, seed: int = 0, policy: Literal["uniform", "rollout"] = "uniform"
+    ) -> tuple[int, int, int, int]:
+        """Plays `n` random games from here, without the GIL: (plies, won by black, won by white, drawn).
+
+        The same position reached by the same plies and the same seed (0..2**64-1) give the same games. "uniform": every
+        legal move is exactly equally likely, passes and the button too. "rollout": uniform over the points that do not
+        fill an own eye; button and pass only when there is none. A game that has not ended after 20 plies a cell counts
+        as drawn.
+        """
+    def board(self) -> str:
+        """size*size characters, rows from the top, columns from A: "." "X" black "O" white "#" black king "@" white king."""
+    def last_move(self) -> list[str]:
+        """The points that the last ply filled; empty after a pass and the like."""
+    def captured(self) -> tuple[int, int]:
+        """How many black and how many white pieces were captured; not those that the sides agreed to be dead."""
+    def score_parts(self) -> _Parts:
+        """The score as the position stands: for each colour "total" and, by name, what it is made of. Whole values are ints."""
+
+class Go(_Position):
+    """Go. score_parts: stones, territory, and komi for White."""
+
+    def __init__(
+        self,
+        size: int = 19,
+        komi: float = 7.5,
+        handicap: int = 0,
+        ko: Literal["simple", "positional", "situational"] = "positional",
+        agreement: bool = False,
+    ) -> None:
+        """size 2..25; handicap 0 or 2..9, as far as the board has fixed points for it. Raises ValueError with the reason."""
+    def copy(self) -> Go: ...
+    def __copy__(self) -> Go: ...
+    def __deepcopy__(self, memo: object) -> Go: ...
+    def set_komi(self, komi: float) -> None:
+        """At any time. Raises ValueError unless finite and within 1e9."""
+    def set_to_play(self, side: Literal["black", "white"]) -> None:
+        """For plain GTP, where moves may come out of turn. Raises IllegalMove outside of the phase "play"."""
+    def place_handicap(self, vertices: list[str]) -> None:
+        """Free handicap: at least two black stones on an empty board before ply 0; then White moves. Raises IllegalMove."""
+    @staticmethod
+    def fixed_handicap_points(size: int, stones: int) -> list[str]:
+        """The fixed points of the GTP draft. Raises ValueError if the board has none for that number."""
+
+class Yugo(_Position):
+    """Yugo. score_parts: territory, pieces, prisoners (enemy kings without liberties), button, Black's handicap, White's komi."""
+
+    def __init__(self, size: int = 9, komi: int = 7, handicap: int = 0, agreement: bool = False) -> None:
+        """size 2..25; handicap 0 or 2..9 and less than size**2. Raises ValueError with the reason."""
+    def copy(self) -> Yugo: ...
+    def __copy__(self) -> Yugo: ...
+    def __deepcopy__(self, memo: object) -> Yugo: ...
+    def set_komi(self, komi: int) -> None:
+        """Before ply 0; later IllegalMove. Raises ValueError unless within 1e9."""
+    def button(self) -> Literal["none", "black", "white"]:
+        """Who has taken the button."""

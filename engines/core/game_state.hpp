@@ -1,0 +1,77 @@
+// What a game is to the rest of the core: the concept GameState and its few words. Knows no game and no Python.
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rng.hpp"
+
+namespace ggp {
+
+enum class Phase : std::uint8_t { bid, choose, play, agree, over };
+enum class Colour : std::uint8_t { none, black, white };
+// uniform: every legal move equally likely, passes and tokens too. rollout: the policy of the built-in search.
+enum class Policy : std::uint8_t { uniform, rollout };
+
+constexpr Colour other(Colour colour) { return static_cast<Colour>(3 - static_cast<int>(colour)); }
+
+constexpr const char* name(Colour colour) {
+    constexpr const char* names[] = {"none", "black", "white"};
+    return names[static_cast<int>(colour)];
+}
+
+constexpr const char* name(Phase phase) {
+    constexpr const char* names[] = {"bid", "choose", "play", "agree", "over"};
+    return names[static_cast<int>(phase)];
+}
+
+// A move that the rules forbid or that cannot be read; what() is the reason, written for the bot's author.
+// Thrown before anything has changed.
+class IllegalMove : public std::invalid_argument {
+    using std::invalid_argument::invalid_argument;
+};
+
+// The points of one colour: their sum and, name by name, what it is made of.
+struct ScoreParts {
+    double total = 0;
+    std::vector<std::pair<const char*, double>> parts;
+};
+
+struct Score {
+    ScoreParts black, white;
+};
+
+// A position of a game, with what its rules need to know of the past. A value: copies are independent.
+// Move is the game's own cheap representation of a legal move; outside the core a move is its canonical text.
+template <class S>
+concept GameState = std::copyable<S> && requires(S s, const S c, typename S::Move move, std::string_view text, Rng rng) {
+    { c.phase() } -> std::same_as<Phase>;
+    { c.to_play() } -> std::same_as<Colour>;  // none when over
+    { c.seat() } -> std::same_as<int>;        // who acts: 1 or 2, 0 when over
+    { c.leader() } -> std::same_as<Colour>;   // who would win if the game ended now; none: nobody
+    { c.winner() } -> std::same_as<int>;      // the winning seat, 0 for a draw or while the game goes on
+    { c.result() } -> std::same_as<std::string>;  // "" while the game goes on
+    { c.ply() } -> std::same_as<int>;
+    { c.size() } -> std::same_as<int>;        // the option `size`
+    { c.cells() } -> std::same_as<int>;       // cells of the board, the measure of a long game
+    { c.hash() } -> std::same_as<std::uint64_t>;
+    { c.board() } -> std::same_as<std::string>;
+    { c.last_move() } -> std::same_as<std::vector<std::string>>;
+    { c.captured() } -> std::same_as<std::pair<int, int>>;
+    { c.score() } -> std::same_as<Score>;
+    // Text: both read without regard to case; play answers the canonical form. Both throw IllegalMove.
+    { s.play(text) } -> std::same_as<std::string>;
+    { c.check(text) };
+    { c.legal_texts() } -> std::same_as<std::vector<std::string>>;  // sorted bytewise
+    // The machine's way: every legal move once (of dead: lists only the empty one), and playing one without a check.
+    { c.legal_moves() } -> std::same_as<std::vector<typename S::Move>>;
+    { s.apply(move) };
+    { s.play_random(rng, Policy::uniform) };  // one ply, unless over
+    { s.ready_for_playouts() };               // what a long run of plies need not do again: reserve, stop logging
+};
+
+}  // namespace ggp

@@ -1,0 +1,326 @@
+// Go: Tromp-Taylor area scoring, suicide forbidden, three ko rules, handicap. The rules are RULES.md, "Go".
+#pragma once
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agreement.hpp"
+#include "chains.hpp"
+#include "decimal.hpp"
+#include "game_state.hpp"
+#include "handicap.hpp"
+#include "history.hpp"
+#include "territory.hpp"
+#include "zobrist.hpp"
+
+namespace ggp {
+
+// positional: a stone may not recreate a board that stood earlier. situational: nor a (board, side to move).
+// simple: a stone may not recreate the board before the opponent's last move; the third (board, side to move) is a draw.
+enum class Ko : std::uint8_t { simple, positional, situational };
+
+class Go {
+  public:
+    using Move = std::int16_t;  // a Point, or one of these
+    static constexpr Move pass = 0, dead_none = -1;
+
+    // Throws std::invalid_argument if an option is out of its domain.
+    Go(int size, double komi, int handicap, Ko ko, bool agreement);
+
+    Phase phase() const { return turns_.phase(); }
+    Colour to_play() const { return turns_.to_play(); }
+    int seat() const { return static_cast<int>(to_play()); }  // seat 1 is black throughout
+    int ply() const { return ply_; }
+    int size() const { return square_.edge(); }
+    int cells() const { return size() * size(); }
+    Colour leader() const;
+    int winner() const { return phase() == Phase::over ? static_cast<int>(leader()) : 0; }
+    std::string result() const;
+    std::uint64_t hash() const;
+    std::string board() const;
+    std::vector<std::string> last_move() const;
+    std::pair<int, int> captured() const { return {captured_[1], captured_[2]}; }  // black stones, white stones
+    Score score() const;
+
+    std::string play(std::string_view text);
+    void check(std::string_view text) const { read(text); }
+    std::vector<std::string> legal_texts() const;
+    std::vector<Move> legal_moves() const;
+    void apply(Move move);
+    void play_random(Rng& rng, Policy policy);
+    void ready_for_playouts() { history_.ready_for_playouts(static_cast<std::size_t>(cells()) * 4); }
+
+    // Plain GTP, where moves may come out of turn. Throws IllegalMove if the phase is not play.
+    void set_to_play(Colour side);
+    void set_komi(double komi);
+    // Free handicap: black stones on an empty board before ply 0, then White moves. All or none; throws IllegalMove.
+    void place_handicap(const std::vector<std::string>& vertices);
+
+  private:
+    static constexpr auto keys = zobrist_keys<3, max_area>(0x476f);
+    static constexpr std::uint64_t never = ~std::uint64_t{0};             // the hash of no board
+    static constexpr std::uint64_t white_moves = mix64(0x7768697465);  // makes (board, side to move) of a board
+
+    struct Read {
+        Move move;
+        bool list = false;
+        DeadList dead;
+    };
+    Read read(std::string_view text) const;
+    void answer(DeadList list);
+    std::uint64_t board_after(Point p, Colour side) const;
+    std::uint64_t key(std::uint64_t board, Colour next) const {
+        return ko_ != Ko::positional && next == Colour::white ? board ^ white_moves : board;
+    }
+    bool ko_allows(Point p, Colour side) const;
+    std::string why_ko(Point p) const;
+    void stand_handicap(const std::vector<Point>& points);
+    int margin_of_area() const;
+
+    Square square_;
+    Chains chains_;
+    Turns turns_;
+    double komi_;
+    int komi_decimals_, handicap_;
+    Ko ko_;
+    bool third_time_ = false;                 // the game was drawn by repetition
+    bool captures_ = false;                   // without a capture no board can come back
+    Point last_ = 0;
+    int ply_ = 0;
+    std::array<int, 3> captured_{};
+    std::uint64_t board_ = 0;                 // Zobrist hash of the stones
+    std::array<std::uint64_t, 3> before_{never, never, never};  // by colour: the board before its last move
+    History history_;
+};
+
+inline Go::Go(int size, double komi, int handicap, Ko ko, bool agreement)
+    : square_(checked_edge(size)), chains_(size), turns_(handicap ? Colour::white : Colour::black, agreement),
+      handicap_(handicap), ko_(ko) {
+    set_komi(komi);
+    if (handicap != 0) stand_handicap(fixed_handicap(square_, handicap));
+    else history_.add(key(board_, to_play()), 0);
+}
+
+inline void Go::stand_handicap(const std::vector<Point>& points) {
+    for (const Point p : points) {
+        chains_.put(p, black_stone);
+        board_ ^= keys[black_stone][p];
+    }
+    turns_.set_to_play(Colour::white);
+    history_ = History();
+    history_.add(key(board_, to_play()), 0);
+}
+
+inline void Go::place_handicap(const std::vector<std::string>& vertices) {
+    if (ply_ != 0 || board_ != 0) throw IllegalMove("handicap stones are placed on an empty board, before the first move");
+    if (vertices.size() < 2) throw IllegalMove("a handicap is two stones or more");
+    if (vertices.size() >= static_cast<std::size_t>(cells())) throw IllegalMove("a handicap must leave a point empty");
+    std::vector<Point> points;
+    for (const std::string& vertex : vertices) {
+        const Point p = square_.parse(vertex);
+        if (std::find(points.begin(), points.end(), p) != points.end())
+            throw IllegalMove(square_.name(p) + " is named twice");
+        points.push_back(p);
+    }
+    handicap_ = static_cast<int>(points.size());
+    stand_handicap(points);
+}
+
+inline void Go::set_to_play(Colour side) {
+    if (phase() == Phase::over) throw IllegalMove("the game is over");
+    if (phase() != Phase::play) throw IllegalMove("the sides answer in turn in the agreement phase");
+    if (side == to_play()) return;
+    turns_.set_to_play(side);
+    history_.add(key(board_, side), ply_);  // it stands with that side to move, as after a pass
+}
+
+inline void Go::set_komi(double komi) {
+    if (!std::isfinite(komi) || std::abs(komi) > 1e9) throw std::invalid_argument("komi must be a number between -1e9 and 1e9");
+    komi_ = komi + 0.0;  // no negative zero
+    komi_decimals_ = decimals(komi);
+}
+
+// The board that a stone of `side` on the empty point p makes, captures taken.
+inline std::uint64_t Go::board_after(Point p, Colour side) const {
+    const Stone enemy = enemy_of(stone_of(side));
+    std::uint64_t board = board_ ^ keys[stone_of(side)][p];
+    std::array<Point, 4> taken{};
+    std::size_t takes = 0;
+    for (const Point q : chains_.beside(p)) {
+        if (chains_.at(q) != enemy || !chains_.only_liberty(q, p)) continue;
+        const Point head = chains_.head(q);
+        if (std::find(taken.begin(), taken.begin() + takes, head) != taken.begin() + takes) continue;
+        taken[takes++] = head;
+        chains_.each_stone(head, [&](Point s) { board ^= keys[enemy][s]; });
+    }
+    return board;
+}
+
+inline bool Go::ko_allows(Point p, Colour side) const {
+    if (!captures_) return true;
+    if (ko_ == Ko::simple) return board_after(p, side) != before_[static_cast<std::size_t>(other(side))];
+    return history_.count(key(board_after(p, side), other(side))) == 0;
+}
+
+inline std::string Go::why_ko(Point p) const {
+    if (ko_ == Ko::simple) return "ko: this would recreate the board before the opponent's last move";
+    const int stood = history_.first_ply(key(board_after(p, to_play()), other(to_play())));
+    const std::string rule = ko_ == Ko::positional ? "positional superko: the board stood like this"
+                                                   : "situational superko: the board stood like this with the same side to move";
+    return rule + (stood == 0 ? " at the start" : " after ply " + std::to_string(stood));
+}
+
+inline Go::Read Go::read(std::string_view text) const {
+    if (turns_.is_dead_list(text)) return {dead_none, true, parse_dead(text, square_, chains_)};
+    if (is_word(text, "pass")) return {pass, false, {}};
+    if (is_word(text, "resign")) throw IllegalMove("resign is an answer to genmove, not a move");
+    const Point p = square_.parse(text);
+    const Stone stone = stone_of(to_play());
+    if (chains_.at(p) != no_stone) throw IllegalMove(square_.name(p) + " is occupied");
+    if (!chains_.playable(p, stone)) throw IllegalMove("suicide: the group would have no liberty");
+    if (!ko_allows(p, to_play())) throw IllegalMove(why_ko(p));
+    return {static_cast<Move>(p), false, {}};
+}
+
+inline std::string Go::play(std::string_view text) {
+    Read move = read(text);
+    if (move.list) {
+        std::string canonical = dead_text(move.dead, square_);
+        answer(std::move(move.dead));
+        return canonical;
+    }
+    apply(move.move);
+    return move.move == pass ? "pass" : square_.name(static_cast<Point>(move.move));
+}
+
+inline void Go::answer(DeadList list) {
+    ++ply_;
+    last_ = 0;
+    if (!turns_.answered(list)) return;
+    for (const Point p : list) {
+        if (chains_.at(p) == no_stone) continue;  // its group is gone already
+        chains_.each_stone(p, [&](Point s) { board_ ^= keys[chains_.at(s)][s]; });
+        chains_.lift(p);
+    }
+}
+
+inline void Go::apply(Move move) {
+    if (move == dead_none) return answer({});
+    ++ply_;
+    last_ = 0;
+    const Colour side = to_play();
+    before_[static_cast<std::size_t>(side)] = board_;
+    if (move == pass) {
+        turns_.passed();
+        history_.add(key(board_, other(side)), ply_);
+        return;
+    }
+    const auto p = static_cast<Point>(move);
+    const Stone stone = stone_of(side), enemy = enemy_of(stone);
+    last_ = p;
+    board_ ^= keys[stone][p];
+    chains_.put(p, stone);
+    for (const Point q : chains_.beside(p)) {
+        if (chains_.at(q) != enemy || chains_.breathes(q)) continue;
+        chains_.each_stone(q, [&](Point s) { board_ ^= keys[enemy][s]; });
+        captured_[enemy] += chains_.lift(q);
+        captures_ = true;
+    }
+    turns_.moved(other(side));
+    if (history_.add(key(board_, other(side)), ply_) >= 3 && ko_ == Ko::simple) {
+        third_time_ = true;
+        turns_.end();
+    }
+}
+
+inline void Go::play_random(Rng& rng, Policy policy) {
+    if (phase() != Phase::play) {
+        if (phase() == Phase::agree) answer({});
+        return;
+    }
+    const Colour side = to_play();
+    const Stone stone = stone_of(side);
+    const auto legal = [&](Point p) { return chains_.playable(p, stone) && ko_allows(p, side); };
+    if (policy == Policy::uniform)
+        apply(static_cast<Move>(std::max(chains_.draw(rng, 1, legal), 0)));
+    else
+        apply(static_cast<Move>(chains_.draw(rng, 0, [&](Point p) { return !chains_.is_eye(p, stone) && legal(p); })));
+}
+
+inline std::vector<Go::Move> Go::legal_moves() const {
+    if (phase() == Phase::over) return {};
+    if (phase() == Phase::agree) return {dead_none};
+    std::vector<Move> moves;
+    for (const Point p : square_.by_name())
+        if (chains_.at(p) == no_stone && chains_.playable(p, stone_of(to_play())) && ko_allows(p, to_play()))
+            moves.push_back(static_cast<Move>(p));
+    moves.push_back(pass);
+    return moves;
+}
+
+inline std::vector<std::string> Go::legal_texts() const {
+    std::vector<std::string> texts;
+    for (const Move move : legal_moves())
+        texts.push_back(move == pass ? "pass" : move == dead_none ? "dead:" : square_.name(static_cast<Point>(move)));
+    return texts;
+}
+
+// Black's stones and territory less White's.
+inline int Go::margin_of_area() const {
+    const Territory land = territory(chains_);
+    int margin = land.of(Colour::black) - land.of(Colour::white);
+    for (const Point p : square_.by_name())
+        margin += (chains_.at(p) == black_stone) - (chains_.at(p) == white_stone);
+    return margin;
+}
+
+inline Colour Go::leader() const {
+    if (third_time_) return Colour::none;
+    const int margin = margin_of_area();
+    return margin > komi_ ? Colour::black : margin < komi_ ? Colour::white : Colour::none;
+}
+
+inline std::string Go::result() const {
+    if (phase() != Phase::over) return "";
+    const Colour best = leader();
+    if (best == Colour::none) return "0";
+    return (best == Colour::black ? "B+" : "W+") + decimal(std::abs(margin_of_area() - komi_), komi_decimals_);
+}
+
+inline Score Go::score() const {
+    const Territory land = territory(chains_);
+    std::array<int, 4> stones{};
+    for (const Point p : square_.by_name()) ++stones[chains_.at(p)];
+    Score score;
+    score.black.parts = {{"stones", stones[1]}, {"territory", land.of(Colour::black)}};
+    score.white.parts = {{"stones", stones[2]}, {"territory", land.of(Colour::white)}, {"komi", komi_}};
+    score.black.total = stones[1] + land.of(Colour::black);
+    score.white.total = tidy(stones[2] + land.of(Colour::white) + komi_, komi_decimals_);
+    return score;
+}
+
+inline std::uint64_t Go::hash() const {
+    Digest digest(board_);
+    digest.add(static_cast<std::uint64_t>(size())).add(std::bit_cast<std::uint64_t>(komi_));
+    digest.add(static_cast<std::uint64_t>(handicap_)).add(static_cast<std::uint64_t>(ko_) << 1 | third_time_);
+    turns_.digest(digest);
+    return digest.value();
+}
+
+inline std::string Go::board() const {
+    std::string cells;
+    for (int row = size() - 1; row >= 0; --row)
+        for (int column = 0; column < size(); ++column) cells += ".XO"[chains_.at(square_.at(column, row))];
+    return cells;
+}
+
+inline std::vector<std::string> Go::last_move() const {
+    return last_ == 0 ? std::vector<std::string>{} : std::vector<std::string>{square_.name(last_)};
+}
+
+static_assert(GameState<Go>);
+
+}  // namespace ggp
