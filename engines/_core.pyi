@@ -59,6 +59,11 @@ class _Position:
         """The points that the last ply filled; empty after a pass and the like."""
     def captured(self) -> tuple[int, int]:
         """How many black and how many white pieces were captured; not those that the sides agreed to be dead."""
+    def set_up(self, board: str, side: Literal["black", "white"] = "black") -> None:
+        """Begins with that board (as `board()` gives it) and that side to move: for tests and analysis.
+
+        Before the first ply, on an empty board without handicap. Raises ValueError with the reason.
+        """
     def score_parts(self) -> _Parts:
         """The score as the position stands: for each colour "total" and, by name, what it is made of. Whole values are ints."""
 

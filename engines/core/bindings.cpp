@@ -32,6 +32,10 @@ Enum one_of(std::string_view text, std::initializer_list<std::pair<std::string_v
     throw std::invalid_argument(std::string(what) + " must be one of: " + names);
 }
 
+ggp::Colour side_named(std::string_view text) {
+    return one_of<ggp::Colour>(text, {{"black", ggp::Colour::black}, {"white", ggp::Colour::white}}, "the side");
+}
+
 // Whole numbers as int, so that JSON says 10 and not 10.0.
 nb::object number(double value) {
     if (value == std::floor(value) && std::abs(value) < 9e15) return nb::int_(static_cast<std::int64_t>(value));
@@ -106,6 +110,8 @@ nb::class_<S> bind_game(nb::module_& module, const char* name) {
         .def("last_move", &S::last_move)
         .def("captured", &S::captured)
         .def("set_komi", &S::set_komi, "komi"_a)
+        .def("set_up", [](S& s, std::string_view board, std::string_view side) { s.set_up(board, side_named(side)); },
+             "board"_a, "side"_a = "black")
         .def("score_parts", [](const S& s) {
             const ggp::Score score = s.score();
             nb::dict dict;
@@ -133,11 +139,7 @@ NB_MODULE(_core, module) {
              },
              "size"_a = 19, "komi"_a = 7.5, "handicap"_a = 0, "ko"_a = "positional", "agreement"_a = false)
         .def("set_to_play",
-             [](ggp::Go& self, std::string_view side) {
-                 self.set_to_play(one_of<ggp::Colour>(
-                     side, {{"black", ggp::Colour::black}, {"white", ggp::Colour::white}}, "the side to play"));
-             },
-             "side"_a)
+             [](ggp::Go& self, std::string_view side) { self.set_to_play(side_named(side)); }, "side"_a)
         .def("place_handicap", &ggp::Go::place_handicap, "vertices"_a)
         .def_static("fixed_handicap_points",
                     [](int size, int stones) {

@@ -13,6 +13,7 @@
 #include "game_state.hpp"
 #include "handicap.hpp"
 #include "history.hpp"
+#include "setup.hpp"
 #include "territory.hpp"
 #include "zobrist.hpp"
 
@@ -56,6 +57,8 @@ class Go {
     // Plain GTP, where moves may come out of turn. Throws IllegalMove if the phase is not play.
     void set_to_play(Colour side);
     void set_komi(double komi);
+    // Begins with that board (as board() writes it) and side. Before ply 0, on an empty board; std::invalid_argument.
+    void set_up(std::string_view cells, Colour side);
     // Free handicap: black stones on an empty board before ply 0, then White moves. All or none; throws IllegalMove.
     void place_handicap(const std::vector<std::string>& vertices);
 
@@ -77,6 +80,7 @@ class Go {
     }
     bool ko_allows(Point p, Colour side) const;
     std::string why_ko(Point p) const;
+    void begin(Colour side);
     void stand_handicap(const std::vector<Point>& points);
     int margin_of_area() const;
 
@@ -97,11 +101,11 @@ class Go {
 };
 
 inline Go::Go(int size, double komi, int handicap, Ko ko, bool agreement)
-    : square_(checked_edge(size)), chains_(size), turns_(handicap ? Colour::white : Colour::black, agreement),
+    : square_(checked_edge(size)), chains_(size), turns_(Colour::black, agreement),
       handicap_(handicap), ko_(ko) {
     set_komi(komi);
+    begin(Colour::black);
     if (handicap != 0) stand_handicap(fixed_handicap(square_, handicap));
-    else history_.add(key(board_, to_play()), 0);
 }
 
 inline void Go::stand_handicap(const std::vector<Point>& points) {
@@ -109,9 +113,7 @@ inline void Go::stand_handicap(const std::vector<Point>& points) {
         chains_.put(p, black_stone);
         board_ ^= keys[black_stone][p];
     }
-    turns_.set_to_play(Colour::white);
-    history_ = History();
-    history_.add(key(board_, to_play()), 0);
+    begin(Colour::white);
 }
 
 inline void Go::place_handicap(const std::vector<std::string>& vertices) {
@@ -127,6 +129,23 @@ inline void Go::place_handicap(const std::vector<std::string>& vertices) {
     }
     handicap_ = static_cast<int>(points.size());
     stand_handicap(points);
+}
+
+inline void Go::set_up(std::string_view cells, Colour side) {
+    if (ply_ != 0 || board_ != 0) throw std::invalid_argument("a position is set up on an empty board, before the first move");
+    std::uint64_t board = 0;
+    const Chains chains =
+        read_board(square_, ".XO", cells, [&](Point p, std::size_t stone) { board ^= keys[stone][p]; });
+    for (const Point p : square_.by_name())
+        if (chains.at(p) != no_stone && !chains.breathes(p)) throw std::invalid_argument(square_.name(p) + " has no liberty");
+    chains_ = chains, board_ = board;
+    begin(side);
+}
+
+inline void Go::begin(Colour side) {
+    turns_.set_to_play(side);
+    history_ = History();
+    history_.add(key(board_, side), 0);
 }
 
 inline void Go::set_to_play(Colour side) {
@@ -311,10 +330,7 @@ inline std::uint64_t Go::hash() const {
 }
 
 inline std::string Go::board() const {
-    std::string cells;
-    for (int row = size() - 1; row >= 0; --row)
-        for (int column = 0; column < size(); ++column) cells += ".XO"[chains_.at(square_.at(column, row))];
-    return cells;
+    return write_board(square_, ".XO", [this](Point p) { return chains_.at(p); });
 }
 
 inline std::vector<std::string> Go::last_move() const {

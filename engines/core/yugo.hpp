@@ -10,6 +10,7 @@
 #include "chains.hpp"
 #include "decimal.hpp"
 #include "game_state.hpp"
+#include "setup.hpp"
 #include "territory.hpp"
 #include "zobrist.hpp"
 
@@ -50,6 +51,8 @@ class Yugo {
     void play_random(Rng& rng, Policy policy);
     void ready_for_playouts() {}
 
+    // Begins with that board (as board() writes it) and side. Before ply 0, no handicap; std::invalid_argument.
+    void set_up(std::string_view cells, Colour side);
     // Before ply 0 only; throws IllegalMove later, std::invalid_argument for an absurd number.
     void set_komi(std::int64_t komi);
 
@@ -98,6 +101,17 @@ inline void Yugo::set_komi(std::int64_t komi) {
     if (ply_ != 0) throw IllegalMove("komi is settled before the first move");
     if (komi < -most || komi > most) throw std::invalid_argument("komi must be an integer between -1000000000 and 1000000000");
     komi_ = komi;
+}
+
+inline void Yugo::set_up(std::string_view cells, Colour side) {
+    if (ply_ != 0 || handicap_ != 0) throw std::invalid_argument("a position is set up before the first move, without handicap");
+    std::array<bool, max_area> king{};
+    const Chains chains = read_board(square_, ".XO#@", cells, [&](Point p, std::size_t kind) { king[p] = kind > 2; });
+    for (const Point p : square_.by_name())
+        if (chains.at(p) != no_stone && !chains.breathes(p) && !king[p])
+            throw std::invalid_argument(square_.name(p) + " is a pawn without a liberty");
+    chains_ = chains, king_ = king;
+    turns_.set_to_play(side);
 }
 
 inline std::string Yugo::why_not(Point p) const {
@@ -266,13 +280,7 @@ inline std::uint64_t Yugo::hash() const {
 }
 
 inline std::string Yugo::board() const {
-    std::string cells;
-    for (int row = size() - 1; row >= 0; --row)
-        for (int column = 0; column < size(); ++column) {
-            const Point p = square_.at(column, row);
-            cells += ".XO#@"[chains_.at(p) + (king_[p] ? 2 : 0)];
-        }
-    return cells;
+    return write_board(square_, ".XO#@", [this](Point p) { return chains_.at(p) + (king_[p] ? 2 : 0); });
 }
 
 inline std::vector<std::string> Yugo::last_move() const {
