@@ -1,0 +1,51 @@
+"""`make bench`: runs the benchmarks beside this file and prints one table. It measures nothing itself.
+
+A benchmark is a module with `main(quick) -> rows`, a row being (what, figure, unit), each figure the median of
+several rounds. `quick` asks for a tenth of the work: to see that it runs, not to be quoted.
+"""
+
+import argparse
+import importlib
+import json
+import platform
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+BENCHMARKS = ("core_playouts", "referee")
+
+
+def main(arguments: list[str]) -> int:
+    """Run what was asked for; the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure this machine; one table.")
+    parser.add_argument("only", nargs="*", metavar="BENCHMARK", help=f"some of: {', '.join(BENCHMARKS)} (default: all)")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the work")
+    chosen = parser.parse_args(arguments)
+    if unknown := [name for name in chosen.only if name not in BENCHMARKS]:
+        parser.error(f"no benchmark is called {unknown[0]}: there are {', '.join(BENCHMARKS)}")
+    rows = []
+    for name in chosen.only or BENCHMARKS:
+        print(f"measuring {name} ...", file=sys.stderr)
+        rows += importlib.import_module(f"tests.bench.{name}").main(quick=chosen.quick)
+    machine = f"{platform.machine()}, Python {platform.python_version()}"
+    if chosen.json:
+        print(json.dumps({"machine": machine, "rows": [list(row) for row in rows]}))
+    else:
+        _print_table(machine, rows)
+    return 0
+
+
+def _print_table(machine: str, rows: list[tuple[str, float, str]]) -> None:
+    table = Table(title=f"Medians on {machine}")
+    table.add_column("what")
+    table.add_column("figure", justify="right")
+    table.add_column("unit")
+    for what, figure, unit in rows:
+        table.add_row(what, f"{figure:,.0f}" if figure >= 100 else f"{figure:.2f}", unit)
+    Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,238 @@
+"""The documentation is true: links lead somewhere, commands exist, snippets run, generated pages are fresh.
+
+What the pages say in prose is not checked here.
+"""
+
+import ast
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from docs.generate import pages
+from protocol.commands import TABLE
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+GAMES = set(PROJECT["entry-points"]["ggp.games"])
+BIN = Path(sys.executable).parent
+FENCE = re.compile(r"^```(\S*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, what stands behind it (`run`: a test runs it), its text, its page."""
+
+    language: str
+    mark: str
+    text: str
+    page: Path
+
+    @property
+    def lines(self) -> list[str]:
+        joined = self.text.replace("\\\n", " ")
+        return [line for line in joined.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+
+
+BLOCKS = [
+    Block(match[1], match[2].strip(), match[3], page) for page in PAGES for match in FENCE.finditer(page.read_text())
+]
+SHELL = [block for block in BLOCKS if block.language == "sh"]
+PYTHON = [block for block in BLOCKS if block.language == "python"]
+RUN = [(block.page, line) for block in SHELL if block.mark == "run" for line in block.lines]
+GGP = [
+    (page, words)
+    for page, line in [
+        *((block.page, line) for block in SHELL for line in block.lines),
+        *((page, code) for page in PAGES for code in re.findall(r"(?<!`)`(ggp [^`\n]+)`", page.read_text())),
+    ]
+    if "…" not in line and (words := shlex.split(line, comments=True))[0] == "ggp"
+]
+
+
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def test_generated_pages_are_fresh() -> None:
+    stale = [path for path, text in pages().items() if not path.exists() or path.read_text() != text]
+    assert stale == [], "make docs"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = []
+    prose = FENCE.sub("", page.read_text())
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if link.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        if not target.exists() or (anchor and anchor not in _anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    seen, todo = set(), [ROOT / "README.md"]
+    while todo:
+        page = todo.pop()
+        if page in seen:
+            continue
+        seen.add(page)
+        links = re.findall(r"\]\(([^)\s#]+\.md)", page.read_text())
+        todo += [target for link in links if (target := (page.parent / link).resolve()).is_file()]
+    assert [page for page in PAGES if page not in seen] == []
+
+
+def test_the_readme_names_the_two_commands() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert "make play" in text and "make test" in text
+
+
+def test_make_targets_exist() -> None:
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert phony is not None
+    named = {target for page in PAGES for target in re.findall(r"`make ([a-z-]+)", page.read_text())}
+    named |= {line.split()[1] for block in SHELL for line in block.lines if line.startswith("make ")}
+    assert named - set(phony.group(1).split()) == set()
+
+
+@pytest.mark.parametrize(("page", "words"), GGP, ids=lambda value: shlex.join(value) if isinstance(value, list) else "")
+def test_command_lines_exist(page: Path, words: list[str]) -> None:
+    command, arguments = words[1], words[2:]
+    if command.startswith("-"):
+        assert command in _options(""), page
+        return
+    assert command in PROJECT["entry-points"]["ggp.commands"], page
+    options = [word.partition("=")[0] for word in arguments if word.startswith("--")]
+    assert [option for option in options if option not in _options(command)] == [], page
+    if command == "match" and arguments and not arguments[0].startswith("-"):
+        assert arguments[0].split(",")[0] in GAMES, page
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=lambda block: _name(block.page))
+def test_python_snippets_compile(block: Block) -> None:
+    compile(ast.parse(block.text), str(block.page), "exec")
+
+
+def test_protocol_names_no_unknown_command() -> None:
+    known = set(TABLE)
+    pattern = re.compile(r"`((?:ggp|gogui|kgs|kata)-[a-z_]+)(?![\w-])")
+    unknown = {
+        (_name(page), name)
+        for page in PAGES
+        for name in pattern.findall(page.read_text())
+        if name not in known and name != "gogui-rules_"
+    }
+    assert unknown == set()
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the pages tell the reader to save."""
+    desk = tmp_path_factory.mktemp("desk")
+    for block in PYTHON:
+        if name := re.match(r"# (\w+\.py)", block.text):
+            (desk / name.group(1)).write_text(block.text)
+    return desk
+
+
+@pytest.mark.parametrize(("page", "line"), RUN, ids=lambda value: value if isinstance(value, str) else "")
+def test_commands_run(page: Path, line: str, desk: Path) -> None:
+    """As the reader would type them, with fewer and quicker games."""
+    words = shlex.split(line)
+    if "gnugo" in line and not _find("gnugo"):
+        result = _run(words, desk)
+        assert result.returncode != 0
+        assert "gnugo" in result.stderr + result.stdout
+        return
+    if "--games" in words:
+        at = words.index("--games") + 1
+        words[at] = str(min(int(words[at]), 2))
+    elif words[1] == "match":
+        words += ["--games", "2"]
+    result = _run(words, desk)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Traceback" not in result.stderr
+    if "--json" in words:
+        assert json.loads(result.stdout)
+
+
+def test_the_15_line_bot_plays(desk: Path) -> None:
+    (block,) = [block for block in PYTHON if block.page.name == "README.md"]
+    assert len([line for line in block.text.splitlines() if line.strip()]) <= 15
+    command = "ggp match yugo,size=5 'me=python my_bot.py' random --games 4 --json --quiet"
+    result = _run(shlex.split(command), desk)
+    assert result.returncode == 0, result.stderr
+    assert '"rules": 4' in result.stdout, result.stdout
+
+
+def test_the_chain_can_be_checked_without_us(desk: Path) -> None:
+    """The ten lines of records.md against a record that `ggp match` wrote."""
+    (block,) = [block for block in PYTHON if block.page.name == "records.md"]
+    record = desk / "chain.jsonl"
+    result = _run(["ggp", "match", "go,size=5", "random", "random", "--games", "2", "--record", str(record)], desk)
+    assert result.returncode == 0, result.stderr
+    names: dict[str, object] = {}
+    exec(compile(block.text, "records.md", "exec"), names)
+    check = names["check"]
+    assert callable(check)
+    check(record)
+    lines = record.read_text().splitlines(keepends=True)
+    record.write_text("".join(lines[:3] + lines[4:]))
+    with pytest.raises(AssertionError):
+        check(record)
+
+
+def test_the_first_answer_explains_the_fault(desk: Path) -> None:
+    """The script of debug-a-bot.md finds what the match before it left."""
+    (line,) = [line for page, line in RUN if "faults.jsonl" in line]
+    assert _run(shlex.split(line), desk).returncode == 0
+    result = _run(["python", "why.py"], desk)
+    assert "illegal_move seat1" in result.stdout
+    assert "genmove" in result.stdout
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors that a Markdown viewer makes of the headings."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@cache
+def _options(command: str) -> frozenset[str]:
+    words = ["ggp", command, "--help"] if command else ["ggp", "--help"]
+    result = _run(words, ROOT)
+    assert result.returncode == 0, result.stderr
+    return frozenset(re.findall(r"(?<![\w-])--[a-z][a-z-]*", result.stdout))
+
+
+def _find(program: str) -> str | None:
+    return shutil.which(program, path=f"{os.environ['PATH']}:/usr/games")
+
+
+def _run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run with the environment's programs first, as after `. .venv/bin/activate`."""
+    path = f"{BIN}:{os.environ['PATH']}:/usr/games"
+    program = shutil.which(words[0], path=path)
+    assert program is not None, words[0]
+    return subprocess.run(
+        [program, *words[1:]],
+        cwd=folder,
+        env={"PATH": path, "HOME": str(folder), "LC_ALL": "C.UTF-8", "COLUMNS": "120"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
