@@ -1,0 +1,257 @@
+"""Time controls and clocks as arithmetic in whole milliseconds; nothing here reads a clock or waits."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Container
+from dataclasses import dataclass
+from enum import Enum
+
+NO_LIMIT = 600_000  # ms: with the control `none` "a move may take 600 s"
+LONGEST = 30 * 24 * 3600 * 1000  # ms; a longer time is a slip of the pen
+FORMS = "10+0.1 (seconds+increment), 40/600 (moves/seconds), 600+5x30 (main+periods x seconds), 1/move or none"
+
+_SECONDS = r"(\d{1,7}(?:\.\d{1,3})?)"
+_FISCHER = re.compile(rf"{_SECONDS}(?:\+{_SECONDS})?")
+_PERIOD = re.compile(rf"(\d{{1,4}})/{_SECONDS}")
+_BYOYOMI = re.compile(rf"(?:{_SECONDS}\+)?(\d{{1,3}})x{_SECONDS}")
+_MOVE = re.compile(rf"{_SECONDS}/move")
+
+
+class Kind(Enum):
+    """The controls of the protocol contract, §5."""
+
+    FISCHER = "fischer"
+    PERIOD = "period"  # moves per period; a new period is a fresh one
+    BYOYOMI = "byoyomi"  # Japanese: a move within the period keeps it
+    MOVE = "move"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A time control. All times in ms; what a kind does not use is 0."""
+
+    kind: Kind
+    main: int = 0
+    increment: int = 0
+    moves: int = 0
+    period: int = 0
+    periods: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> "Control":
+        """`10+0.1`, `10`, `40/600`, `600+5x30`, `5x30`, `1/move`, `none`. ValueError says what is accepted."""
+        if text == "none":
+            return cls(Kind.NONE)
+        control = None
+        if match := _FISCHER.fullmatch(text):
+            control = cls(Kind.FISCHER, main=_ms(match[1]), increment=_ms(match[2]))
+        elif match := _PERIOD.fullmatch(text):
+            control = cls(Kind.PERIOD, moves=int(match[1]), period=_ms(match[2]))
+        elif match := _BYOYOMI.fullmatch(text):
+            control = cls(Kind.BYOYOMI, main=_ms(match[1]), periods=int(match[2]), period=_ms(match[3]))
+        elif match := _MOVE.fullmatch(text):
+            control = cls(Kind.MOVE, period=_ms(match[1]))
+        if control is None:
+            raise ValueError(f"time control {text!r} is none of {FORMS}")
+        if not control._playable():
+            raise ValueError(f"time control {text!r} leaves no time to move, or more than 30 days")
+        return control
+
+    def __str__(self) -> str:
+        """The shortest text that parse reads back."""
+        match self.kind:
+            case Kind.FISCHER:
+                return _seconds(self.main) + (f"+{_seconds(self.increment)}" if self.increment else "")
+            case Kind.PERIOD:
+                return f"{self.moves}/{_seconds(self.period)}"
+            case Kind.BYOYOMI:
+                head = f"{_seconds(self.main)}+" if self.main else ""
+                return f"{head}{self.periods}x{_seconds(self.period)}"
+            case Kind.MOVE:
+                return f"{_seconds(self.period)}/move"
+            case Kind.NONE:
+                return "none"
+
+    def clock(self) -> "Clock":
+        """A clock that nobody has used yet."""
+        return _CLOCKS[self.kind](self)
+
+    def _playable(self) -> bool:
+        times = (self.main, self.increment, self.period)
+        if max(times) > LONGEST or not any((self.main, self.period)):
+            return False
+        counted = {Kind.PERIOD: self.moves, Kind.BYOYOMI: self.periods}
+        return self.kind is Kind.FISCHER or (self.period > 0 and counted.get(self.kind, 1) > 0)
+
+
+class Clock(ABC):
+    """One seat's clock. `left` is how many ms the next move may take, extra periods included."""
+
+    left: int
+
+    def __init__(self, control: Control) -> None:
+        self.control = control
+        self.left = control.main
+
+    @abstractmethod
+    def spend(self, used: int) -> int:
+        """Charge `used` ms for a finished move; the overrun in ms, 0 when in time.
+
+        After an overrun (which the caller may forgive) the clock goes on as if all of it had been used.
+        """
+
+    def time_left(self) -> tuple[int, int]:
+        """GTP's `time_left`: (ms, stones); stones is 0 in main time, else moves or periods left."""
+        return self.left, 0
+
+    def extras(self) -> str:
+        """The part of `ggp-clock` that is not the two clocks, with a blank before it, or ""."""
+        return ""
+
+
+class FischerClock(Clock):
+    """Main time that each move prolongs by the increment."""
+
+    def spend(self, used: int) -> int:
+        left = self.left - used
+        if left >= 0:
+            self.left = left + self.control.increment
+            return 0
+        self.left = self.control.increment
+        return -left
+
+    def extras(self) -> str:
+        return f" increment={self.control.increment}" if self.control.increment else ""
+
+
+class PeriodClock(Clock):
+    """So many moves in each period, as GTP's Canadian byo-yomi without main time."""
+
+    def __init__(self, control: Control) -> None:
+        super().__init__(control)
+        self._renew()
+
+    def spend(self, used: int) -> int:
+        overrun = max(0, used - self.left)
+        self.left = max(0, self.left - used)
+        self.moves -= 1
+        if self.moves == 0:
+            self._renew()
+        return overrun
+
+    def time_left(self) -> tuple[int, int]:
+        return self.left, self.moves
+
+    def extras(self) -> str:
+        return f" moves={self.moves}"
+
+    def _renew(self) -> None:
+        self.left, self.moves = self.control.period, self.control.moves
+
+
+class ByoyomiClock(Clock):
+    """Main time, then periods: one that a move outlasts is lost, one that it does not begins anew."""
+
+    def __init__(self, control: Control) -> None:
+        super().__init__(control)
+        self.main, self.periods = control.main, control.periods
+        self._sum()
+
+    def spend(self, used: int) -> int:
+        overrun = max(0, used - self.left)
+        beyond = used - self.main
+        self.main = max(0, -beyond)
+        if beyond > 0:  # a move of exactly n periods has outlasted n - 1 of them
+            self.periods = max(1, self.periods - (beyond - 1) // self.control.period)
+        self._sum()
+        return overrun
+
+    def time_left(self) -> tuple[int, int]:
+        return (self.main, 0) if self.main else (self.control.period, self.periods)
+
+    def extras(self) -> str:
+        return f" period={self.control.period} periods={self.periods}"
+
+    def _sum(self) -> None:
+        self.left = self.main + self.periods * self.control.period
+
+
+class MoveClock(Clock):
+    """The same time for each move."""
+
+    def __init__(self, control: Control) -> None:
+        super().__init__(control)
+        self.left = control.period or NO_LIMIT
+
+    def spend(self, used: int) -> int:
+        return max(0, used - self.left)
+
+    def time_left(self) -> tuple[int, int]:
+        return self.left, 1
+
+    def extras(self) -> str:
+        return " moves=1"
+
+
+def ggp_clock(black: Clock, white: Clock, mover: Clock) -> str:
+    """The `ggp-clock` line for the player whose clock is `mover`, or "" when there is no limit.
+
+    `black` and `white` are main time (Fischer) or what is left of the period; `moves` and `periods` are the mover's.
+    """
+    if mover.control.kind is Kind.NONE:
+        return ""
+    return f"ggp-clock black={black.time_left()[0]} white={white.time_left()[0]}{mover.extras()}"
+
+
+def time_settings(control: Control, listed: Container[str]) -> str:
+    """The command that tells a plain GTP bot the control, as exactly as its `listed` commands can say it; "" if none.
+
+    GTP itself knows main time and Canadian byo-yomi, in whole seconds; `kata-time_settings` and
+    `kgs-time_settings` say more. What cannot be said is rounded down, so that a bot never hopes for more.
+    """
+    main, period = control.main // 1000, max(1, control.period // 1000)  # a period of 0 would mean none
+    kata, kgs, gtp = (f"{prefix}time_settings" for prefix in ("kata-", "kgs-", ""))
+    match control.kind:
+        case Kind.NONE:
+            forms = [(kata, "none"), (kgs, "none"), (gtp, "0 1 0")]  # "no time limit" in the draft
+        case Kind.FISCHER:
+            fischer = f"fischer {_seconds(control.main)} {_seconds(control.increment)}"
+            forms = [(kata, fischer), (kgs, f"absolute {main}"), (gtp, f"{main} 0 0")]
+            if not control.increment:
+                forms[0] = (kata, f"absolute {_seconds(control.main)}")
+        case Kind.BYOYOMI:
+            spoken = f"byoyomi {main} {period} {control.periods}"
+            forms = [(kata, spoken), (kgs, spoken), (gtp, f"{main} {period} 1")]
+        case Kind.PERIOD:
+            forms = [(kata, f"canadian 0 {period} {control.moves}"), (kgs, f"canadian 0 {period} {control.moves}")]
+            forms.append((gtp, f"0 {period} {control.moves}"))
+        case Kind.MOVE:
+            forms = [(kata, f"byoyomi 0 {period} 1"), (kgs, f"byoyomi 0 {period} 1"), (gtp, f"0 {period} 1")]
+    return next((f"{name} {arguments}" for name, arguments in forms if name in listed), "")
+
+
+def time_left(colour: str, clock: Clock) -> str:
+    """GTP's `time_left COLOUR SECONDS STONES`, or "" when there is no limit."""
+    if clock.control.kind is Kind.NONE:
+        return ""
+    ms, stones = clock.time_left()
+    return f"time_left {colour} {ms // 1000} {stones}"
+
+
+_CLOCKS: dict[Kind, type[Clock]] = {
+    Kind.FISCHER: FischerClock,
+    Kind.PERIOD: PeriodClock,
+    Kind.BYOYOMI: ByoyomiClock,
+    Kind.MOVE: MoveClock,
+    Kind.NONE: MoveClock,
+}
+
+
+def _ms(seconds: str | None) -> int:
+    whole, _, part = (seconds or "0").partition(".")
+    return int(whole) * 1000 + int(part.ljust(3, "0"))
+
+
+def _seconds(ms: int) -> str:
+    return f"{ms // 1000}.{ms % 1000:03d}".rstrip("0").rstrip(".") if ms % 1000 else str(ms // 1000)

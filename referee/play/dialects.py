@@ -1,0 +1,89 @@
+"""The two dialects of bots, native (any game of the protocol) and plain GTP (go), and who speaks which.
+
+What they have in common is in player.py.
+"""
+
+from protocol.channel import PEER_FAULTS
+from protocol.records import Party
+from referee.config import Budgets, Setting
+from referee.play.clock import Clock, ggp_clock, time_left, time_settings
+from referee.play.launch import Peer
+from referee.play.outcome import CannotStart
+from referee.play.player import Player
+
+_NEEDED = ("play", "genmove")
+
+
+async def meet(peer: Peer, party: Party, budgets: Budgets) -> Player:
+    """Ask a bot that has just started who it is; the Player that speaks its dialect. Raises CannotStart."""
+    channel = peer.channel
+    deadline = channel.now() + budgets.start
+    try:
+        await channel.probe_ids(deadline)
+        program = (await channel.ask("name", deadline)).text
+        version = (await channel.ask("version", deadline)).text
+        commands = await channel.list_commands(deadline)
+    except PEER_FAULTS as error:
+        stderr = peer.stderr_tail().strip().splitlines()
+        parts = [str(error), peer.exited(), *stderr[-1:]]
+        raise CannotStart(f"{party.name} does not start: {'; '.join(part for part in parts if part)}") from None
+    missing = [command for command in _NEEDED if command not in commands]
+    if missing:
+        raise CannotStart(f"{party.name} lists no {' and no '.join(missing)}: not a bot")
+    known = Party(name=party.name, program=program, version=version, command=party.command, hash=party.hash)
+    return (NativePlayer if "ggp-new" in commands else PlainPlayer)(peer, known, commands, budgets)
+
+
+class NativePlayer(Player):
+    """A bot that lists `ggp-new`: it plays any game of the protocol, and knows its phases."""
+
+    def __init__(self, peer: Peer, party: Party, commands: frozenset[str], budgets: Budgets) -> None:
+        super().__init__(peer, party, commands, budgets)
+        self._wants_clock = "ggp-clock" in commands
+        if "ggp-genmove_analyze" in commands:
+            self.analyses, self._genmove = True, "ggp-genmove_analyze"
+
+    @property
+    def agrees_by_genmove(self) -> bool:
+        return True
+
+    async def _set_up(self, setting: Setting) -> None:
+        line = setting.new_game
+        reply = await self._channel.ask(line, self._channel.now() + self._budgets.new)
+        if not reply.ok:
+            raise CannotStart(f"{self.name} answers `{line}` with `? {reply.text[:200]}`")
+
+    def _clock_line(self, colour: str, mine: Clock, black: Clock, white: Clock) -> str:
+        return ggp_clock(black, white, mine) if self._wants_clock else ""
+
+
+class PlainPlayer(Player):
+    """A bot of plain GTP: it plays go, under the rules that it was started with."""
+
+    def tell(self, colour: str, move: str) -> None:
+        """GTP has no command for a list of dead stones, nor needs one: play goes on or the game is over."""
+        if not move.startswith("dead:"):
+            super().tell(colour, move)
+
+    @property
+    def agrees_by_genmove(self) -> bool:
+        return False
+
+    async def _set_up(self, setting: Setting) -> None:
+        values = setting.values
+        if setting.game != "go":
+            raise CannotStart(f"{self.name} lists no ggp-new, so it can play go only, not {setting.game}")
+        needed = [f"boardsize {values['size']}", "clear_board", f"komi {values['komi']}"]
+        if values.get("handicap", "0") != "0":
+            needed.append(f"fixed_handicap {values['handicap']}")
+        settings = time_settings(setting.control, self._commands)
+        lines = [*needed, settings] if settings else needed
+        deadline = self._channel.now() + self._budgets.new
+        await self._channel.send(*lines)
+        replies = [await self._channel.receive(deadline) for _ in lines]
+        for line, reply in zip(needed, replies, strict=False):
+            if not reply.ok:
+                raise CannotStart(f"{self.name} answers `{line}` with `? {reply.text[:200]}`")
+
+    def _clock_line(self, colour: str, mine: Clock, black: Clock, white: Clock) -> str:
+        return time_left(colour, mine) if "time_left" in self._commands else ""

@@ -1,0 +1,129 @@
+"""The referee's view of an engine: a channel to whoever knows the rules. It knows no game, and no Python of ours."""
+
+from typing import NamedTuple
+
+from protocol.channel import PEER_FAULTS
+from protocol.messages import Reply
+from protocol.records import Party
+from referee.config import Budgets
+from referee.play.launch import Peer
+from referee.play.outcome import EngineFailed, Fault, Termination
+
+REQUIRED = ("ggp-games", "ggp-options", "ggp-new", "ggp-play", "ggp-legal_moves")
+OVER, AGREE = "over", "agree"
+
+
+class GameRefused(Exception):
+    """The engine does not know the game or the options; str() is its reason."""
+
+
+class Status(NamedTuple):
+    """A status line (PROTOCOL §3). `move` is the canonical move in answers to ggp-play, else ""."""
+
+    phase: str
+    to_play: str
+    seat: int
+    ply: int
+    move: str = ""
+    result: str = ""
+    winner: int = 0
+
+
+class Engine:
+    """Asks one engine process. Whatever goes wrong with it is EngineFailed; `lacks` says what it cannot do."""
+
+    def __init__(self, peer: Peer, command: str, budgets: Budgets) -> None:
+        self.peer = peer
+        self.party = Party(name="engine", command=command)
+        self.lacks: list[str] = []
+        self._channel = peer.channel
+        self._budgets = budgets
+        self._command = budgets.command
+        self._commands: frozenset[str] = frozenset()
+
+    async def start(self) -> None:
+        """Who it is and what it can do."""
+        deadline = self._channel.now() + self._budgets.start
+        try:
+            await self._channel.probe_ids(deadline)
+            name = (await self._channel.ask("name", deadline)).text
+            version = (await self._channel.ask("version", deadline)).text
+            self._commands = await self._channel.list_commands(deadline)
+        except PEER_FAULTS as error:
+            raise self._failed("does not start", error) from None
+        self.party = Party(name="engine", program=name, version=version, command=self.party.command)
+        missing = [command for command in REQUIRED if command not in self._commands]
+        if missing:
+            raise EngineFailed(f"the engine lists no {', '.join(missing)}, which the referee needs")
+        self.lacks = [command for command in ("ggp-hash", "ggp-scene", "ggp-score") if command not in self._commands]
+
+    async def games(self) -> list[str]:
+        return (await self._ask("ggp-games", self._command)).text.split()
+
+    async def options(self, game: str) -> dict[str, str]:
+        """Every option of the game with its default. Lines are `name type default domain`."""
+        reply = await self._ask(f"ggp-options {game}", self._command)
+        if not reply.ok:
+            raise GameRefused(reply.text)
+        rows = [line.split() for line in reply.text.splitlines()]
+        return {row[0]: row[2] for row in rows if len(row) > 2}
+
+    async def new_game(self, line: str) -> Status:
+        """`ggp-new GAME name=value …`. Raises GameRefused with the engine's reason."""
+        reply = await self._ask(line, self._budgets.new)
+        if not reply.ok:
+            raise GameRefused(reply.text)
+        return parse_status(reply.text)
+
+    async def play(self, colour: str, move: str) -> Status:
+        """The one question a ply: is it legal, what is its canonical form, who is next, is it over?
+
+        Raises Fault (illegal_move, with the engine's reason).
+        """
+        reply = await self._ask(f"ggp-play {colour} {move}", self._command)
+        if reply.ok:
+            return parse_status(reply.text)
+        if reply.text.startswith("illegal move"):
+            raise Fault(Termination.ILLEGAL_MOVE, reply.text)
+        raise EngineFailed(f"the engine answers `ggp-play {colour} {move}` with `? {reply.text}`")
+
+    async def legal_moves(self) -> list[str]:
+        return (await self._ask("ggp-legal_moves", self._command)).text.split()
+
+    async def final(self) -> tuple[str, str]:
+        """The position's hash and the score in JSON, "" for what the engine has not."""
+        texts = []
+        for command in ("ggp-hash", "ggp-score"):
+            reply = None if command in self.lacks else await self._ask(command, self._command)
+            texts.append(reply.text if reply and reply.ok else "")
+        return texts[0], texts[1]
+
+    async def scene(self) -> str:
+        """The drawing of the position in JSON, or ""."""
+        reply = None if "ggp-scene" in self.lacks else await self._ask("ggp-scene", self._command)
+        return reply.text if reply and reply.ok else ""
+
+    async def _ask(self, line: str, budget: float) -> Reply:
+        channel = self._channel
+        try:
+            return await channel.ask(line, channel.now() + budget)
+        except PEER_FAULTS as error:
+            raise self._failed(f"fails at `{line[:200]}`", error) from None
+
+    def _failed(self, what: str, error: Exception) -> EngineFailed:
+        stderr = self.peer.stderr_tail().strip().splitlines()
+        parts = [f"the engine {what}: {error}", self.peer.exited(), *stderr[-1:]]
+        return EngineFailed("; ".join(part for part in parts if part))
+
+
+def parse_status(text: str) -> Status:
+    """A status line, keys in any order, "unknown keys are ignored". Raises EngineFailed if one is missing."""
+    try:
+        keys = dict([word.split("=", 1) for word in text.split()])
+        phase = keys["phase"]
+        if phase != OVER:
+            return Status(phase, keys["to_play"], int(keys["seat"]), int(keys["ply"]), keys.get("move", ""))
+        ply, move, winner = int(keys["ply"]), keys.get("move", ""), int(keys["winner"])
+        return Status(phase, "none", 0, ply, move, keys["result"], winner)
+    except (KeyError, ValueError):
+        raise EngineFailed(f"the engine's status line is not one: {text[:200]!r}") from None

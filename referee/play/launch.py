@@ -1,0 +1,237 @@
+"""Starts, watches and ends the processes that play: own process group, limits, stderr kept, nothing left behind.
+
+What is said with them is the players' and the engine's part. Only processes of this file are ever signalled.
+"""
+
+import contextlib
+import hashlib
+import os
+import resource
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from protocol.channel import PEER_FAULTS, Channel
+from protocol.connection import PeerRole
+from protocol.transports.pipe import Pipe
+from protocol.transports.transcript import Sink, Transcript
+from referee.config import Budgets
+from referee.play.reaper import kill_strays
+
+# Debian keeps gnugo and others here, and root's PATH leaves them out.
+GAMES = ("/usr/games", "/usr/local/games")
+
+
+class LaunchError(Exception):
+    """Nothing that could be started; str() is one line that names the remedy."""
+
+
+class Peer(Protocol):
+    """Somebody on the other end of a channel, wherever it runs."""
+
+    channel: Channel
+
+    def exited(self, wait: float = 0) -> str:
+        """How it ended, in words; "" while it runs or nobody can know. Waits so many seconds for it."""
+
+    def stderr_tail(self) -> str: ...
+
+    async def stop(self, kill: bool = False) -> None:
+        """End it; `kill`: without asking. Returns when it is gone."""
+
+
+class Process:
+    """A child process and the channel to it. `Process(argv, …)` raises LaunchError.
+
+    A process of its own group; killed by the kernel if this process dies (where `setpriv` is installed).
+    """
+
+    _running: ClassVar[set[int]] = set()  # pids of this process's children that are not strays
+
+    def __init__(
+        self,
+        argv: tuple[str, ...],
+        role: PeerRole,
+        budgets: Budgets,
+        *,
+        memory: int = 0,
+        sink: Sink | None = None,
+    ) -> None:
+        """`memory`: MiB of address space, 0 for no limit; `sink` is told the whole dialogue."""
+        program = find_program(argv[0])
+        self._budgets = budgets
+        self._exit = ""
+        self._popen, stdin, stdout, stderr = _start([*_with_death_signal(), program, *argv[1:]])
+        self._running.add(self._popen.pid)
+        self._pidfd = os.pidfd_open(self._popen.pid)
+        _limit(self._popen.pid, memory)
+        self._pipe = Pipe(stdin, stdout, stderr)
+        self.channel = Channel(Transcript(self._pipe, sink) if sink else self._pipe, role)
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    def exited(self, wait: float = 0) -> str:
+        """See Peer.exited. Does not reap: until stop, the pid is nobody else's."""
+        if not self._exit and self._ended(wait):
+            self._exit = _in_words(os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT))
+        return self._exit
+
+    def stderr_tail(self) -> str:
+        """The last 64 KiB, as text."""
+        return self._pipe.drain_stderr().decode("utf-8", "backslashreplace")
+
+    async def stop(self, kill: bool = False) -> None:
+        """`quit`, its answer, grace, SIGTERM, grace, SIGKILL to the group; then what still hides is killed.
+
+        Waits for the process, never for the end of its output: a grandchild may hold that open for ever.
+        """
+        if self._pidfd < 0:
+            return
+        if not kill and not self.exited():
+            await self._say_quit()
+        if kill or not (self._ended(self._budgets.grace) or self._terminated()):
+            self._signal(signal.SIGKILL)
+        self._ended(None)
+        self.exited()
+        self._signal(signal.SIGKILL)  # the rest of the group; the leader's pid is still taken, so it is the right one
+        self._popen.wait()
+        self._running.discard(self._popen.pid)
+        kill_strays(self._running)
+        self._pipe.drain_stderr()
+        os.close(self._pidfd)
+        self._pidfd = -1
+        self.channel.close()
+
+    async def _say_quit(self) -> None:
+        with contextlib.suppress(*PEER_FAULTS):
+            await self.channel.ask("quit", self.channel.now() + self._budgets.quit)
+        self._pipe.close_stdin()
+
+    def _terminated(self) -> bool:
+        self._signal(signal.SIGTERM)
+        return self._ended(self._budgets.grace)
+
+    def _ended(self, seconds: float | None) -> bool:
+        """Wait so long (None: as long as it takes) for the process to end; whether it did."""
+        if self._exit or self._pidfd < 0:
+            return True
+        poll = select.poll()
+        poll.register(self._pidfd, select.POLLIN)
+        return bool(poll.poll(None if seconds is None else seconds * 1000))
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._popen.pid, number)
+
+
+class Remote:
+    """A peer that somebody else started, at tcp://host:port."""
+
+    def __init__(self, url: str, role: PeerRole, budgets: Budgets, *, sink: Sink | None = None) -> None:
+        from protocol.transports.zmq import AddressError, Dealer  # only who plays over a network waits for it
+
+        try:
+            transport = Dealer(url, budgets.command)
+        except AddressError as error:
+            raise LaunchError(str(error)) from None
+        self._budgets = budgets
+        self._stopped = False
+        self.channel = Channel(Transcript(transport, sink) if sink else transport, role)
+
+    def exited(self, wait: float = 0) -> str:
+        return ""
+
+    def stderr_tail(self) -> str:
+        return ""
+
+    async def stop(self, kill: bool = False) -> None:
+        if self._stopped:
+            return
+        self._stopped = True
+        if not kill:
+            with contextlib.suppress(*PEER_FAULTS):
+                await self.channel.ask("quit", self.channel.now() + self._budgets.quit)
+        self.channel.close()
+
+
+def find_program(name: str) -> str:
+    """The file that the first word of a command line means. Raises LaunchError naming the remedy."""
+    if "/" not in name:
+        found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(GAMES))
+        if found is None:
+            raise LaunchError(f"no program called {name!r} in PATH, {' or '.join(GAMES)}: install it or give its path")
+        return found
+    path = Path(name)
+    if path.is_dir():
+        raise LaunchError(f"{name} is a directory, not a program: name the file in it")
+    if not path.exists():
+        raise LaunchError(f"{name} does not exist: check the path (it is relative to {Path.cwd()})")
+    if not os.access(path, os.X_OK):
+        raise LaunchError(f'{name} is not executable: chmod +x it, or name its interpreter, as in "python3 {name}"')
+    return str(path)
+
+
+@cache
+def executable_hash(program: str) -> str:
+    """SHA-256 of a file in hex, "" if it cannot be read."""
+    try:
+        with Path(program).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _start(argv: list[str]) -> tuple["subprocess.Popen[bytes]", int, int, int]:
+    """The process, and our ends of its stdin, stdout and stderr."""
+    ours: list[int] = []
+    theirs: list[int] = []
+    try:
+        for direction in (1, 0, 0):
+            pair = os.pipe()
+            ours.append(pair[direction])
+            theirs.append(pair[1 - direction])
+        # Without preexec_fn CPython may use vfork, which costs the same however large the worker is;
+        # every descriptor of Python's is closed on exec anyway, so close_fds would do the work twice.
+        popen = subprocess.Popen(
+            argv, stdin=theirs[0], stdout=theirs[1], stderr=theirs[2], process_group=0, close_fds=False
+        )
+    except OSError as error:
+        for descriptor in ours:
+            os.close(descriptor)
+        raise LaunchError(f"{shlex.join(argv)} cannot be started: {error.strerror}") from None
+    finally:
+        for descriptor in theirs:
+            os.close(descriptor)
+    return popen, ours[0], ours[1], ours[2]
+
+
+@cache
+def _with_death_signal() -> tuple[str, ...]:
+    """Words before a command line that make the kernel kill it when we die (0.8 ms a start); () if there are none."""
+    setpriv = shutil.which("setpriv")
+    return (setpriv, "--pdeathsig", "KILL", "--") if setpriv else ()
+
+
+def _limit(pid: int, memory: int) -> None:
+    """No core files; address space if asked for. After the start, because preexec_fn would forbid vfork."""
+    with contextlib.suppress(ProcessLookupError):
+        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
+        if memory:
+            resource.prlimit(pid, resource.RLIMIT_AS, (memory << 20, memory << 20))
+
+
+def _in_words(ended: "os.waitid_result | None") -> str:
+    assert ended is not None  # it was awaited first
+    if ended.si_code == os.CLD_EXITED:
+        return f"exit status {ended.si_status}"
+    try:
+        return f"killed by {signal.Signals(ended.si_status).name}"
+    except ValueError:  # a real-time signal has no name
+        return f"killed by signal {ended.si_status}"

@@ -1,0 +1,234 @@
+"""The life of a match, from top to bottom, as one coroutine. It knows no game, no process and no file.
+
+It awaits its channels only: over pipes they block inside, so ten lines drive it without an event loop
+(protocol.transports.blocking); the lobby awaits the same coroutine under asyncio.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from protocol.messages import Reply
+from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed
+from referee.config import Setting
+from referee.play.clock import Clock, Kind
+from referee.play.engine import AGREE, OVER, Engine, Status
+from referee.play.outcome import FAULTS, EngineFailed, Fault, Outcome, Termination, forfeit
+from referee.play.player import Player
+
+_OWN_TURNS = 2  # plies: a bot that is gone before so many were asked for makes the match void
+_MAX_MOVE = 8192  # characters; a list of all dead stones of the largest board is shorter
+_MAX_ANALYSIS = 64 * 1024
+_MAX_WARNINGS = 20
+_NOT_BEGUN = Status("play", "black", 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What is to be played, under which limits: `margin` in ms, `opening` plies that nobody chooses."""
+
+    key: str
+    setting: Setting
+    margin: int
+    max_plies: int
+    seed: int
+    opening: tuple[str, ...]
+    referee: str
+
+
+async def play_match(
+    match: Match, engine: Engine, players: tuple[Player, Player], emit: Callable[[Event], None]
+) -> Outcome:
+    """Play one match; `players` by seat. Every event is emitted as it happens, MatchStarted first.
+
+    Raises CannotStart and GameRefused: then what was emitted is not a match and is not to be recorded.
+    """
+    life = _Life(match, engine, players, emit)
+    try:
+        await life.start()
+        await life.open()
+        outcome = await life.play()
+    except Fault as fault:
+        outcome = forfeit(fault, life.seat, life.black())
+    except EngineFailed as failure:
+        outcome = Outcome(Termination.ENGINE_FAILED, culprit="engine", detail=str(failure))
+    return await life.end(outcome)
+
+
+@dataclass(slots=True)
+class _Life:
+    """The parts of a match's life, in their order, and what they hand on."""
+
+    match: Match
+    engine: Engine
+    players: tuple[Player, Player]
+    emit: Callable[[Event], None]
+    seat: int = 1  # whose turn it is, or was when something went wrong
+    colour: str = "black"
+    status: Status = _NOT_BEGUN
+    warnings: list[str] = field(default_factory=list)
+
+    async def start(self) -> None:
+        """The engine sets up the game, then each bot does."""
+        match, setting = self.match, self.match.setting
+        self.status = await self.engine.new_game(setting.new_game)
+        first, second = (player.party for player in self.players)
+        self.emit(
+            MatchStarted(
+                match=match.key,
+                game=setting.game,
+                options=setting.options,
+                bots=(first, second),
+                engine=self.engine.party,
+                control=str(setting.control),
+                margin=match.margin,
+                max_plies=match.max_plies,
+                seed=match.seed,
+                opening=match.opening,
+                referee=match.referee,
+                started=_utc(),
+            )
+        )
+        for seat, player in enumerate(self.players, 1):
+            self.seat = seat
+            player.patience = max(match.margin / 4, 1) / 1000
+            await player.new_game(setting)
+
+    async def open(self) -> None:
+        """The plies that nobody chose are played on the engine; the bots read of them with their first turn."""
+        status = self.status
+        for move in self.match.opening:
+            seat, colour = status.seat, status.to_play
+            try:
+                status = await self.engine.play(colour, move)
+            except Fault as refused:
+                raise EngineFailed(f"the engine takes back its word on the opening: {refused}") from None
+            self.emit(MovePlayed(status.ply, self.match.key, status.ply, seat, colour, status.move, 0))
+            for player in self.players:
+                player.tell(colour, status.move)
+        self.status = status
+
+    async def play(self) -> Outcome:
+        """Ask the side to act, ask the engine once, tell the other side; until it is over."""
+        match, engine, emit, key = self.match, self.engine, self.emit, self.match.key
+        control = match.setting.control
+        clocks = (control.clock(), control.clock())
+        untimed = control.kind is Kind.NONE
+        status, guarded, move = self.status, self.status.ply + _OWN_TURNS, ""
+
+        while status.phase != OVER:
+            if status.ply >= match.max_plies:
+                return Outcome(Termination.PLY_LIMIT, detail=f"not over after {status.ply} plies")
+            self.seat, self.colour = seat, colour = status.seat, status.to_play
+            player, clock, other, other_clock = self._turn(clocks)
+            if status.ply < guarded:
+                player.check_alive()
+
+            if status.phase == AGREE:
+                reply, ms = await _dead_list(player, other, colour, move), 0
+            else:
+                black, white = (clock, other_clock) if colour == "black" else (other_clock, clock)
+                reply, ms = await player.genmove(colour, clock, black, white)
+                if overrun := clock.spend(ms):
+                    self._judge_overrun(overrun)
+            answer, analysis = _read_move(reply, player.analyses)
+
+            # Legal? What is it called? Who is next? Is it over? One question for all four.
+            ply, status = status.ply + 1, await engine.play(colour, answer)
+            if status.ply != ply:
+                raise EngineFailed(f"the engine counts {status.ply} plies where {ply} were played")
+            move = status.move
+            emit(MovePlayed(ply, key, ply, seat, colour, move, ms, None if untimed else clock.left, analysis))
+            other.tell(colour, move)
+            self.status = status
+
+        return Outcome(Termination.RULES, status.result, status.winner)
+
+    async def end(self, outcome: Outcome) -> Outcome:
+        """The last words of everybody, and the last event. The engine may still fail here."""
+        at_fault = self.players[self.seat - 1] if outcome.culprit.startswith("seat") else None
+        diagnostics = at_fault.diagnostics() if at_fault else None
+        position, score = "", ""
+        if outcome.termination is not Termination.ENGINE_FAILED:
+            try:
+                position, score = await self.engine.final()
+            except EngineFailed as failure:
+                outcome = Outcome(Termination.ENGINE_FAILED, culprit="engine", detail=str(failure))
+        for player in self.players:
+            beyond_use = player is at_fault and FAULTS[outcome.termination].restart
+            player.fit = not beyond_use and await player.end_game(outcome.result)
+        self.emit(
+            MatchEnded(
+                seq=self.status.ply + 1,
+                match=self.match.key,
+                result=outcome.result,
+                winner=outcome.winner,
+                termination=outcome.termination,
+                culprit=outcome.culprit,
+                detail=outcome.detail,
+                plies=self.status.ply,
+                hash=position,
+                suspect=max(player.late for player in self.players) * 1000 > self.match.margin / 4,
+                score=score,
+                warnings=tuple(self._all_warnings()),
+                diagnostics=diagnostics,
+                ended=_utc(),
+            )
+        )
+        return outcome
+
+    def black(self) -> int:
+        """The seat that holds the black stones now."""
+        return self.seat if self.colour == "black" else 3 - self.seat
+
+    def _turn(self, clocks: tuple[Clock, Clock]) -> tuple[Player, Clock, Player, Clock]:
+        """The player whose turn it is with its clock, and the other with its own."""
+        (one, two), (clock_one, clock_two) = self.players, clocks
+        return (one, clock_one, two, clock_two) if self.seat == 1 else (two, clock_two, one, clock_one)
+
+    def _judge_overrun(self, overrun: int) -> None:
+        """“Overrun up to the margin is forgiven and recorded”; a later answer loses, whatever it says."""
+        if overrun > self.match.margin:
+            raise Fault(Termination.TIME, f"the answer came {overrun} ms after its time was up")
+        self.warnings.append(f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms late, forgiven")
+
+    def _all_warnings(self) -> list[str]:
+        for seat, player in enumerate(self.players, 1):
+            borne = player.new_warnings()
+            self.warnings += [f"seat{seat}: {text}" for text in borne]
+        return self.warnings[:_MAX_WARNINGS]
+
+
+async def _dead_list(player: Player, other: Player, colour: str, last_move: str) -> Reply:
+    """A side's answer in the agreement phase. A plain bot that does not say agrees with the other side."""
+    if player.agrees_by_genmove:
+        return await player.agree(colour)
+    listed = await player.dead_stones()
+    if listed is None and last_move.startswith("dead:"):
+        listed = last_move
+    if listed is None:
+        try:
+            listed = await other.dead_stones()
+        except Fault:  # it is not its turn; what is wrong with it shows when it is
+            listed = None
+    return Reply(True, listed or "dead:")
+
+
+def _read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
+    """The move, one word that may be sent to the engine, and the analysis. Raises Fault."""
+    if not reply.ok:
+        raise Fault(Termination.REFUSED, f"`genmove` was answered `? {reply.text[:200]}`")
+    move, analysis = reply.text, ""
+    if move.isalnum() and move.isascii() and len(move) < 6:  # a vertex, `pass` or a word nobody knows
+        return move, ""
+    if analyses:
+        move, _, analysis = move.partition("\n")
+    if move.lower() == "resign":
+        raise Fault(Termination.RESIGNATION, "")
+    if len(move) > _MAX_MOVE or "#" in move or not move.isprintable() or len(move.split()) != 1:
+        raise Fault(Termination.ILLEGAL_MOVE, f"unreadable move {reply.text[:80]!r}: an answer to genmove is one word")
+    return move, analysis[:_MAX_ANALYSIS]
+
+
+def _utc() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,92 @@
+"""How matches end: terminations, the fault table of the protocol contract (§6), outcomes. It does nothing itself."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Termination(StrEnum):
+    """Why a match ended; the word stands in its record."""
+
+    RULES = "rules"
+    RESIGNATION = "resignation"
+    ILLEGAL_MOVE = "illegal_move"
+    REFUSED = "refused"
+    REJECTS_LEGAL_MOVE = "rejects_legal_move"
+    TIME = "time"
+    STALLED = "stalled"
+    DISCONNECTED = "disconnected"
+    PROTOCOL_ERROR = "protocol_error"
+    PLY_LIMIT = "ply_limit"
+    ENGINE_FAILED = "engine_failed"
+
+
+class Row(NamedTuple):
+    """What a termination means for the one who brought it about."""
+
+    letter: str  # of the result: R, T or F; "" for a termination that is nobody's loss
+    restart: bool  # the process is ended and started anew before the next game
+
+
+# §6, first and last column. A bot that rejects a move still owes us the answer to `genmove`, so it is
+# restarted too: what it says next would be taken for the answer to another question.
+FAULTS = {
+    Termination.RESIGNATION: Row("R", restart=False),
+    Termination.ILLEGAL_MOVE: Row("F", restart=False),
+    Termination.REFUSED: Row("F", restart=False),
+    Termination.REJECTS_LEGAL_MOVE: Row("F", restart=True),
+    Termination.TIME: Row("T", restart=False),
+    Termination.STALLED: Row("T", restart=True),
+    Termination.DISCONNECTED: Row("F", restart=True),
+    Termination.PROTOCOL_ERROR: Row("F", restart=True),
+    Termination.ENGINE_FAILED: Row("", restart=True),
+}
+
+
+class Fault(Exception):
+    """A bot did what ends the match; str() is the detail for its author. `void`: it was not its turn yet."""
+
+    def __init__(self, termination: Termination, detail: str, void: bool = False) -> None:
+        super().__init__(detail)
+        self.termination = termination
+        self.void = void
+
+
+class EngineFailed(Exception):
+    """The engine crashed, fell silent or contradicted itself: nobody's loss, and loud."""
+
+
+class CannotStart(Exception):
+    """A bot that does not start, does not know the game or refuses its size: suspended with this reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of a match. `result` as in RULES.md, "" for a void one; seats are 1, 2 or 0 for nobody."""
+
+    termination: Termination
+    result: str = ""
+    winner: int = 0
+    culprit: str = ""  # seat1, seat2, engine or ""
+    detail: str = ""
+
+    @property
+    def void(self) -> bool:
+        return not self.result
+
+    @property
+    def replayed(self) -> bool:
+        """Whether the match is to be played again: a void one, unless it would only be as long again."""
+        return self.void and self.termination is not Termination.PLY_LIMIT
+
+
+def forfeit(fault: Fault, seat: int, black: int) -> Outcome:
+    """The outcome when `seat` is at fault while `black` (a seat) holds the black stones."""
+    culprit, detail = f"seat{seat}", str(fault)
+    if fault.termination is Termination.RESIGNATION:
+        culprit = ""  # whoever gives up has done nothing wrong
+    if fault.void:
+        return Outcome(fault.termination, culprit=culprit, detail=detail)
+    winner = 3 - seat
+    result = f"{'B' if winner == black else 'W'}+{FAULTS[fault.termination].letter}"
+    return Outcome(fault.termination, result, winner, culprit, detail)

@@ -1,0 +1,192 @@
+"""A bot at the table, whatever its dialect (see dialects). It judges no move and keeps no clock.
+
+Moves of the others are held back and travel in one write with the next question.
+"""
+
+from abc import ABC, abstractmethod
+
+from protocol.channel import PEER_FAULTS
+from protocol.errors import PeerGone, PeerTimeout, RemoteProtocolError
+from protocol.messages import Reply
+from protocol.records import Diagnostics, Party
+from referee.config import Budgets, Setting
+from referee.play.clock import Clock
+from referee.play.launch import Peer
+from referee.play.outcome import Fault, Termination
+from referee.play.reaper import run_delay
+
+DIALOGUE_LINES = 20
+_LAST_WORDS = 0.5  # seconds: a process's output ends a little before it does
+_SLICE = 1.0  # seconds between looks at whether a silent bot is still there
+_TERMINATIONS: dict[type[Exception], Termination] = {
+    PeerTimeout: Termination.STALLED,
+    PeerGone: Termination.DISCONNECTED,
+    RemoteProtocolError: Termination.PROTOCOL_ERROR,
+}
+
+
+class Player(ABC):
+    """One bot through all its games. Its faults are raised as Fault.
+
+    `late` is how many seconds the referee itself kept this bot's answers waiting, at most, in this game.
+    """
+
+    def __init__(self, peer: Peer, party: Party, commands: frozenset[str], budgets: Budgets) -> None:
+        self.peer = peer
+        self.party = party
+        self.name = party.name
+        self.late = 0.0
+        self.patience = 0.0125  # seconds that a bot may think before we look whether we are late ourselves
+        self.fit = True  # whether it can go on to a next game; if not, the process is started anew
+        self._commands = commands
+        self._budgets = budgets
+        self._channel = peer.channel
+        self._unsent: list[str] = []
+        self._owed = 0  # answers that came too late to matter and are dropped when they come
+        self._warned = 0
+        self.analyses = False  # whether answers have a second line, for analysis
+        self._genmove = "genmove"
+
+    # -- the life of a match, in order ----------------------------------------------------------------------
+
+    async def new_game(self, setting: Setting) -> None:
+        """Raises CannotStart when it refuses; every other fault makes the match void."""
+        self._unsent.clear()
+        self.late = 0.0
+        try:
+            await self._set_up(setting)
+        except PEER_FAULTS as error:
+            raise self._fault(error, void=True) from None
+
+    def tell(self, colour: str, move: str) -> None:
+        """The other side played this; it is sent with the next question."""
+        self._unsent.append(f"play {colour} {move}")
+
+    def check_alive(self) -> None:
+        """Before ply 2 a bot that is already gone makes the match void instead of losing it."""
+        if ended := self.peer.exited():
+            raise Fault(Termination.DISCONNECTED, f"it ended before its turn: {ended}", void=True)
+
+    async def agree(self, colour: str) -> Reply:
+        """Its `dead:` move by genmove, off the clock."""
+        return (await self._question(f"{self._genmove} {colour}", self._budgets.agreement))[0]
+
+    async def genmove(self, colour: str, mine: Clock, black: Clock, white: Clock) -> tuple[Reply, int]:
+        """Its answer, and the ms it took: complete write of `genmove` to complete read, rounded down."""
+        line = self._clock_line(colour, mine, black, white)
+        if line:
+            self._unsent.append(line)
+        return await self._question(f"{self._genmove} {colour}", mine.left / 1000 + self._budgets.stall)
+
+    @property
+    @abstractmethod
+    def agrees_by_genmove(self) -> bool:
+        """Whether it plays the agreement phase by genmove, or has to be asked with final_status_list."""
+
+    async def dead_stones(self) -> str | None:
+        """The `dead:` move that `final_status_list dead` means; None: it does not say.
+
+        "Failing to answer counts as agreeing with the other side", and so does answering nothing in time.
+        """
+        try:
+            reply, _ = await self._question("final_status_list dead", self._budgets.agreement)
+        except Fault as fault:
+            if fault.termination is not Termination.STALLED:
+                raise
+            self._unsent.clear()
+            self._owed = self._channel.connection.awaited
+            return None
+        return "dead:" + ",".join(dict.fromkeys(reply.text.upper().split())) if reply.ok else None
+
+    async def end_game(self, result: str) -> bool:
+        """Tell how it ended, if the bot cares; whether the bot can go on to a next game."""
+        try:
+            if result and "ggp-result" in self._commands:
+                await self._question(f"ggp-result {result}", self._budgets.command)
+        except Fault:
+            return False
+        return not self._channel.connection.awaited and not self.peer.exited()
+
+    def new_warnings(self) -> list[str]:
+        """What was borne with since it was last asked."""
+        warnings = self._channel.warnings[self._warned :]
+        self._warned += len(warnings)
+        return warnings
+
+    def diagnostics(self) -> Diagnostics:
+        """What a fault left behind."""
+        return Diagnostics(
+            dialogue=tuple(self._channel.dialogue_tail(DIALOGUE_LINES)),
+            stderr=self.peer.stderr_tail(),
+            exit=self.peer.exited() or "still running",
+        )
+
+    # -- the conversation ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    async def _set_up(self, setting: Setting) -> None:
+        """The commands of a new game."""
+
+    @abstractmethod
+    def _clock_line(self, colour: str, mine: Clock, black: Clock, white: Clock) -> str:
+        """The command that tells the time before a genmove, or ""."""
+
+    async def _question(self, line: str, seconds: float) -> tuple[Reply, int]:
+        """All that is unsent and this line in one write -> the reply to the line, ms used."""
+        channel, unsent = self._channel, self._unsent
+        try:
+            await channel.send(*unsent, line)
+        except PEER_FAULTS as error:
+            raise self._fault(await self._cause(error), void=True) from None  # not in its own turn
+        began = channel.now()
+        try:
+            while self._owed:
+                await self._receive(began, seconds)
+                self._owed -= 1
+            for told in unsent:
+                reply = await self._receive(began, seconds)
+                if not reply.ok and told.startswith("play "):
+                    raise Fault(Termination.REJECTS_LEGAL_MOVE, f"`{told}` was answered `? {reply.text[:200]}`")
+            unsent.clear()
+            reply = await self._receive(began, seconds)
+        except PEER_FAULTS as error:
+            raise self._fault(error) from None
+        return reply, int((channel.now() - began) * 1000)
+
+    async def _receive(self, began: float, seconds: float) -> Reply:
+        """The next reply. Who thinks longer than our patience is waited for with care."""
+        try:
+            return await self._channel.receive(began + self.patience)
+        except PeerTimeout:
+            return await self._receive_late(began + seconds)
+
+    async def _receive_late(self, deadline: float) -> Reply:
+        """Wait on, looking whether the bot has ended behind an output that something else holds open."""
+        channel, delayed = self._channel, run_delay()
+        try:
+            while True:
+                ended = self.peer.exited()
+                try:
+                    return await channel.receive(min(deadline, channel.now() + _SLICE))
+                except PeerTimeout:
+                    if ended:
+                        raise PeerGone("it ended, and left its output open to a process it had started") from None
+                    if channel.now() >= deadline:
+                        raise
+        finally:
+            self.late = max(self.late, run_delay() - delayed)
+
+    async def _cause(self, error: Exception) -> Exception:
+        """Why nothing can be sent: the connection gives its error again to whoever reads."""
+        try:
+            await self._channel.receive(self._channel.now())
+        except PEER_FAULTS as cause:
+            return cause
+        return error
+
+    def _fault(self, error: Exception, void: bool = False) -> Fault:
+        termination = _TERMINATIONS.get(type(error), Termination.PROTOCOL_ERROR)
+        detail = str(error)
+        if termination is Termination.DISCONNECTED:
+            detail += f"; {self.peer.exited(_LAST_WORDS) or 'the process still runs'}"
+        return Fault(termination, detail, void)

@@ -1,0 +1,68 @@
+"""What the kernel does for a worker: pinning, the signal at its parent's death, orphans of its bots. Linux only."""
+
+import ctypes
+import os
+import signal
+from collections.abc import Container
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_adopting: list[bool] = []
+_ROUNDS = 50  # a stray may leave children of its own, which become ours when it is killed
+
+
+def pin(core: int) -> None:
+    """Keep this process, and all that it starts, on one core: they take turns, so they share its caches."""
+    os.sched_setaffinity(0, {core})
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every grandchild whose parent ends, wherever it hides, so that it can be ended.
+
+    Only for a process that starts children through launch alone: kill_strays then kills all others.
+    """
+    _adopting.append(True)
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def end_with_parent(number: signal.Signals) -> None:
+    """Ask for this signal when the process that started us ends, however it ends."""
+    _prctl(_PR_SET_PDEATHSIG, number)
+
+
+def kill_strays(known: Container[int]) -> None:
+    """Kill and reap every child of this process that is not `known`: what a bot left behind when it ended.
+
+    Does nothing in a process that did not adopt_orphans.
+    """
+    for _ in range(_ROUNDS if _adopting else 0):
+        strays = [pid for pid in _children() if pid not in known]
+        if not strays:
+            return
+        for pid in strays:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            except (ProcessLookupError, ChildProcessError):
+                continue
+
+
+def run_delay() -> float:
+    """Seconds this process has stood ready in the queue for a core; 0 where the kernel does not count it."""
+    try:
+        return int(Path("/proc/self/schedstat").read_bytes().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
+
+
+def _children() -> list[int]:
+    try:
+        words = Path(f"/proc/self/task/{os.getpid()}/children").read_bytes().split()
+    except OSError:
+        return []
+    return [int(word) for word in words]
+
+
+def _prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
