@@ -63,7 +63,8 @@ class Go {
     void place_handicap(const std::vector<std::string>& vertices);
 
   private:
-    static constexpr auto keys = zobrist_keys<3, max_area>(0x476f);
+    static constexpr std::uint64_t seed = 0x476f;  // sets the hashes of this game apart
+    static constexpr auto keys = zobrist_keys<3, max_area>(seed);
     static constexpr std::uint64_t never = ~std::uint64_t{0};             // the hash of no board
     static constexpr std::uint64_t white_moves = mix64(0x7768697465);  // makes (board, side to move) of a board
 
@@ -322,7 +323,7 @@ inline Score Go::score() const {
 }
 
 inline std::uint64_t Go::hash() const {
-    Digest digest(board_);
+    Digest digest(board_ ^ seed);
     digest.add(static_cast<std::uint64_t>(size())).add(std::bit_cast<std::uint64_t>(komi_));
     digest.add(static_cast<std::uint64_t>(handicap_)).add(static_cast<std::uint64_t>(ko_) << 1 | third_time_);
     turns_.digest(digest);

@@ -57,7 +57,8 @@ class Yugo {
     void set_komi(std::int64_t komi);
 
   private:
-    static constexpr auto keys = zobrist_keys<5, max_area>(0x5975676f);
+    static constexpr std::uint64_t seed = 0x5975676f;  // sets the hashes of this game apart
+    static constexpr auto keys = zobrist_keys<5, max_area>(seed);
 
     struct Read {
         Move move;
@@ -271,7 +272,7 @@ inline std::uint64_t Yugo::hash() const {
     std::uint64_t board = 0;
     for (const Point p : square_.by_name())
         board ^= chains_.at(p) == no_stone ? 0 : keys[static_cast<std::size_t>(chains_.at(p) + 2 * king_[p])][p];
-    Digest digest(board);
+    Digest digest(board ^ seed);
     digest.add(static_cast<std::uint64_t>(size())).add(static_cast<std::uint64_t>(komi_));
     digest.add(static_cast<std::uint64_t>(handicap_) << 8 | static_cast<std::uint64_t>(handicap_left_));
     digest.add(static_cast<std::uint64_t>(button_));
