@@ -49,6 +49,24 @@ nb::dict parts(const ggp::ScoreParts& score) {
     return dict;
 }
 
+// ASCII text as str: a list of all legal moves is asked for in every turn of a match.
+nb::object ascii(std::string_view text) {
+    PyObject* const object = PyUnicode_New(static_cast<Py_ssize_t>(text.size()), 127);
+    if (object == nullptr) throw nb::python_error();
+    std::copy(text.begin(), text.end(), static_cast<char*>(PyUnicode_DATA(object)));
+    return nb::steal(object);
+}
+
+template <ggp::GameState S>
+nb::object legal_moves(const S& state) {
+    const auto moves = state.legal_moves();
+    nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(moves.size())));
+    if (!list.is_valid()) throw nb::python_error();
+    Py_ssize_t index = 0;
+    for (const auto move : moves) PyList_SET_ITEM(list.ptr(), index++, ascii(state.text(move)).release().ptr());
+    return list;
+}
+
 template <ggp::GameState S>
 std::uint64_t perft(const S& state, int depth) {
     if (depth < 0) throw std::invalid_argument("depth must not be negative");
@@ -99,7 +117,7 @@ nb::class_<S> bind_game(nb::module_& module, const char* name) {
                  return "";
              },
              "move"_a)
-        .def("legal_moves", &S::legal_texts)
+        .def("legal_moves", &legal_moves<S>, nb::sig("def legal_moves(self) -> list[str]"))
         .def("hash", &S::hash)
         .def("copy", [](const S& s) { return S(s); })
         .def("__copy__", [](const S& s) { return S(s); })

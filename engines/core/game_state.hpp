@@ -66,9 +66,10 @@ concept GameState = std::copyable<S> && requires(S s, const S c, typename S::Mov
     // Text: both read without regard to case; play answers the canonical form. Both throw IllegalMove.
     { s.play(text) } -> std::same_as<std::string>;
     { c.check(text) };
-    { c.legal_texts() } -> std::same_as<std::vector<std::string>>;  // sorted bytewise
-    // The machine's way: every legal move once (of dead: lists only the empty one), and playing one without a check.
+    { c.text(move) } -> std::convertible_to<std::string_view>;  // canonical
+    // Every legal move once (of dead: lists only the empty one), in the bytewise order of their texts; [] when over.
     { c.legal_moves() } -> std::same_as<std::vector<typename S::Move>>;
+    // Playing one of them, without a check.
     { s.apply(move) };
     { s.play_random(rng, Policy::uniform) };  // one ply, unless over
     { s.ready_for_playouts() };               // what a long run of plies need not do again: reserve, stop logging

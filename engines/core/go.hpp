@@ -48,8 +48,8 @@ class Go {
 
     std::string play(std::string_view text);
     void check(std::string_view text) const { read(text); }
-    std::vector<std::string> legal_texts() const;
     std::vector<Move> legal_moves() const;
+    std::string_view text(Move move) const;
     void apply(Move move);
     void play_random(Rng& rng, Policy policy);
     void ready_for_playouts() { history_.ready_for_playouts(static_cast<std::size_t>(cells()) * 4); }
@@ -213,7 +213,7 @@ inline std::string Go::play(std::string_view text) {
         return canonical;
     }
     apply(move.move);
-    return move.move == pass ? "pass" : square_.name(static_cast<Point>(move.move));
+    return std::string(this->text(move.move));
 }
 
 inline void Go::answer(DeadList list) {
@@ -274,6 +274,7 @@ inline std::vector<Go::Move> Go::legal_moves() const {
     if (phase() == Phase::over) return {};
     if (phase() == Phase::agree) return {dead_none};
     std::vector<Move> moves;
+    moves.reserve(static_cast<std::size_t>(chains_.empties()) + 1);
     for (const Point p : square_.by_name())
         if (chains_.at(p) == no_stone && chains_.playable(p, stone_of(to_play())) && ko_allows(p, to_play()))
             moves.push_back(static_cast<Move>(p));
@@ -281,11 +282,8 @@ inline std::vector<Go::Move> Go::legal_moves() const {
     return moves;
 }
 
-inline std::vector<std::string> Go::legal_texts() const {
-    std::vector<std::string> texts;
-    for (const Move move : legal_moves())
-        texts.push_back(move == pass ? "pass" : move == dead_none ? "dead:" : square_.name(static_cast<Point>(move)));
-    return texts;
+inline std::string_view Go::text(Move move) const {
+    return move > 0 ? std::string_view(square_.name(static_cast<Point>(move))) : move == pass ? "pass" : "dead:";
 }
 
 // Black's stones and territory less White's.

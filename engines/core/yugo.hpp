@@ -45,8 +45,8 @@ class Yugo {
 
     std::string play(std::string_view text);
     void check(std::string_view text) const { read(text); }
-    std::vector<std::string> legal_texts() const;
     std::vector<Move> legal_moves() const;
+    std::string_view text(Move move) const;
     void apply(Move move);
     void play_random(Rng& rng, Policy policy);
     void ready_for_playouts() {}
@@ -75,7 +75,6 @@ class Yugo {
     void place(Point p, Colour side);
     Count count() const;
     std::int64_t twice_margin() const;
-    std::string text(Move move) const;
 
     Square square_;
     Chains chains_;
@@ -143,7 +142,7 @@ inline std::string Yugo::play(std::string_view text) {
     Read move = read(text);
     if (move.move != dead_none) {
         apply(move.move);
-        return this->text(move.move);
+        return std::string(this->text(move.move));
     }
     std::string canonical = dead_text(move.dead, square_);
     answer(std::move(move.dead));
@@ -205,21 +204,16 @@ inline std::vector<Yugo::Move> Yugo::legal_moves() const {
     if (phase() == Phase::over) return {};
     if (phase() == Phase::agree) return {dead_none};
     std::vector<Move> moves;
+    moves.reserve(static_cast<std::size_t>(chains_.empties()) + 1);
     for (const Point p : square_.by_name())
         if (chains_.at(p) == no_stone && legal(p)) moves.push_back(static_cast<Move>(p));
     if (handicap_left_ == 0) moves.push_back(button_ == Colour::none ? button_move : pass);
     return moves;
 }
 
-inline std::string Yugo::text(Move move) const {
+inline std::string_view Yugo::text(Move move) const {
     if (move > 0) return square_.name(static_cast<Point>(move));
     return move == pass ? "pass" : move == button_move ? "button" : "dead:";
-}
-
-inline std::vector<std::string> Yugo::legal_texts() const {
-    std::vector<std::string> texts;
-    for (const Move move : legal_moves()) texts.push_back(text(move));
-    return texts;
 }
 
 inline Yugo::Count Yugo::count() const {
