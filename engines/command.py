@@ -1,0 +1,111 @@
+"""`ggp engine [GAME [name=value …]] [--bind URL] [--gogui]`: an engine on stdin and stdout, or over ZeroMQ.
+
+It imports little, because an engine is started for every match: 100 ms to the first answer is the limit.
+"""
+
+import sys
+from typing import NamedTuple
+
+from engines.registry import Registry
+from engines.service import make_responder
+from engines.session import Session
+from protocol.errors import CommandFailed
+from protocol.transports.pipe import serve_stdio
+
+USAGE = """\
+Usage: ggp engine [GAME [name=value …]] [--bind URL] [--gogui]
+
+Answers the General Game Protocol (GTP and the ggp- commands) on stdin and stdout.
+  GAME name=value …   start with this game, as after `ggp-new GAME name=value …`
+  --bind URL          answer over ZeroMQ instead, a session for each peer: tcp://127.0.0.1:5555
+  --gogui             play as GoGui enters moves: `pass` also ends a compound move, takes the button, keeps
+                      sides, bids nothing or names no dead stones, whichever is the first that is legal
+  --help              this text
+
+Then type: list_commands, ggp-games, ggp-rules GAME, showboard, quit."""
+
+BAD_USAGE = 2
+
+
+class UsageError(ValueError):
+    """Arguments that cannot be; str() is the line for the person who wrote them."""
+
+
+class Arguments(NamedTuple):
+    """The command line, read. `game` is GAME and its name=value words, empty without a game."""
+
+    game: tuple[str, ...] = ()
+    bind: str = ""
+    gogui: bool = False
+    help: bool = False
+
+
+def main(argv: list[str]) -> int:
+    """Serve until `quit`, the end of input or an interrupt. Returns the exit status: 2 for bad arguments."""
+    try:
+        arguments = parse_arguments(argv)
+        if arguments.help:
+            print(USAGE)
+            return 0
+        registry = Registry()
+        session = start_session(registry, arguments)  # also for ZeroMQ: a bad game is said before anybody connects
+        if arguments.bind:
+            return _serve_zmq(registry, arguments)
+    except UsageError as error:
+        print(f"ggp engine: {error}", file=sys.stderr)
+        return BAD_USAGE
+    try:
+        serve_stdio(make_responder(session))
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def parse_arguments(argv: list[str]) -> Arguments:
+    """Raises UsageError."""
+    words: list[str] = []
+    found = Arguments()
+    rest = iter(argv)
+    for word in rest:
+        if word in ("-h", "--help"):
+            found = found._replace(help=True)
+        elif word == "--gogui":
+            found = found._replace(gogui=True)
+        elif word == "--bind" or word.startswith("--bind="):
+            url = word[len("--bind=") :] if "=" in word else next(rest, "")
+            if not url:
+                raise UsageError("--bind needs a URL, such as tcp://127.0.0.1:5555")
+            found = found._replace(bind=url)
+        elif word.startswith("-"):
+            raise UsageError(f"unknown argument: {word[:40]}; try ggp engine --help")
+        else:
+            words.append(word)
+    return found._replace(game=tuple(words))
+
+
+def start_session(registry: Registry, arguments: Arguments) -> Session:
+    """A session with the game of the command line. Raises UsageError."""
+    session = Session(registry, arguments.gogui)
+    if arguments.game:
+        try:
+            session.new(arguments.game[0], list(arguments.game[1:]))
+        except CommandFailed as error:
+            raise UsageError(str(error)) from None
+    return session
+
+
+def _serve_zmq(registry: Registry, arguments: Arguments) -> int:
+    from protocol.transports.zmq import AddressError, Service  # 30 ms, which an engine on stdin does not pay
+
+    try:
+        service = Service(arguments.bind, lambda: make_responder(start_session(registry, arguments)))
+    except AddressError as error:
+        raise UsageError(str(error)) from None
+    print(f"ggp engine: listening at {service.url}", file=sys.stderr, flush=True)
+    try:
+        service.serve()
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        service.close()
+    return 0

@@ -1,0 +1,124 @@
+"""The ruler commands by which GoGui learns a game it does not know (PROTOCOL §3, "GoGui ruler"), and its menu entries.
+
+`gogui-rules_legal_moves` "always lists `pass`" while the game is not over, because GoGui asks that of a ruler.
+What `pass` means there (Session.pass_means) holds for `play` and `gogui-play_sequence` under `--gogui` only:
+without it `play B pass` is a pass or illegal, as for every other controller. `ggp-play` is always strict.
+"""
+
+from engines.game import Scene
+from engines.gtp import FullScene
+from engines.scene import pieces_by_cell
+from engines.session import Handler, Session, checked, syntax_error
+from protocol.errors import CommandFailed
+
+MAX_SEQUENCE = 20_000  # words
+_MENU = """\
+gfx/Marks and status/gogui-rules_board_gfx
+string/Score/final_score
+string/Score details/ggp-score
+string/Side to move/gogui-rules_side_to_move
+string/Result/gogui-rules_final_result
+hstring/History/ggp-history
+hstring/Rules/ggp-rules
+none/Take back a ply/undo"""
+_WORDS = {
+    "button": "Take the button/play %m button",
+    "swap-sides": "Swap sides/play %m swap-sides",
+    "keep-sides": "Keep sides/play %m keep-sides",
+    "bid:": "Bid/play %m bid:%s",
+    "dead:": "Name the dead stones/play %m dead:%s",
+}
+"""Moves that are no points, as entries of GoGui's menu: %m is the side to move, %s is asked for."""
+
+
+def handlers(session: Session, full_scene: FullScene) -> dict[str, Handler]:
+    """The table of this file's commands. full_scene: the drawing of a line's position with its status."""
+    ruler = Ruler(session, full_scene)
+    return checked(
+        {
+            "gogui-rules_game_id": (0, 0, lambda arguments: session.need().game.name.capitalize()),
+            "gogui-rules_board_size": (0, 0, ruler.board_size),
+            "gogui-rules_board": (0, 0, ruler.board),
+            "gogui-rules_legal_moves": (0, 0, ruler.legal_moves),
+            "gogui-rules_side_to_move": (0, 0, lambda arguments: session.need().state.to_play),
+            "gogui-rules_final_result": (0, 0, ruler.final_result),
+            "gogui-rules_captured_count": (0, 0, ruler.captured_count),
+            "gogui-rules_board_gfx": (0, 0, ruler.board_gfx),
+            "gogui-play_sequence": (0, MAX_SEQUENCE, ruler.play_sequence),
+            "gogui-analyze_commands": (0, 0, ruler.analyze_commands),
+        }
+    )
+
+
+class Ruler:
+    """The handlers. Each that fails has changed nothing."""
+
+    def __init__(self, session: Session, full_scene: FullScene) -> None:
+        self._session = session
+        self._full_scene = full_scene
+
+    def board_size(self, arguments: list[str]) -> str:
+        board = self._scene()["board"]
+        size = max(board["width"], board["height"])
+        return f"{size} hex" if board["kind"] == "hex" else str(size)
+
+    def board(self, arguments: list[str]) -> str:
+        """Rows from the top, as GoGui's square of that size: X O for pieces, `.` for a cell, `?` for none."""
+        scene = self._scene()
+        size = max(scene["board"]["width"], scene["board"]["height"])
+        rows = [["?"] * size for _ in range(size)]
+        pieces = pieces_by_cell(scene)
+        low = size - scene["board"]["height"]  # A1 stays in the lower left corner
+        for cell in scene["cells"]:
+            piece = pieces.get(cell["at"])
+            rows[low + cell["y"]][cell["x"]] = {"black": "X", "white": "O"}[piece["colour"]] if piece else "."
+        return "\n".join(map("".join, rows))
+
+    def legal_moves(self, arguments: list[str]) -> str:
+        """Points of the board, and always `pass`; empty when over."""
+        line = self._session.need()
+        if line.state.phase == "over":
+            return ""
+        cells = {cell["at"] for cell in line.state.scene()["cells"]}
+        return " ".join([move for move in line.state.legal_moves() if move in cells] + ["pass"])
+
+    def final_result(self, arguments: list[str]) -> str:
+        return self._session.need().state.result or "undecided"
+
+    def captured_count(self, arguments: list[str]) -> str:
+        """How many white and how many black pieces were taken: GoGui reads White's first."""
+        black, white = self._session.need().state.captured()
+        return f"{white} {black}"
+
+    def board_gfx(self, arguments: list[str]) -> str:
+        """Squares on pieces that are not the ordinary ones, a circle on the last ply, the status below."""
+        scene = self._scene()
+        special = [entry["at"] for entry in scene["pieces"] if entry["glyph"] not in "XO"]
+        status = [entry["text"] for entry in scene["tokens"]]
+        status.append(f"Game over: {scene['result']}" if scene["result"] else f"{scene['to_play']} to move")
+        marks = [("SQUARE", special), ("CIRCLE", scene["last"])]
+        lines = [f"{name} {' '.join(points)}" for name, points in marks if points]
+        return "\n".join([*lines, f"TEXT {', '.join(status)}"])
+
+    def play_sequence(self, arguments: list[str]) -> str:
+        """`COLOUR MOVE COLOUR MOVE …`: all of them or, when one is illegal, none."""
+        line = self._session.need()
+        if len(arguments) % 2:
+            raise syntax_error("gogui-play_sequence")
+        trial = line.taken_back(0)
+        for number, (colour, move) in enumerate(zip(arguments[::2], arguments[1::2], strict=True), 1):
+            try:
+                self._session.play_on(trial, colour, move)
+            except CommandFailed as error:
+                raise CommandFailed(f"{error} (move {number} of the sequence)") from None
+        self._session.line = trial
+        return ""
+
+    def analyze_commands(self, arguments: list[str]) -> str:
+        """Menu entries: what can be looked at, and the moves of this game that are no points (GoGui asks once)."""
+        line = self._session.line
+        words = () if line is None else line.game.words
+        return "\n".join([_MENU, *(f"none/{_WORDS[word]}" for word in words if word in _WORDS)])
+
+    def _scene(self) -> Scene:
+        return self._full_scene(self._session.need())

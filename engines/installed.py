@@ -1,0 +1,88 @@
+"""What installed distributions say of themselves, read from their `*.dist-info` folders on sys.path.
+
+The standard library's importlib.metadata says the same, but costs 36 ms of an engine's start where this takes one;
+a test holds the two against each other. The files are those of the packaging specifications "Recording installed
+projects" and "Entry points". Distributions inside zip files and `*.egg-info` are not looked for.
+"""
+
+# pathlib takes 4 ms to import
+# ruff: noqa: PTH208, PTH118, PTH123
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+MAX_FILE = 1024 * 1024
+
+
+class EntryPoint(NamedTuple):
+    """One line of an entry_points.txt: `name = module:attribute`."""
+
+    name: str
+    module: str
+    attribute: str
+    distribution: str
+
+    def load(self) -> object:
+        """Import the module and look the attribute up. Raises whatever that raises."""
+        from importlib import import_module
+
+        found: object = import_module(self.module)
+        for name in self.attribute.split("."):
+            found = getattr(found, name)
+        return found
+
+
+def entry_points(group: str) -> list[EntryPoint]:
+    """The entry points of that group, in the order of sys.path."""
+    found = []
+    for distribution, _, folder in _distributions():
+        for name, value in _section(f"{folder}/entry_points.txt", group):
+            module, _, attribute = value.partition(":")
+            found.append(EntryPoint(name, module.strip(), attribute.strip(), distribution))
+    return found
+
+
+def version(distribution: str) -> str:
+    """The version of an installed distribution, `unknown` if it is not there."""
+    wanted = _normalised(distribution)
+    return next((version for name, version, _ in _distributions() if name == wanted), "unknown")
+
+
+def _distributions() -> Iterator[tuple[str, str, str]]:
+    """Name, version and folder of each; of two of the same name the first on the path counts."""
+    seen = set()
+    for place in sys.path:
+        try:
+            folders = sorted(name for name in os.listdir(place or ".") if name.endswith(".dist-info"))
+        except OSError:  # a zip file, or nothing
+            continue
+        for folder in folders:
+            name, _, version = folder.removesuffix(".dist-info").partition("-")
+            name = _normalised(name)
+            if name not in seen:
+                seen.add(name)
+                yield name, version, os.path.join(place, folder)
+
+
+def _section(path: str, group: str) -> Iterator[tuple[str, str]]:
+    """The `name = value` lines under `[group]`."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read(MAX_FILE)
+    except OSError:
+        return
+    here = False
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            here = line == f"[{group}]"
+        elif here and line and line[0] not in "#;":
+            name, equals, value = line.partition("=")
+            if equals:
+                yield name.strip(), value.split("[")[0].strip()  # extras in brackets are of no meaning any more
+
+
+def _normalised(name: str) -> str:
+    return name.lower().replace("_", "-").replace(".", "-")

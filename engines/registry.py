@@ -1,0 +1,53 @@
+"""Which games there are: the entry points `ggp.games` of every installed distribution. It knows no game by name."""
+
+import sys
+
+from engines.game import Game
+from engines.installed import EntryPoint, entry_points
+
+GROUP = "ggp.games"
+
+
+class GameError(LookupError):
+    """A game that is not there or cannot be loaded; str() says which there are, or what failed."""
+
+
+class Registry:
+    """Games by name, each loaded when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Game] = {}
+
+    def names(self) -> list[str]:
+        """The names of all games, sorted; loads none of them."""
+        return sorted({point.name for point in entry_points(GROUP)})
+
+    def load(self, name: str) -> Game:
+        """The game of that name. Raises GameError."""
+        if name not in self._loaded:
+            self._loaded[name] = _load(name, self._find(name))
+        return self._loaded[name]
+
+    def _find(self, name: str) -> EntryPoint:
+        found = [point for point in entry_points(GROUP) if point.name == name]
+        if not found:
+            raise GameError(f"unknown game: {name[:40]}; there are: {' '.join(self.names())}")
+        if len(found) > 1:
+            owners = " and ".join(point.distribution for point in found)
+            raise GameError(f"more than one distribution has a game {name}: {owners}; uninstall one of them")
+        return found[0]
+
+
+def _load(name: str, point: EntryPoint) -> Game:
+    try:
+        game = point.load()
+    except Exception as error:  # somebody else's module may fail in any way
+        from traceback import print_exception
+
+        print_exception(error, file=sys.stderr)
+        raise GameError(f"cannot load game {name} from {point.module}: {error}") from None
+    if not isinstance(game, Game) or game.name != name:
+        raise GameError(
+            f"cannot load game {name}: {point.module}:{point.attribute} is not an engines.game.Game of that name"
+        )
+    return game
