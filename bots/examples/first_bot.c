@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { LARGEST = 25, WIDTH = LARGEST + 2, AREA = WIDTH * WIDTH, MOVE = 16 };
+enum { LARGEST = 25, WIDTH = LARGEST + 2, AREA = WIDTH * WIDTH, MOVE = 16, LINE = 65536 };
 enum { EMPTY, BLACK = 1, WHITE = 2, COLOUR = 3, KING = 4, EDGE = 8 };      /* a piece is colour, or colour | KING */
 
 static const int steps[4] = {1, -1, WIDTH, -WIDTH};
@@ -203,10 +203,11 @@ static int obey(char *line)
 {
     char *words[32];
     int count = 0;
-    line[strcspn(line, "#\n")] = 0;
-    for (char *word = strtok(line, " \t\r"); word && count < 32; word = strtok(NULL, " \t\r")) words[count++] = word;
+    line[strcspn(line, "#")] = 0;
+    for (char *word = strtok(line, " \t"); word && count < 32; word = strtok(NULL, " \t")) words[count++] = word;
     *id = 0;
-    if (count > 1 && strspn(words[0], "0123456789") == strlen(words[0]) && strlen(words[0]) < sizeof id) {
+    if (count > 1 && strspn(words[0], "0123456789") == strlen(words[0]) && strlen(words[0]) < sizeof id
+        && atoll(words[0]) <= 2147483647) {
         strcpy(id, words[0]);
         memmove(words, words + 1, (size_t)--count * sizeof *words);
     }
@@ -227,9 +228,20 @@ static int obey(char *line)
 
 int main(int argc, char **argv)
 {
-    static char line[65536 + 2];
+    static char line[LINE + 1];
+    int length = 0, going = 1, c;
     srand(argc > 1 ? (unsigned)atoi(argv[1]) : (unsigned)time(NULL));                  /* an argument is a seed */
     new_game();
-    while (fgets(line, sizeof line, stdin) && obey(line)) {}
+    while (going && (c = getchar()) != EOF) {
+        if (c == '\n') {
+            line[length < LINE ? length : LINE] = 0;
+            if (length > LINE) { *id = 0; answer('?', "line too long"); }
+            else going = obey(line);
+            length = 0;
+        } else if (length <= LINE && (c == '\t' || (c >= 32 && c != 127))) {              /* no control characters */
+            if (length < LINE) line[length] = (char)c;
+            length++;
+        }
+    }
     return 0;
 }

@@ -132,11 +132,14 @@ def main() -> None:
     for line in sys.stdin:
         line = "".join(c for c in line.replace("\t", " ") if c.isprintable())
         words = line.split("#")[0].split()
-        number = words.pop(0) if len(words) > 1 and words[0].isdigit() else ""
+        has_id = len(words) > 1 and words[0].isdigit() and int(words[0]) < 2**31
+        number = words.pop(0) if has_id else ""
         if not words:
             continue
         mark, text = "?", "unknown command"
-        if words[0] in commands:
+        if len(line) > 65536:
+            text = "line too long"
+        elif words[0] in commands:
             try:
                 mark, text = "=", commands[words[0]](*words[1:])
             except (ValueError, TypeError, IndexError) as error:

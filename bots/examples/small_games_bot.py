@@ -72,7 +72,7 @@ class Bot:
             self.game.play(words[0].lower()[0], move)
             return move
         elif name == "known_command":
-            return str(words[0] in COMMANDS.split()).lower()
+            return str(words[:1] != [] and words[0] in COMMANDS.split()).lower()
         texts = {"protocol_version": "2", "name": "Small games bot", "version": "1"}
         lists = {"list_commands": COMMANDS.replace(" ", "\n"), "ggp-games": "\n".join(GAMES)}
         return (texts | lists).get(name, "")
@@ -81,12 +81,16 @@ class Bot:
 def main() -> None:
     bot = Bot()
     for line in sys.stdin:
+        line = "".join(c for c in line.replace("\t", " ") if c.isprintable())
         words = line.split("#")[0].split()
-        number = words.pop(0) if len(words) > 1 and words[0].isdigit() else ""
+        has_id = len(words) > 1 and words[0].isdigit() and int(words[0]) < 2**31
+        number = words.pop(0) if has_id else ""
         if not words:
             continue
         mark, text = "?", "unknown command"
-        if words[0] in COMMANDS.split():
+        if len(line) > 65536:
+            text = "line too long"
+        elif words[0] in COMMANDS.split():
             try:
                 mark, text = "=", bot.answer(words[0], words[1:])
             except (ValueError, KeyError, IndexError, TypeError) as error:

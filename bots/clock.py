@@ -1,0 +1,73 @@
+"""What a bot was told about time, and how long it may think; no clock is read here.
+
+Times are whole milliseconds. The referee owns the clocks: these are only its last words about them.
+"""
+
+import re
+from typing import NamedTuple
+
+EXPECTED_MOVES = 30  # that a sudden-death or Fischer clock has still to last for
+SHARE = 0.8  # of a time that is renewed with each move: the rest is for the pipe and for bad luck
+FIELDS = ("black", "white", "increment", "moves", "period", "periods")
+
+
+class Clock(NamedTuple):
+    """One `ggp-clock` line. None: nobody said, so there may be no clock at all; 0 for what is not used."""
+
+    black: int | None = None
+    white: int | None = None
+    increment: int = 0  # added for each move (Fischer)
+    moves: int = 0  # to be played in the time left (moves per period)
+    period: int = 0  # length of a byo-yomi period
+    periods: int = 0  # byo-yomi periods left
+
+    def left(self, colour: str) -> int | None:
+        return self.black if colour == "black" else self.white
+
+    def budget(self, colour: str) -> int | None:
+        """How long a careful bot thinks about its next move; None: as long as it likes."""
+        left = self.left(colour)
+        if left is None:
+            return None
+        if self.moves:
+            return max(1, int(SHARE * (left / self.moves + self.increment)))
+        share = left / EXPECTED_MOVES + SHARE * self.increment
+        if self.periods:  # a period may be used up and comes back whole
+            share = max(share, SHARE * self.period)
+            left += self.period
+        return max(1, int(min(share, SHARE * left)))
+
+
+def parse_clock(words: list[str]) -> Clock:
+    """The arguments of `ggp-clock`. Raises ValueError; names that it does not know are ignored."""
+    values: dict[str, int] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not re.fullmatch("-?[0-9]{1,15}", text):
+            raise ValueError(f"expected name=MILLISECONDS, not {word}")
+        if name in FIELDS:
+            values[name] = max(0, int(text))
+    return Clock(**values)
+
+
+def parse_time_settings(words: list[str]) -> Clock:
+    """GTP `time_settings MAIN BYO_YOMI STONES`, in seconds. Raises ValueError.
+
+    "byo_yomi_time > 0 and byo_yomi_stones == 0 means no time limits."
+    """
+    if len(words) != 3:
+        raise ValueError("expected time_settings MAIN BYO_YOMI STONES")
+    main, period, stones = (1000 * int(float(word)) for word in words)
+    if period and not stones:
+        return Clock()
+    if main or not period:
+        return Clock(main, main)
+    return Clock(period, period, moves=stones // 1000)
+
+
+def parse_time_left(words: list[str], clock: Clock) -> Clock:
+    """GTP `time_left COLOUR SECONDS STONES` -> the clock with that colour's time changed. Raises ValueError."""
+    if len(words) != 3 or words[0].lower() not in ("b", "black", "w", "white"):
+        raise ValueError("expected time_left COLOUR SECONDS STONES")
+    left, stones = max(0, int(1000 * float(words[1]))), max(0, int(words[2]))
+    return clock._replace(**{"black" if words[0].lower()[0] == "b" else "white": left}, moves=stones)
