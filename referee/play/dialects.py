@@ -26,10 +26,10 @@ async def meet(peer: Peer, party: Party, budgets: Budgets) -> Player:
     except PEER_FAULTS as error:
         stderr = peer.stderr_tail().strip().splitlines()
         parts = [str(error), peer.exited(), *stderr[-1:]]
-        raise CannotStart(f"{party.name} does not start: {'; '.join(part for part in parts if part)}") from None
+        raise CannotStart(party.name, f"does not start: {'; '.join(part for part in parts if part)}") from None
     missing = [command for command in _NEEDED if command not in commands]
     if missing:
-        raise CannotStart(f"{party.name} lists no {' and no '.join(missing)}: not a bot")
+        raise CannotStart(party.name, f"lists no {' and no '.join(missing)}: not a bot")
     known = Party(name=party.name, program=program, version=version, command=party.command, hash=party.hash)
     return (NativePlayer if "ggp-new" in commands else PlainPlayer)(peer, known, commands, budgets)
 
@@ -51,7 +51,7 @@ class NativePlayer(Player):
         line = setting.new_game
         reply = await self._channel.ask(line, self._channel.now() + self._budgets.new)
         if not reply.ok:
-            raise CannotStart(f"{self.name} answers `{line}` with `? {reply.text[:200]}`")
+            raise CannotStart(self.name, f"answers `{line}` with `? {reply.text[:200]}`")
 
     def _clock_line(self, colour: str, mine: Clock, black: Clock, white: Clock) -> str:
         return ggp_clock(black, white, mine) if self._wants_clock else ""
@@ -72,7 +72,7 @@ class PlainPlayer(Player):
     async def _set_up(self, setting: Setting) -> None:
         values = setting.values
         if setting.game != "go":
-            raise CannotStart(f"{self.name} lists no ggp-new, so it can play go only, not {setting.game}")
+            raise CannotStart(self.name, f"lists no ggp-new, so it can play go only, not {setting.game}")
         needed = [f"boardsize {values['size']}", "clear_board", f"komi {values['komi']}"]
         if values.get("handicap", "0") != "0":
             needed.append(f"fixed_handicap {values['handicap']}")
@@ -83,7 +83,7 @@ class PlainPlayer(Player):
         replies = [await self._channel.receive(deadline) for _ in lines]
         for line, reply in zip(needed, replies, strict=False):
             if not reply.ok:
-                raise CannotStart(f"{self.name} answers `{line}` with `? {reply.text[:200]}`")
+                raise CannotStart(self.name, f"answers `{line}` with `? {reply.text[:200]}`")
 
     def _clock_line(self, colour: str, mine: Clock, black: Clock, white: Clock) -> str:
         return time_left(colour, mine) if "time_left" in self._commands else ""

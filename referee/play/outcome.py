@@ -57,7 +57,11 @@ class EngineFailed(Exception):
 
 
 class CannotStart(Exception):
-    """A bot that does not start, does not know the game or refuses its size: suspended with this reason."""
+    """A bot that does not start, does not know the game or refuses its size: `who`, suspended with the reason."""
+
+    def __init__(self, who: str, reason: str) -> None:
+        super().__init__(reason)
+        self.who = who
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,69 @@
+"""Turns the words of a command line into a Setup, asking the engine what they mean. It plays nothing."""
+
+import json
+from dataclasses import replace
+
+from protocol.transports.blocking import run_blocking
+from referee.play.engine import Engine, GameRefused
+from referee.play.launch import LaunchError
+from referee.play.outcome import EngineFailed
+from referee.play.series import Setup
+from referee.play.table import start_engine
+
+PLIES_PER_CELL = 20  # "A match ends void after --max-plies (default 20 x cells)"
+
+
+class PrepareError(Exception):
+    """The engine knows no such game or option, or is none; str() is one line that names the remedy."""
+
+
+def prepare(setup: Setup) -> tuple[Setup, list[str]]:
+    """The setup with the game's defaults and the limit on plies filled in, and what this engine cannot do."""
+    return run_blocking(_prepare(setup))
+
+
+async def _prepare(setup: Setup) -> tuple[Setup, list[str]]:
+    try:
+        engine = await start_engine(setup)
+    except (EngineFailed, LaunchError) as error:
+        raise PrepareError(f"{setup.engine.command}: {error}") from None
+    try:
+        return await _ask(engine, setup)
+    except EngineFailed as error:
+        raise PrepareError(f"{setup.engine.command}: {error}") from None
+    finally:
+        await engine.peer.stop()
+
+
+async def _ask(engine: Engine, setup: Setup) -> tuple[Setup, list[str]]:
+    setting = setup.setting
+    games = await engine.games()
+    if setting.game not in games:
+        raise PrepareError(f"the engine knows no game {setting.game!r}; it knows {', '.join(games)}")
+    try:
+        defaults = await engine.options(setting.game)
+        await engine.new_game(setting.new_game)
+    except GameRefused as refused:
+        raise PrepareError(f"{setting.game}: {refused}") from None
+    max_plies = setup.max_plies or PLIES_PER_CELL * await _cells(engine)
+    lacks = [f"the engine has no {command}: {_MISSED[command]}" for command in engine.lacks]
+    return replace(setup, setting=replace(setting, defaults=defaults), max_plies=max_plies), lacks
+
+
+_MISSED = {
+    "ggp-hash": "records hold no hash of the last position",
+    "ggp-score": "records hold no score",
+    "ggp-scene": "--max-plies is counted from the first legal moves instead of the cells",
+}
+
+
+async def _cells(engine: Engine) -> int:
+    """How many cells the board has; without a scene, how many moves there are at first."""
+    scene = await engine.scene()
+    if scene:
+        try:
+            drawn = json.loads(scene)
+            return max(1, len(drawn.get("cells") or drawn.get("points") or ()))
+        except (ValueError, AttributeError, TypeError) as error:
+            raise EngineFailed(f"ggp-scene answers no JSON object: {error}") from None
+    return max(1, len(await engine.legal_moves()))

@@ -1,0 +1,110 @@
+"""The record file: finished matches appended whole and made durable together, what a crash left behind cut off.
+
+The events and their chain are protocol.records'; the side files of live plies are the workers'.
+"""
+
+import fcntl
+import itertools
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from protocol.records import Record, RecordError, read_records
+
+_END = b'"event":"end"'  # inside a JSON string its quotes would be escaped
+
+
+class RecorderError(Exception):
+    """The file cannot be used; str() is one line that names the remedy."""
+
+
+class Recorder:
+    """Appends to one file; `Recorder(None)` records nothing. Raises RecorderError.
+
+    `keep` is given every match that the file holds already, so that a series goes on where it was stopped.
+    """
+
+    def __init__(self, path: Path | None, keep: Callable[[Record], None] = lambda record: None) -> None:
+        self.dropped = 0  # bytes of an unfinished match that were cut off
+        self._path = path
+        self._file = -1
+        if path is not None:
+            self._file = _open(path)
+            self._go_on(path, keep)
+            self._remove_side_files()
+
+    def append(self, records: Iterable[bytes]) -> None:
+        """Write each record in one write; return when all are on the disk."""
+        if self._file < 0:
+            return
+        for record in records:
+            os.write(self._file, record)
+        os.fdatasync(self._file)
+
+    def __enter__(self) -> "Recorder":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """A clean end: nothing is under way any more, so the side files have served."""
+        if self._file >= 0:
+            self._remove_side_files()
+            os.close(self._file)
+            self._file = -1
+
+    def _go_on(self, path: Path, keep: Callable[[Record], None]) -> None:
+        try:
+            whole, lines, size = _measure(path)
+            with path.open("rb") as file:
+                for record in read_records(itertools.islice(file, lines)):
+                    if record.end is not None:
+                        keep(record)
+        except RecordError as error:
+            raise RecorderError(f"{path} is not a record to go on with ({error}): name another file") from None
+        self.dropped = size - whole
+        if self.dropped:
+            os.ftruncate(self._file, whole)
+
+    def _remove_side_files(self) -> None:
+        assert self._path is not None
+        for number in itertools.count(1):
+            try:
+                Path(live_path(str(self._path), number)).unlink()
+            except FileNotFoundError:
+                return
+
+
+def live_path(record: str, number: int) -> str:
+    """The side file next to a record that worker `number` (from 1) writes its live plies to."""
+    return f"{record}.live-{number}"
+
+
+def _open(path: Path) -> int:
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RecorderError(f"{path} is being written by another process: wait for it or name another file") from None
+    except OSError as error:
+        raise RecorderError(f"cannot write the record {path}: {error.strerror}; name another file") from None
+    return file
+
+
+def _measure(path: Path) -> tuple[int, int, int]:
+    """(bytes up to the end of the last finished match, whole lines, bytes in all). Raises RecordError.
+
+    A line without LF at the end is what a crash left of a write: it is to be cut off. But a file that
+    holds nothing else was perhaps never a record, and is not ours to cut.
+    """
+    whole = size = lines = 0
+    with path.open("rb") as file:
+        for line in file:
+            size += len(line)
+            if line.endswith(b"\n"):
+                lines += 1
+                whole = size if _END in line else whole
+            elif not lines and not line.startswith(b'{"bots":'):
+                raise RecordError("line 1: not a line of a record")
+    return whole, lines, size

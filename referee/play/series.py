@@ -1,0 +1,196 @@
+"""What a series of matches is: two bots, a setting, a schedule that is a pure function of both and of the seed.
+
+It plays nothing (see table) and writes nothing (see recorder).
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from protocol.records import Record
+from referee.config import Budgets, Setting
+from referee.play.outcome import Termination
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How a bot or an engine comes to the table: a command line, or the url of one that listens."""
+
+    name: str
+    command: str  # as it was written
+    argv: tuple[str, ...] = ()
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """All that a worker needs to play any match of the series. `live` is the path of side files, "" for none."""
+
+    setting: Setting
+    engine: Start
+    bots: tuple[Start, Start]
+    games: int
+    max_plies: int
+    margin: int
+    seed: int
+    openings: int
+    budgets: Budgets
+    restart: bool
+    memory: int
+    pin: bool
+    verbose: bool
+    live: str
+    referee: str
+
+    @property
+    def series(self) -> str:
+        """Eight hex digits for what is played by whom: the same setup gives the same keys after a restart."""
+        said = [
+            *(self.setting.game, self.setting.options, str(self.setting.control), self.margin, self.max_plies),
+            *(self.seed, self.openings, self.engine.command, [(bot.name, bot.command) for bot in self.bots]),
+        ]
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
+
+    def key(self, number: int, attempt: int = 0) -> str:
+        """The name of a match in records: `SERIES-NUMBER` from 1, with `.ATTEMPT` when a void one is replayed."""
+        return f"{self.series}-{number + 1}" + (f".{attempt}" if attempt else "")
+
+    def number(self, key: str) -> int | None:
+        """The match that a key means, from 0; None if it is of another series."""
+        series, _, rest = key.partition("-")
+        digits = rest.partition(".")[0]
+        return int(digits) - 1 if series == self.series and digits.isdigit() else None
+
+
+def seats(number: int) -> tuple[int, int]:
+    """Which bot (0 or 1) has seat 1 and which seat 2. Matches 2k and 2k+1 are a pair: seats exchanged."""
+    return (0, 1) if number % 2 == 0 else (1, 0)
+
+
+def chunks(numbers: Iterable[int], size: int) -> Iterator[list[int]]:
+    """Whole pairs, at most `size` of them together, in the order of the schedule."""
+    chunk: list[int] = []
+    pairs = 0
+    for number in numbers:
+        if not chunk or number // 2 != chunk[-1] // 2:
+            pairs += 1
+            if pairs > size:
+                yield chunk
+                chunk, pairs = [], 1
+        chunk.append(number)
+    if chunk:
+        yield chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A match that was played to its end, void ones included. `record` is its lines; times by bot, not by seat."""
+
+    number: int
+    key: str
+    result: str
+    winner: int  # the bot, 0 or 1; -1 for nobody
+    culprit: str  # a bot's name, "engine" or ""
+    termination: str
+    detail: str
+    plies: int
+    used: tuple[int, int]  # ms
+    suspect: bool
+    record: bytes
+
+    @property
+    def replayed(self) -> bool:
+        """Whether this was a void attempt of a match that is still to be played (see outcome)."""
+        return not self.result and self.termination != Termination.PLY_LIMIT
+
+
+def played(setup: Setup, number: int, record: Record, lines: bytes = b"") -> Played:
+    """The facts of a finished match, by bots instead of seats; `lines` is the record as it is to be written."""
+    end, order = record.end, seats(number)
+    assert end is not None
+    by_seat = [sum([ply.ms for ply in record.plies if ply.seat == seat]) for seat in (1, 2)]
+    at_fault = end.culprit.removeprefix("seat")
+    return Played(
+        number=number,
+        key=end.match,
+        result=end.result,
+        winner=order[end.winner - 1] if end.winner else -1,
+        culprit=setup.bots[order[int(at_fault) - 1]].name if at_fault.isdigit() else end.culprit,
+        termination=end.termination,
+        detail=end.detail,
+        plies=end.plies,
+        used=(by_seat[order.index(0)], by_seat[order.index(1)]),
+        suspect=end.suspect,
+        record=lines,
+    )
+
+
+@dataclass(slots=True)
+class Score:
+    """One bot's score, as wins, draws and losses."""
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+
+    def add(self, won: bool | None) -> None:
+        """None is a draw."""
+        if won is None:
+            self.draws += 1
+        elif won:
+            self.wins += 1
+        else:
+            self.losses += 1
+
+    @property
+    def points(self) -> float:
+        return self.wins + self.draws / 2
+
+    @property
+    def games(self) -> int:
+        return self.wins + self.draws + self.losses
+
+
+@dataclass(slots=True)
+class Tally:
+    """The score of a series as it grows: by bot, by seat, by colour."""
+
+    bots: tuple[Score, Score] = field(default_factory=lambda: (Score(), Score()))
+    seats: tuple[tuple[Score, Score], tuple[Score, Score]] = field(
+        default_factory=lambda: ((Score(), Score()), (Score(), Score()))
+    )  # of each bot: in seat 1, in seat 2
+    colours: tuple[Score, Score] = field(default_factory=lambda: (Score(), Score()))  # black, white
+    terminations: Counter[str] = field(default_factory=Counter)
+    faults: Counter[tuple[str, str]] = field(default_factory=Counter)  # (who, termination)
+    used: list[int] = field(default_factory=lambda: [0, 0])
+    plies: int = 0
+    void: int = 0
+    lasting: int = 0  # void ones that are not replayed
+    suspect: int = 0
+
+    @property
+    def games(self) -> int:
+        """Games that count: every one that was not void."""
+        return self.bots[0].games
+
+    def add(self, played: Played) -> None:
+        """Count a match that is in the record."""
+        self.terminations[played.termination] += 1
+        if played.culprit:
+            self.faults[played.culprit, played.termination] += 1
+        self.suspect += played.suspect
+        self.plies += played.plies
+        for bot in (0, 1):
+            self.used[bot] += played.used[bot]
+        if not played.result:
+            self.void += 1
+            self.lasting += not played.replayed
+            return
+        for bot in (0, 1):
+            won = None if played.winner < 0 else played.winner == bot
+            self.bots[bot].add(won)
+            self.seats[bot][seats(played.number).index(bot)].add(won)
+        for colour, letter in enumerate("BW"):
+            self.colours[colour].add(None if played.winner < 0 else played.result[0] == letter)

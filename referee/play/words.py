@@ -1,0 +1,117 @@
+"""Reads the words of the command line: `GAME[,name=value…]` and `[name=]BOT`. It starts nothing."""
+
+import re
+import shlex
+import sys
+from pathlib import PurePath
+
+from referee.play.launch import LaunchError, find_program
+from referee.play.series import Start
+
+ENGINE = (sys.executable, "-m", "engines")
+BOTS = (sys.executable, "-m", "bots")
+
+_NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.+)", re.DOTALL)
+_BUILT_IN = re.compile(r"([a-z][a-z0-9_]*)(?::(.*))?")
+_URL = re.compile(r"tcp://[^\s/]+:\d{1,5}")
+_INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|node|lua|bash|sh|java|mono)[\d.]*")
+
+
+class WordError(ValueError):
+    """A word that cannot be read; str() says what to write instead."""
+
+
+def read_game(text: str) -> tuple[str, dict[str, str]]:
+    """`yugo,size=7,komi=0` -> ("yugo", {"size": "7", "komi": "0"}). Which names and values exist, the engine knows."""
+    name, *words = text.split(",")
+    options: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key and equals and value) or re.search(r"[\s#]|[^\x20-\x7e]", word):
+            raise WordError(f"{text!r}: {word!r} is no option; write GAME,name=value,name=value")
+        if key in options:
+            raise WordError(f"{text!r}: the option {key} is given twice")
+        options[key] = value
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+        raise WordError(f"{text!r} begins with no game: write GAME,name=value,name=value")
+    return name, options
+
+
+def read_bot(text: str) -> Start:
+    """A built-in (`greedy:playouts=50`), a command line, or `tcp://host:port`; `name=` may stand before it.
+
+    Raises WordError or LaunchError when nothing could be started.
+    """
+    named = _NAMED.fullmatch(text)
+    name, what = (named[1], named[2]) if named else ("", text)
+    if what.startswith("tcp://"):
+        return Start(name or _as_name(what[6:]), what, url=_read_url(what))
+    built_in = _BUILT_IN.fullmatch(what)
+    if built_in and (built_in[2] is not None or not _is_program(what)):
+        options = [option for option in re.split("[,:]", built_in[2] or "") if option]
+        return Start(name or built_in[1], what, (*BOTS, built_in[1], *options))
+    argv = _split(what, "BOT")
+    find_program(argv[0])
+    return Start(name or _as_name(_program_name(argv)), what, argv)
+
+
+def read_engine(text: str | None) -> Start:
+    """A command line or `tcp://host:port`; None is our own engine."""
+    if text is None:
+        return Start("engine", "ggp engine", ENGINE)
+    if text.startswith("tcp://"):
+        return Start("engine", text, url=_read_url(text))
+    argv = _split(text, "--engine")
+    find_program(argv[0])
+    return Start("engine", text, argv)
+
+
+def distinct(one: Start, two: Start) -> tuple[Start, Start]:
+    """The two, with different names."""
+    if one.name != two.name:
+        return one, two
+    return (
+        Start(f"{one.name}-1", one.command, one.argv, one.url),
+        Start(f"{two.name}-2", two.command, two.argv, two.url),
+    )
+
+
+def is_built_in(start: Start) -> bool:
+    return start.argv[:3] == BOTS
+
+
+def _split(text: str, what: str) -> tuple[str, ...]:
+    try:
+        argv = tuple(shlex.split(text))
+    except ValueError as error:
+        raise WordError(f"{what} {text!r} is no command line: {str(error).lower()}") from None
+    if not argv:
+        raise WordError(f"{what} is empty: write a built-in bot's name, a command line in quotes, or tcp://host:port")
+    return argv
+
+
+def _read_url(text: str) -> str:
+    if not _URL.fullmatch(text):
+        raise WordError(f"{text!r} is no address: write tcp://host:port")
+    return text
+
+
+def _is_program(word: str) -> bool:
+    try:
+        find_program(word)
+    except LaunchError:
+        return False
+    return True
+
+
+def _program_name(argv: tuple[str, ...]) -> str:
+    """The program's file name; of an interpreter, its script's."""
+    scripts = [word for word in argv[1:] if not word.startswith("-")]
+    program = PurePath(argv[0])
+    if _INTERPRETERS.fullmatch(program.name) and scripts:
+        return PurePath(scripts[0]).stem
+    return program.stem
+
+
+def _as_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-") or "bot"
