@@ -53,6 +53,8 @@ class _Position:
         fill an own eye; button and pass only when there is none. A game that has not ended after 20 plies a cell counts
         as drawn.
         """
+    def random_move(self, seed: int, policy: Literal["uniform", "rollout"] = "uniform") -> str:
+        """A random legal move by the policy of `playouts`; changes nothing. Raises IllegalMove when the game is over."""
     def board(self) -> str:
         """size*size characters, rows from the top, columns from A: "." "X" black "O" white "#" black king "@" white king."""
     def last_move(self) -> list[str]:
@@ -83,7 +85,7 @@ class Go(_Position):
     def __copy__(self) -> Go: ...
     def __deepcopy__(self, memo: object) -> Go: ...
     def set_komi(self, komi: float) -> None:
-        """At any time. Raises ValueError unless finite and within 1e9."""
+        """At any time. Raises ValueError unless finite."""
     def set_to_play(self, side: Literal["black", "white"]) -> None:
         """For plain GTP, where moves may come out of turn. Raises IllegalMove outside of the phase "play"."""
     def place_handicap(self, vertices: list[str]) -> None:
@@ -101,6 +103,6 @@ class Yugo(_Position):
     def __copy__(self) -> Yugo: ...
     def __deepcopy__(self, memo: object) -> Yugo: ...
     def set_komi(self, komi: int) -> None:
-        """Before ply 0; later IllegalMove. Raises ValueError unless within 1e9."""
+        """Before ply 0; later IllegalMove. Raises ValueError if it has more than 15 digits."""
     def button(self) -> Literal["none", "black", "white"]:
         """Who has taken the button."""

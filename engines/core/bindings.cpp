@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -34,6 +35,18 @@ Enum one_of(std::string_view text, std::initializer_list<std::pair<std::string_v
 
 ggp::Colour side_named(std::string_view text) {
     return one_of<ggp::Colour>(text, {{"black", ggp::Colour::black}, {"white", ggp::Colour::white}}, "the side");
+}
+
+ggp::Policy policy_named(std::string_view text) {
+    return one_of<ggp::Policy>(text, {{"uniform", ggp::Policy::uniform}, {"rollout", ggp::Policy::rollout}}, "policy");
+}
+
+// An int of any length, as the nearest one that C++ has: the core refuses it with its own words.
+std::int64_t nearest(const nb::int_& value) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    return overflow > 0 ? most : overflow < 0 ? -most : number;
 }
 
 // Whole numbers as int, so that JSON says 10 and not 10.0.
@@ -71,8 +84,14 @@ template <ggp::GameState S>
 std::uint64_t perft(const S& state, int depth) {
     if (depth < 0) throw std::invalid_argument("depth must not be negative");
     const S copy = state;  // nobody else can change it while the GIL is released
+    int calls = 0;
+    const auto poll = [&calls] {
+        if (++calls % 4096 != 0) return;
+        const nb::gil_scoped_acquire acquired;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    };
     const nb::gil_scoped_release released;
-    return ggp::perft(copy, depth);
+    return ggp::perft(copy, depth, poll);
 }
 
 template <ggp::GameState S>
@@ -80,8 +99,7 @@ std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t> playouts(
                                                                                 std::uint64_t seed, std::string_view policy) {
     constexpr std::int64_t between_signals = 1000;  // games
     if (n < 0) throw std::invalid_argument("n must not be negative");
-    const auto how =
-        one_of<ggp::Policy>(policy, {{"uniform", ggp::Policy::uniform}, {"rollout", ggp::Policy::rollout}}, "policy");
+    const ggp::Policy how = policy_named(policy);
     const S copy = state;
     ggp::Rng rng(seed);
     ggp::Tally tally;
@@ -93,6 +111,14 @@ std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t> playouts(
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
     return {tally.plies, tally.black, tally.white, tally.draws};
+}
+
+template <ggp::GameState S>
+nb::object random_move(const S& state, std::uint64_t seed, std::string_view policy) {
+    if (state.phase() == ggp::Phase::over) throw ggp::IllegalMove("the game is over");
+    ggp::Rng rng(seed);
+    S copy = state;
+    return ascii(state.text(copy.play_random(rng, policy_named(policy))));
 }
 
 // What every game has. The games add their constructors and what is theirs alone.
@@ -124,10 +150,11 @@ nb::class_<S> bind_game(nb::module_& module, const char* name) {
         .def("__deepcopy__", [](const S& s, const nb::object&) { return S(s); }, "memo"_a)
         .def("perft", &perft<S>, "depth"_a)
         .def("playouts", &playouts<S>, "n"_a, "seed"_a = 0, "policy"_a = "uniform")
+        .def("random_move", &random_move<S>, "seed"_a, "policy"_a = "uniform",
+             nb::sig("def random_move(self, seed: int, policy: str = 'uniform') -> str"))
         .def("board", &S::board)
         .def("last_move", &S::last_move)
         .def("captured", &S::captured)
-        .def("set_komi", &S::set_komi, "komi"_a)
         .def("set_up", [](S& s, std::string_view board, std::string_view side) { s.set_up(board, side_named(side)); },
              "board"_a, "side"_a = "black")
         .def("score_parts", [](const S& s) {
@@ -156,6 +183,7 @@ NB_MODULE(_core, module) {
                  new (self) ggp::Go(size, komi, handicap, rule, agreement);
              },
              "size"_a = 19, "komi"_a = 7.5, "handicap"_a = 0, "ko"_a = "positional", "agreement"_a = false)
+        .def("set_komi", &ggp::Go::set_komi, "komi"_a)
         .def("set_to_play",
              [](ggp::Go& self, std::string_view side) { self.set_to_play(side_named(side)); }, "side"_a)
         .def("place_handicap", &ggp::Go::place_handicap, "vertices"_a)
@@ -169,6 +197,11 @@ NB_MODULE(_core, module) {
                     "size"_a, "stones"_a);
 
     bind_game<ggp::Yugo>(module, "Yugo")
-        .def(nb::init<int, std::int64_t, int, bool>(), "size"_a = 9, "komi"_a = 7, "handicap"_a = 0, "agreement"_a = false)
+        .def("__init__",
+             [](ggp::Yugo* self, int size, const nb::int_& komi, int handicap, bool agreement) {
+                 new (self) ggp::Yugo(size, nearest(komi), handicap, agreement);
+             },
+             "size"_a = 9, "komi"_a = 7, "handicap"_a = 0, "agreement"_a = false)
+        .def("set_komi", [](ggp::Yugo& self, const nb::int_& komi) { self.set_komi(nearest(komi)); }, "komi"_a)
         .def("button", [](const ggp::Yugo& self) { return ggp::name(self.button()); });
 }

@@ -59,24 +59,21 @@ class Chains {
         return all == (all & count_mask) * liberty(p);
     }
 
-    // Of an empty point: some chain of `enemy` beside it has no other liberty.
-    bool takes_last_liberty(Point p, Stone enemy) const {
-        for (const Point q : beside(p))
-            if (stone_[q] == enemy && only_liberty(q, p)) return true;
-        return false;
+    // `stone` stands on q, and its chain has no liberty. The halves of the condition are joined without a branch: each
+    // is hard to predict, both together are seldom true. (Of other points liberties_ holds anything; it does not matter.)
+    bool dead(Point q, Stone stone) const { return ((stone_[q] ^ stone) | liberties_[head_[q]]) == 0; }
+
+    // The same, once the empty point p beside q is taken away from it.
+    bool dies(Point q, Stone stone, Point p) const {
+        const Liberties all = liberties_[head_[q]];
+        return ((stone_[q] ^ stone) | (all ^ (all & count_mask) * liberty(p))) == 0;
     }
 
-    // Of an empty point: a stone put there would have a liberty, before anything is captured.
-    bool would_breathe(Point p, Stone stone) const {
-        for (const Point q : beside(p))
-            if (stone_[q] == no_stone || (stone_[q] == stone && !only_liberty(q, p))) return true;
-        return false;
-    }
-
-    // Of an empty point: takes_last_liberty or would_breathe. This is legality in go (but for ko) and in yugo.
+    // Of an empty point: a stone there would have a liberty, captures taken. True if a neighbour is empty, or a friend
+    // with another liberty, or an enemy without. This is legality in go (but for ko) and in yugo.
     bool playable(Point p, Stone stone) const {
         const auto [a, b, c, d] = beside(p);
-        if (!stone_[a] || !stone_[b] || !stone_[c] || !stone_[d]) return true;
+        if (!stone_[a] | !stone_[b] | !stone_[c] | !stone_[d]) return true;
         return lets(a, p, stone) | lets(b, p, stone) | lets(c, p, stone) | lets(d, p, stone);
     }
 
@@ -130,7 +127,7 @@ class Chains {
     }
     Liberties own_liberties(Point p) const {
         Liberties sum = 0;
-        for (const Point q : beside(p)) sum += stone_[q] == no_stone ? liberty(q) : 0;
+        for (const Point q : beside(p)) sum += liberty(q) & -static_cast<Liberties>(stone_[q] == no_stone);
         return sum;
     }
     void add_to_neighbours(Point p, Liberties change) {

@@ -71,7 +71,7 @@ concept GameState = std::copyable<S> && requires(S s, const S c, typename S::Mov
     { c.legal_moves() } -> std::same_as<std::vector<typename S::Move>>;
     // Playing one of them, without a check.
     { s.apply(move) };
-    { s.play_random(rng, Policy::uniform) };  // one ply, unless over
+    { s.play_random(rng, Policy::uniform) } -> std::same_as<typename S::Move>;  // one ply; not when over
     { s.ready_for_playouts() };               // what a long run of plies need not do again: reserve, stop logging
 };
 

@@ -51,7 +51,7 @@ class Go {
     std::vector<Move> legal_moves() const;
     std::string_view text(Move move) const;
     void apply(Move move);
-    void play_random(Rng& rng, Policy policy);
+    Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() { history_.ready_for_playouts(static_cast<std::size_t>(cells()) * 4); }
 
     // Plain GTP, where moves may come out of turn. Throws IllegalMove if the phase is not play.
@@ -158,7 +158,7 @@ inline void Go::set_to_play(Colour side) {
 }
 
 inline void Go::set_komi(double komi) {
-    if (!std::isfinite(komi) || std::abs(komi) > 1e9) throw std::invalid_argument("komi must be a number between -1e9 and 1e9");
+    if (!std::isfinite(komi)) throw std::invalid_argument("komi must be a number");
     komi_ = komi + 0.0;  // no negative zero
     komi_decimals_ = decimals(komi);
 }
@@ -170,7 +170,7 @@ inline std::uint64_t Go::board_after(Point p, Colour side) const {
     std::array<Point, 4> taken{};
     std::size_t takes = 0;
     for (const Point q : chains_.beside(p)) {
-        if (chains_.at(q) != enemy || !chains_.only_liberty(q, p)) continue;
+        if (!chains_.dies(q, enemy, p)) continue;
         const Point head = chains_.head(q);
         if (std::find(taken.begin(), taken.begin() + takes, head) != taken.begin() + takes) continue;
         taken[takes++] = head;
@@ -244,7 +244,7 @@ inline void Go::apply(Move move) {
     board_ ^= keys[stone][p];
     chains_.put(p, stone);
     for (const Point q : chains_.beside(p)) {
-        if (chains_.at(q) != enemy || chains_.breathes(q)) continue;
+        if (!chains_.dead(q, enemy)) continue;
         chains_.each_stone(q, [&](Point s) { board_ ^= keys[enemy][s]; });
         captured_[enemy] += chains_.lift(q);
         captures_ = true;
@@ -256,18 +256,18 @@ inline void Go::apply(Move move) {
     }
 }
 
-inline void Go::play_random(Rng& rng, Policy policy) {
-    if (phase() != Phase::play) {
-        if (phase() == Phase::agree) answer({});
-        return;
-    }
+inline Go::Move Go::play_random(Rng& rng, Policy policy) {
+    if (phase() == Phase::agree) return answer({}), dead_none;
     const Colour side = to_play();
     const Stone stone = stone_of(side);
     const auto legal = [&](Point p) { return chains_.playable(p, stone) && ko_allows(p, side); };
-    if (policy == Policy::uniform)
-        apply(static_cast<Move>(std::max(chains_.draw(rng, 1, legal), 0)));
-    else
-        apply(static_cast<Move>(chains_.draw(rng, 0, [&](Point p) { return !chains_.is_eye(p, stone) && legal(p); })));
+    // draw answers 0, which is `pass`, if there is nothing, and -1 for its only token.
+    const int drawn = policy == Policy::uniform
+                          ? chains_.draw(rng, 1, legal)
+                          : chains_.draw(rng, 0, [&](Point p) { return !chains_.is_eye(p, stone) && legal(p); });
+    const auto move = static_cast<Move>(std::max(drawn, 0));
+    apply(move);
+    return move;
 }
 
 inline std::vector<Go::Move> Go::legal_moves() const {

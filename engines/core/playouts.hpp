@@ -13,17 +13,19 @@ struct Tally {
     std::uint64_t plies = 0, black = 0, white = 0, draws = 0;
 };
 
-// The number of legal move sequences of exactly `depth` plies; dead: counts once, as the empty list.
-template <GameState S>
-std::uint64_t perft(const S& state, int depth) {
+// The number of legal move sequences of exactly `depth` plies; dead: counts once, as the empty list. poll() is called
+// now and then (once for every position that is not a leaf's parent) and may throw, to give up.
+template <GameState S, class Poll>
+std::uint64_t perft(const S& state, int depth, Poll& poll) {
     if (depth <= 0) return 1;
     const auto moves = state.legal_moves();
     if (depth == 1) return moves.size();
+    poll();
     std::uint64_t count = 0;
     for (const auto move : moves) {
         S next = state;
         next.apply(move);
-        count += perft(next, depth - 1);
+        count += perft(next, depth - 1, poll);
     }
     return count;
 }

@@ -48,7 +48,7 @@ class Yugo {
     std::vector<Move> legal_moves() const;
     std::string_view text(Move move) const;
     void apply(Move move);
-    void play_random(Rng& rng, Policy policy);
+    Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() {}
 
     // Begins with that board (as board() writes it) and side. Before ply 0, no handicap; std::invalid_argument.
@@ -97,9 +97,9 @@ inline Yugo::Yugo(int size, std::int64_t komi, int handicap, bool agreement)
 }
 
 inline void Yugo::set_komi(std::int64_t komi) {
-    constexpr std::int64_t most = 1'000'000'000;
+    constexpr std::int64_t most = 1'000'000'000'000'000;  // half points are exact in a double
     if (ply_ != 0) throw IllegalMove("komi is settled before the first move");
-    if (komi < -most || komi > most) throw std::invalid_argument("komi must be an integer between -1000000000 and 1000000000");
+    if (komi <= -most || komi >= most) throw std::invalid_argument("komi must be an integer of at most 15 digits");
     komi_ = komi;
 }
 
@@ -177,27 +177,24 @@ inline void Yugo::place(Point p, Colour side) {
     const auto is_king = [this](Point s) { return king_[s]; };
     // Walls and empty points do not count; a chain of the enemy without liberties beside p has just lost its last one.
     for (const Point q : chains_.beside(p))
-        if (chains_.at(q) == enemy && !chains_.breathes(q)) king_[p] = true;
+        if (chains_.dead(q, enemy)) king_[p] = true;
     if (!king_[p]) return;
     for (const Point q : chains_.beside(p))
-        if (chains_.at(q) == enemy && !chains_.breathes(q)) captured_[enemy] += chains_.thin(q, is_king);
+        if (chains_.dead(q, enemy)) captured_[enemy] += chains_.thin(q, is_king);
     if (!chains_.breathes(p)) captured_[own] += chains_.thin(p, is_king);
 }
 
-inline void Yugo::play_random(Rng& rng, Policy policy) {
-    if (phase() != Phase::play) {
-        if (phase() == Phase::agree) answer({});
-        return;
-    }
+inline Yugo::Move Yugo::play_random(Rng& rng, Policy policy) {
+    if (phase() == Phase::agree) return answer({}), dead_none;
     const Stone stone = stone_of(to_play());
-    const int tokens = handicap_left_ > 0 ? 0 : 1;
-    const Move token = button_ == Colour::none ? button_move : pass;  // exactly one of the two is legal
-    int p;
-    if (policy == Policy::uniform)
-        p = chains_.draw(rng, tokens, [&](Point q) { return chains_.playable(q, stone); });
-    else
-        p = chains_.draw(rng, 0, [&](Point q) { return !chains_.is_eye(q, stone) && chains_.playable(q, stone); });
-    apply(p > 0 ? static_cast<Move>(p) : token);
+    const Move token = button_ == Colour::none ? button_move : pass;  // the one of the two that is legal
+    const auto legal = [&](Point p) { return chains_.playable(p, stone); };
+    const int drawn = policy == Policy::uniform || handicap_left_ > 0  // there is always a place for a handicap pawn
+                          ? chains_.draw(rng, handicap_left_ > 0 ? 0 : 1, legal)
+                          : chains_.draw(rng, 0, [&](Point p) { return !chains_.is_eye(p, stone) && legal(p); });
+    const Move move = drawn > 0 ? static_cast<Move>(drawn) : token;
+    apply(move);
+    return move;
 }
 
 inline std::vector<Yugo::Move> Yugo::legal_moves() const {

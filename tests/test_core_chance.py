@@ -1,0 +1,117 @@
+"""Chance and counting in the C++ core: perft, random moves that are exactly uniform, playouts beside other threads."""
+
+import math
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable
+from types import FrameType
+from typing import TypeVar
+
+import pytest
+
+from engines._core import Go, Yugo
+
+Position = Go | Yugo
+P = TypeVar("P", bound=Position)
+both = pytest.mark.parametrize("game", [Go, Yugo])
+
+
+def played(state: P, moves: str) -> P:
+    for move in moves.split():
+        state.play(move)
+    return state
+
+
+def test_perft_counts_sequences() -> None:
+    assert [Go(2).perft(depth) for depth in (0, 1, 2)] == [1, 5, 21]  # four points and a pass; 4 * 4 + 5
+    assert [Yugo(3).perft(depth) for depth in (1, 2)] == [10, 91]  # nine points and the button; 9 * 9 + 10
+    assert played(Go(3, agreement=True), "pass pass").perft(1) == 1
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        Go(3),
+        played(Go(5), "B1 C1 A2 D2 B3 C3 D4 B2 C2"),  # a ko: B2 is forbidden
+        Yugo(3),
+        played(Yugo(3), "button"),
+        played(Yugo(4, handicap=3), "A1"),
+    ],
+    ids=["go", "go with a ko", "yugo", "yugo after the button", "yugo handicap"],
+)
+def test_random_moves_are_uniform_over_the_legal_moves(state: Position) -> None:
+    _chi_square(state)
+
+
+@both
+@pytest.mark.parametrize("side", ["black", "white"])
+def test_random_moves_are_uniform_where_most_points_are_illegal(game: type[Position], side: str) -> None:
+    state = game(size=5)
+    state.set_up("XX.XOX.XXOXXXO.OOOO..O.OO", "black" if side == "black" else "white")
+    empty = state.board().count(".")
+    assert len(state.legal_moves()) - 1 < empty
+    _chi_square(state)
+
+
+def _chi_square(state: Position, draws: int = 20_000) -> None:
+    legal = state.legal_moves()
+    seen = Counter(state.random_move(seed) for seed in range(draws))
+    assert set(seen) == set(legal)
+    expected = draws / len(legal)
+    statistic = sum((seen[move] - expected) ** 2 / expected for move in legal)
+    freedom = len(legal) - 1
+    # Wilson and Hilferty 1931: the cube root of chi-square over its freedom is nearly normal; 4.9 is a chance of 1e-6.
+    z = ((statistic / freedom) ** (1 / 3) - (1 - 2 / (9 * freedom))) / math.sqrt(2 / (9 * freedom))
+    assert z < 4.9
+
+
+@both
+def test_rollouts_do_not_fill_their_own_eyes(game: type[Position]) -> None:
+    state = game(size=3)
+    state.set_up(".X.XXX...")
+    assert {state.random_move(seed, "rollout") for seed in range(200)} == {"A1", "B1", "C1"}
+    state = game(size=3)
+    state.set_up(".X.XXXXXX")
+    assert {state.random_move(seed, "rollout") for seed in range(50)} == {"pass" if game is Go else "button"}
+
+
+@both
+def test_playouts_are_whole_games_and_seeded(game: type[Position]) -> None:
+    state = game(size=7)
+    plies, black, white, draws = state.playouts(500, 42)
+    assert black + white + draws == 500
+    assert min(black, white) > 0
+    assert plies > 500 * 10
+    assert state.playouts(500, 42) == (plies, black, white, draws)
+    assert state.playouts(500, 43) != (plies, black, white, draws)
+    assert played(Go(3, komi=0), "B2 pass pass").playouts(10) == (0, 10, 0, 0)
+
+
+@both
+def test_playouts_let_other_threads_run(game: type[Position]) -> None:
+    state = game(size=19)
+    thread = threading.Thread(target=state.playouts, args=(10_000, 0))
+    thread.start()
+    turns = 0
+    while thread.is_alive():
+        turns += 1
+    assert turns > 1000
+
+
+@pytest.mark.parametrize("work", [lambda: Go(19).playouts(10**9), lambda: Go(19).perft(9)], ids=["playouts", "perft"])
+def test_long_work_can_be_interrupted(work: Callable[[], object]) -> None:
+    class Rung(Exception):
+        pass
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise Rung
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(Rung):
+            work()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
