@@ -57,7 +57,7 @@ def parse_time_settings(words: list[str]) -> Clock:
     """
     if len(words) != 3:
         raise ValueError("expected time_settings MAIN BYO_YOMI STONES")
-    main, period, stones = (1000 * int(float(word)) for word in words)
+    main, period, stones = (_milliseconds(word) for word in words)
     if period and not stones:
         return Clock()
     if main or not period:
@@ -69,5 +69,12 @@ def parse_time_left(words: list[str], clock: Clock) -> Clock:
     """GTP `time_left COLOUR SECONDS STONES` -> the clock with that colour's time changed. Raises ValueError."""
     if len(words) != 3 or words[0].lower() not in ("b", "black", "w", "white"):
         raise ValueError("expected time_left COLOUR SECONDS STONES")
-    left, stones = max(0, int(1000 * float(words[1]))), max(0, int(words[2]))
+    left, stones = _milliseconds(words[1]), _milliseconds(words[2]) // 1000
     return clock._replace(**{"black" if words[0].lower()[0] == "b" else "white": left}, moves=stones)
+
+
+def _milliseconds(seconds: str) -> int:
+    """Text of at most nine digits before the point; what is below zero has run out."""
+    if not re.fullmatch(r"-?[0-9]{1,9}(\.[0-9]{0,9})?", seconds):
+        raise ValueError(f"expected seconds, not {seconds[:40]}")
+    return max(0, int(1000 * float(seconds)))

@@ -1,0 +1,40 @@
+"""`ggp bot NAME [name=value …]`: a built-in bot on stdin and stdout; without a name, which bots there are."""
+
+import sys
+from importlib import import_module
+
+from engines.game import Option, OptionError
+
+BOTS = {
+    "random": "plays every legal move with equal chance",
+    "greedy": "tries every move with a few random games, one ply deep, and keeps an eye on its clock",
+    "chaos": "plays at random and misbehaves on cue: see ggp bot chaos --help",
+}
+USAGE = "Usage: ggp bot NAME [name=value …]"
+BAD_USAGE = 2
+
+
+def main(argv: list[str]) -> int:
+    """Run a bot until `quit` or the end of input. Returns the exit status; 2 and one line on stderr if badly called."""
+    if not argv or argv[0] in ("-h", "--help"):
+        print(USAGE, "", *(f"  {name:8}{text}" for name, text in BOTS.items()), sep="\n")
+        return 0
+    name, words = argv[0], argv[1:]
+    if name not in BOTS:
+        print(f"ggp bot: unknown bot: {name[:40]}; there are: {' '.join(BOTS)}", file=sys.stderr)
+        return BAD_USAGE
+    module = import_module(f"bots.{name}")
+    if "-h" in words or "--help" in words:
+        print(_help(name, module.OPTIONS), getattr(module, "HELP", ""), sep="", end="")
+        return 0
+    try:
+        module.main(words)
+    except OptionError as error:
+        print(f"ggp bot: {error}", file=sys.stderr)
+        return BAD_USAGE
+    return 0
+
+
+def _help(name: str, options: tuple[Option, ...]) -> str:
+    rows = "".join(f"  {o.name:10}{o.type:6}{o.default:12}{o.domain}\n" for o in options)
+    return f"Usage: ggp bot {name} [name=value …]\n\n{BOTS[name]}\n\noptions: name, type, default, domain\n{rows}"

@@ -1,0 +1,185 @@
+"""A native bot is a function from position to move and one line, `run(choose)`; the conversation is kept up here.
+
+    from bots.sdk import Position, run
+
+    def choose(position: Position) -> str:
+        return position.legal_moves()[0]
+
+    run(choose)
+
+The bot then plays every installed game, natively and (go) over plain GTP, also under GoGui. What it prints goes
+to stderr, because stdout is the conversation's. When `choose` raises, or names an illegal move, the bot answers
+`genmove` with `? ` and the reason, which costs the game (`refused`) and stays in its record. An illegal
+move is not sent, because then the bot's own board and the engine's would no longer be the same.
+"""
+
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from bots.clock import Clock, parse_clock, parse_time_left, parse_time_settings
+from bots.position import Position
+from engines import gtp, gtpgo
+from engines.game import IllegalMove, SetupState, State
+from engines.line import Line
+from engines.registry import Registry
+from engines.session import Handler, Session, read_colour, syntax_error
+from protocol.errors import CommandFailed
+from protocol.responder import Responder
+from protocol.transports.pipe import report_on_stderr, serve_stdio
+
+__all__ = ["Bot", "Choose", "Position", "run"]
+
+Choose = Callable[[Position], str]
+"""What makes a bot: position -> a move of the game, in every phase (`swap-sides`, `bid:7`, `dead:` …), or `resign`."""
+
+PLAIN = "go"  # the game of those who speak GTP only and never say `ggp-new`
+
+
+def run(
+    choose: Choose,
+    *,
+    name: str = "",
+    version: str = "1",
+    games: Sequence[str] = (),
+    analysis: bool = False,
+) -> None:
+    """Answer stdin on stdout until `quit` or the end of input.
+
+    name: by default that of the script. games: by default all that are installed. analysis: whether `choose`
+    puts something into `position.analysis`.
+    """
+    name = name or sys.argv[0].rpartition("/")[2].removesuffix(".py") or "bot"
+    sys.stdout = sys.stderr
+    bot = Bot(choose, games=games, analysis=analysis)
+    try:
+        serve_stdio(Responder(name, version, bot.handlers(), report_on_stderr))
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+class Bot:
+    """The commands of a bot, as handlers for a Responder; it reads and writes nothing itself."""
+
+    def __init__(self, choose: Choose, *, games: Sequence[str] = (), analysis: bool = False) -> None:
+        self._choose = choose
+        self._analysis = analysis
+        self._session = Session(Registry())
+        self.games = tuple(games) or tuple(self._session.registry.names())
+        self.times = Clock()
+
+    @property
+    def line(self) -> Line | None:
+        """The game at hand, kept by `play` and `genmove`."""
+        return self._session.line
+
+    def handlers(self) -> dict[str, Handler]:
+        """Every command of the bot but those that Responder answers itself."""
+        plain = {**gtp.handlers(self._session, _full_scene), **gtpgo.handlers(self._session)}
+        table: dict[str, Handler] = {
+            **{name: self._with_a_game(handler) for name, handler in plain.items()},
+            "genmove": self._with_a_game(self._genmove),
+            "ggp-games": lambda arguments: "\n".join(self.games),
+            "ggp-new": self._new,
+            "ggp-clock": self._ggp_clock,
+            "ggp-result": lambda arguments: "",
+            "time_settings": self._time_settings,
+            "time_left": self._time_left,
+        }
+        if self._analysis:
+            table["ggp-genmove_analyze"] = self._genmove_analyze
+        return table
+
+    def _with_a_game(self, handler: Handler) -> Handler:
+        """Plain GTP never says which game, nor that one begins."""
+
+        def answer(arguments: list[str]) -> str:
+            if self._session.line is None and PLAIN in self.games:
+                self._session.new(PLAIN, [])
+            return handler(arguments)
+
+        return answer
+
+    def _new(self, arguments: list[str]) -> str:
+        if not arguments:
+            raise syntax_error("ggp-new")
+        if arguments[0] not in self.games:
+            raise CommandFailed(f"this bot plays {' '.join(self.games)}, not {arguments[0][:40]}")
+        self._session.new(arguments[0], arguments[1:])
+        return ""
+
+    def _genmove(self, arguments: list[str]) -> str:
+        return self._move(arguments, "genmove")[0]
+
+    def _genmove_analyze(self, arguments: list[str]) -> str:
+        from json import dumps
+
+        move, position = self._move(arguments, "ggp-genmove_analyze")
+        return f"{move}\n{dumps(position.analysis if position else {}, default=str)}"
+
+    def _move(self, arguments: list[str], command: str) -> tuple[str, Position | None]:
+        """Choose and play; the position as `choose` left it, None if it was not asked."""
+        line = self._session.need()
+        if len(arguments) != 1:
+            raise syntax_error(command)
+        colour = read_colour(arguments[0])
+        if line.state.phase == "over":
+            return "pass", None
+        position = Position(line, _to_move(line, colour), self.times)
+        try:
+            move = self._choose(position)
+        except Exception as error:
+            traceback.print_exc()
+            raise CommandFailed(f"the bot failed: {type(error).__name__}: {_short(str(error))}") from None
+        if not isinstance(move, str):
+            raise _complaint(f"the bot chose {move!r}, which is no text")
+        if move.lower() == "resign":
+            return "resign", position
+        try:
+            return line.play(colour, move, any_turn=True), position
+        except IllegalMove as error:
+            raise _complaint(f"the bot chose an illegal move, {move!r}: {error}") from None
+
+    def _ggp_clock(self, arguments: list[str]) -> str:
+        return self._set_times(lambda: parse_clock(arguments))
+
+    def _time_settings(self, arguments: list[str]) -> str:
+        return self._set_times(lambda: parse_time_settings(arguments))
+
+    def _time_left(self, arguments: list[str]) -> str:
+        return self._set_times(lambda: parse_time_left(arguments, self.times))
+
+    def _set_times(self, read: Callable[[], Clock]) -> str:
+        try:
+            self.times = read()
+        except ValueError as error:
+            raise CommandFailed(f"syntax error: {_short(str(error))}") from None
+        return ""
+
+
+def _to_move(line: Line, colour: str) -> State:
+    """A copy of the position with that colour to move, which plain GTP may ask for out of turn (go)."""
+    state = line.state.copy()
+    if state.to_play != colour:
+        if not line.game.setup or state.phase != "play":
+            raise CommandFailed(f"it is {state.to_play}'s turn")
+        cast(SetupState, state).set_to_play(colour)
+    return state
+
+
+def _complaint(text: str) -> CommandFailed:
+    """Said twice: on stderr to the bot's author, on the wire to the record."""
+    text = _short(text)
+    print(text, file=sys.stderr, flush=True)
+    return CommandFailed(text)
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[:300]
+
+
+def _full_scene(line: Line) -> dict[str, object]:
+    from engines.service import full_scene  # for `showboard` only, which no match asks for
+
+    return full_scene(line)
