@@ -53,12 +53,17 @@ class NativePlayer(Player):
         if not reply.ok:
             raise CannotStart(self.name, f"answers `{line}` with `? {reply.text[:200]}`")
 
-    def _clock_line(self, colour: str, mine: Clock, black: Clock, white: Clock) -> str:
-        return ggp_clock(black, white, mine) if self._wants_clock else ""
+    def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
+        black, white = (mine, other) if colour == "black" else (other, mine)
+        return ggp_clock(black, white, mine)
 
 
 class PlainPlayer(Player):
     """A bot of plain GTP: it plays go, under the rules that it was started with."""
+
+    def __init__(self, peer: Peer, party: Party, commands: frozenset[str], budgets: Budgets) -> None:
+        super().__init__(peer, party, commands, budgets)
+        self._wants_clock = "time_left" in commands
 
     def tell(self, colour: str, move: str) -> None:
         """GTP has no command for a list of dead stones, nor needs one: play goes on or the game is over."""
@@ -85,5 +90,5 @@ class PlainPlayer(Player):
             if not reply.ok:
                 raise CannotStart(self.name, f"answers `{line}` with `? {reply.text[:200]}`")
 
-    def _clock_line(self, colour: str, mine: Clock, black: Clock, white: Clock) -> str:
-        return time_left(colour, mine) if "time_left" in self._commands else ""
+    def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
+        return time_left(colour, mine)

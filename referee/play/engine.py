@@ -1,5 +1,6 @@
 """The referee's view of an engine: a channel to whoever knows the rules. It knows no game, and no Python of ours."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from protocol.channel import PEER_FAULTS
@@ -18,13 +19,12 @@ class GameRefused(Exception):
 
 
 class Status(NamedTuple):
-    """A status line (PROTOCOL §3). `move` is the canonical move in answers to ggp-play, else ""."""
+    """A status line (PROTOCOL §3): what may be said of any position of any game."""
 
     phase: str
     to_play: str
     seat: int
     ply: int
-    move: str = ""
     result: str = ""
     winner: int = 0
 
@@ -75,17 +75,23 @@ class Engine:
             raise GameRefused(reply.text)
         return parse_status(reply.text)
 
-    async def play(self, colour: str, move: str) -> Status:
+    async def play(self, colour: str, move: str) -> tuple[str, Status]:
         """The one question a ply: is it legal, what is its canonical form, who is next, is it over?
 
-        Raises Fault (illegal_move, with the engine's reason).
+        Returns the canonical move and the new status. Raises Fault (illegal_move, with the engine's reason).
         """
-        reply = await self._ask(f"ggp-play {colour} {move}", self._command)
-        if reply.ok:
-            return parse_status(reply.text)
-        if reply.text.startswith("illegal move"):
-            raise Fault(Termination.ILLEGAL_MOVE, reply.text)
-        raise EngineFailed(f"the engine answers `ggp-play {colour} {move}` with `? {reply.text}`")
+        channel, line = self._channel, f"ggp-play {colour} {move}"
+        try:
+            await channel.send(line)
+            ok, text, _ = await channel.receive(channel.now() + self._command)
+        except PEER_FAULTS as error:
+            raise self._failed(f"fails at `{line[:200]}`", error) from None
+        if ok and text.startswith("move="):
+            canonical, _, status = text.partition(" ")
+            return canonical[5:], parse_status(status)
+        if not ok and text.startswith("illegal move"):
+            raise Fault(Termination.ILLEGAL_MOVE, text)
+        raise EngineFailed(f"the engine answers `{line[:200]}` with `{'=' if ok else '?'} {text[:200]}`")
 
     async def legal_moves(self) -> list[str]:
         return (await self._ask("ggp-legal_moves", self._command)).text.split()
@@ -116,14 +122,14 @@ class Engine:
         return EngineFailed("; ".join(part for part in parts if part))
 
 
+@lru_cache(maxsize=4096)  # who is next at which ply: the same few lines in every game
 def parse_status(text: str) -> Status:
     """A status line, keys in any order, "unknown keys are ignored". Raises EngineFailed if one is missing."""
     try:
         keys = dict([word.split("=", 1) for word in text.split()])
-        phase = keys["phase"]
-        if phase != OVER:
-            return Status(phase, keys["to_play"], int(keys["seat"]), int(keys["ply"]), keys.get("move", ""))
-        ply, move, winner = int(keys["ply"]), keys.get("move", ""), int(keys["winner"])
-        return Status(phase, "none", 0, ply, move, keys["result"], winner)
+        phase, ply = keys["phase"], int(keys["ply"])
+        if phase == OVER:
+            return Status(phase, "none", 0, ply, keys["result"], int(keys["winner"]))
+        return Status(phase, keys["to_play"], int(keys["seat"]), ply)
     except (KeyError, ValueError):
         raise EngineFailed(f"the engine's status line is not one: {text[:200]!r}") from None

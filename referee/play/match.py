@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from protocol.messages import Reply
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed
 from referee.config import Setting
-from referee.play.clock import Clock, Kind
+from referee.play.clock import Kind
 from referee.play.engine import AGREE, OVER, Engine, Status
 from referee.play.outcome import FAULTS, EngineFailed, Fault, Outcome, Termination, forfeit
 from referee.play.player import Player
@@ -100,44 +100,45 @@ class _Life:
         for move in self.match.opening:
             seat, colour = status.seat, status.to_play
             try:
-                status = await self.engine.play(colour, move)
+                played, status = await self.engine.play(colour, move)
             except Fault as refused:
                 raise EngineFailed(f"the engine takes back its word on the opening: {refused}") from None
-            self.emit(MovePlayed(status.ply, self.match.key, status.ply, seat, colour, status.move, 0))
+            self.emit(MovePlayed(status.ply, self.match.key, status.ply, seat, colour, played, 0))
             for player in self.players:
-                player.tell(colour, status.move)
+                player.tell(colour, played)
         self.status = status
 
     async def play(self) -> Outcome:
         """Ask the side to act, ask the engine once, tell the other side; until it is over."""
-        match, engine, emit, key = self.match, self.engine, self.emit, self.match.key
-        control = match.setting.control
+        engine, emit, key, max_plies = self.engine, self.emit, self.match.key, self.match.max_plies
+        control = self.match.setting.control
         clocks = (control.clock(), control.clock())
         untimed = control.kind is Kind.NONE
         status, guarded, move = self.status, self.status.ply + _OWN_TURNS, ""
 
         while status.phase != OVER:
-            if status.ply >= match.max_plies:
+            if status.ply >= max_plies:
                 return Outcome(Termination.PLY_LIMIT, detail=f"not over after {status.ply} plies")
-            self.seat, self.colour = seat, colour = status.seat, status.to_play
-            player, clock, other, other_clock = self._turn(clocks)
-            if status.ply < guarded:
+            phase, colour, seat, ply, *_ = status
+            self.seat, self.colour = seat, colour
+            player, clock = self.players[seat - 1], clocks[seat - 1]
+            other = self.players[2 - seat]
+            if ply < guarded:
                 player.check_alive()
 
-            if status.phase == AGREE:
+            if phase == AGREE:
                 reply, ms = await _dead_list(player, other, colour, move), 0
             else:
-                black, white = (clock, other_clock) if colour == "black" else (other_clock, clock)
-                reply, ms = await player.genmove(colour, clock, black, white)
+                reply, ms = await player.genmove(colour, clock, clocks[2 - seat])
                 if overrun := clock.spend(ms):
                     self._judge_overrun(overrun)
             answer, analysis = _read_move(reply, player.analyses)
 
             # Legal? What is it called? Who is next? Is it over? One question for all four.
-            ply, status = status.ply + 1, await engine.play(colour, answer)
-            if status.ply != ply:
-                raise EngineFailed(f"the engine counts {status.ply} plies where {ply} were played")
-            move = status.move
+            move, status = await engine.play(colour, answer)
+            if status.ply != ply + 1:
+                raise EngineFailed(f"the engine counts {status.ply} plies where {ply + 1} were played")
+            ply += 1
             emit(MovePlayed(ply, key, ply, seat, colour, move, ms, None if untimed else clock.left, analysis))
             other.tell(colour, move)
             self.status = status
@@ -180,11 +181,6 @@ class _Life:
     def black(self) -> int:
         """The seat that holds the black stones now."""
         return self.seat if self.colour == "black" else 3 - self.seat
-
-    def _turn(self, clocks: tuple[Clock, Clock]) -> tuple[Player, Clock, Player, Clock]:
-        """The player whose turn it is with its clock, and the other with its own."""
-        (one, two), (clock_one, clock_two) = self.players, clocks
-        return (one, clock_one, two, clock_two) if self.seat == 1 else (two, clock_two, one, clock_one)
 
     def _judge_overrun(self, overrun: int) -> None:
         """“Overrun up to the margin is forgiven and recorded”; a later answer loses, whatever it says."""

@@ -46,6 +46,7 @@ class Player(ABC):
         self._warned = 0
         self.analyses = False  # whether answers have a second line, for analysis
         self._genmove = "genmove"
+        self._wants_clock = False
 
     # -- the life of a match, in order ----------------------------------------------------------------------
 
@@ -71,10 +72,9 @@ class Player(ABC):
         """Its `dead:` move by genmove, off the clock."""
         return (await self._question(f"{self._genmove} {colour}", self._budgets.agreement))[0]
 
-    async def genmove(self, colour: str, mine: Clock, black: Clock, white: Clock) -> tuple[Reply, int]:
+    async def genmove(self, colour: str, mine: Clock, other: Clock) -> tuple[Reply, int]:
         """Its answer, and the ms it took: complete write of `genmove` to complete read, rounded down."""
-        line = self._clock_line(colour, mine, black, white)
-        if line:
+        if self._wants_clock and (line := self._clock_line(colour, mine, other)):
             self._unsent.append(line)
         return await self._question(f"{self._genmove} {colour}", mine.left / 1000 + self._budgets.stall)
 
@@ -128,7 +128,7 @@ class Player(ABC):
         """The commands of a new game."""
 
     @abstractmethod
-    def _clock_line(self, colour: str, mine: Clock, black: Clock, white: Clock) -> str:
+    def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
         """The command that tells the time before a genmove, or ""."""
 
     async def _question(self, line: str, seconds: float) -> tuple[Reply, int]:
@@ -136,8 +136,8 @@ class Player(ABC):
         channel, unsent = self._channel, self._unsent
         try:
             await channel.send(*unsent, line)
-        except PEER_FAULTS as error:
-            raise self._fault(await self._cause(error), void=True) from None  # not in its own turn
+        except PEER_FAULTS as error:  # what it said unasked it did not say in its own turn
+            raise self._fault(error, void=isinstance(error, RemoteProtocolError)) from None
         began = channel.now()
         try:
             while self._owed:
@@ -175,14 +175,6 @@ class Player(ABC):
                         raise
         finally:
             self.late = max(self.late, run_delay() - delayed)
-
-    async def _cause(self, error: Exception) -> Exception:
-        """Why nothing can be sent: the connection gives its error again to whoever reads."""
-        try:
-            await self._channel.receive(self._channel.now())
-        except PEER_FAULTS as cause:
-            return cause
-        return error
 
     def _fault(self, error: Exception, void: bool = False) -> Fault:
         termination = _TERMINATIONS.get(type(error), Termination.PROTOCOL_ERROR)

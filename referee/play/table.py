@@ -175,10 +175,10 @@ async def _random_plies(engine: Engine, new_game: str, plies: int, chance: rando
         on_board = [move for move in legal if not move[0].islower()]
         words = [move for move in legal if move != "pass"]
         try:
-            status = await engine.play(status.to_play, chance.choice(on_board or words or legal))
+            move, status = await engine.play(status.to_play, chance.choice(on_board or words or legal))
         except Fault as fault:
             raise EngineFailed(f"the engine refuses a move that it listed as legal: {fault}") from None
-        moves.append(status.move)
+        moves.append(move)
     return None if status.phase == OVER else tuple(moves)
 
 
