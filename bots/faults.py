@@ -41,10 +41,10 @@ class Wire:
         if not self.muted:
             write_all(1, data)
 
-    def limit_life(self) -> None:
-        """Die (SIGALRM) after `life` seconds at the latest."""
+    def limit_life(self, more_ms: int = 0) -> None:
+        """Die (SIGALRM) after `life` seconds at the latest, and so many milliseconds more."""
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(self.life)
+        signal.alarm(self.life + more_ms // 1000)
 
     def linger(self) -> NoReturn:
         """Do nothing until a signal comes or life is over."""
@@ -55,7 +55,8 @@ class Wire:
     def exit(self) -> NoReturn:
         """End at once by `signal` if there is one, else with `status`; buffers are not flushed."""
         if self.signal:
-            signal.signal(self.signal, signal.SIG_DFL)
+            if self.signal not in (signal.SIGKILL, signal.SIGSTOP):  # these are nobody's to handle
+                signal.signal(self.signal, signal.SIG_DFL)
             os.kill(os.getpid(), self.signal)
         os._exit(self.status)
 
@@ -92,6 +93,7 @@ def _head(answer: bytes) -> int:
 
 def late(wire: Wire, answer: bytes) -> None:
     """answer after ms milliseconds (with when=start: start that slowly)"""
+    wire.limit_life(wire.ms)
     time.sleep(wire.ms / 1000)
     wire.write(answer)
 

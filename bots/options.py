@@ -14,8 +14,10 @@ def parse_options(bot: str, options: Sequence[Option], words: Iterable[str]) -> 
     given: dict[str, int | str] = {}
     for word in words:
         name, equals, text = word.partition("=")
-        if not equals or name not in known:
-            raise OptionError(f"{bot} has no option {word[:40]}; it has: {' '.join(known) or 'none'}")
+        if not equals:
+            raise OptionError(f"{bot}: {word[:40]}: write options as name=value")
+        if name not in known:
+            raise OptionError(f"{bot} has no option {name[:40]}; it has: {' '.join(known) or 'none'}")
         if name in given:
             raise OptionError(f"{bot}: {name} is given twice")
         given[name] = _value(known[name], text)

@@ -1,0 +1,172 @@
+"""The bot that misbehaves on cue, for trying referees; otherwise it plays at random. What it does is in bots.faults.
+
+It ends by itself: at the end of input, or `life` seconds after a fault that ignores that. It starts and dies fast.
+"""
+
+import os
+import random
+import signal
+from collections.abc import Sequence
+
+from bots.faults import FAULTS, Wire
+from bots.options import SEED, parse_options
+from bots.random import make_choose
+from bots.sdk import Bot
+from engines.game import Option
+from engines.session import Handler
+from protocol.responder import Responder
+from protocol.transports.pipe import CHUNK, report_on_stderr
+
+MOMENTS = {
+    "start": "before it reads anything",
+    "new": "at ggp-new",
+    "genmove": "when it is asked for a move",
+    "after": "when it has answered a move: the opponent's turn begins",
+    "play": "when it is told a move of the opponent",
+    "result": "when it is told the result, between two games",
+    "quit": "when it is told to quit",
+}
+COMMANDS = {"ggp-new": "new", "genmove": "genmove", "play": "play", "ggp-result": "result", "quit": "quit"}
+QUICK = ("late", "crash", "garbage", "illegal", "unreadable", "refuse", "resign", "empty", "wrong_id")
+OPTIONS = (
+    Option("fault", "enum", "none", ",".join([*FAULTS, "any"])),
+    Option("when", "enum", "auto", ",".join(["auto", *MOMENTS])),
+    Option("move", "int", "1", "0..1000"),  # the which-th moment of a game; 0: all
+    Option("game", "int", "0", "0..1000000"),  # the which-th game; 0: all
+    Option("ms", "int", "500", "0..600000"),
+    Option("mb", "int", "100", "1..10000"),
+    Option("status", "int", "1", "0..255"),
+    Option("signal", "int", "0", "0..31"),
+    Option("life", "int", "60", "1..600"),
+    Option("setsid", "enum", "off", "on,off"),
+    SEED,
+)
+HELP = "\n".join(
+    [
+        "",
+        "faults:",
+        *(f"  {name:15}{fault.act.__doc__} (at {fault.when})" for name, fault in FAULTS.items()),
+        f"  {'any':15}in every game another of the quick ones, at another move",
+        "moments, if another than the one in brackets is wanted (when=, and the which-th of a game: move=):",
+        *(f"  {name:15}{text}" for name, text in MOMENTS.items()),
+        "",
+    ]
+)
+
+
+def main(words: Sequence[str]) -> None:
+    """Serve stdin, more or less. Raises OptionError."""
+    options = parse_options("chaos", OPTIONS, words)
+    wire = Wire(
+        ms=int(options["ms"]),
+        mb=int(options["mb"]),
+        status=int(options["status"]),
+        number=int(options["signal"]),
+        life=int(options["life"]),
+        setsid=options["setsid"] == "on",
+    )
+    cue = Cue(str(options["fault"]), str(options["when"]), int(options["move"]), int(options["game"]))
+    Chaos(wire, cue, int(options["seed"])).serve()
+
+
+class Cue:
+    """When to misbehave, and how: `fault` at the move-th `when` of the game-th game (0: of all)."""
+
+    def __init__(self, fault: str, when: str, move: int, game: int) -> None:
+        self.any = fault == "any"
+        self.fault = fault
+        self.when = when if when != "auto" else "genmove" if self.any else FAULTS[fault].when
+        self.move, self.game = move, game
+        self.games = 0
+        self.counts = dict.fromkeys(MOMENTS, 0)  # in this game
+
+    def new_game(self, chance: random.Random) -> None:
+        self.games += 1
+        self.counts = dict.fromkeys(MOMENTS, 0)
+        if self.any:
+            self.fault = chance.choice(QUICK)
+            self.when = chance.choice(("genmove", "after", "play")) if self.fault == "crash" else "genmove"
+            self.move = chance.randint(1, 12)
+
+    def is_due(self, moment: str) -> bool:
+        """Count the moment; whether it is the one."""
+        self.counts[moment] += 1
+        return (
+            moment == self.when
+            and self.game in (0, self.games)
+            and (moment not in ("genmove", "after", "play") or self.move in (0, self.counts[moment]))
+        )
+
+
+class Chaos:
+    """A good bot, and between it and the wire the fault that waits for its cue."""
+
+    def __init__(self, wire: Wire, cue: Cue, seed: int) -> None:
+        self._wire, self._cue = wire, cue
+        self._chance = random.Random(seed or None)
+        self._bot = Bot(make_choose(seed))
+        self._moment = ""  # of the command that is being answered
+        handlers = self._bot.handlers()
+        handlers["quit"] = self._quit
+        for command, moment in COMMANDS.items():
+            handlers[command] = self._at(moment, handlers[command])
+        self._responder = Responder("chaos", "1", handlers, report_on_stderr)
+
+    def serve(self) -> None:
+        """Answer until `quit` or the end of input, unless a fault is against it."""
+        wire, responder = self._wire, self._responder
+        if self._cue.is_due("start"):
+            self._misbehave(b"")
+        while not responder.closed:
+            data = os.read(0, CHUNK)
+            if not data and wire.deathless:
+                wire.linger()
+            responder.receive(data)
+            while True:
+                self._moment = ""
+                answer = responder.next_answer()
+                if answer is None:
+                    break
+                self._say(wire.dress(answer) if wire.dress else answer)
+
+    def _say(self, answer: bytes) -> None:
+        if self._moment and self._cue.is_due(self._moment):
+            self._misbehave(answer)
+        else:
+            self._wire.write(answer)
+        if self._moment == "genmove" and self._cue.is_due("after"):
+            self._misbehave(b"")
+
+    def _misbehave(self, answer: bytes) -> None:
+        self._wire.limit_life()
+        FAULTS[self._cue.fault].act(self._wire, answer)
+        if not self._wire.muted:
+            signal.alarm(0)  # it is over, and the bot as good as any
+
+    def _at(self, moment: str, handler: Handler) -> Handler:
+        """The handler, which also notes what is being answered."""
+
+        def answer(arguments: list[str]) -> str:
+            self._moment = moment
+            if moment == "new":
+                self._cue.new_game(self._chance)
+            elif moment == "genmove":
+                self._wire.illegal_move = self._find_illegal_move()
+            return handler(arguments)
+
+        return answer
+
+    def _quit(self, arguments: list[str]) -> str:
+        if self._wire.deathless:
+            self._wire.linger()
+        self._responder.closed = True
+        return ""
+
+    def _find_illegal_move(self) -> str:
+        """A move that can be read but not played: an occupied point if there is one, else one off the board."""
+        line = self._bot.line
+        if line is None or self._cue.fault != "illegal":
+            return self._wire.illegal_move
+        played = [move for _, _, move in reversed(line.plies)]
+        moves = [move for move in (*played, "Z25", "Z99") if line.state.why_illegal(move)]
+        return moves[0] if moves else "Z99"
