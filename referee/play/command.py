@@ -17,6 +17,7 @@ from referee.play.prepare import PrepareError, prepare
 from referee.play.recorder import Recorder, RecorderError
 from referee.play.report import as_json, print_report, progress_bar, score_line
 from referee.play.run import Report, run_series
+from referee.play.seating import Extras
 from referee.play.series import Setup, Tally, played
 from referee.play.words import WordError, distinct, is_built_in, read_bot, read_engine, read_game
 
@@ -106,9 +107,8 @@ def match(
         openings=openings,
         budgets=Budgets.parse(budget),
         restart=restart,
-        memory=memory,
+        extras=Extras(memory, verbose),
         pin=pin,
-        verbose=verbose,
         live=str(record) if record else "",
         referee=f"general-game-protocol {version('general-game-protocol')}",
     )

@@ -96,6 +96,10 @@ class Engine:
     async def legal_moves(self) -> list[str]:
         return (await self._ask("ggp-legal_moves", self._command)).text.split()
 
+    async def history(self) -> list[str]:
+        """`seat colour move` of every ply."""
+        return (await self._ask("ggp-history", self._command)).text.splitlines()
+
     async def final(self) -> tuple[str, str]:
         """The position's hash and the score in JSON, "" for what the engine has not."""
         texts = []

@@ -7,8 +7,8 @@ from protocol.transports.blocking import run_blocking
 from referee.play.engine import Engine, GameRefused
 from referee.play.launch import LaunchError
 from referee.play.outcome import EngineFailed
+from referee.play.seating import start_engine
 from referee.play.series import Setup
-from referee.play.table import start_engine
 
 PLIES_PER_CELL = 20  # "A match ends void after --max-plies (default 20 x cells)"
 
@@ -24,7 +24,7 @@ def prepare(setup: Setup) -> tuple[Setup, list[str]]:
 
 async def _prepare(setup: Setup) -> tuple[Setup, list[str]]:
     try:
-        engine = await start_engine(setup)
+        engine = await start_engine(setup.engine, setup.budgets, setup.extras)
     except (EngineFailed, LaunchError) as error:
         raise PrepareError(f"{setup.engine.command}: {error}") from None
     try:

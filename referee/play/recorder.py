@@ -6,10 +6,11 @@ The events and their chain are protocol.records'; the side files of live plies a
 import fcntl
 import itertools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
-from protocol.records import Record, RecordError, read_records
+from protocol.records import MAX_RECORD_LINE, Record, RecordError, read_records
 
 _END = b'"event":"end"'  # inside a JSON string its quotes would be escaped
 
@@ -58,7 +59,7 @@ class Recorder:
         try:
             whole, lines, size = _measure(path)
             with path.open("rb") as file:
-                for record in read_records(itertools.islice(file, lines)):
+                for record in read_records(itertools.islice(lines_of(file), lines)):
                     if record.end is not None:
                         keep(record)
         except RecordError as error:
@@ -74,6 +75,11 @@ class Recorder:
                 Path(live_path(str(self._path), number)).unlink()
             except FileNotFoundError:
                 return
+
+
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a record, each cut where it is longer than a line of a record may be."""
+    return iter(lambda: file.readline(MAX_RECORD_LINE + 2), b"")
 
 
 def live_path(record: str, number: int) -> str:
@@ -100,7 +106,7 @@ def _measure(path: Path) -> tuple[int, int, int]:
     """
     whole = size = lines = 0
     with path.open("rb") as file:
-        for line in file:
+        for line in lines_of(file):
             size += len(line)
             if line.endswith(b"\n"):
                 lines += 1

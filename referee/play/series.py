@@ -12,16 +12,7 @@ from dataclasses import dataclass, field
 from protocol.records import Record
 from referee.config import Budgets, Setting
 from referee.play.outcome import Termination
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """How a bot or an engine comes to the table: a command line, or the url of one that listens."""
-
-    name: str
-    command: str  # as it was written
-    argv: tuple[str, ...] = ()
-    url: str = ""
+from referee.play.seating import Extras, Start
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +29,8 @@ class Setup:
     openings: int
     budgets: Budgets
     restart: bool
-    memory: int
+    extras: Extras
     pin: bool
-    verbose: bool
     live: str
     referee: str
 

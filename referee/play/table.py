@@ -4,16 +4,14 @@ import os
 import random
 from collections.abc import Callable
 
-from protocol.connection import PeerRole
-from protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed, Party, Record
-from protocol.transports.transcript import Sink
-from referee.play.dialects import meet
+from protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed, Record
 from referee.play.engine import OVER, Engine, GameRefused
-from referee.play.launch import LaunchError, Peer, Process, Remote, executable_hash, find_program
+from referee.play.launch import LaunchError
 from referee.play.match import Match, play_match
 from referee.play.outcome import CannotStart, EngineFailed, Fault, Outcome
 from referee.play.player import Player
-from referee.play.series import Played, Setup, Start, played, seats
+from referee.play.seating import start_bot, start_engine
+from referee.play.series import Played, Setup, played, seats
 
 REPLAYS = 3  # "void, replayed at most 3 times, then the bot is suspended"
 _DRAWS = 100  # attempts to draw an opening that is not over before it begins
@@ -89,7 +87,7 @@ class Table:
 
     async def _sit_engine(self) -> Engine:
         if self._engine is None:
-            self._engine = await start_engine(self._setup)
+            self._engine = await start_engine(self._setup.engine, self._setup.budgets, self._setup.extras)
         return self._engine
 
     async def _sit(self, index: int) -> Player:
@@ -97,7 +95,9 @@ class Table:
         player = self._players[index]
         if player is None or player.peer.exited():
             await self._dismiss(index, kill=True)
-            player = self._players[index] = await _start_bot(self._setup, self._setup.bots[index])
+            player = self._players[index] = await start_bot(
+                self._setup.bots[index], self._setup.budgets, self._setup.extras
+            )
         return player
 
     async def _clear(self, order: tuple[int, int], outcome: Outcome) -> None:
@@ -132,39 +132,6 @@ class Table:
                 raise GameRefused(f"no opening of {self._setup.openings} plies leaves a game to play: ask for fewer")
             self._opening = pair, moves
         return self._opening[1]
-
-
-async def start_engine(setup: Setup) -> Engine:
-    """Start the engine and ask who it is. Raises EngineFailed, LaunchError."""
-    peer = _launch(setup, setup.engine, PeerRole.ENGINE)
-    engine = Engine(peer, setup.engine.command, setup.budgets)
-    try:
-        await engine.start()
-    except EngineFailed:
-        await peer.stop(kill=True)
-        raise
-    return engine
-
-
-async def _start_bot(setup: Setup, start: Start) -> Player:
-    """Start a bot and ask who it is. Raises CannotStart."""
-    try:
-        peer = _launch(setup, start, PeerRole.BOT)
-        digest = executable_hash(find_program(start.argv[0])) if start.argv else ""
-    except LaunchError as error:
-        raise CannotStart(start.name, str(error)) from None
-    try:
-        return await meet(peer, Party(name=start.name, command=start.command, hash=digest), setup.budgets)
-    except CannotStart:
-        await peer.stop(kill=True)
-        raise
-
-
-def _launch(setup: Setup, start: Start, role: PeerRole) -> Peer:
-    sink = _dialogue(start.name) if setup.verbose else None
-    if start.url:
-        return Remote(start.url, role, setup.budgets, sink=sink)
-    return Process(start.argv, role, setup.budgets, memory=setup.memory, sink=sink)
 
 
 async def _random_plies(engine: Engine, new_game: str, plies: int, chance: random.Random) -> tuple[str, ...] | None:
@@ -206,14 +173,3 @@ class _Tape:
         assert isinstance(start, MatchStarted) and isinstance(end, MatchEnded)
         record = Record(start, tuple(ply for ply in plies if isinstance(ply, MovePlayed)), end)
         return played(setup, number, record, b"".join(self.lines))
-
-
-def _dialogue(name: str) -> Sink:
-    """A sink that shows all that passes on stderr, a line of dialogue a line."""
-
-    def show(mark: str, seconds: float, data: bytes) -> None:
-        text = data.decode("utf-8", "backslashreplace") or "(end of stream)"
-        lines = [f"{name} {mark} {line}\n" for line in text.split("\n") if line.strip()]
-        os.write(2, "".join(lines).encode())
-
-    return show

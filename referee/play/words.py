@@ -6,7 +6,7 @@ import sys
 from pathlib import PurePath
 
 from referee.play.launch import LaunchError, find_program
-from referee.play.series import Start
+from referee.play.seating import Start
 
 ENGINE = (sys.executable, "-m", "engines")
 BOTS = (sys.executable, "-m", "bots")

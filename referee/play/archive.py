@@ -1,0 +1,117 @@
+"""`ggp verify FILE` and `ggp export FILE`: what can be done with a file of records. Playing is in command.py."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from protocol.errors import LocalProtocolError
+from protocol.records import Record, RecordError, gtp_script, read_records
+from protocol.transports.blocking import run_blocking
+from referee.config import Budgets
+from referee.play.engine import Engine
+from referee.play.launch import LaunchError
+from referee.play.outcome import EngineFailed
+from referee.play.recorder import lines_of
+from referee.play.replay import verify
+from referee.play.seating import Extras, Start, start_engine
+from referee.play.words import WordError, read_engine
+
+BAD_USAGE = 2
+_HELP = {"help_option_names": ["-h", "--help"]}
+_FILE = click.argument("file", type=click.Path(path_type=Path))
+
+
+def main_verify(argv: list[str]) -> int:
+    """`ggp verify FILE [--engine …]`; the exit status is 1 if a match does not come out as it was recorded."""
+    return _run(verify_file, "ggp verify", argv)
+
+
+def main_export(argv: list[str]) -> int:
+    """`ggp export FILE [--format jsonl|gtp]`."""
+    return _run(export_file, "ggp export", argv)
+
+
+@click.command("verify", context_settings=_HELP)
+@_FILE
+@click.option("--engine", metavar="COMMAND|URL", help="Compare another engine with ours, ply by ply.")
+def verify_file(file: Path, engine: str | None) -> int:
+    """Check the hash chain of every match in FILE and play each again on the engine."""
+    return run_blocking(_verify_all(file, engine))
+
+
+@click.command("export", context_settings=_HELP)
+@_FILE
+@click.option("--format", "form", type=click.Choice(["jsonl", "gtp"]), default="jsonl", show_default=True)
+@click.option("--match", "key", help="Only the match of this name.")
+def export_file(file: Path, form: str, key: str | None) -> int:
+    """Print the matches of FILE as JSON lines, or as GTP scripts that an engine of the game can run."""
+    found = False
+    for record in _records(file):
+        if key in (None, record.start.match):
+            found = True
+            click.echo(record.lines() if form == "jsonl" else gtp_script(record), nl=False)
+    if not found:
+        raise click.ClickException(f"{file} holds no match {key}" if key else f"{file} holds no match")
+    return 0
+
+
+async def _verify_all(file: Path, text: str | None) -> int:
+    matches = wrong = 0
+    ours = await _start(read_engine(None))
+    other = await _start(read_engine(text)) if text else None
+    try:
+        for record in _records(file):
+            matches += 1
+            problem = await _verify_one(record, ours, other)
+            if problem:
+                wrong += 1
+                click.echo(f"{record.start.match}: {problem}")
+    finally:
+        for engine in (ours, other):
+            if engine is not None:
+                await engine.peer.stop()
+    click.echo(f"{file}: {matches} matches, {matches - wrong} as recorded, {wrong} not")
+    return 1 if wrong else 0
+
+
+async def _verify_one(record: Record, ours: Engine, other: Engine | None) -> str:
+    """On our engine and the other; a game that ours does not know, on the other alone."""
+    if record.start.game in await ours.games():
+        return await verify(record, ours, other)
+    if other is None:
+        return f"our engine knows no game {record.start.game}: name one that does with --engine"
+    return await verify(record, other)
+
+
+async def _start(start: Start) -> Engine:
+    try:
+        return await start_engine(start, Budgets(), Extras())
+    except (EngineFailed, LaunchError) as error:
+        raise click.ClickException(f"{start.command}: {error}") from None
+
+
+def _records(file: Path) -> Iterator[Record]:
+    """Every match of the file, read a line at a time. A match that was cut off at its end is left out."""
+    try:
+        with file.open("rb") as lines:
+            for record in read_records(lines_of(lines)):
+                if record.end is not None:
+                    yield record
+    except OSError as error:
+        raise click.ClickException(f"cannot read {file}: {error.strerror}") from None
+    except RecordError as error:
+        raise click.ClickException(f"{file} is not a whole record: {error}") from None
+
+
+def _run(command: click.Command, name: str, argv: list[str]) -> int:
+    """Run a click command under our rules: one line for what is wrong, the exit status returned."""
+    try:
+        return int(command.main(argv, prog_name=name, standalone_mode=False) or 0)
+    except (WordError, LaunchError, LocalProtocolError) as error:
+        click.echo(f"{name}: {error}", err=True)
+    except click.ClickException as error:
+        click.echo(f"{name}: {error.format_message()}", err=True)
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    return BAD_USAGE
