@@ -69,8 +69,8 @@ class Option(NamedTuple):
             return text
         if self.type != "enum":
             number = _read_number(text)
-            if number is not None and self._in_domain(number):
-                return number if self.type == "half" else int(number)
+            if number is not None and self._in_domain(number) and (self.type == "half" or "." not in text):
+                return number + 0.0 if self.type == "half" else int(number)  # + 0.0: there is no -0
         raise OptionError(f"{self.name}={text[:40]}: {self.name} is {self._words()}")
 
     def _in_domain(self, number: float) -> bool:
@@ -85,10 +85,8 @@ class Option(NamedTuple):
         return False
 
     def _words(self) -> str:
-        kind = {"int": "an integer", "half": "a multiple of 0.5", "bid": "an integer"}.get(self.type, "one")
-        if self.type == "bid":
-            kind = "bid or an integer"
-        return kind if "*" in self.domain else f"{kind} of {self.domain}"
+        kind = {"int": "an integer", "half": "a multiple of 0.5", "bid": "bid or an integer"}.get(self.type, "one")
+        return f"{kind} from -{MAX_NUMBER} to {MAX_NUMBER}" if "*" in self.domain else f"{kind} of {self.domain}"
 
     def __str__(self) -> str:
         return f"{self.name} {self.type} {self.default} {self.domain}"

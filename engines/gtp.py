@@ -42,7 +42,7 @@ class Views:
         """As `ggp-new` with the current options, the size replaced."""
         game = self._session.need().game
         text = arguments[0]
-        if not text.lstrip("-").isdigit() or not text.isascii():
+        if not text.removeprefix("-").isdigit() or not text.isascii():
             raise syntax_error("boardsize")
         size = game.boardsize(int(text)) if len(text) < 10 else None
         try:
@@ -122,4 +122,4 @@ def _number(text: str) -> float:
         number = math.nan
     if not math.isfinite(number):
         raise syntax_error("komi")
-    return max(-MAX_NUMBER, min(MAX_NUMBER, number))
+    return float(max(-MAX_NUMBER, min(MAX_NUMBER, number)))

@@ -5,6 +5,9 @@ from typing import cast
 
 from engines.game import Game, IllegalMove, Options, SetupState, State
 
+MAX_PLIES = 100_000
+"""Eight times what the referee allows the longest game; all other games end by their rules long before."""
+
 Ply = tuple[int, str, str]
 """Seat, the colour that the seat held before the ply, canonical move."""
 
@@ -35,6 +38,8 @@ class Line:
             if not any_turn or not self.game.setup or state.phase != "play":
                 raise IllegalMove(_whose_turn(state))
             state = _out_of_turn(state, colour)
+        if len(self.plies) >= MAX_PLIES:
+            raise IllegalMove(f"a game of more than {MAX_PLIES} plies is not kept here; it can be taken back")
         seat = state.seat
         try:
             move = state.play(move)

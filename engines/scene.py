@@ -66,7 +66,7 @@ def _star_points(size: int) -> list[list[int]]:
     """Where the board of go has its dots: the handicap points of GTP."""
     if size < 7:
         return []
-    edge, middle = (2 if size < 13 else 3), size // 2
+    edge, middle = (2 if size < 12 else 3), size // 2
     near, far = edge, size - 1 - edge
     dots = [[x, y] for x in (near, far) for y in (near, far)]
     if size % 2 and size > 7:

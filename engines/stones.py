@@ -5,7 +5,7 @@ from operator import attrgetter
 from typing import ClassVar, Generic, Self, TypeVar
 
 from engines._core import Go, Yugo
-from engines.game import Playouts, Policy, Scene, Score, result_by_totals
+from engines.game import Playouts, Policy, Scene, Score, result_by_totals, shortest
 from engines.scene import piece, pieces_by_cell, square, token
 
 Core = TypeVar("Core", Go, Yugo)
@@ -27,8 +27,9 @@ class StoneState(Generic[Core]):
     perft: Callable[[int], int]
     captured: Callable[[], tuple[int, int]]
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, komi: float) -> None:
         self.core: Core = core
+        self.komi = komi
         self.play = core.play
         self.why_illegal = core.why_illegal
         self.legal_moves = core.legal_moves
@@ -45,7 +46,7 @@ class StoneState(Generic[Core]):
     winner = property(attrgetter("core.winner"))
 
     def copy(self) -> Self:
-        return type(self)(self.core.copy())
+        return type(self)(self.core.copy(), self.komi)
 
     def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
         return Playouts(*self.core.playouts(n, seed, policy))
@@ -75,7 +76,7 @@ class StoneState(Generic[Core]):
 
     def tokens(self) -> list[dict[str, object]]:
         """What else lies beside the board."""
-        return []
+        return [token("komi", "white", f"Komi: {shortest(self.komi)}", self.komi)]
 
     def groups(self) -> list[list[str]]:
         """Connected pieces of one colour, kings and pawns together, in the order of their first cells."""

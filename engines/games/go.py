@@ -58,8 +58,7 @@ passes end the game without removals.
 from typing import Literal, cast
 
 from engines import _core
-from engines.game import Game, Option, OptionError, Options, OptionValue, shortest
-from engines.scene import token
+from engines.game import Game, Option, OptionError, Options, OptionValue
 from engines.stones import StoneState
 
 RULES = __doc__
@@ -69,16 +68,9 @@ class GoState(StoneState[_core.Go]):
     """A position of go; the rules are in engines/core/go.hpp."""
 
     def __init__(self, core: _core.Go, komi: float) -> None:
-        super().__init__(core)
+        super().__init__(core, komi)
         self.set_to_play = core.set_to_play
         self.place_handicap = core.place_handicap
-        self._komi = komi
-
-    def copy(self) -> "GoState":
-        return GoState(self.core.copy(), self._komi)
-
-    def tokens(self) -> list[dict[str, object]]:
-        return [token("komi", "white", f"Komi: {shortest(self._komi)}", self._komi)]
 
 
 class Go(Game):

@@ -82,17 +82,10 @@ class YugoState(StoneState[_core.Yugo]):
 
     ordinary = "pawn"
 
-    def __init__(self, core: _core.Yugo, komi: int) -> None:
-        super().__init__(core)
-        self._komi = komi
-
-    def copy(self) -> "YugoState":
-        return YugoState(self.core.copy(), self._komi)
-
     def tokens(self) -> list[dict[str, object]]:
         owner = self.core.button()
         text = "The button is free" if owner == "none" else f"{owner.capitalize()} has the button"
-        return [token("button", owner, text), token("komi", "white", f"Komi: {self._komi}", self._komi)]
+        return [token("button", owner, text), *super().tokens()]
 
 
 class Yugo(Game):

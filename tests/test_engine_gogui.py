@@ -1,0 +1,129 @@
+"""GoGui's ruler views, each as PROTOCOL §3 writes it, and what `pass` means under --gogui."""
+
+import pytest
+
+from tests.desk import Desk
+
+RULER = [
+    "gogui-rules_game_id",
+    "gogui-rules_board_size",
+    "gogui-rules_board",
+    "gogui-rules_legal_moves",
+    "gogui-rules_side_to_move",
+    "gogui-rules_final_result",
+    "gogui-rules_captured_count",
+    "gogui-rules_board_gfx",
+    "gogui-analyze_commands",
+]
+
+
+@pytest.mark.parametrize("command", RULER)
+def test_none_takes_arguments(command: str) -> None:
+    assert Desk("yugo").fails(f"{command} x") == f"syntax error: write {command}"
+
+
+def test_the_id_has_one_capital() -> None:
+    assert Desk("yugo")("gogui-rules_game_id") == "Yugo"
+    assert Desk("go")("gogui-rules_game_id") == "Go"
+
+
+def test_the_size_of_a_square_board() -> None:
+    assert Desk("yugo size=9")("gogui-rules_board_size") == "9"
+    assert Desk("go size=19")("gogui-rules_board_size") == "19"
+
+
+def test_the_board_from_the_top() -> None:
+    desk = Desk("yugo size=3")
+    desk.play("B1 A1 A2")
+    assert desk("gogui-rules_board") == "...\nX..\n.X."
+    desk.play("C3")
+    assert desk("gogui-rules_board") == "..O\nX..\n.X."
+
+
+def test_legal_moves_always_list_pass_until_the_end() -> None:
+    desk = Desk("yugo size=2")
+    assert desk("gogui-rules_legal_moves") == "A1 A2 B1 B2 pass"
+    desk.play("button")
+    assert desk("gogui-rules_legal_moves") == "A1 A2 B1 B2 pass"
+    desk.play("pass pass")
+    assert desk("gogui-rules_legal_moves") == ""
+    agree = Desk("go size=2 agreement=on")
+    agree.play("pass pass")
+    assert agree("gogui-rules_legal_moves") == "pass"
+
+
+def test_the_side_to_move_and_the_result() -> None:
+    desk = Desk("go size=3 komi=0.5")
+    desk.play("B2")
+    assert desk("gogui-rules_side_to_move") == "white"
+    assert desk("gogui-rules_final_result") == "undecided"
+    desk.play("pass pass")
+    assert desk("gogui-rules_final_result") == "B+8.5"
+
+
+def test_captured_white_stones_come_first_as_gogui_reads_them() -> None:
+    desk = Desk("go size=5")
+    desk.play("B1 A1 A2")  # Black takes a white stone
+    assert desk("gogui-rules_captured_count") == "1 0"
+    desk.play("B2 A1 pass A3 pass A4 pass B3")
+    desk("ggp-new go size=5")
+    desk.play("A1 A2 C3 B1")  # White takes a black one
+    assert desk("gogui-rules_captured_count") == "0 1"
+
+
+def test_marks_show_kings_the_last_ply_and_the_status() -> None:
+    desk = Desk("yugo size=3")
+    desk.play("B1 A1 A2")
+    assert desk("gogui-rules_board_gfx") == (
+        "SQUARE A2\nCIRCLE A2\n"
+        "TEXT Black has captured 1, White has captured 0, The button is free, Komi: 7, white to move"
+    )
+    desk.play("button pass pass")
+    gfx = desk("gogui-rules_board_gfx").split("\n")
+    assert gfx[0] == "SQUARE A2" and gfx[-1].endswith(f"Game over: {desk.fields()['result']}")
+    assert "CIRCLE" not in "".join(gfx)
+
+
+def test_menu_entries_are_commands_that_are_known() -> None:
+    desk = Desk("yugo")
+    entries = [line.split("/") for line in desk("gogui-analyze_commands").split("\n")]
+    assert all(len(entry) == 3 and desk(f"known_command {entry[2].split()[0]}") == "true" for entry in entries)
+    commands = {entry[2] for entry in entries}
+    assert {"play %m button", "final_score", "gogui-rules_board_gfx"} <= commands
+    assert "play %m button" not in Desk("go")("gogui-analyze_commands")
+
+
+def test_a_sequence_is_played_whole_or_not_at_all() -> None:
+    desk = Desk("yugo size=5")
+    assert desk("gogui-play_sequence b C3 white D4 BLACK button w pass") == ""
+    assert desk("ggp-history") == "1 black C3\n2 white D4\n1 black button\n2 white pass"
+    assert desk("gogui-play_sequence") == ""
+    answer = desk.fails("gogui-play_sequence b B2 w B2")
+    assert answer.startswith("illegal move: ") and answer.endswith("(move 2 of the sequence)")
+    assert desk.fails("gogui-play_sequence b") == "syntax error: write gogui-play_sequence COLOUR MOVE …"
+    assert desk.fails("gogui-play_sequence b B2 x B3").startswith("syntax error: x is no colour")
+
+
+def test_under_gogui_pass_is_the_first_of_pass_button_and_dead() -> None:
+    desk = Desk("yugo size=5 agreement=on", gogui=True)
+    for colour in "bwbwb":
+        desk(f"play {colour} PASS")
+    assert desk("ggp-history").split("\n") == [
+        "1 black button",
+        "2 white pass",
+        "1 black pass",
+        "2 white dead:",
+        "1 black dead:",
+    ]
+    assert desk.fails("play w pass") == "illegal move: the game is over"
+
+
+def test_under_gogui_a_sequence_passes_the_same_way() -> None:
+    desk = Desk("yugo size=5", gogui=True)
+    desk("gogui-play_sequence b pass w pass b pass")
+    assert desk("ggp-history") == "1 black button\n2 white pass\n1 black pass"
+
+
+def test_ggp_play_and_an_engine_without_gogui_stay_strict() -> None:
+    assert Desk("yugo", gogui=True).fails("ggp-play black pass").startswith("illegal move: ")
+    assert Desk("yugo").fails("play black pass").startswith("illegal move: ")

@@ -1,0 +1,126 @@
+"""Scenes say everything that a viewer needs, in one shape; and the text board that is drawn from them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from engines import textboard
+from engines.scene import piece, square, token
+from tests.desk import Desk
+
+KEYS = {"board", "cells", "lines", "dots", "labels", "pieces", "tokens", "last"}
+STATUS = {"game", "options", "phase", "to_play", "seat", "ply", "result", "winner"}
+
+
+def scene_of(game: str, moves: str = "") -> dict[str, Any]:
+    desk = Desk(game)
+    desk.play(moves)
+    text = desk("ggp-scene")
+    assert "\n" not in text
+    scene: dict[str, Any] = json.loads(text)
+    return scene
+
+
+@pytest.mark.parametrize("game", ["go size=9", "yugo size=9", "yugo size=2", "go size=25"])
+def test_a_scene_has_one_shape_for_all_games(game: str) -> None:
+    scene = scene_of(game)
+    assert set(scene) == KEYS | STATUS
+    size = scene["options"]["size"]
+    assert scene["board"] == {"kind": "square", "width": size, "height": size}
+    assert len(scene["cells"]) == size * size and len(scene["lines"]) == 2 * size
+    assert scene["cells"][0] == {"at": f"A{size}", "x": 0, "y": 0}  # x to the right, y down
+    assert {(label["x"], label["y"]) for label in scene["labels"]} == {
+        *((x, y) for x in range(size) for y in (-1, size)),
+        *((x, y) for x in (-1, size) for y in range(size)),
+    }
+
+
+def test_every_legal_point_is_a_cell_of_the_scene() -> None:
+    desk = Desk("go size=13")
+    cells = {cell["at"] for cell in json.loads(desk("ggp-scene"))["cells"]}
+    assert cells == set(desk("ggp-legal_moves").split()) - {"pass"}
+
+
+def test_pieces_have_colour_kind_and_place() -> None:
+    scene = scene_of("yugo size=3", "B1 A1 A2 C3")
+    assert sorted(scene["pieces"], key=lambda entry: entry["at"]) == [
+        {"at": "A2", "colour": "black", "kind": "king", "glyph": "#"},
+        {"at": "B1", "colour": "black", "kind": "pawn", "glyph": "X"},
+        {"at": "C3", "colour": "white", "kind": "pawn", "glyph": "O"},
+    ]
+    assert scene["last"] == ["C3"]
+    assert scene_of("go size=5", "C3")["pieces"] == [piece("C3", "black", "stone", "X")]
+
+
+def test_tokens_lie_beside_the_board() -> None:
+    def tokens(game: str, moves: str) -> dict[tuple[str, str], float | None]:
+        return {(entry["kind"], entry["owner"]): entry.get("value") for entry in scene_of(game, moves)["tokens"]}
+
+    start: dict[tuple[str, str], float | None] = {
+        ("captured", "black"): 0,
+        ("captured", "white"): 0,
+        ("komi", "white"): 7,
+    }
+    assert tokens("yugo", "") == {**start, ("button", "none"): None}
+    assert tokens("yugo", "button") == {**start, ("button", "black"): None}
+    assert tokens("yugo", "E5 button") == {**start, ("button", "white"): None}
+    assert tokens("go komi=-0.5", "") == {**start, ("komi", "white"): -0.5}
+    assert tokens("go size=5", "A2 A1 B1")["captured", "black"] == 1
+    assert all(entry["text"] for entry in scene_of("yugo")["tokens"])
+
+
+def test_the_status_is_in_the_scene() -> None:
+    scene = scene_of("go size=5 komi=0.5 agreement=on", "C3 pass pass dead: dead:")
+    status = {key: scene[key] for key in STATUS - {"options"}}
+    assert status == {
+        "game": "go",
+        "phase": "over",
+        "to_play": "none",
+        "seat": 0,
+        "ply": 5,
+        "result": "B+24.5",
+        "winner": 1,
+    }
+    assert scene["options"]["komi"] == 0.5 and scene["last"] == []
+
+
+def test_dots_are_the_handicap_points_of_go() -> None:
+    for size, stones in [(7, 4), (8, 4), (9, 9), (12, 4), (13, 9), (19, 9)]:
+        scene = scene_of(f"go size={size} handicap={stones}")
+        at = {cell["at"]: [cell["x"], cell["y"]] for cell in scene["cells"]}
+        assert sorted(scene["dots"]) == sorted(at[entry["at"]] for entry in scene["pieces"])
+    assert scene_of("go size=6")["dots"] == []
+
+
+def test_one_position_does_not_show_in_another() -> None:
+    desk = Desk("go size=5")
+    before = desk("ggp-scene")
+    desk.play("C3")
+    assert desk("ggp-scene") != before
+    assert Desk("go size=5")("ggp-scene") == before
+
+
+def test_the_text_board_marks_the_last_ply_and_leans_numbers_on_the_board() -> None:
+    scene = {**square(3, 10), "pieces": [piece("A10", "black")], "last": ["A10", "C1"]}
+    lines = textboard.draw(scene).split("\n")
+    assert lines[:3] == ["   A B C", "10(X). . 10", " 9 . . . 9"]
+    assert lines[-2:] == [" 1 . .(.)1", "   A B C"]
+
+
+def test_the_text_board_of_hexagons_needs_no_labels() -> None:
+    places = {"a": (0.5, 0.0), "b": (1.5, 0.0), "c": (0.0, 0.87), "d": (1.0, 0.87), "e": (2.0, 0.87)}
+    cells = [{"at": at, "x": x, "y": y} for at, (x, y) in places.items()]
+    scene = {"cells": cells, "labels": [], "pieces": [piece("d", "white")], "last": ["c"]}
+    assert textboard.draw(scene) == "  . .\n(.)O ."
+
+
+def test_a_scene_without_cells_is_no_board() -> None:
+    assert textboard.draw({"cells": [], "labels": [], "pieces": [], "last": []}) == ""
+
+
+def test_what_lies_beside_the_board_is_told() -> None:
+    scene = {"tokens": [token("button", "black", "Black has the button")], "to_play": "black", "seat": 2}
+    assert textboard.describe({**scene, "phase": "bid"}) == ["Black has the button", "Black to bid (seat 2)"]
+    assert textboard.describe({**scene, "phase": "choose"})[-1] == "Black to choose a side (seat 2)"
+    assert textboard.describe({**scene, "phase": "over", "result": "B+1"})[-1] == "Game over: B+1"
