@@ -7,7 +7,7 @@ from protocol.connection import Connection, Limits, PeerRole
 from protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, RemoteProtocolError
 from protocol.messages import Reply
 
-DIALOGUE = 40  # chunks kept for diagnostics; a fault's record shows the last 20 lines
+DIALOGUE = 40  # turns to speak kept for diagnostics; a fault's record shows the last 20 lines
 _CHUNK = 4096  # bytes kept of each
 PEER_FAULTS = (PeerGone, PeerTimeout, RemoteProtocolError, LocalProtocolError)
 
@@ -23,6 +23,9 @@ class Transport(Protocol):
         """Some bytes, or b"" at the end of the stream. Raises PeerTimeout."""
 
     def now(self) -> float: ...
+
+    def close_stdin(self) -> None:
+        """Tell the peer that nothing more will come; what it still says can be read."""
 
     def close(self) -> None: ...
 
@@ -43,7 +46,7 @@ class Channel:
     async def send(self, *lines: str, deadline: float | None = None) -> None:
         """Send command lines (no LF) in one write; return after the complete write."""
         data = self.connection.send(*lines)
-        self._passed.append((">", data))
+        self._note(">", data)
         await self.transport.write(data, deadline)
 
     async def receive(self, deadline: float) -> Reply:
@@ -66,7 +69,7 @@ class Channel:
         """`1 protocol_version`: does the peer echo ids? One that does not gets none (PROTOCOL §2.11)."""
         connection = self.connection
         data = connection.send_probe("protocol_version")
-        self._passed.append((">", data))
+        self._note(">", data)
         await self.transport.write(data, deadline)
         while (reply := connection.next_probe_reply()) is None:
             await self._read(deadline)
@@ -106,5 +109,16 @@ class Channel:
 
     async def _read(self, deadline: float) -> None:
         data = await self.transport.read(deadline)
-        self._passed.append(("<", data if len(data) <= _CHUNK else data[:_CHUNK]))
-        self.connection.receive(data)
+        self._note("<", data)
+        connection = self.connection
+        connection.receive(data)
+        # A transport gives what has arrived even when it is late; a peer that dribbles must not live on that.
+        if not connection.ready and self.now() > deadline:
+            raise PeerTimeout("no whole answer before the deadline")
+
+    def _note(self, mark: str, data: bytes) -> None:
+        """Keep what passed; the pieces of what one side said belong together, however small they came."""
+        passed = self._passed
+        if passed and passed[-1][0] == mark:
+            data = passed.pop()[1] + data
+        passed.append((mark, data if len(data) <= _CHUNK else data[-_CHUNK:]))

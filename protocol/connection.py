@@ -9,6 +9,7 @@ from protocol.grammar import CONTROL, MAX_ANSWER, MAX_ANSWER_LINES, MAX_ID, chec
 from protocol.messages import Reply
 
 MAX_JUNK_LINES = 200
+_UNASKED = "the peer answered what nobody asked"
 
 
 class PeerRole(Enum):
@@ -19,7 +20,10 @@ class PeerRole(Enum):
 
 
 class Limits(NamedTuple):
-    """Bounds on what is read: bytes and lines of one answer, lines of junk before it."""
+    """Bounds on what is read: bytes (with every LF) and lines of one answer, lines of junk before it.
+
+    `answer` bounds each line before an answer too, and `lines` the blank ones, so that nothing is read for ever.
+    """
 
     answer: int = MAX_ANSWER
     lines: int = MAX_ANSWER_LINES
@@ -30,7 +34,7 @@ class Connection:
     """Commands out, replies in, in the order they were asked.
 
     States: open -> gone (the stream ended) or broken (the peer broke the protocol); both are final, and
-    next_reply raises the same error again. `ids` says whether commands carry ids; `warnings` collects
+    next_reply and send raise the same error again. `ids` says whether commands carry ids; `warnings` collects
     what was borne with.
     """
 
@@ -45,8 +49,8 @@ class Connection:
         self._buffer = bytearray()  # bytes of the answer (or junk) that is not whole yet
         self._searched = 0  # up to here the buffer holds no LF
         self._lines: list[bytes] = []  # whole lines of the answer that is being read
-        self._size = 0  # their bytes
-        self._junk = 0  # lines skipped before the present answer
+        self._size = 0  # their bytes as they came
+        self._junk = self._blank = 0  # lines skipped before the present answer
         self._error: ProtocolError | None = None
 
     @property
@@ -54,30 +58,46 @@ class Connection:
         """How many commands have been sent whose replies were not taken yet."""
         return len(self._expected)
 
+    @property
+    def ready(self) -> bool:
+        """Whether next_reply would give or raise something now."""
+        return bool(self._replies) or self._error is not None
+
     def send(self, *lines: str) -> bytes:
         """Command lines without ids and LF -> the bytes to write, each then expecting one reply.
 
-        Raises LocalProtocolError for a line that may not be sent or after the end; RemoteProtocolError
-        if an answer lies here that nothing asked for.
+        Raises LocalProtocolError for a line that may not be sent (then none of them counts as sent), and what
+        next_reply would raise: the peer's error, or RemoteProtocolError if it has begun an answer unasked.
         """
         if self._error is not None:
-            raise LocalProtocolError(f"nothing can be asked any more: {self._error}")
-        if not self._expected and (self._lines or self._replies):
-            raise self._desynchronise("the peer answered what nobody asked")
+            raise self._error
+        if not self._expected and bytes(self._buffer.translate(None, CONTROL)[:1]) in (b"=", b"?"):
+            raise self._desynchronise(_UNASKED)
         out = ""
+        expected: list[int | None] = []
+        number = self._next_id
         for line in lines:
-            check_line(line)
             if self.ids:
-                out += f"{self._next_id} {line}\n"
-                self._expected.append(self._next_id)
-                self._next_id = self._next_id % MAX_ID + 1
+                head = f"{number} "
+                check_line(line, head)
+                out += f"{head}{line}\n"
+                expected.append(number)
+                number = number % MAX_ID + 1
             else:
+                check_line(line)
                 out += line + "\n"
-                self._expected.append(None)
+                expected.append(None)
+        self._expected.extend(expected)
+        self._next_id = number
         return out.encode()
 
     def send_probe(self, line: str) -> bytes:
-        """Like send, with an id whatever `ids` says; the reply shows whether the peer echoes ids."""
+        """Like send, with an id whatever `ids` says; the reply shows whether the peer echoes ids.
+
+        Raises LocalProtocolError while other replies are awaited.
+        """
+        if self._expected:
+            raise LocalProtocolError("ids are probed when nothing else is asked")
         ids, self.ids = self.ids, True
         try:
             return self.send(line)
@@ -101,8 +121,6 @@ class Connection:
         Raises RemoteProtocolError (garbage, desynchronised, over the bounds) or PeerGone.
         """
         if self._replies:
-            if not self._expected:
-                raise self._desynchronise("the peer answered what nobody asked")
             reply = self._replies.popleft()
             expected = self._expected.popleft()
             if reply[2] != expected:
@@ -114,7 +132,7 @@ class Connection:
 
     def next_probe_reply(self) -> Reply | None:
         """Like next_reply after send_probe: a missing echo is no error, it is the finding."""
-        if self._replies and self._expected and self._replies[0].id is None:
+        if self._replies and self._replies[0].id is None:
             self._expected[0] = None
         reply = self.next_reply()
         if reply is not None:
@@ -130,12 +148,14 @@ class Connection:
         replies = []
         for piece in data[:-2].split(b"\n\n"):
             reply = parse_reply(piece)
-            if reply is None or piece.count(b"\n") >= self._limits.lines or len(piece) > self._limits.answer:
+            if reply is None or piece.count(b"\n") >= self._limits.lines or len(piece) >= self._limits.answer:
                 return False
             if b"\n" in piece and any(not line.translate(None, CONTROL) for line in piece.split(b"\n")):
                 return False  # a line that is empty once its control characters are dropped
             replies.append(reply)
-        self._junk = 0
+        if len(self._replies) + len(replies) > len(self._expected):
+            return False
+        self._junk = self._blank = 0
         self._replies.extend(replies)
         return True
 
@@ -143,29 +163,35 @@ class Connection:
         self._buffer += data
         while self._error is None:
             end = self._buffer.find(b"\n", self._searched)
-            if end < 0:
-                self._searched = len(self._buffer)
-                if self._size + self._searched > self._limits.answer:
-                    self._break(f"an answer is at most {self._limits.answer} bytes")
-                return
-            line = bytes(self._buffer[:end]).translate(None, CONTROL)
-            del self._buffer[: end + 1]
-            self._searched = 0
-            self._take_line(line)
-
-    def _take_line(self, line: bytes) -> None:
-        if not self._lines and line[:1] not in (b"=", b"?"):
-            if line.strip():  # blank lines between answers are borne with
-                self._take_junk(line)
-        elif line:
-            self._lines.append(line)
-            self._size += len(line) + 1
-            if self._size > self._limits.answer:
+            size = end if end >= 0 else len(self._buffer)
+            if self._size + size > self._limits.answer:
                 self._break(f"an answer is at most {self._limits.answer} bytes")
+            elif end < 0:
+                self._searched = size
+                return
+            else:
+                line = bytes(self._buffer[:end])
+                del self._buffer[: end + 1]
+                self._searched = 0
+                self._take_line(line)
+
+    def _take_line(self, raw: bytes) -> None:
+        line = raw.translate(None, CONTROL)
+        if self._lines and not line:
+            self._finish_answer()
+        elif self._lines or line[:1] in (b"=", b"?"):
+            self._lines.append(line)
+            self._size += len(raw) + 1
+            if len(self._replies) >= len(self._expected):
+                self._break(f"desynchronised: {_UNASKED}")
             elif len(self._lines) > self._limits.lines:
                 self._break(f"an answer is at most {self._limits.lines} lines")
-        else:
-            self._finish_answer()
+        elif line.strip():
+            self._take_junk(line)
+        else:  # blank lines between answers are borne with
+            self._blank += 1
+            if self._blank > self._limits.lines:
+                self._break(f"more than {self._limits.lines} blank lines before an answer")
 
     def _take_junk(self, line: bytes) -> None:
         shown = line[:80].decode("utf-8", "backslashreplace")
@@ -182,13 +208,13 @@ class Connection:
         reply = parse_reply(b"\n".join(self._lines))
         assert reply is not None  # its first line began with a mark
         self._lines.clear()
-        self._size = self._junk = 0
+        self._size = self._junk = self._blank = 0
         self._replies.append(reply)
 
     def _end(self) -> None:
         """The stream ended. "A last answer without newline at end of stream" still counts."""
         if self._buffer:
-            self._take_line(bytes(self._buffer).translate(None, CONTROL))
+            self._take_line(bytes(self._buffer))
             self._buffer.clear()
         if self._error is None:
             if self._lines:
@@ -198,6 +224,7 @@ class Connection:
     def _break(self, reason: str) -> None:
         self._error = RemoteProtocolError(reason)
         self._buffer.clear()
+        self._lines.clear()
 
     def _desynchronise(self, reason: str) -> ProtocolError:
         """Answers and questions no longer belong together, so none of the answers counts."""

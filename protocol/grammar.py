@@ -50,26 +50,36 @@ def format_command(command: Command) -> str:
     words = [command.name, *command.arguments]
     if not all(words) or any(" " in word for word in words):
         raise LocalProtocolError(f"a command's words are neither empty nor hold blanks: {words!r}")
-    if command.id is not None:
-        if not 0 <= command.id <= MAX_ID:
-            raise LocalProtocolError(f"an id is 0..{MAX_ID}, not {command.id}")
-        words.insert(0, str(command.id))
-    elif len(words) > 1 and _is_id(words[0]):
-        raise LocalProtocolError(f"a command's name cannot look like an id: {words[0]}")
+    if command.id is not None and not 0 <= command.id <= MAX_ID:
+        raise LocalProtocolError(f"an id is 0..{MAX_ID}, not {command.id}")
     line = " ".join(words)
-    check_line(line)
-    return line
+    head = "" if command.id is None else f"{command.id} "
+    check_line(line, head)
+    return head + line
 
 
-def check_line(line: str) -> None:
-    """Raise LocalProtocolError unless `line` may be sent: no control characters, no `#`, within the bound."""
-    # Almost every line is printable and short, so the careful tests are rarely reached.
-    if line.isprintable() and "#" not in line and len(line) < MAX_LINE // 4:
+def check_line(line: str, head: str = "") -> None:
+    """Raise LocalProtocolError unless `line`, a command without id, may be sent after `head`, its id and a blank.
+
+    It must be a line that is answered, whose name is not taken for an id, without control characters and `#`, and
+    within the bound.
+    """
+    # Almost every line is printable, short and begins with a letter: the careful tests are rarely reached.
+    if line[:1].isalpha() and line.isprintable() and "#" not in line and len(line) < 1000:
         return
-    if "#" in line or "\n" in line or "\t" in line or line.translate(_CONTROL_TEXT) != line:
+    if "#" in line or any(char < " " or "\x7f" <= char < "\xa0" for char in line):
         raise LocalProtocolError(f"control characters and # are never sent: {line[:80]!r}")
-    if len(line.encode()) > MAX_LINE:
-        raise LocalProtocolError(f"a command line is at most {MAX_LINE} bytes, not {len(line.encode())}")
+    words = split_words(line)
+    if not words:
+        raise LocalProtocolError("an empty line is never sent: it gets no answer")
+    if not head and len(words) > 1 and _is_id(words[0]):
+        raise LocalProtocolError(f"a command's name cannot look like an id: {words[0]}")
+    try:
+        size = len(head) + len(line.encode())
+    except UnicodeEncodeError:
+        raise LocalProtocolError(f"a command line is UTF-8, which this cannot become: {line[:80]!r}") from None
+    if size > MAX_LINE:
+        raise LocalProtocolError(f"a command line is at most {MAX_LINE} bytes, not {size}")
 
 
 def parse_reply(raw: bytes) -> Reply | None:

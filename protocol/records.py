@@ -1,7 +1,8 @@
 """Records: the events of a match, their hash chain, and their forms as JSON lines and as a GTP script.
 
 Pure functions over bytes; where records are kept is the referee's part. A line of a record is the event's
-canonical JSON (keys sorted, no blanks, UTF-8) with the chain's link as one more key at its end:
+canonical JSON (keys sorted, no blanks, UTF-8, nothing escaped that need not be) with the chain's link as one more
+key at its end:
 
     link = SHA-256(previous link, 32 raw bytes + canonical JSON without "link"), in hex on the line
 
@@ -17,6 +18,7 @@ from msgspec import Meta
 
 MAX_RECORD_LINE = 1024 * 1024  # bytes
 FIRST_LINK = sha256(b"ggp-record-1").digest()
+_LINK_SIZE = len(',"link":""') + 64
 
 Text = Annotated[str, Meta(max_length=4096)]
 Long = Annotated[str, Meta(max_length=256 * 1024)]
@@ -117,11 +119,16 @@ class Chain:
         self._link = FIRST_LINK
 
     def line(self, event: Event) -> bytes:
-        """The next line, with its LF."""
-        canonical = _encode(event)
+        """The next line, with its LF. Raises RecordError for one that could not be read back, and adds no link."""
+        try:
+            canonical = _encode(event)
+        except UnicodeEncodeError as error:
+            raise RecordError(f"{_name(event)} event {event.seq} holds text that is not Unicode: {error}") from None
+        if len(canonical) + _LINK_SIZE > MAX_RECORD_LINE:
+            raise RecordError(f"{_name(event)} event {event.seq} is {len(canonical)} bytes: shorten its texts")
         link = sha256(self._link + canonical)
         self._link = link.digest()
-        return b'%b,"link":"%b"}\n' % (canonical[:-1], link.hexdigest().encode())
+        return _with_link(canonical, link.hexdigest()) + b"\n"
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -151,7 +158,7 @@ def read_records(lines: Iterable[bytes]) -> Iterator[Record]:
         if not line.strip():
             continue
         event, canonical, claimed = _read_line(line, number)
-        if isinstance(event, MatchStarted):
+        if isinstance(event, MatchStarted) and event.seq == 0:
             if events:
                 yield _record(events)
             events, link = [], FIRST_LINK
@@ -196,9 +203,16 @@ def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:
         claimed = fields.pop("link", None)
         if not isinstance(claimed, str):
             raise RecordError(f'line {number}: has no "link": not a line of a record')
-        return _decode.decode(line), _encode(fields), claimed
+        canonical = _encode(fields)
+        if line != _with_link(canonical, claimed):
+            raise RecordError(f"line {number}: is not canonical JSON with its link at the end: was changed")
+        return _decode.decode(line), canonical, claimed
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise RecordError(f"line {number}: not a line of a record: {error}") from None
+
+
+def _with_link(canonical: bytes, link: str) -> bytes:
+    return b'%b,"link":%b}' % (canonical[:-1], _encode(link))
 
 
 def _record(events: list[Event]) -> Record:

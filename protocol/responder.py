@@ -3,12 +3,13 @@
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from protocol.errors import CommandFailed, LocalProtocolError
-from protocol.grammar import MAX_LINE, clean_line, format_reply, parse_command
+from protocol.errors import CommandFailed
+from protocol.grammar import CONTROL, MAX_LINE, clean_line, format_reply, parse_command
 from protocol.messages import Reply
 
 Handler = Callable[[list[str]], str]
 
+_BLANK = CONTROL.decode() + " \t"
 _TOO_LONG = format_reply(Reply(False, "line too long"))
 
 
@@ -17,7 +18,7 @@ class Responder:
 
     A handler gets the arguments and returns the text of a success; it raises CommandFailed to answer
     `? text`, and then must have changed nothing. `protocol_version name version known_command
-    list_commands quit` are answered here unless the table has its own.
+    list_commands quit` are answered here unless the table has its own; a success of `quit` closes in any case.
 
     `report` is called with an exception that no handler should have raised; the peer reads
     `? internal error: …` and the session goes on.
@@ -38,7 +39,7 @@ class Responder:
             "version": lambda arguments: version,
             "known_command": self._known_command,
             "list_commands": lambda arguments: "\n".join(sorted(self._handlers)),
-            "quit": self._quit,
+            "quit": lambda arguments: "",
             **handlers,
         }
         self._lines: deque[bytes | None] = deque()  # whole lines not answered yet; None: one was too long
@@ -84,13 +85,14 @@ class Responder:
         if handler is None:
             return format_reply(Reply(False, "unknown command", identity))
         try:
-            return format_reply(Reply(True, handler(list(arguments)), identity))
+            answer = format_reply(Reply(True, handler(list(arguments)), identity))
         except CommandFailed as failure:
             return format_reply(Reply(False, _in_one_answer(str(failure)), identity))
-        except LocalProtocolError as error:
-            return self._internal_error(error, identity)
         except Exception as error:  # a bug of a handler must not end the session of its user
             return self._internal_error(error, identity)
+        if name == "quit":
+            self.closed = True
+        return answer
 
     def _internal_error(self, error: Exception, identity: int | None) -> bytes:
         if self._report is not None:
@@ -101,11 +103,7 @@ class Responder:
     def _known_command(self, arguments: list[str]) -> str:
         return "true" if arguments and arguments[0] in self._handlers else "false"
 
-    def _quit(self, arguments: list[str]) -> str:
-        self.closed = True
-        return ""
-
 
 def _in_one_answer(text: str) -> str:
-    """The text without the empty lines that would end the answer."""
-    return "\n".join(line for line in text.split("\n") if line.strip())
+    """The text without the lines that would end the answer once control characters are dropped."""
+    return "\n".join(line for line in text.split("\n") if line.strip(_BLANK))

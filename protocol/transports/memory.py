@@ -8,7 +8,7 @@ from protocol.responder import Responder
 
 
 class Memory:
-    """A Transport to `answer`: bytes written -> the chunks that come back (b"" among them: the stream ends).
+    """A Transport to `answer`: bytes written -> the chunks that come back; b"" is the end of either.
 
     `seconds` is what each write takes on the clock, so that time controls can be tested.
     """
@@ -33,8 +33,8 @@ class Memory:
         return cls(answer)
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
-        self.written += data
         if b"" not in self._chunks:
+            self.written += data
             self._chunks.extend(self._answer(data))
             self._time += self.seconds
 
@@ -49,5 +49,12 @@ class Memory:
     def now(self) -> float:
         return self._time
 
+    def close_stdin(self) -> None:
+        """The peer's input ends: `answer` is given b""."""
+        if b"" not in self._chunks:
+            self._chunks.extend(self._answer(b""))
+
     def close(self) -> None:
+        """The stream has ended, and nothing more is written."""
         self.closed = True
+        self._chunks = deque([b""])

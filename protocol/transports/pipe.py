@@ -4,11 +4,11 @@ Starting and ending the process is the launcher's part; this file has the descri
 Reads and writes block inside and never suspend, because a round trip costs 5 µs that way.
 """
 
+import contextlib
 import os
 import select
 import sys
 import time
-import traceback
 from typing import TYPE_CHECKING
 
 from protocol.errors import PeerTimeout
@@ -20,6 +20,8 @@ CHUNK = 64 * 1024
 STDERR_TAIL = 64 * 1024
 PENDING = 4 * 1024 * 1024  # bytes held of a peer that talks while it does not listen
 WRITE_PATIENCE = 10.0  # seconds
+_SLICE = 100_000.0  # seconds: longer than a day, less than what poll can wait
+_FULL_PIPE = 1024 * 1024  # bytes: the most that Linux lets a pipe hold without privileges
 
 
 class Pipe:
@@ -33,7 +35,6 @@ class Pipe:
         self.now = time.monotonic
         self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._pending = bytearray()
-        self._closed = False
         self._broken = False  # the child no longer reads; what it said is still read
         self._poll = select.poll()
         self._poll.register(stdout, select.POLLIN)
@@ -58,15 +59,17 @@ class Pipe:
             self._write_rest(data[sent:], time.monotonic() + WRITE_PATIENCE if deadline is None else deadline)
 
     async def read(self, deadline: float) -> bytes:
-        """See Transport.read."""
+        """See Transport.read; after close() the stream has ended."""
         if self._pending:
             data = bytes(self._pending)
             self._pending.clear()
             return data
         stdout = self._stdout
+        if stdout < 0:
+            return b""
         while True:
             wait = deadline - time.monotonic()
-            for descriptor, _ in self._poll.poll(wait * 1000 if wait > 0 else 0):
+            for descriptor, _ in self._poll.poll((wait if wait < _SLICE else _SLICE) * 1000 if wait > 0 else 0):
                 if descriptor == stdout:
                     try:
                         return os.read(stdout, CHUNK)
@@ -77,19 +80,21 @@ class Pipe:
                 raise PeerTimeout("no whole answer before the deadline")
 
     def drain_stderr(self) -> bytes:
-        """Read what stderr holds now, and return the tail."""
-        while self._stderr is not None and self._drain_stderr():
-            pass
+        """Read what stderr holds now, and return the tail; not for ever, though a flood never ends."""
+        drained = 0
+        while self._stderr is not None and drained < _FULL_PIPE and (size := self._drain_stderr()):
+            drained += size
         return bytes(self.stderr_tail)
 
     def close(self) -> None:
-        """Close the descriptors (once); the child reads end of file."""
-        if not self._closed:
-            self._closed = True
-            self.close_stdin()
+        """Close the descriptors (once); the child reads end of file. The tail of stderr stays."""
+        self.close_stdin()
+        if self._stdout >= 0:
             os.close(self._stdout)
-            if self._stderr is not None:
-                os.close(self._stderr)
+            self._stdout = -1
+        if self._stderr is not None:
+            os.close(self._stderr)
+            self._stderr = None
 
     def close_stdin(self) -> None:
         """Tell the child that nothing more will come, and still read what it says."""
@@ -119,8 +124,9 @@ class Pipe:
             while data and not self._broken:
                 wait = deadline - time.monotonic()
                 if wait <= 0:
+                    self._broken = True  # another command would be glued to half of this one
                     raise PeerTimeout("the peer does not read what it is sent")
-                for descriptor, _ in self._poll.poll(wait * 1000):
+                for descriptor, _ in self._poll.poll(min(wait, _SLICE) * 1000):
                     if descriptor == self._stdin:
                         data = data[self._write_some(data) :]
                     elif descriptor == self._stderr:
@@ -149,23 +155,27 @@ class Pipe:
             self._broken = True  # it ended, or talks without end: the reader will find out which
 
 
-def serve_stdio(responder: "Responder") -> None:
-    """Answer stdin on stdout until `quit` or the end of input.
+def serve_stdio(responder: "Responder", stdin: int = 0, stdout: int = 1) -> None:
+    """Answer stdin on stdout (descriptors) until `quit` or the end of input.
 
     Each answer is written before the next is worked out.
     """
     receive, next_answer = responder.receive, responder.next_answer
     while not responder.closed:
-        receive(os.read(0, CHUNK))
+        receive(os.read(stdin, CHUNK))
         while (answer := next_answer()) is not None:
             try:
-                sent = os.write(1, answer)
+                sent = os.write(stdout, answer)
                 while sent < len(answer):
-                    sent += os.write(1, answer[sent:])
+                    sent += os.write(stdout, answer[sent:])
             except BrokenPipeError:  # the controller left: as at the end of input
                 return
 
 
 def report_on_stderr(error: Exception) -> None:
-    """A Responder's `report` for programs on stdio: diagnostics go to stderr."""
-    traceback.print_exception(error, file=sys.stderr)
+    """A Responder's `report` for programs on stdio: diagnostics go to stderr, if there is one and somebody reads it."""
+    import traceback  # not needed while all is well, and an engine is to start quickly
+
+    if sys.stderr is not None:  # without it the traceback would be printed on stdout
+        with contextlib.suppress(OSError):
+            traceback.print_exception(error, file=sys.stderr)

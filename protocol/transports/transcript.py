@@ -31,6 +31,9 @@ class Transcript:
         self._sink("<", self.now(), data)
         return data
 
+    def close_stdin(self) -> None:
+        self.inner.close_stdin()
+
     def close(self) -> None:
         self.inner.close()
 
@@ -49,6 +52,7 @@ class Replay:
     def __init__(self, lines: Iterable[str]) -> None:
         self._steps = deque(_parse_line(line, number) for number, line in enumerate(lines, 1) if line.strip())
         self._time = 0.0
+        self._ended = False  # the stream ended, in the transcript or by close()
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         if not self._steps or self._steps[0][0] != ">" or self._steps[0][2] != data:
@@ -57,19 +61,24 @@ class Replay:
         self._time = self._steps.popleft()[1]
 
     async def read(self, deadline: float) -> bytes:
-        if not self._steps:
+        if self._ended:
             return b""
-        if self._steps[0][0] == ">":
+        if not self._steps or self._steps[0][0] == ">":
             self._time = max(self._time, deadline)
             raise PeerTimeout("the transcript has no answer here")
         _, self._time, data = self._steps.popleft()
+        self._ended = not data
         return data
 
     def now(self) -> float:
         return self._time
 
+    def close_stdin(self) -> None:
+        """Not written in a transcript: what came after it is still there to be read."""
+
     def close(self) -> None:
         self._steps.clear()
+        self._ended = True
 
 
 def _parse_line(line: str, number: int) -> tuple[str, float, bytes]:
@@ -80,5 +89,5 @@ def _parse_line(line: str, number: int) -> tuple[str, float, bytes]:
         if mark not in ("<", ">") or not isinstance(data, bytes):
             raise ValueError
         return mark, float(seconds), data
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # what literal_eval raises for malice, too
         raise ValueError(f"line {number} is no line of a transcript: {line[:80]!r}") from None

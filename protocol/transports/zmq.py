@@ -6,11 +6,11 @@ Not the lobby, where bots dial in under keys.
 """
 
 import ipaddress
+import re
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import zmq
 from zmq.utils.monitor import recv_monitor_message
@@ -22,9 +22,18 @@ if TYPE_CHECKING:
     from protocol.responder import Responder
 
 HEARTBEAT_MS, SILENCE_MS = 5_000, 15_000
+LONGEST_COMMAND = 2 * MAX_LINE  # bytes of a message: a little over the bound is answered, more loses the connection
 HIGH_WATER = 100  # messages queued for or from a peer
 SESSIONS = 1_000  # the one that was quiet longest gives way to a newcomer
-_GONE = zmq.EVENT_DISCONNECTED | zmq.EVENT_CONNECT_RETRIED
+_SLICE_MS = 100_000_000  # longer than a day, less than what poll can wait
+_THERE = zmq.EVENT_HANDSHAKE_SUCCEEDED
+_GONE = (
+    zmq.EVENT_DISCONNECTED
+    | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+    | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+    | zmq.EVENT_HANDSHAKE_FAILED_AUTH
+)
+_LISTEN = re.compile(r"tcp://([^:/@;]+|\[[0-9a-fA-F:.]+\]):(\d{1,5}|\*)")
 
 
 class AddressError(ValueError):
@@ -41,34 +50,37 @@ class Dealer:
         self.now = time.monotonic
         self._context = zmq.Context()
         self._socket = _socket(self._context, zmq.DEALER, MAX_ANSWER + 4096)
-        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_CONNECTED | _GONE)
+        self._socket.setsockopt(zmq.IPV6, "[" in url)  # only if asked for: with it localhost may mean ::1
+        self._monitor = self._socket.get_monitor_socket(_THERE | _GONE)
         self._poller = zmq.Poller()
         self._poller.register(self._socket, zmq.POLLIN)
         self._poller.register(self._monitor, zmq.POLLIN)
         self._connected_by = time.monotonic() + patience
+        self._partial = b""  # of a line that is not whole yet
         self._connected = self._gone = self._closed = False
         try:
             self._socket.connect(url)
-        except zmq.ZMQError as error:
+        except (zmq.ZMQError, UnicodeError) as error:
             self.close()
             raise AddressError(f"cannot connect to {url}: {error}; write tcp://host:port") from None
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
-        """See Transport.write: a peer that is gone is found out by the next read."""
+        """See Transport.write: a peer that is gone is found out by the next read. Only whole lines travel."""
         give_up = time.monotonic() + 10.0 if deadline is None else deadline
         while not (self._connected or self._gone):
             self._wait(min(give_up, self._connected_by), zmq.POLLIN)
-        for line in data.splitlines(keepends=True) if data.count(b"\n") > 1 else (data,):
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        for line in lines:
             while not self._gone:
                 try:
-                    self._socket.send(line, zmq.NOBLOCK)
+                    self._socket.send(line + b"\n", zmq.NOBLOCK)
                     break
                 except zmq.Again:
                     self._wait(give_up, zmq.POLLOUT)
 
     async def read(self, deadline: float) -> bytes:
-        """See Transport.read."""
-        while True:
+        """See Transport.read; after close() the stream has ended."""
+        while not self._closed:
             try:
                 frames = self._socket.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
@@ -79,25 +91,31 @@ class Dealer:
             if len(frames) == 1 and frames[0]:
                 return bytes(frames[0])
             self._gone = True  # not our framing: whoever is there speaks something else
+        return b""
+
+    def close_stdin(self) -> None:
+        """There is no half of a connection: nothing more is sent and nothing more is read."""
+        self.close()
 
     def close(self) -> None:
+        """Disconnect (once). A last `quit` may still leave, for a second, if somebody is there to take it."""
         if not self._closed:
             self._closed = True
             self._socket.disable_monitor()
             self._monitor.close(linger=0)
-            self._socket.close(linger=1000)  # a last `quit` may still leave
+            self._socket.close(linger=1000 if self._connected and not self._gone else 0)
             self._context.term()
+            self._gone = True
 
     def _wait(self, deadline: float, what: int) -> None:
         """Wait for the socket or news of the connection. Raises PeerTimeout."""
         wait = deadline - time.monotonic()
         self._poller.modify(self._socket, what)
-        ready = dict(self._poller.poll(max(0, int(wait * 1000) + 1)))
+        ready = dict(self._poller.poll(max(0, min(int(wait * 1000) + 1, _SLICE_MS))))
         if self._monitor in ready:
-            event = recv_monitor_message(self._monitor)["event"]
-            if event == zmq.EVENT_CONNECTED:
+            if recv_monitor_message(self._monitor)["event"] == _THERE:
                 self._connected = True
-            elif event == zmq.EVENT_DISCONNECTED:
+            else:
                 self._gone = True
         elif not ready and wait <= 0:
             if not self._connected and time.monotonic() >= self._connected_by:
@@ -118,10 +136,12 @@ class Service:
         self._limit = sessions
         self._sessions: OrderedDict[bytes, Responder] = OrderedDict()
         self._context = zmq.Context()
-        self._socket = _socket(self._context, zmq.ROUTER, MAX_LINE + 1)
+        self._socket = _socket(self._context, zmq.ROUTER, LONGEST_COMMAND)
+        self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)  # say so when an answer cannot leave
+        self._socket.setsockopt(zmq.IPV6, "[" in url)
         try:
             self._socket.bind(url)
-        except zmq.ZMQError as error:
+        except (zmq.ZMQError, UnicodeError) as error:
             self.close()
             raise AddressError(f"cannot listen at {url}: {error}; write tcp://127.0.0.1:PORT") from None
         self.url = bytes(self._socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
@@ -149,28 +169,25 @@ class Service:
         self._sessions[peer] = session  # the end of the order is the latest that spoke
         if len(self._sessions) > self._limit:
             self._sessions.popitem(last=False)
-        answers: deque[bytes] = deque()
         session.receive(data)
-        while (answer := session.next_answer()) is not None:
-            answers.append(answer)
-        if session.closed:
-            del self._sessions[peer]
-        for answer in answers:
-            try:
+        try:
+            while (answer := session.next_answer()) is not None:
                 self._socket.send_multipart([peer, answer], zmq.NOBLOCK)
-            except zmq.ZMQError:  # full or gone: a peer that does not read loses its session
-                self._sessions.pop(peer, None)
-                return
+        except zmq.ZMQError:  # full or gone: a peer that does not read loses its session
+            session.closed = True
+        if session.closed:
+            self._sessions.pop(peer, None)
 
 
 def check_local(url: str) -> None:
     """Raise AddressError unless `url` is one that only this machine can reach."""
-    parts = urlsplit(url)
-    if parts.scheme == "ipc" and parts.netloc + parts.path:
+    if url.startswith("ipc://") and url != "ipc://":
         return
-    if parts.scheme != "tcp":
+    # ZeroMQ's own grammar knows more (`;` before the address that counts), so only what is plain is let through.
+    parts = _LISTEN.fullmatch(url)
+    if parts is None:
         raise AddressError(f"cannot listen at {url}: write tcp://127.0.0.1:PORT")
-    if not _is_loopback(parts.hostname or ""):
+    if not _is_loopback(parts[1].strip("[]")):
         raise AddressError(f"cannot listen at {url}: there are no keys here, so only tcp://127.0.0.1:PORT")
 
 
