@@ -141,7 +141,7 @@ def test_ko_is_explained_by_its_rule() -> None:
     ko = "B1 C1 A2 D2 B3 C3 D4 B2 C2"  # Black C2 takes B2
     reasons = {
         "positional": "positional superko: the board stood like this after ply 8",
-        "situational": "situational superko: the board stood like this with the same side to move after ply 8",
+        "situational": "situational superko: the board stood with the same side to move after ply 8",
         "simple": "ko: this would recreate the board before the opponent's last move",
     }
     assert played(Go(5, ko="simple"), ko).captured() == (0, 1)

@@ -102,8 +102,10 @@ class Turns {
         if (phase_ == Phase::over) throw IllegalMove("the game is over");
         const bool list = is_word(text.substr(0, 5), "dead:");
         if (phase_ == Phase::agree && !list)
-            throw IllegalMove("both sides have passed: answer dead: with the points of dead groups, or dead: alone for none");
-        if (phase_ != Phase::agree && list) throw IllegalMove("dead: lists belong to the agreement phase, after two passes");
+            throw IllegalMove(
+                "both sides have passed: answer dead: with the points of dead groups, or dead: alone for none");
+        if (phase_ != Phase::agree && list)
+            throw IllegalMove("dead: lists belong to the agreement phase, after two passes");
         return list;
     }
 

@@ -95,8 +95,8 @@ std::uint64_t perft(const S& state, int depth) {
 }
 
 template <ggp::GameState S>
-std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t> playouts(const S& state, std::int64_t n,
-                                                                                std::uint64_t seed, std::string_view policy) {
+std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t> playouts(
+    const S& state, std::int64_t n, std::uint64_t seed, std::string_view policy) {
     constexpr std::int64_t between_signals = 1000;  // games
     if (n < 0) throw std::invalid_argument("n must not be negative");
     const ggp::Policy how = policy_named(policy);

@@ -60,7 +60,7 @@ class Chains {
     }
 
     // `stone` stands on q, and its chain has no liberty. The halves of the condition are joined without a branch: each
-    // is hard to predict, both together are seldom true. (Of other points liberties_ holds anything; it does not matter.)
+    // is hard to predict, both together are seldom true. (For an empty point or a wall liberties_ is never asked alone.)
     bool dead(Point q, Stone stone) const { return ((stone_[q] ^ stone) | liberties_[head_[q]]) == 0; }
 
     // The same, once the empty point p beside q is taken away from it.

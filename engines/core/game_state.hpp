@@ -48,7 +48,8 @@ struct Score {
 // A position of a game, with what its rules need to know of the past. A value: copies are independent.
 // Move is the game's own cheap representation of a legal move; outside the core a move is its canonical text.
 template <class S>
-concept GameState = std::copyable<S> && requires(S s, const S c, typename S::Move move, std::string_view text, Rng rng) {
+concept GameState =
+    std::copyable<S> && requires(S s, const S c, typename S::Move move, std::string_view text, Rng rng) {
     { c.phase() } -> std::same_as<Phase>;
     { c.to_play() } -> std::same_as<Colour>;  // none when over
     { c.seat() } -> std::same_as<int>;        // who acts: 1 or 2, 0 when over

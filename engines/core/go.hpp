@@ -12,16 +12,12 @@
 #include "decimal.hpp"
 #include "game_state.hpp"
 #include "handicap.hpp"
-#include "history.hpp"
+#include "ko.hpp"
 #include "setup.hpp"
 #include "territory.hpp"
 #include "zobrist.hpp"
 
 namespace ggp {
-
-// positional: a stone may not recreate a board that stood earlier. situational: nor a (board, side to move).
-// simple: a stone may not recreate the board before the opponent's last move; the third (board, side to move) is a draw.
-enum class Ko : std::uint8_t { simple, positional, situational };
 
 class Go {
   public:
@@ -52,7 +48,7 @@ class Go {
     std::string_view text(Move move) const;
     void apply(Move move);
     Move play_random(Rng& rng, Policy policy);
-    void ready_for_playouts() { history_.ready_for_playouts(static_cast<std::size_t>(cells()) * 4); }
+    void ready_for_playouts() { ko_.ready_for_playouts(cells()); }
 
     // Plain GTP, where moves may come out of turn. Throws IllegalMove if the phase is not play.
     void set_to_play(Colour side);
@@ -65,8 +61,6 @@ class Go {
   private:
     static constexpr std::uint64_t seed = 0x476f;  // sets the hashes of this game apart
     static constexpr auto keys = zobrist_keys<3, max_area>(seed);
-    static constexpr std::uint64_t never = ~std::uint64_t{0};             // the hash of no board
-    static constexpr std::uint64_t white_moves = mix64(0x7768697465);  // makes (board, side to move) of a board
 
     struct Read {
         Move move;
@@ -76,11 +70,9 @@ class Go {
     Read read(std::string_view text) const;
     void answer(DeadList list);
     std::uint64_t board_after(Point p, Colour side) const;
-    std::uint64_t key(std::uint64_t board, Colour next) const {
-        return ko_ != Ko::positional && next == Colour::white ? board ^ white_moves : board;
+    bool ko_allows(Point p, Colour side) const {
+        return !captures_ || !ko_.forbids(board_after(p, side), side);
     }
-    bool ko_allows(Point p, Colour side) const;
-    std::string why_ko(Point p) const;
     void begin(Colour side);
     void stand_handicap(const std::vector<Point>& points);
     int margin_of_area() const;
@@ -90,15 +82,13 @@ class Go {
     Turns turns_;
     double komi_;
     int komi_decimals_, handicap_;
-    Ko ko_;
-    bool third_time_ = false;                 // the game was drawn by repetition
-    bool captures_ = false;                   // without a capture no board can come back
+    KoRule ko_;
+    bool third_time_ = false;  // the game was drawn by repetition
+    bool captures_ = false;    // without a capture no board can come back
     Point last_ = 0;
     int ply_ = 0;
     std::array<int, 3> captured_{};
-    std::uint64_t board_ = 0;                 // Zobrist hash of the stones
-    std::array<std::uint64_t, 3> before_{never, never, never};  // by colour: the board before its last move
-    History history_;
+    std::uint64_t board_ = 0;  // Zobrist hash of the stones
 };
 
 inline Go::Go(int size, double komi, int handicap, Ko ko, bool agreement)
@@ -118,7 +108,8 @@ inline void Go::stand_handicap(const std::vector<Point>& points) {
 }
 
 inline void Go::place_handicap(const std::vector<std::string>& vertices) {
-    if (ply_ != 0 || board_ != 0) throw IllegalMove("handicap stones are placed on an empty board, before the first move");
+    if (ply_ != 0 || board_ != 0)
+        throw IllegalMove("handicap stones are placed on an empty board, before the first move");
     if (vertices.size() < 2) throw IllegalMove("a handicap is two stones or more");
     if (vertices.size() >= static_cast<std::size_t>(cells())) throw IllegalMove("a handicap must leave a point empty");
     std::vector<Point> points;
@@ -133,20 +124,21 @@ inline void Go::place_handicap(const std::vector<std::string>& vertices) {
 }
 
 inline void Go::set_up(std::string_view cells, Colour side) {
-    if (ply_ != 0 || board_ != 0) throw std::invalid_argument("a position is set up on an empty board, before the first move");
+    if (ply_ != 0 || board_ != 0)
+        throw std::invalid_argument("a position is set up on an empty board, before the first move");
     std::uint64_t board = 0;
     const Chains chains =
         read_board(square_, ".XO", cells, [&](Point p, std::size_t stone) { board ^= keys[stone][p]; });
     for (const Point p : square_.by_name())
-        if (chains.at(p) != no_stone && !chains.breathes(p)) throw std::invalid_argument(square_.name(p) + " has no liberty");
+        if (chains.at(p) != no_stone && !chains.breathes(p))
+            throw std::invalid_argument(square_.name(p) + " has no liberty");
     chains_ = chains, board_ = board;
     begin(side);
 }
 
 inline void Go::begin(Colour side) {
     turns_.set_to_play(side);
-    history_ = History();
-    history_.add(key(board_, side), 0);
+    ko_.begin(board_, side);
 }
 
 inline void Go::set_to_play(Colour side) {
@@ -154,7 +146,7 @@ inline void Go::set_to_play(Colour side) {
     if (phase() != Phase::play) throw IllegalMove("the sides answer in turn in the agreement phase");
     if (side == to_play()) return;
     turns_.set_to_play(side);
-    history_.add(key(board_, side), ply_);  // it stands with that side to move, as after a pass
+    ko_.turned(board_, side, ply_);
 }
 
 inline void Go::set_komi(double komi) {
@@ -179,20 +171,6 @@ inline std::uint64_t Go::board_after(Point p, Colour side) const {
     return board;
 }
 
-inline bool Go::ko_allows(Point p, Colour side) const {
-    if (!captures_) return true;
-    if (ko_ == Ko::simple) return board_after(p, side) != before_[static_cast<std::size_t>(other(side))];
-    return history_.count(key(board_after(p, side), other(side))) == 0;
-}
-
-inline std::string Go::why_ko(Point p) const {
-    if (ko_ == Ko::simple) return "ko: this would recreate the board before the opponent's last move";
-    const int stood = history_.first_ply(key(board_after(p, to_play()), other(to_play())));
-    const std::string rule = ko_ == Ko::positional ? "positional superko: the board stood like this"
-                                                   : "situational superko: the board stood like this with the same side to move";
-    return rule + (stood == 0 ? " at the start" : " after ply " + std::to_string(stood));
-}
-
 inline Go::Read Go::read(std::string_view text) const {
     if (turns_.is_dead_list(text)) return {dead_none, true, parse_dead(text, square_, chains_)};
     if (is_word(text, "pass")) return {pass, false, {}};
@@ -201,7 +179,7 @@ inline Go::Read Go::read(std::string_view text) const {
     const Stone stone = stone_of(to_play());
     if (chains_.at(p) != no_stone) throw IllegalMove(square_.name(p) + " is occupied");
     if (!chains_.playable(p, stone)) throw IllegalMove("suicide: the group would have no liberty");
-    if (!ko_allows(p, to_play())) throw IllegalMove(why_ko(p));
+    if (!ko_allows(p, to_play())) throw IllegalMove(ko_.why(board_after(p, to_play()), to_play()));
     return {static_cast<Move>(p), false, {}};
 }
 
@@ -232,11 +210,10 @@ inline void Go::apply(Move move) {
     ++ply_;
     last_ = 0;
     const Colour side = to_play();
-    before_[static_cast<std::size_t>(side)] = board_;
+    const std::uint64_t before = board_;
     if (move == pass) {
-        turns_.passed();
-        history_.add(key(board_, other(side)), ply_);
-        return;
+        ko_.moved(before, board_, side, ply_);
+        return turns_.passed();
     }
     const auto p = static_cast<Point>(move);
     const Stone stone = stone_of(side), enemy = enemy_of(stone);
@@ -250,7 +227,7 @@ inline void Go::apply(Move move) {
         captures_ = true;
     }
     turns_.moved(other(side));
-    if (history_.add(key(board_, other(side)), ply_) >= 3 && ko_ == Ko::simple) {
+    if (ko_.moved(before, board_, side, ply_)) {
         third_time_ = true;
         turns_.end();
     }
@@ -323,7 +300,7 @@ inline Score Go::score() const {
 inline std::uint64_t Go::hash() const {
     Digest digest(board_ ^ seed);
     digest.add(static_cast<std::uint64_t>(size())).add(std::bit_cast<std::uint64_t>(komi_));
-    digest.add(static_cast<std::uint64_t>(handicap_)).add(static_cast<std::uint64_t>(ko_) << 1 | third_time_);
+    digest.add(static_cast<std::uint64_t>(handicap_)).add(static_cast<std::uint64_t>(ko_.kind()) << 1 | third_time_);
     turns_.digest(digest);
     return digest.value();
 }

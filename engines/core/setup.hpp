@@ -27,7 +27,8 @@ Chains read_board(const Square& square, std::string_view letters, std::string_vi
     if (cells.size() != edge * edge) throw std::invalid_argument("a board has size * size characters");
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const std::size_t kind = letters.find(cells[i]);
-        if (kind == std::string_view::npos) throw std::invalid_argument("a board is written with " + std::string(letters));
+        if (kind == std::string_view::npos)
+            throw std::invalid_argument("a board is written with " + std::string(letters));
         if (kind == 0) continue;
         const Point p = square.at(static_cast<int>(i % edge), static_cast<int>(edge - 1 - i / edge));
         chains.put(p, kind % 2 == 1 ? black_stone : white_stone);

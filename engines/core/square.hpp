@@ -71,16 +71,17 @@ inline bool is_word(std::string_view text, std::string_view word) {
 }
 
 inline Point Square::parse(std::string_view text) const {
-    if (text.size() < 2 || text.size() > 3 || text[1] == '0') throw IllegalMove("not a move: a point is written like D4");
+    const auto unreadable = [] { return IllegalMove("not a move: a point is written like D4"); };
+    if (text.size() < 2 || text.size() > 3 || text[1] == '0') throw unreadable();
     int row = 0;
     for (const char c : text.substr(1)) {
-        if (c < '0' || c > '9') throw IllegalMove("not a move: a point is written like D4");
+        if (c < '0' || c > '9') throw unreadable();
         row = row * 10 + (c - '0');
     }
     const char letter = upper(text[0]);
     if (letter == 'I') throw IllegalMove("there is no column I: the letters skip it");
     const std::size_t column = column_letters.find(letter);
-    if (column == std::string_view::npos) throw IllegalMove("not a move: a point is written like D4");
+    if (column == std::string_view::npos) throw unreadable();
     if (static_cast<int>(column) >= edge_ || row > edge_) {
         const std::string n = std::to_string(edge_);
         throw IllegalMove(letter + std::to_string(row) + " is not on the board: the board is " + n + "x" + n);

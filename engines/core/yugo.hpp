@@ -1,4 +1,4 @@
-// Yugo (Luis Bolaños Mures, 2017): go with kings that capture and stay, a button, no ko. The rules are RULES.md, "Yugo".
+// Yugo (Luis Bolaños Mures, 2017): go with kings that capture and stay, and a button. The rules are RULES.md, "Yugo".
 #pragma once
 #include <array>
 #include <cstdint>
@@ -104,7 +104,8 @@ inline void Yugo::set_komi(std::int64_t komi) {
 }
 
 inline void Yugo::set_up(std::string_view cells, Colour side) {
-    if (ply_ != 0 || handicap_ != 0) throw std::invalid_argument("a position is set up before the first move, without handicap");
+    if (ply_ != 0 || handicap_ != 0)
+        throw std::invalid_argument("a position is set up before the first move, without handicap");
     std::array<bool, max_area> king{};
     const Chains chains = read_board(square_, ".XO#@", cells, [&](Point p, std::size_t kind) { king[p] = kind > 2; });
     for (const Point p : square_.by_name())
@@ -116,7 +117,8 @@ inline void Yugo::set_up(std::string_view cells, Colour side) {
 
 inline std::string Yugo::why_not(Point p) const {
     if (chains_.at(p) != no_stone) return square_.name(p) + " is occupied";
-    return "neither a pawn (the number of surrounded groups would change) nor a king (no enemy group would be surrounded)";
+    return "neither a pawn (the number of surrounded groups would change) "
+           "nor a king (no enemy group would be surrounded)";
 }
 
 inline Yugo::Read Yugo::read(std::string_view text) const {
