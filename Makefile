@@ -27,7 +27,7 @@ setup: ## make .venv with the `ggp` command in it (quick when it is there)
 play: setup ## the main job: built-in bots play a short series of Yugo 9x9
 	@mkdir -p games && record="games/yugo-$$(date +%Y%m%d-%H%M%S).jsonl" && \
 	$(BIN)/ggp match yugo $(BOTS) --games $(GAMES) --record "$$record" && printf '%s\n' \
-	    "" "The games are in $$record" "" "Worth trying next:" \
+	    "" "Worth trying next:" \
 	    "  $(BIN)/ggp match go,size=9 random greedy --games 4 --time 5+0.1" \
 	    "  $(BIN)/ggp match yugo,size=5 random greedy --games 1 --verbose" \
 	    "  $(BIN)/ggp engine yugo size=7        (then type: showboard, ggp-legal_moves, play B D4, quit)"

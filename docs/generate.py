@@ -74,24 +74,19 @@ def command_line_page() -> str:
 def games_page(games: list[Game]) -> str:
     """The games and their options in one table."""
     rows = [
-        (f"[{game.name}]({game.name}.md)", ", ".join(f"`{option.name}` {option.default}" for option in game.options))
+        (f"[{game.name}]({game.name}.md)", ", ".join(f"`{option.name}={option.default}`" for option in game.options))
         for game in games
     ]
     return (
         "# Games\n\nEach page is the docstring of the game's file, which is also what `ggp-rules` answers.\n\n"
-        + _table(("game", "options and their defaults"), rows)
+        + _table(("game", "options, with their defaults"), rows)
         + "\nA match names its options after the game: `go,size=9,komi=6.5`.\n"
     )
 
 
 def game_page(game: Game) -> str:
-    """A game's rules, which are its docstring, and its options."""
-    rows = [(f"`{option.name}`", option.type, option.default, f"`{option.domain}`") for option in game.options]
-    return (
-        f"# {game.name}\n\n{game.rules.strip()}\n\n## Options\n\n"
-        + _table(("name", "type", "default", "accepted"), rows)
-        + "\n`*` is any value of the type.\n"
-    )
+    """A game's rules, which are its docstring."""
+    return game.rules.strip() + "\n"
 
 
 def _commands(rows: list[tuple[Row, Level | None]]) -> str:

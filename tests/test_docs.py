@@ -19,6 +19,7 @@ from typing import NamedTuple
 import pytest
 
 from docs.generate import pages
+from engines.registry import Registry
 from protocol.commands import TABLE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,7 +56,7 @@ GGP = [
         *((block.page, line) for block in SHELL for line in block.lines),
         *((page, code) for page in PAGES for code in re.findall(r"(?<!`)`(ggp [^`\n]+)`", page.read_text())),
     ]
-    if "…" not in line and (words := shlex.split(line, comments=True))[0] == "ggp"
+    if "…" not in line and (words := shlex.split(line, comments=True))[0] == "ggp" and not words[1].isupper()
 ]
 
 
@@ -116,7 +117,7 @@ def test_command_lines_exist(page: Path, words: list[str]) -> None:
     assert command in PROJECT["entry-points"]["ggp.commands"], page
     options = [word.partition("=")[0] for word in arguments if word.startswith("--")]
     assert [option for option in options if option not in _options(command)] == [], page
-    if command == "match" and arguments and not arguments[0].startswith("-"):
+    if command == "match" and arguments and not arguments[0].startswith("-") and arguments[0] != "GAME":
         assert arguments[0].split(",")[0] in GAMES, page
 
 
@@ -135,6 +136,19 @@ def test_protocol_names_no_unknown_command() -> None:
         if name not in known and name != "gogui-rules_"
     }
     assert unknown == set()
+
+
+@pytest.mark.parametrize("name", sorted(GAMES))
+def test_rules_pages_name_every_option(name: str) -> None:
+    """The table in a game's docstring against the options themselves: name, default, and the ends of ranges."""
+    game = Registry().load(name)
+    rows = {row[1]: row for row in re.findall(r"^(\| `(\w+)` \| (\S+) \| (.*))$", game.rules, re.MULTILINE)}
+    assert sorted(rows) == sorted(option.name for option in game.options)
+    for option in game.options:
+        _, _, default, rest = rows[option.name]
+        assert default == option.default
+        numbers = re.findall(r"\d+", option.domain)
+        assert [number for number in numbers if number not in re.findall(r"\d+", rest)] == []
 
 
 @pytest.fixture(scope="module")
@@ -156,11 +170,9 @@ def test_commands_run(page: Path, line: str, desk: Path) -> None:
         assert result.returncode != 0
         assert "gnugo" in result.stderr + result.stdout
         return
-    if "--games" in words:
-        at = words.index("--games") + 1
-        words[at] = str(min(int(words[at]), 2))
-    elif words[1] == "match":
-        words += ["--games", "2"]
+    if words[1] == "match":
+        at = words.index("--games") + 1 if "--games" in words else 0
+        words += ["--games", str(min(int(words[at]) if at else 2, 1 if "gnugo" in line else 2)), "--time", "2+0.05"]
     result = _run(words, desk)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "Traceback" not in result.stderr
