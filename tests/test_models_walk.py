@@ -13,7 +13,7 @@ from tests.models.go import fixed_points
 from tests.models.square import names
 from tests.walk import CORES, MODELS, Seen, Walk, dead_list, random_game
 
-GAMES = ("yugo", "go")
+GAMES = tuple(MODELS)
 
 
 def random_options(game: str, random: Random, sizes: list[int]) -> dict[str, Any]:
