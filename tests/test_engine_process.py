@@ -12,8 +12,10 @@ import pytest
 from engines.command import USAGE, UsageError, main, parse_arguments
 from engines.game import Game, Options
 from engines.registry import Registry
+from protocol.commands import Who
 from protocol.transports.blocking import run_blocking
 from protocol.transports.zmq import Dealer
+from tests.checked_program import failed_checks
 from tests.desk import Desk
 from tests.raw_peer import RawPeer
 from tests.third_party import tictactoe
@@ -80,6 +82,11 @@ def test_arguments_in_any_order(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_gogui_is_told_to_the_session() -> None:
     assert run(["yugo", "--gogui"], "play b pass\nggp-history\n").stdout == b"=\n\n= 1 black button\n\n"
+
+
+@pytest.mark.parametrize(("arguments", "game"), [([], "yugo"), (["--gogui"], "go")])
+def test_it_conforms_to_every_numbered_rule(arguments: list[str], game: str) -> None:
+    assert failed_checks([*ENGINE, *arguments], Who.ENGINE, game) == []
 
 
 def test_an_interrupt_ends_it() -> None:
