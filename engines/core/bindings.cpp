@@ -170,6 +170,8 @@ nb::class_<S> bind_game(nb::module_& module, const char* name) {
 }  // namespace
 
 NB_MODULE(_core, module) {
+    // Positions that somebody still holds when the interpreter ends are no fault, and stderr belongs to the bots.
+    nb::set_leak_warnings(false);
     nb::exception<ggp::IllegalMove>(module, "IllegalMove", PyExc_ValueError);
 
     bind_game<ggp::Go>(module, "Go")
