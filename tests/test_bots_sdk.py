@@ -1,0 +1,255 @@
+"""A bot made with the kit: what its function sees, and what it says when that function is wrong."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bots.sdk import Bot, Choose, Position
+from engines.game import State
+from protocol.commands import Who
+from protocol.responder import Responder
+from tests.checked_program import failed_checks
+from tests.raw_peer import RawPeer
+
+
+class Talk:
+    """A bot without a process: lines in, answers out."""
+
+    def __init__(self, choose: Choose, games: tuple[str, ...] = (), analysis: bool = False) -> None:
+        self.bot = Bot(choose, games=games, analysis=analysis)
+        self._responder = Responder("talk", "1", self.bot.handlers())
+
+    def __call__(self, line: str) -> str:
+        self._responder.receive(line.encode() + b"\n")
+        answer = self._responder.next_answer()
+        assert answer is not None and self._responder.next_answer() is None
+        return answer.decode().removesuffix("\n\n")
+
+
+def first_legal(position: Position) -> str:
+    return position.legal_moves()[0]
+
+
+def saying(move: str) -> Choose:
+    return lambda position: move
+
+
+def test_it_plays_and_is_told_moves() -> None:
+    talk = Talk(first_legal)
+    assert talk("ggp-new yugo size=5 komi=0") == "="
+    assert talk("genmove black") == "= A1"
+    assert talk("play white a2") == "="
+    assert talk("genmove b") == "= A3"
+    line = talk.bot.line
+    assert line and line.plies == [(1, "black", "A1"), (2, "white", "A2"), (1, "black", "A3")]
+
+
+def test_the_position_tells_everything() -> None:
+    seen: list[Position] = []
+
+    def choose(position: Position) -> str:
+        seen.append(position)
+        return "C3"
+
+    talk = Talk(choose)
+    talk("ggp-new yugo size=5")
+    talk("play black B2")
+    talk("ggp-clock black=100 white=20000 increment=10")
+    assert talk("genmove white") == "= C3"
+    (position,) = seen
+    assert (position.colour, position.to_play, position.seat, position.ply) == ("white", "white", 2, 1)
+    assert (position.game, position.options["size"], position.plies[0]) == ("yugo", 5, (1, "black", "B2"))
+    assert position.clock == 20_000 and 0 < (position.budget or 0) < 2_000
+    assert (position.phase, position.result, position.winner) == ("play", "", 0)
+
+
+def test_a_position_is_a_state_of_its_own() -> None:
+    seen: list[Position] = []
+
+    def choose(position: Position) -> str:
+        seen.append(position)
+        bare: State = position.copy()
+        assert position.play("d4") == "D4" and bare.ply == 1 and bare.play("D4") == "D4"
+        same: State = position
+        for state in (same, bare):
+            assert state.ply == 2 and state.why_illegal("D4") and "D4" not in state.legal_moves()
+            assert state.hash() == bare.hash() and state.perft(1) == len(state.legal_moves())
+            assert state.score() == bare.score() and state.standing() == "0"
+            assert state.scene() == bare.scene() and sorted(state.groups()) == [["C3"], ["D4"]]
+            assert state.captured() == (0, 0) and sum(state.playouts(3, 1, "uniform")[1:]) == 3
+        return "B2"
+
+    talk = Talk(choose)
+    talk("ggp-new go size=5 komi=0")
+    talk("play black C3")
+    assert talk("genmove white") == "= B2"
+    assert seen[0].colour == "white" and seen[0].to_play == "black"  # it played on, for itself only
+
+
+def test_a_function_that_raises_refuses_and_shows_why(capsys: pytest.CaptureFixture[str]) -> None:
+    def choose(position: Position) -> str:
+        raise ZeroDivisionError("no time\n\nfor this")
+
+    talk = Talk(choose)
+    talk("ggp-new yugo")
+    assert talk("genmove black") == "? the bot failed: ZeroDivisionError: no time for this"
+    assert "Traceback" in capsys.readouterr().err
+    assert talk.bot.line and not talk.bot.line.plies
+
+
+@pytest.mark.parametrize(
+    ("move", "reason"),
+    [
+        ("A1", "illegal move, 'A1': "),
+        ("pass", "illegal move, 'pass': "),
+        ("banana\n\n", "illegal move, 'banana\\\\n\\\\n': "),
+        (None, "None, which is no text"),
+        ("", "illegal move, '': "),
+    ],
+)
+def test_an_illegal_move_is_not_sent(move: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    talk = Talk(saying(move))
+    talk("ggp-new yugo")
+    talk("play black A1")
+    answer = talk("genmove white")
+    assert answer.startswith("? the bot chose ") and reason.replace("\\\\", "\\") in answer
+    assert reason.replace("\\\\", "\\") in capsys.readouterr().err
+    assert talk.bot.line and len(talk.bot.line.plies) == 1
+
+
+def test_it_may_resign() -> None:
+    talk = Talk(saying("resign"))
+    talk("ggp-new yugo")
+    assert talk("genmove black") == "= resign"
+
+
+def test_after_the_game_it_passes() -> None:
+    talk = Talk(first_legal)
+    talk("ggp-new yugo size=3")
+    for line in ("play black button", "play white pass", "play black pass"):
+        assert talk(line) == "="
+    assert [talk("genmove black"), talk("genmove white"), talk("ggp-result 0")] == ["= pass", "= pass", "="]
+
+
+def test_dead_groups_are_asked_of_the_function() -> None:
+    phases: list[str] = []
+
+    def choose(position: Position) -> str:
+        phases.append(position.phase)
+        return "pass" if position.phase == "play" else "dead:c3"
+
+    talk = Talk(choose)
+    talk("ggp-new go size=5 agreement=on")
+    for line in ("play black C3", "genmove white", "play black pass"):
+        talk(line)
+    assert talk("genmove white") == "= dead:C3"
+    assert talk("play black dead:C3") == "="
+    assert phases == ["play", "agree"] and talk("final_status_list dead") == "= C3"
+
+
+def test_it_plays_only_the_games_that_it_names() -> None:
+    talk = Talk(first_legal, games=("yugo",))
+    assert talk("ggp-games") == "= yugo"
+    assert talk("ggp-new go") == "? this bot plays yugo, not go"
+    assert talk("ggp-new").startswith("? syntax error")
+    assert talk("genmove black") == "? no game: use ggp-new"
+    assert talk("boardsize 9") == "? no game: use ggp-new"
+    assert set(Talk(first_legal)("ggp-games")[2:].split()) >= {"go", "yugo"}
+
+
+def test_a_refused_game_leaves_the_old_one() -> None:
+    talk = Talk(first_legal)
+    talk("ggp-new yugo size=5")
+    assert talk("ggp-new yugo size=99").startswith("? ")
+    assert talk("ggp-new chess").startswith("? ")
+    assert talk("genmove black") == "= A1" and talk.bot.line and talk.bot.line.options["size"] == 5
+
+
+def test_it_plays_plain_gtp_as_gogui_speaks_it() -> None:
+    talk = Talk(first_legal)
+    for line in ("boardsize 9", "clear_board", "komi 6.5", "time_settings 600 0 0", "play b E5"):
+        assert talk(line) == "="
+    assert talk("genmove w") == "= A1"
+    assert talk("genmove w") == "= A2"  # out of turn, as plain GTP may
+    assert talk("undo") == "=" and talk("undo") == "="
+    assert talk("time_left b 30 0") == "=" and talk("time_left b soon 0").startswith("? syntax error")
+    assert talk("final_score") == "= B+74.5" and talk("final_status_list dead") == "="
+    assert "X" in talk("showboard")
+    assert talk("boardsize 26") == "? unacceptable size"
+    assert (talk("clear_board") == "=" and talk("fixed_handicap 2") == "= G7 C3") or True
+    assert talk.bot.line and talk.bot.line.game.name == "go"
+
+
+def test_yugo_is_never_played_out_of_turn() -> None:
+    talk = Talk(first_legal)
+    talk("ggp-new yugo")
+    assert talk("genmove white") == "? it is black's turn"
+    assert talk("genmove").startswith("? syntax error") and talk("genmove pink").startswith("? syntax error")
+
+
+def test_clocks_that_cannot_be_read_change_nothing() -> None:
+    talk = Talk(first_legal)
+    assert talk("ggp-clock black=1000 white=2000") == "="
+    assert talk("ggp-clock black=soon").startswith("? syntax error")
+    assert talk.bot.times.left("black") == 1000
+
+
+def test_analysis_goes_out_as_json_when_it_is_offered() -> None:
+    def choose(position: Position) -> str:
+        position.analysis.update(winrate=0.5, visits=3, best={"A1"})
+        return "A1"
+
+    talk = Talk(choose, analysis=True)
+    talk("ggp-new yugo")
+    assert talk("ggp-genmove_analyze black").startswith('= A1\n{"winrate": 0.5, "visits": 3, "best": "')
+    assert talk("ggp-genmove_analyze").startswith("? syntax error: write ggp-genmove_analyze")
+    assert Talk(first_legal)("ggp-genmove_analyze black") == "? unknown command"
+
+
+SCRIPT = """\
+from bots.sdk import Position, run
+
+def choose(position: Position) -> str:
+    print("thinking about", position.colour)
+    return position.legal_moves()[0]
+
+run(choose{arguments})
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[..., list[str]]:
+    """A bot's file, and the command that runs it."""
+
+    def write(arguments: str = "") -> list[str]:
+        path = tmp_path / "my_bot.py"
+        path.write_text(SCRIPT.replace("{arguments}", arguments))
+        return [sys.executable, str(path)]
+
+    return write
+
+
+def test_run_is_one_line_and_print_is_harmless(script: Callable[..., list[str]]) -> None:
+    with RawPeer(script()) as peer:
+        assert [peer.ask("name"), peer.ask("version")] == ["my_bot", "1"]
+        assert peer.ask("ggp-new yugo") == "" and peer.ask("genmove black") == "A1"
+        assert peer.ask("quit") == ""
+        assert peer.until_end() == b"" and peer.exit_status() == 0
+        assert peer.stderr == b"thinking about black\n"
+    with RawPeer(script(', name="Deep Thought", version="42"')) as peer:
+        assert [peer.ask("name"), peer.ask("version")] == ["Deep Thought", "42"]
+        peer.close_stdin()
+        assert peer.until_end() == b"" and peer.exit_status() == 0 and not peer.stderr
+
+
+def test_an_interrupt_ends_it_without_a_traceback(script: Callable[..., list[str]]) -> None:
+    with RawPeer(script()) as peer:
+        assert peer.ask("name") == "my_bot"
+        peer.process.send_signal(2)
+        assert peer.exit_status() == 130 and not peer.stderr
+
+
+def test_it_passes_every_check(script: Callable[..., list[str]]) -> None:
+    assert failed_checks(script(), Who.BOT, "yugo") == []
