@@ -53,6 +53,9 @@ class Walk:
         for colour in ("black", "white"):
             assert sum(parts[colour].values()) == 2 * parts[colour]["total"], (parts, self.moves)
         assert core.captured() == (model.captured["black"], model.captured["white"]), self.moves
+        if isinstance(model, Yugo) and model.ply % 4 == 0:  # "each surrounded group consists of kings only"
+            for points in (*model.surrounded("black"), *model.surrounded("white")):
+                assert {model.board_string[p] for p in points} <= {"#", "@"}, self.moves
         if self.seen is not None:
             self.seen.check(model.key(), core.hash())
 
@@ -80,13 +83,14 @@ class Walk:
         self.compare()
 
     def swap_for_copies(self) -> None:
-        """Go on with copies; a move in the originals must not be felt by them."""
+        """Go on with copies; moves in the originals, and in copies of the copies, must not be felt by them."""
         old_core, old_model = self.core, self.model
         self.core, self.model = old_core.copy(), old_model.copy()
-        for move in old_model.legal_moves()[:1]:
-            old_core.play(move)
-            old_model.play(move)
-        self.compare()
+        for core, model in ((old_core, old_model), (self.core.copy(), self.model.copy())):
+            for move in model.legal_moves()[-1:]:
+                assert core.play(move) == model.play(move)
+            assert core.board() == model.board()
+            self.compare()
 
 
 def random_game(walk: Walk, random: Random, max_plies: int) -> None:
