@@ -3,7 +3,7 @@
 import sys
 
 from engines.game import Game
-from engines.installed import EntryPoint, entry_points
+from protocol.installed import EntryPoint, entry_points
 
 GROUP = "ggp.games"
 

@@ -4,7 +4,6 @@ from typing import Any
 
 from engines import effort, gogui, gtp, gtpgo
 from engines.game import IllegalMove, Policy, State
-from engines.installed import version
 from engines.line import Line
 from engines.session import (
     COLOURS,
@@ -19,6 +18,7 @@ from engines.session import (
 )
 from protocol.errors import CommandFailed
 from protocol.grammar import MAX_ANSWER_LINES
+from protocol.installed import version
 from protocol.responder import Responder
 from protocol.transports.pipe import report_on_stderr
 

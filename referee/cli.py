@@ -5,6 +5,10 @@ their own and nobody waits for the import of another's.
 """
 
 import sys
+from collections.abc import Callable
+from typing import cast
+
+from protocol.installed import entry_points, version
 
 GROUP = "ggp.commands"
 BAD_USAGE = 2
@@ -17,23 +21,19 @@ def main(argv: list[str] | None = None) -> int:
         print(_help())
         return 0 if words else BAD_USAGE
     if words[0] == "--version":
-        from importlib.metadata import version
-
         print(f"ggp {version('general-game-protocol')}")
         return 0
     return _run(words[0], words[1:])
 
 
 def _run(name: str, argv: list[str]) -> int:
-    from importlib.metadata import entry_points
-
-    found = entry_points(group=GROUP, name=name)
+    found = [point for point in entry_points(GROUP) if point.name == name]
     if not found:
         print(f"ggp: there is no command {name!r}{_nearest(name)}; ggp --help lists them", file=sys.stderr)
         return BAD_USAGE
-    command = next(iter(found)).load()
+    command = cast("Callable[[list[str]], int]", found[0].load())
     try:
-        status: int = command(argv)
+        status = command(argv)
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read our output has seen enough
         sys.stdout = None
@@ -42,9 +42,7 @@ def _run(name: str, argv: list[str]) -> int:
 
 
 def _help() -> str:
-    from importlib.metadata import entry_points
-
-    names = sorted({point.name for point in entry_points(group=GROUP)})
+    names = sorted({point.name for point in entry_points(GROUP)})
     return "\n".join(
         [
             "Usage: ggp COMMAND …",
@@ -58,9 +56,8 @@ def _help() -> str:
 
 def _nearest(name: str) -> str:
     from difflib import get_close_matches
-    from importlib.metadata import entry_points
 
-    close = get_close_matches(name, [point.name for point in entry_points(group=GROUP)], 1)
+    close = get_close_matches(name, [point.name for point in entry_points(GROUP)], 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

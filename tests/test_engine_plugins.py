@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engines.game import IllegalMove, Playouts
-from engines.installed import entry_points, version
+from protocol.installed import entry_points, version
 from engines.registry import GROUP, GameError, Registry
 from tests.desk import Desk
 from tests.third_party import tictactoe

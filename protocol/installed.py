@@ -1,6 +1,8 @@
-"""What installed distributions say of themselves, read from their `*.dist-info` folders on sys.path.
+"""What installed distributions say of themselves: how games and commands are found. It is no part of the wire.
 
-The standard library's importlib.metadata says the same, but costs 36 ms of an engine's start where this takes one;
+Read from their `*.dist-info` folders on sys.path.
+
+The standard library's importlib.metadata says the same, but costs 36 ms of a start where this takes one;
 a test holds the two against each other. The files are those of the packaging specifications "Recording installed
 projects" and "Entry points". Distributions inside zip files and `*.egg-info` are not looked for.
 """
