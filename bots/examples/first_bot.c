@@ -20,7 +20,7 @@ enum { EMPTY, BLACK = 1, WHITE = 2, COLOUR = 3, KING = 4, EDGE = 8 };      /* a 
 static const int steps[4] = {1, -1, WIDTH, -WIDTH};
 static const char letters[] = "ABCDEFGHJKLMNOPQRSTUVWXYZ";                 /* no I */
 
-static int size = 9, handicap, agreement, ply, button_taken, passes, dead_lists;
+static int size = 9, handicap, agreement, ply, button_taken, passes, dead_lists, dead_named;
 static unsigned char board[AREA];                                          /* framed by EDGE, so neighbours exist */
 
 /* ---------------------------------------------------------------- the rules */
@@ -90,7 +90,7 @@ static void new_game(void)
 {
     memset(board, EDGE, sizeof board);
     for (int row = 1; row <= size; row++) memset(board + row * WIDTH + 1, EMPTY, (size_t)size);
-    ply = button_taken = passes = dead_lists = 0;
+    ply = button_taken = passes = dead_lists = dead_named = 0;
 }
 
 /* ---------------------------------------------------------------- the bot */
@@ -125,8 +125,9 @@ static void note(const char *move)
 {
     ply++;
     if (!strcmp(move, "button")) button_taken = 1;
-    if (!strncmp(move, "dead:", 5)) {                 /* after two that differ play goes on, to a last double pass */
-        if (++dead_lists == 2) agreement = passes = 0;
+    if (!strncmp(move, "dead:", 5)) {                 /* one of the two lists is ours, which names nothing: */
+        dead_named |= move[5] != 0;                   /* are they equal, the game is over, else it goes on     */
+        if (++dead_lists == 2) { agreement = 0; if (dead_named) passes = 0; }
     } else passes = strcmp(move, "pass") ? 0 : passes + 1;
 }
 

@@ -75,15 +75,18 @@ class Bot:
         if game != "go" or options.keys() != OPTIONS.keys() or options["handicap"] != "0":
             raise ValueError("this bot plays go, and only even games")
         self.board = Board(int(options["size"]))
-        self.passes, self.lists, self.agreement = 0, 0, options["agreement"].lower() == "on"
+        self.agreement = options["agreement"].lower() == "on"
+        self.passes = 0
+        self.dead_lists: list[str] = []
         return ""
 
     def play(self, colour: str, move: str) -> str:
         move = move.lower()
-        if move.startswith("dead:"):  # two of them: the game is over, or goes on to the next double pass
-            self.lists += 1
-            if self.lists == 2:
-                self.passes, self.agreement = 0, False
+        if move.startswith("dead:"):
+            self.dead_lists.append(move)
+            if len(self.dead_lists) == 2:  # equal: the game is over; else it goes on to the next double pass
+                self.agreement = False
+                self.passes = 2 if self.dead_lists[0] == self.dead_lists[1] else 0
         elif move == "pass":
             self.passes += 1
         else:
