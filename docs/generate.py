@@ -64,10 +64,9 @@ def commands_page() -> str:
 
 def command_line_page() -> str:
     """`ggp --help` and the help of every sub-command, as they are printed."""
-    parts = ["# The command line\n"]
-    for name in ["", *PROJECT["entry-points"]["ggp.commands"]]:
-        words = ["ggp", *name.split()]
-        parts += [f"## `{' '.join(words)}`\n", f"```text\n{_help(words[1:])}```\n"]
+    parts = ["# The command line\n", f"## `ggp`\n\n```text\n{_help('referee.cli:main')}```\n"]
+    for name, value in PROJECT["entry-points"]["ggp.commands"].items():
+        parts.append(f"## `ggp {name}`\n\n```text\n{_help(value)}```\n")
     return "\n".join(parts)
 
 
@@ -102,13 +101,16 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
-def _help(words: list[str]) -> str:
-    """What `ggp WORDS --help` prints on a terminal of 100 columns."""
-    ggp = Path(sys.executable).with_name("ggp")
+def _help(entry_point: str) -> str:
+    """What a command prints for --help on a terminal of 100 columns."""
+    module, _, function = entry_point.partition(":")
     environment = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "100", "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+    program = f"import sys, {module}; sys.exit({module}.{function}(['--help']))"
     result = subprocess.run(
-        [ggp, *words, "--help"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
+    if result.returncode != 0:
+        sys.exit(f"{entry_point} --help fails: {result.stderr}")
     return "\n".join(line.rstrip() for line in result.stdout.strip().splitlines()) + "\n"
 
 

@@ -49,7 +49,7 @@ BLOCKS = [
 ]
 SHELL = [block for block in BLOCKS if block.language == "sh"]
 PYTHON = [block for block in BLOCKS if block.language == "python"]
-RUN = [(block.page, line) for block in SHELL if block.mark == "run" for line in block.lines]
+RUN = [block for block in SHELL if block.mark == "run"]
 GGP = [
     (page, words)
     for page, line in [
@@ -151,33 +151,38 @@ def test_rules_pages_name_every_option(name: str) -> None:
         assert [number for number in numbers if number not in re.findall(r"\d+", rest)] == []
 
 
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
     """A folder with the files that the pages tell the reader to save."""
-    desk = tmp_path_factory.mktemp("desk")
     for block in PYTHON:
         if name := re.match(r"# (\w+\.py)", block.text):
-            (desk / name.group(1)).write_text(block.text)
-    return desk
+            (tmp_path / name.group(1)).write_text(block.text)
+    return tmp_path
 
 
-@pytest.mark.parametrize(("page", "line"), RUN, ids=lambda value: value if isinstance(value, str) else "")
-def test_commands_run(page: Path, line: str, desk: Path) -> None:
-    """As the reader would type them, with fewer and quicker games."""
-    words = shlex.split(line)
-    if "gnugo" in line and not _find("gnugo"):
+@pytest.mark.parametrize("block", RUN, ids=lambda block: f"{_name(block.page)}: {block.lines[0]}")
+def test_commands_run(block: Block, desk: Path) -> None:
+    """A block's lines, one after another as the reader would type them, with fewer and quicker games."""
+    for line in block.lines:
+        words = _quick(shlex.split(line))
         result = _run(words, desk)
-        assert result.returncode != 0
-        assert "gnugo" in result.stderr + result.stdout
-        return
-    if words[1] == "match":
-        at = words.index("--games") + 1 if "--games" in words else 0
-        words += ["--games", str(min(int(words[at]) if at else 2, 1 if "gnugo" in line else 2)), "--time", "2+0.05"]
-    result = _run(words, desk)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "Traceback" not in result.stderr
-    if "--json" in words:
-        assert json.loads(result.stdout)
+        assert "Traceback" not in result.stderr
+        if "gnugo" in line and not _find("gnugo"):
+            assert result.returncode != 0 and "'gnugo'" in result.stderr
+            continue
+        assert result.returncode == 0, result.stdout + result.stderr
+        if "--json" in words:
+            assert json.loads(result.stdout)
+
+
+def _quick(words: list[str]) -> list[str]:
+    """Of options that are given twice the last counts."""
+    if words[:2] != ["ggp", "match"]:
+        return words
+    games = 1 if any("gnugo" in word for word in words) else 2
+    if "--games" in words:
+        games = min(games, int(words[words.index("--games") + 1]))
+    return [*words, "--games", str(games), "--time", "2+0.05"]
 
 
 def test_the_15_line_bot_plays(desk: Path) -> None:
@@ -208,7 +213,7 @@ def test_the_chain_can_be_checked_without_us(desk: Path) -> None:
 
 def test_the_first_answer_explains_the_fault(desk: Path) -> None:
     """The script of debug-a-bot.md finds what the match before it left."""
-    (line,) = [line for page, line in RUN if "faults.jsonl" in line]
+    (line,) = [line for block in RUN for line in block.lines if "faults.jsonl" in line]
     assert _run(shlex.split(line), desk).returncode == 0
     result = _run(["python", "why.py"], desk)
     assert "illegal_move seat1" in result.stdout
