@@ -59,11 +59,18 @@ class Channel:
             await self._read(deadline)
 
     async def ask(self, line: str, deadline: float) -> Reply:
-        """Send one command and return its reply; replies still awaited are read and dropped before it."""
-        while self.connection.awaited:
-            await self.receive(deadline)
-        await self.send(line, deadline=deadline)
-        return await self.receive(deadline)
+        """Send one command and return its reply; replies still awaited are read and dropped before it.
+
+        A time-out here ends a peer that echoes no ids (PROTOCOL §2.11); whoever uses receive may still wait on.
+        """
+        try:
+            while self.connection.awaited:
+                await self.receive(deadline)
+            await self.send(line, deadline=deadline)
+            return await self.receive(deadline)
+        except PeerTimeout:
+            self.connection.give_up()
+            raise
 
     async def probe_ids(self, deadline: float) -> Reply:
         """`1 protocol_version`: does the peer echo ids? One that does not gets none (PROTOCOL §2.11)."""

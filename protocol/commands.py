@@ -99,7 +99,7 @@ COMMANDS: tuple[Row, ...] = (
     Row("gogui-rules_legal_moves", "", "points", "legal points, and pass while the game goes on", _O),
     Row("gogui-rules_side_to_move", "", "black|white", "the side to move", _O),
     Row("gogui-rules_final_result", "", "result", "the result, before the end: undecided", _O),
-    Row("gogui-rules_captured_count", "", "two numbers", "captured stones of black and white", _O),
+    Row("gogui-rules_captured_count", "", "two numbers", "captured stones: white ones, then black ones", _O),
     Row("gogui-rules_board_gfx", "", "graphics", "what GoGui draws over the board", _O),
     Row("gogui-play_sequence", "COLOUR MOVE …", "", "play several moves", _O),
     Row("gogui-analyze_commands", "", "lines", "entries for GoGui's menu", _O),

@@ -52,6 +52,7 @@ class Connection:
         self._size = 0  # their bytes as they came
         self._junk = self._blank = 0  # lines skipped before the present answer
         self._error: ProtocolError | None = None
+        self._no_echo = False  # the probe found that the peer does not echo ids
 
     @property
     def awaited(self) -> int:
@@ -137,7 +138,14 @@ class Connection:
         reply = self.next_reply()
         if reply is not None:
             self.ids = reply.id is not None
+            self._no_echo = not self.ids
         return reply
+
+    def give_up(self) -> None:
+        """Nobody waits for the awaited replies any longer. "A peer that does not echo them gets none, and a
+        time-out then ends it": its late answer could not be told from the next one."""
+        if self._no_echo and self._error is None:
+            self._desynchronise("an answer is overdue, and the peer echoes no ids")
 
     # -- reading ------------------------------------------------------------------------------------------
 
