@@ -7,7 +7,7 @@ from protocol.channel import PEER_FAULTS
 from protocol.records import Party
 from referee.config import Budgets, Setting
 from referee.play.clock import Clock, ggp_clock, time_left, time_settings
-from referee.play.launch import Peer
+from referee.play.launch import LAST_WORDS, Peer
 from referee.play.outcome import CannotStart
 from referee.play.player import Player
 
@@ -24,8 +24,8 @@ async def meet(peer: Peer, party: Party, budgets: Budgets) -> Player:
         version = (await channel.ask("version", deadline)).text
         commands = await channel.list_commands(deadline)
     except PEER_FAULTS as error:
-        stderr = peer.stderr_tail().strip().splitlines()
-        parts = [str(error), peer.exited(), *stderr[-1:]]
+        exited, stderr = peer.exited(LAST_WORDS), peer.stderr_tail().strip().splitlines()
+        parts = [str(error), exited, *stderr[-1:]]
         raise CannotStart(party.name, f"does not start: {'; '.join(part for part in parts if part)}") from None
     missing = [command for command in _NEEDED if command not in commands]
     if missing:

@@ -7,7 +7,7 @@ from protocol.channel import PEER_FAULTS
 from protocol.messages import Reply
 from protocol.records import Party
 from referee.config import Budgets
-from referee.play.launch import Peer
+from referee.play.launch import LAST_WORDS, Peer
 from referee.play.outcome import EngineFailed, Fault, Termination
 
 REQUIRED = ("ggp-games", "ggp-options", "ggp-new", "ggp-play", "ggp-legal_moves")
@@ -121,8 +121,8 @@ class Engine:
             raise self._failed(f"fails at `{line[:200]}`", error) from None
 
     def _failed(self, what: str, error: Exception) -> EngineFailed:
-        stderr = self.peer.stderr_tail().strip().splitlines()
-        parts = [f"the engine {what}: {error}", self.peer.exited(), *stderr[-1:]]
+        exited, stderr = self.peer.exited(LAST_WORDS), self.peer.stderr_tail().strip().splitlines()
+        parts = [f"the engine {what}: {error}", exited, *stderr[-1:]]
         return EngineFailed("; ".join(part for part in parts if part))
 
 

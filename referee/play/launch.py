@@ -25,6 +25,7 @@ from referee.play.reaper import kill_strays
 
 # Debian keeps gnugo and others here, and root's PATH leaves them out.
 GAMES = ("/usr/games", "/usr/local/games")
+LAST_WORDS = 0.5  # seconds: a process's output ends a little before it does
 
 
 class LaunchError(Exception):

@@ -16,7 +16,7 @@ from referee.play.engine import AGREE, OVER, Engine, Status
 from referee.play.outcome import FAULTS, EngineFailed, Fault, Outcome, Termination, forfeit
 from referee.play.player import Player
 
-_OWN_TURNS = 2  # plies: a bot that is gone before so many were asked for makes the match void
+_EARLY = 2  # a bot that ends in the opponent's turn before this ply makes the match void
 _MAX_MOVE = 8192  # characters; a list of all dead stones of the largest board is shorter
 _MAX_ANALYSIS = 64 * 1024
 _MAX_WARNINGS = 20
@@ -114,7 +114,7 @@ class _Life:
         control = self.match.setting.control
         clocks = (control.clock(), control.clock())
         untimed = control.kind is Kind.NONE
-        status, guarded, move = self.status, self.status.ply + _OWN_TURNS, ""
+        status, guarded, move = self.status, self.status.ply + _EARLY, ""
 
         while status.phase != OVER:
             if status.ply >= max_plies:
@@ -123,7 +123,7 @@ class _Life:
             self.seat, self.colour = seat, colour
             player, clock = self.players[seat - 1], clocks[seat - 1]
             other = self.players[2 - seat]
-            if ply < guarded:
+            if ply <= guarded:
                 player.check_alive()
 
             if phase == AGREE:

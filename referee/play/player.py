@@ -11,12 +11,12 @@ from protocol.messages import Reply
 from protocol.records import Diagnostics, Party
 from referee.config import Budgets, Setting
 from referee.play.clock import Clock
-from referee.play.launch import Peer
+from referee.play.launch import LAST_WORDS, Peer
 from referee.play.outcome import Fault, Termination
 from referee.play.reaper import run_delay
 
 DIALOGUE_LINES = 20
-_LAST_WORDS = 0.5  # seconds: a process's output ends a little before it does
+_MOMENT = 0.01  # seconds that a fault waits, in case the bot is just ending
 _SLICE = 1.0  # seconds between looks at whether a silent bot is still there
 _TERMINATIONS: dict[type[Exception], Termination] = {
     PeerTimeout: Termination.STALLED,
@@ -118,7 +118,7 @@ class Player(ABC):
         return Diagnostics(
             dialogue=tuple(self._channel.dialogue_tail(DIALOGUE_LINES)),
             stderr=self.peer.stderr_tail(),
-            exit=self.peer.exited() or "still running",
+            exit=self.peer.exited(_MOMENT) or "still running",
         )
 
     # -- the conversation ------------------------------------------------------------------------------------
@@ -180,5 +180,5 @@ class Player(ABC):
         termination = _TERMINATIONS.get(type(error), Termination.PROTOCOL_ERROR)
         detail = str(error)
         if termination is Termination.DISCONNECTED:
-            detail += f"; {self.peer.exited(_LAST_WORDS) or 'the process still runs'}"
+            detail += f"; {self.peer.exited(LAST_WORDS) or 'the process still runs'}"
         return Fault(termination, detail, void)
