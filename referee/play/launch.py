@@ -198,11 +198,8 @@ def _start(argv: list[str]) -> tuple["subprocess.Popen[bytes]", int, int, int]:
             pair = os.pipe()
             ours.append(pair[direction])
             theirs.append(pair[1 - direction])
-        # Without preexec_fn CPython may use vfork, which costs the same however large the worker is;
-        # every descriptor of Python's is closed on exec anyway, so close_fds would do the work twice.
-        popen = subprocess.Popen(
-            argv, stdin=theirs[0], stdout=theirs[1], stderr=theirs[2], process_group=0, close_fds=False
-        )
+        # No preexec_fn: without it CPython uses vfork, which costs the same however large the worker is.
+        popen = subprocess.Popen(argv, stdin=theirs[0], stdout=theirs[1], stderr=theirs[2], process_group=0)
     except OSError as error:
         for descriptor in ours:
             os.close(descriptor)
