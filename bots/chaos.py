@@ -8,10 +8,11 @@ import random
 import signal
 from collections.abc import Sequence
 
-from bots.faults import FAULTS, Wire
+from bots.faults import FAULTS
 from bots.options import SEED, parse_options
 from bots.random import make_choose
 from bots.sdk import Bot
+from bots.wire import Wire
 from engines.game import Option
 from engines.session import Handler
 from protocol.responder import Responder

@@ -78,11 +78,11 @@ def test_greedy_ends_its_games_and_agrees_on_the_dead() -> None:
 def test_greedy_keeps_its_time() -> None:
     with RawPeer([*BOT, "greedy", "playouts=100000"]) as peer:
         peer.ask("ggp-new go size=19")
-        for clock, most in (("black=3000 white=3000", 0.6), ("black=0 white=0", 0.3), ("black=500 moves=1", 0.7)):
+        for clock in ("black=3000 white=3000", "black=0 white=0", "black=500 white=500 moves=1"):
             peer.ask(f"ggp-clock {clock}")
             began = time.monotonic()
             assert peer.ask("genmove black")[0] != "?"
-            assert time.monotonic() - began < most
+            assert time.monotonic() - began < 2  # all its playouts would take hours
             peer.ask("undo")
 
 

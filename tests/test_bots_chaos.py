@@ -28,6 +28,12 @@ def genmove(peer: RawPeer) -> None:
     peer.send(b"7 genmove black\n")
 
 
+def heard(peer: RawPeer) -> bytes:
+    """All that it says, once it has begun and until it is silent for a moment."""
+    peer.wait_for(lambda: bool(peer.heard))
+    return peer.listen(SHORT)
+
+
 def alive(process: int) -> bool:
     try:
         os.kill(process, 0)
@@ -90,8 +96,8 @@ def test_deaf_does_not_even_read() -> None:
 def test_half_writes_half_a_line() -> None:
     with chaos("fault=half") as peer:
         genmove(peer)
-        heard = peer.listen(SHORT)
-        assert heard.startswith(b"=") and b"\n" not in heard and not peer.ended
+        text = heard(peer)
+        assert text.startswith(b"=") and b"\n" not in text and not peer.ended
 
 
 def test_half_crash_writes_half_a_line_and_exits() -> None:
@@ -216,8 +222,8 @@ def test_many_lines_are_too_many() -> None:
 def test_garbage_is_no_answer() -> None:
     with chaos("fault=garbage") as peer:
         genmove(peer)
-        heard = peer.listen(SHORT)
-        assert heard.count(b"\n") == 300 and b"=" not in heard and b"?" not in heard
+        text = heard(peer)
+        assert text.count(b"\n") == 300 and b"=" not in text and b"?" not in text
 
 
 def test_chatter_comes_before_the_answer() -> None:
@@ -230,21 +236,21 @@ def test_chatter_comes_before_the_answer() -> None:
 def test_binary_is_no_text() -> None:
     with chaos("fault=binary") as peer:
         genmove(peer)
-        heard = peer.listen(SHORT)
-        assert len(heard) > 1000 and not heard.isascii()
+        text = heard(peer)
+        assert len(text) > 1000 and not text.isascii()
 
 
 def test_nul_bytes_are_in_the_answer() -> None:
     with chaos("fault=nul") as peer:
         genmove(peer)
-        heard = peer.listen(SHORT)
-        assert heard.replace(b"\0", b"").startswith(b"=7 ") and heard.count(b"\0") == len(heard) // 2
+        text = heard(peer)
+        assert text.replace(b"\0", b"").startswith(b"=7 ") and text.count(b"\0") == len(text) // 2
 
 
 def test_crlf_ends_every_line() -> None:
     with chaos("fault=crlf", start=False) as peer:
         peer.send(b"name\n")
-        assert peer.listen(SHORT) == b"= chaos\r\n\r\n"
+        assert heard(peer) == b"= chaos\r\n\r\n"
 
 
 def test_wrong_id_is_another() -> None:
@@ -337,7 +343,8 @@ def test_any_fault_is_chosen_by_seed() -> None:
         turns = "genmove b\ngenmove w\n" * 8
         with chaos("fault=any", "ms=1", f"seed={seed}", start=False) as peer:
             peer.send("".join(f"ggp-new yugo size=5\n{turns}" for _ in range(4)).encode() + b"quit\n")
-            return peer.listen(2.0)
+            peer.close_stdin()
+            return peer.until_end()
 
     once = [play(seed) for seed in range(1, 5)]
     assert once == [play(seed) for seed in range(1, 5)]
