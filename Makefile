@@ -69,12 +69,12 @@ VERSION := import sys; print("%d.%d" % sys.version_info[:2])
 PREFIX := import sys; print("%d.%d" % sys.version_info[:2], sys.prefix)
 CHOSEN := $(if $(filter command environment,$(firstword $(origin PYTHON))),yes)
 
-VENV_RUNS = [ -n "$$($(BIN)/python -c '$(VERSION)' 2>/dev/null)" ] $(if $(CHOSEN),\
-    && [ "$$($(BIN)/python -c '$(VERSION)')" = "$$("$(PYTHON)" -c '$(VERSION)' 2>/dev/null)" ])
-READY = [ -e .venv/.ready ] && $(VENV_RUNS) \
-    && [ "$$($(BIN)/python -c '$(PREFIX)')" = "$$(cat .venv/.ready)" ] \
+SAME_PLACE = [ "$$($(BIN)/python -c '$(PREFIX)' 2>/dev/null)" = "$$(cat .venv/.ready)" ]
+SAME_PYTHON = $(if $(CHOSEN),[ "$$($(BIN)/python -c '$(VERSION)' 2>/dev/null)" = "$$("$(PYTHON)" -c '$(VERSION)' 2>/dev/null)" ],true)
+READY = [ -e .venv/.ready ] && $(SAME_PLACE) && $(SAME_PYTHON) \
     && [ -z "$$(find pyproject.toml CMakeLists.txt engines/core -newer .venv/.ready -print -quit)" ] \
     && [ -n "$$(find engines -maxdepth 1 -name '_core*.so')" ]
+WORTH_KEEPING = { [ ! -e .venv/.ready ] || $(SAME_PLACE); } && $(SAME_PYTHON) && $(BIN)/python -c 'import pip' 2>/dev/null
 
 # The first thing that is missing, in one line; empty when all is there. Looked at before anything is made.
 missing = $(or $(missing_python),$(missing_venv),$(missing_headers),$(missing_compiler))
@@ -99,7 +99,7 @@ compiler = $(firstword $(foreach name,$(compilers),$(shell printf '\043include <
 # Two makes at once: the second waits for the lock, finds all ready and leaves.
 INSTALL = exec 9<. ; flock 9 2>/dev/null || :; if $(READY); then exit 0; fi; set -e; \
     echo "Setting up .venv: packages and the compiled core, about a minute the first time ..."; \
-    if ! { $(VENV_RUNS); }; then rm -rf .venv; "$(PYTHON)" -m venv .venv; fi; \
+    if ! { $(WORTH_KEEPING); }; then rm -rf .venv; "$(PYTHON)" -m venv .venv; fi; \
     rm -f .venv/.ready; $(BIN)/python -c '$(PREFIX)' > .venv/.started; \
-    CXX="$(compiler)" $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
+    CXX="$(compiler)" $(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]'; \
     mv .venv/.started .venv/.ready

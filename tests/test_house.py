@@ -11,6 +11,7 @@ import sys
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -211,13 +212,7 @@ def test_a_compiler_without_cpp20_is_named(fresh: Path, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_make_play_in_a_fresh_copy(tmp_path: Path) -> None:
     """From nothing, with an empty environment, in a folder with a blank in its name; twice is quick."""
-    copy = tmp_path / "fresh clone"
-    made = shutil.ignore_patterns("__pycache__", "*.so", ".*_cache")
-    for name in (*FOLDERS, *FRONT):
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, copy / name, ignore=made)
-        else:
-            shutil.copy(ROOT / name, copy / name)
+    copy = _fresh_copy(tmp_path)
     for _ in range(2):
         result = _run(["make", "play", "GAMES=2"], folder=copy, path="/usr/bin:/bin", timeout=900)
         assert result.returncode == 0, result.stdout + result.stderr
@@ -229,8 +224,36 @@ def test_make_play_in_a_fresh_copy(tmp_path: Path) -> None:
         shutil.rmtree(copy / "games")
     assert "Setting up" not in result.stdout
     (copy / ".venv" / ".ready").write_text("3.8 /elsewhere\n")  # made by another Python, or moved
+    (copy / ".venv" / "left over").touch()
     result = _run(["make", "setup"], folder=copy, path="/usr/bin:/bin", timeout=900)
     assert result.returncode == 0 and "Setting up" in result.stdout
+    assert not (copy / ".venv" / "left over").exists()
+
+
+@pytest.mark.long
+def test_the_wheel_holds_the_packages_only(tmp_path: Path) -> None:
+    copy = _fresh_copy(tmp_path)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), "."]
+    result = _run(pip, folder=copy, timeout=900)
+    assert result.returncode == 0, result.stdout + result.stderr
+    (wheel,) = tmp_path.glob("general_game_protocol-*.whl")
+    names = ZipFile(wheel).namelist()
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == set(PACKAGES)
+    assert any(re.fullmatch(r"engines/_core.*\.so", name) for name in names)
+    assert not [name for name in names if name.endswith((".hpp", ".cpp", ".o"))]
+    assert any(name.endswith("LICENSE") for name in names)
+
+
+def _fresh_copy(folder: Path) -> Path:
+    """The project as a clone has it, in a folder with a blank in its name."""
+    copy = folder / "fresh clone"
+    made = shutil.ignore_patterns("__pycache__", "*.so", ".*_cache")
+    for name in (*FOLDERS, *FRONT):
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, copy / name, ignore=made)
+        else:
+            shutil.copy(ROOT / name, copy / name)
+    return copy
 
 
 def _run(
