@@ -43,6 +43,7 @@ class Connection:
         self.ids = False
         self.warnings: list[str] = []
         self._limits = limits or Limits()
+        self._short = min(4096, self._limits.answer) if self._limits.lines else 0  # bytes read in one step
         self._next_id = 1
         self._expected: deque[int | None] = deque()
         self._replies: deque[Reply] = deque()
@@ -72,7 +73,7 @@ class Connection:
         """
         if self._error is not None:
             raise self._error
-        if not self._expected and bytes(self._buffer.translate(None, CONTROL)[:1]) in (b"=", b"?"):
+        if self._buffer and not self._expected and bytes(self._buffer.translate(None, CONTROL)[:1]) in (b"=", b"?"):
             raise self._desynchronise(_UNASKED)
         out = ""
         expected: list[int | None] = []
@@ -150,17 +151,25 @@ class Connection:
     # -- reading ------------------------------------------------------------------------------------------
 
     def _take_whole(self, data: bytes) -> bool:
-        """The common case, in one step: `data` is exactly one or more small whole answers. False: it is not."""
-        if data[-2:] != b"\n\n" or len(data) > 4096 or b"\r" in data:
+        """The common case, in one step: `data` is one or more whole, short, one-line answers. False: it is not."""
+        if data[-2:] != b"\n\n" or len(data) >= self._short:
+            return False
+        try:
+            text = data[:-2].decode()
+        except UnicodeDecodeError:
             return False
         replies = []
-        for piece in data[:-2].split(b"\n\n"):
-            reply = parse_reply(piece)
-            if reply is None or piece.count(b"\n") >= self._limits.lines or len(piece) >= self._limits.answer:
+        for piece in text.split("\n\n"):
+            head, _, rest = piece.partition(" ")
+            mark, digits = head[:1], head[1:]
+            if (mark != "=" and mark != "?") or not piece.isprintable():
+                return False  # junk, more lines, or characters to be dropped
+            if not digits:
+                replies.append(Reply(mark == "=", rest.strip(" ")))
+            elif digits.isdecimal() and digits.isascii() and len(digits) <= 10:
+                replies.append(Reply(mark == "=", rest.strip(" "), int(digits)))
+            else:
                 return False
-            if b"\n" in piece and any(not line.translate(None, CONTROL) for line in piece.split(b"\n")):
-                return False  # a line that is empty once its control characters are dropped
-            replies.append(reply)
         if len(self._replies) + len(replies) > len(self._expected):
             return False
         self._junk = self._blank = 0
