@@ -176,7 +176,7 @@ def find_program(name: str) -> str:
         raise LaunchError(f"{name} does not exist: check the path (it is relative to {Path.cwd()})")
     if not os.access(path, os.X_OK):
         raise LaunchError(f'{name} is not executable: chmod +x it, or name its interpreter, as in "python3 {name}"')
-    return str(path)
+    return str(path.absolute())  # setpriv would look a bare name up in PATH
 
 
 @cache
