@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 HEARTBEAT_MS, SILENCE_MS = 5_000, 15_000
 LONGEST_COMMAND = 2 * MAX_LINE  # bytes of a message: a little over the bound is answered, more loses the connection
 HIGH_WATER = 100  # messages queued for or from a peer
+WRITE_PATIENCE = 10.0  # seconds
 SESSIONS = 1_000  # the one that was quiet longest gives way to a newcomer
 _SLICE_MS = 100_000_000  # longer than a day, less than what poll can wait
 _THERE = zmq.EVENT_HANDSHAKE_SUCCEEDED
@@ -33,7 +34,8 @@ _GONE = (
     | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
     | zmq.EVENT_HANDSHAKE_FAILED_AUTH
 )
-_LISTEN = re.compile(r"tcp://([^:/@;]+|\[[0-9a-fA-F:.]+\]):(\d{1,5}|\*)")
+_LISTEN = re.compile(r"tcp://([^:/@;]+|\[[0-9a-fA-F:.]+\]):(\d+|\*)")
+_PORT = re.compile(r"tcp://.*:0*(\d+)")
 
 
 class AddressError(ValueError):
@@ -47,6 +49,8 @@ class Dealer:
     """
 
     def __init__(self, url: str, patience: float = 10.0) -> None:
+        if not _is_port(url):
+            raise AddressError(f"cannot connect to {url}: a port is 1..65535; write tcp://host:port")
         self.now = time.monotonic
         self._context = zmq.Context()
         self._socket = _socket(self._context, zmq.DEALER, MAX_ANSWER + 4096)
@@ -62,11 +66,11 @@ class Dealer:
             self._socket.connect(url)
         except (zmq.ZMQError, UnicodeError) as error:
             self.close()
-            raise AddressError(f"cannot connect to {url}: {error}; write tcp://host:port") from None
+            raise AddressError(f"cannot connect to {url}: {_reason(error)}; write tcp://host:port") from None
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         """See Transport.write: a peer that is gone is found out by the next read. Only whole lines travel."""
-        give_up = time.monotonic() + 10.0 if deadline is None else deadline
+        give_up = time.monotonic() + WRITE_PATIENCE if deadline is None else deadline
         while not (self._connected or self._gone):
             self._wait(min(give_up, self._connected_by), zmq.POLLIN)
         *lines, self._partial = (self._partial + data).split(b"\n")
@@ -143,7 +147,7 @@ class Service:
             self._socket.bind(url)
         except (zmq.ZMQError, UnicodeError) as error:
             self.close()
-            raise AddressError(f"cannot listen at {url}: {error}; write tcp://127.0.0.1:PORT") from None
+            raise AddressError(f"cannot listen at {url}: {_reason(error)}; write tcp://127.0.0.1:PORT") from None
         self.url = bytes(self._socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
 
     def serve(self) -> None:
@@ -185,10 +189,20 @@ def check_local(url: str) -> None:
         return
     # ZeroMQ's own grammar knows more (`;` before the address that counts), so only what is plain is let through.
     parts = _LISTEN.fullmatch(url)
-    if parts is None:
+    if parts is None or not _is_port(url):
         raise AddressError(f"cannot listen at {url}: write tcp://127.0.0.1:PORT")
     if not _is_loopback(parts[1].strip("[]")):
         raise AddressError(f"cannot listen at {url}: there are no keys here, so only tcp://127.0.0.1:PORT")
+
+
+def _reason(error: zmq.ZMQError | UnicodeError) -> str:
+    return zmq.strerror(error.errno or 0) if isinstance(error, zmq.ZMQError) else str(error)
+
+
+def _is_port(url: str) -> bool:
+    """False for a port that ZeroMQ would take for another one, less by a multiple of 65536."""
+    port = _PORT.fullmatch(url)
+    return port is None or (len(port[1]) <= 5 and int(port[1]) <= 65535)
 
 
 def _is_loopback(host: str) -> bool:

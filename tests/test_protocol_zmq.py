@@ -1,0 +1,510 @@
+"""The same bytes over ZeroMQ: sessions apart, the vanished noticed as gone, strangers and wrong addresses refused."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import zmq
+
+from protocol.channel import Channel
+from protocol.connection import PeerRole
+from protocol.errors import PeerGone, PeerTimeout
+from protocol.transports import zmq as zmq_transport
+from protocol.transports.blocking import run_blocking
+from protocol.transports.zmq import AddressError, Dealer, Service, check_local
+from tests.answerer import make_responder
+
+ANY_PORT = "tcp://127.0.0.1:*"
+SERVICE = f"""
+from protocol.transports.zmq import Service
+from tests.answerer import make_responder
+service = Service({ANY_PORT!r}, make_responder)
+print(service.url, flush=True)
+service.serve()
+"""
+Connect = Callable[..., Channel]
+
+
+class Serving:
+    """A Service in a thread of this process."""
+
+    def __init__(self, url: str = ANY_PORT, **more: int) -> None:
+        self.service = Service(url, make_responder, **more)
+        self.url = self.service.url
+        self._stop = False
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while not self._stop:
+            self.service.serve_one(20)
+
+    def stop(self) -> None:
+        self._stop = True
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+        self.service.close()
+
+
+@pytest.fixture
+def serving() -> Iterator[Serving]:
+    running = Serving()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Channels to a service; closing them must not take long."""
+    opened: list[Channel] = []
+
+    def connected(url: str, patience: float = 10.0) -> Channel:
+        opened.append(Channel(Dealer(url, patience), PeerRole.ENGINE))
+        return opened[-1]
+
+    yield connected
+    for channel in opened:
+        channel.close()
+        channel.close()  # again is no error
+
+
+@pytest.fixture
+def process() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A service in a process of its own, and its address."""
+    with subprocess.Popen([sys.executable, "-c", SERVICE], stdout=subprocess.PIPE) as running:
+        assert running.stdout
+        yield running, running.stdout.readline().decode().strip()
+        running.kill()
+
+
+def ask(channel: Channel, line: str, seconds: float = 10.0) -> str:
+    return run_blocking(channel.ask(line, channel.now() + seconds)).text
+
+
+@pytest.fixture
+def raw(serving: Serving) -> Iterator[Callable[[int], "zmq.Socket[bytes]"]]:
+    """Sockets of any kind that are connected to the service."""
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+
+    def made(kind: int) -> "zmq.Socket[bytes]":
+        made_socket = context.socket(kind)
+        made_socket.setsockopt(zmq.RCVTIMEO, 10_000)
+        made_socket.setsockopt(zmq.LINGER, 0)
+        made_socket.connect(serving.url)
+        return made_socket
+
+    yield made
+    context.destroy(linger=0)
+
+
+# -- the same bytes -------------------------------------------------------------------------------------------------
+
+
+def test_a_conversation(serving: Serving, connect: Connect) -> None:
+    channel = connect(serving.url)
+    run_blocking(channel.probe_ids(channel.now() + 10))
+    assert channel.connection.ids
+    assert ask(channel, "words a b") == "a|b"
+    assert ask(channel, "board").startswith("\n  A B")
+    run_blocking(channel.send("echo 1", "fail 2", "echo 3"))
+    replies = [run_blocking(channel.receive(channel.now() + 10)) for _ in range(3)]
+    assert [(reply.ok, reply.text) for reply in replies] == [(True, "1"), (False, "2"), (True, "3")]
+
+
+def test_a_message_is_one_command_or_one_whole_answer(
+    serving: Serving, raw: Callable[[int], "zmq.Socket[bytes]"]
+) -> None:
+    dealer = raw(zmq.DEALER)
+    dealer.send(b"1 echo a\n")
+    assert dealer.recv_multipart() == [b"=1 a\n\n"]
+    dealer.send(b"2 board\n3 echo b\n\n")
+    assert dealer.recv_multipart() == [b"=2 \n  A B\n2 . X\n1 # .\n  A B\n\n"]
+    assert dealer.recv_multipart() == [b"=3 b\n\n"]
+
+
+def test_only_whole_lines_travel(connect: Connect) -> None:
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    router = context.socket(zmq.ROUTER)
+    router.setsockopt(zmq.RCVTIMEO, 10_000)
+    port = router.bind_to_random_port("tcp://127.0.0.1")
+    dealer = connect(f"tcp://127.0.0.1:{port}").transport
+    for piece in (b"ec", b"ho", b" a\nec", b"ho b\necho c\n"):
+        run_blocking(dealer.write(piece, dealer.now() + 10))
+    assert [router.recv_multipart()[1:] for _ in range(3)] == [[b"echo a\n"], [b"echo b\n"], [b"echo c\n"]]
+    context.destroy(linger=0)
+
+
+def test_sessions_are_independent(serving: Serving, connect: Connect) -> None:
+    one, two = connect(serving.url), connect(serving.url)
+    assert [ask(one, "add 1"), ask(one, "add 1"), ask(two, "add 5"), ask(one, "add 1")] == ["1", "2", "5", "3"]
+
+
+def test_quit_ends_the_session_and_not_the_service(serving: Serving, connect: Connect) -> None:
+    channel, other = connect(serving.url), connect(serving.url)
+    assert [ask(channel, "add 7"), ask(other, "add 1"), ask(channel, "quit")] == ["7", "1", ""]
+    assert [ask(channel, "add 1"), ask(other, "add 1")] == ["1", "2"]
+
+
+def test_the_session_that_was_quiet_longest_gives_way(connect: Connect) -> None:
+    serving = Serving(sessions=2)
+    first, second, third = (connect(serving.url) for _ in range(3))
+    assert [ask(first, "add 1"), ask(second, "add 1"), ask(first, "add 1")] == ["1", "1", "2"]
+    assert ask(third, "add 1") == "1"
+    assert len(serving.service._sessions) == 2
+    assert [ask(first, "add 1"), ask(second, "add 1")] == ["3", "1"]
+    serving.stop()
+
+
+# -- gone, or slow --------------------------------------------------------------------------------------------------
+
+
+def test_a_killed_service_is_gone_at_once(process: tuple[subprocess.Popen[bytes], str], connect: Connect) -> None:
+    service, url = process
+    channel = connect(url)
+    assert ask(channel, "echo a") == "a"
+    run_blocking(channel.send("sleep 100"))
+    service.kill()
+    began = time.monotonic()
+    with pytest.raises(PeerGone):
+        run_blocking(channel.receive(channel.now() + 10))
+    assert time.monotonic() - began < 2.0
+    run_blocking(channel.transport.write(b"name\n", channel.now() + 10))  # no error: the next read tells
+    assert run_blocking(channel.transport.read(channel.now() + 10)) == b""
+
+
+def test_what_a_service_said_before_it_ended_is_read(connect: Connect) -> None:
+    serving = Serving()
+    channel = connect(serving.url)
+    run_blocking(channel.send("echo last words"))
+    time.sleep(0.2)
+    serving.stop()
+    time.sleep(0.1)
+    assert run_blocking(channel.receive(channel.now() + 10)).text == "last words"
+    with pytest.raises(PeerGone):
+        run_blocking(channel.receive(channel.now() + 10))
+
+
+def test_a_slow_service_times_out_and_is_not_gone(
+    process: tuple[subprocess.Popen[bytes], str], connect: Connect
+) -> None:
+    service, url = process
+    channel = connect(url)
+    assert ask(channel, "echo a") == "a"
+    os.kill(service.pid, signal.SIGSTOP)
+    began = time.monotonic()
+    run_blocking(channel.send("echo b"))
+    with pytest.raises(PeerTimeout):
+        run_blocking(channel.receive(channel.now() + 0.2))
+    assert 0.2 <= time.monotonic() - began < 1.0
+    os.kill(service.pid, signal.SIGCONT)
+    assert run_blocking(channel.receive(channel.now() + 10)).text == "b"
+
+
+def test_a_service_that_is_silent_for_long_is_gone_by_its_heartbeat(
+    process: tuple[subprocess.Popen[bytes], str], connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zmq_transport, "HEARTBEAT_MS", 100)
+    monkeypatch.setattr(zmq_transport, "SILENCE_MS", 300)
+    service, url = process
+    channel = connect(url)
+    assert ask(channel, "echo a") == "a"
+    os.kill(service.pid, signal.SIGSTOP)  # as if its machine were unplugged
+    began = time.monotonic()
+    with pytest.raises(PeerGone):
+        ask(channel, "echo b")
+    assert time.monotonic() - began < 2.0
+    os.kill(service.pid, signal.SIGCONT)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+def test_where_nobody_listens_the_peer_is_gone_after_our_patience(connect: Connect) -> None:
+    url = f"tcp://127.0.0.1:{free_port()}"
+    began = time.monotonic()
+    with pytest.raises(PeerGone):
+        ask(connect(url, 0.3), "name")
+    assert 0.3 <= time.monotonic() - began < 1.0
+    with pytest.raises(PeerTimeout):  # while there is patience left, it is late
+        run_blocking(connect(url).transport.read(time.monotonic() + 0.05))
+    with pytest.raises(PeerTimeout):
+        run_blocking(connect(url).transport.write(b"name\n", time.monotonic() + 0.05))
+
+
+def test_a_service_that_comes_a_little_later_is_found(connect: Connect) -> None:
+    url = f"tcp://127.0.0.1:{free_port()}"
+    later: list[Serving] = []
+    timer = threading.Timer(0.3, lambda: later.append(Serving(url)))
+    timer.start()
+    assert ask(connect(url), "echo a") == "a"
+    timer.join()
+    later[0].stop()
+
+
+def test_the_transports_own_patience(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zmq_transport, "WRITE_PATIENCE", 0.1)
+    with pytest.raises(PeerTimeout):
+        run_blocking(connect(f"tcp://127.0.0.1:{free_port()}").transport.write(b"name\n"))
+
+
+@pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", None])
+def test_whoever_speaks_something_else_is_gone(greeting: bytes | None, connect: Connect) -> None:
+    def speak() -> None:
+        while True:
+            try:
+                client, _ = server.accept()
+            except OSError:
+                return
+            if greeting is None:
+                silent.append(client)
+                continue
+            with client:
+                client.recv(10)
+                client.sendall(greeting)
+
+    silent: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=speak)
+        thread.start()
+        began = time.monotonic()
+        with pytest.raises(PeerGone):
+            ask(connect(f"tcp://127.0.0.1:{server.getsockname()[1]}", 0.5), "name")
+        assert time.monotonic() - began < 1.5
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join(10)
+    for client in silent:
+        client.close()
+
+
+@pytest.mark.parametrize("kind", [zmq.PUB, zmq.PULL])
+def test_a_socket_of_another_kind_is_gone(kind: int, connect: Connect) -> None:
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    other = context.socket(kind)
+    port = other.bind_to_random_port("tcp://127.0.0.1")
+    began = time.monotonic()
+    with pytest.raises(PeerGone):
+        ask(connect(f"tcp://127.0.0.1:{port}", 1.0), "name")
+    assert time.monotonic() - began < 2.0
+    context.destroy(linger=0)
+
+
+@pytest.mark.parametrize("frames", [[b"", b"= a\n\n"], [b"= a\n\n", b"= b\n\n"], [b""]])
+def test_a_service_with_another_framing_is_gone(frames: list[bytes], connect: Connect) -> None:
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    router = context.socket(zmq.ROUTER)
+    router.setsockopt(zmq.RCVTIMEO, 10_000)
+    port = router.bind_to_random_port("tcp://127.0.0.1")
+    channel = connect(f"tcp://127.0.0.1:{port}")
+    run_blocking(channel.send("name"))
+    peer, *_ = router.recv_multipart()
+    router.send_multipart([peer, *frames])
+    with pytest.raises(PeerGone):
+        run_blocking(channel.receive(channel.now() + 10))
+    context.destroy(linger=0)
+
+
+# -- bounds ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_that_is_a_little_too_long_is_refused_and_the_session_goes_on(
+    serving: Serving, connect: Connect
+) -> None:
+    channel = connect(serving.url)
+    assert ask(channel, "add 1") == "1"
+    channel.connection.send("name")
+    run_blocking(channel.transport.write(b"x" * 70_000 + b"\n", channel.now() + 10))
+    assert run_blocking(channel.receive(channel.now() + 10)).text == "line too long"
+    assert ask(channel, "add 1") == "2"
+
+
+def test_who_sends_far_too_much_loses_the_connection_and_nobody_else_does(serving: Serving, connect: Connect) -> None:
+    channel, other = connect(serving.url), connect(serving.url)
+    assert ask(channel, "echo a") == ask(other, "echo a") == "a"
+    channel.connection.send("name")
+    run_blocking(channel.transport.write(b"x" * 200_000 + b"\n", channel.now() + 10))
+    with pytest.raises(PeerGone):
+        run_blocking(channel.receive(channel.now() + 10))
+    assert ask(other, "echo b") == "b"
+
+
+def test_an_answer_of_1_mib_arrives_and_a_larger_one_loses_the_connection(serving: Serving, connect: Connect) -> None:
+    channel = connect(serving.url)
+    assert len(ask(channel, f"many {2**20 - 3}")) == 2**20 - 3
+    with pytest.raises(PeerGone):
+        ask(channel, f"many {2**20 + 5_000}")
+
+
+def test_strange_framing_is_ignored(serving: Serving, raw: Callable[[int], "zmq.Socket[bytes]"]) -> None:
+    req, dealer = raw(zmq.REQ), raw(zmq.DEALER)
+    req.send(b"name\n")  # with an empty delimiter before it
+    dealer.send_multipart([b"echo a\n", b"echo b\n"])
+    dealer.send_multipart([b"", b"echo c\n"])
+    dealer.send(b"echo d\n")
+    assert dealer.recv() == b"= d\n\n"
+    assert not req.poll(50)
+
+
+def test_an_empty_message_is_the_end_of_a_session(serving: Serving, raw: Callable[[int], "zmq.Socket[bytes]"]) -> None:
+    dealer = raw(zmq.DEALER)
+    dealer.send(b"")  # also of one that has not begun
+    for data in (b"add 1\n", b"add 1\n", b"", b"add 1\n"):
+        dealer.send(data)
+    assert [dealer.recv() for _ in range(3)] == [b"= 1\n\n", b"= 2\n\n", b"= 1\n\n"]
+
+
+def test_a_peer_that_never_reads_loses_its_session_and_blocks_nobody(
+    serving: Serving, raw: Callable[[int], "zmq.Socket[bytes]"], connect: Connect
+) -> None:
+    deaf, other = raw(zmq.DEALER), connect(serving.url)
+    deaf.setsockopt(zmq.RCVHWM, 1)
+    assert ask(other, "add 1") == "1"
+    for _ in range(400):
+        deaf.send(b"many 100000\n")
+    assert ask(other, "add 1") == "2"
+    deadline = time.monotonic() + 10
+    while len(serving.service._sessions) > 1 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(serving.service._sessions) == 1
+
+
+def test_a_service_that_does_not_read_is_late(connect: Connect) -> None:
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    router = context.socket(zmq.ROUTER)
+    router.setsockopt(zmq.RCVHWM, 1)
+    port = router.bind_to_random_port("tcp://127.0.0.1")
+    dealer = connect(f"tcp://127.0.0.1:{port}").transport
+    with pytest.raises(PeerTimeout):
+        run_blocking(dealer.write((b"x" * 60_000 + b"\n") * 1_000, dealer.now() + 1.0))
+    context.destroy(linger=0)
+
+
+# -- addresses and closing ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "tcp://*:5555",
+        "tcp://0.0.0.0:5555",
+        "tcp://192.0.2.1:5555",
+        "tcp://[::]:5555",
+        "tcp://lo:5555",
+        "tcp://example.org:5555",
+        "tcp://127.0.0.1:0;0.0.0.0:5555",  # ZeroMQ would bind what comes after the `;`
+        "tcp://127.0.0.1:0;tcp://0.0.0.0:5555",
+        "tcp://0.0.0.0@127.0.0.1:5555",
+        "tcp://127.0.0.1@0.0.0.0:5555",
+        "tcp://[::1",
+        "tcp://127.0.0.1",
+        "tcp://127.0.0.1:99999",  # ZeroMQ would bind 34463
+        "tcp://127.0.0.1:" + "1" * 5000,
+        "tcp://:5555",
+        "udp://127.0.0.1:5555",
+        "http://127.0.0.1:5555",
+        "ipc://",
+        "5555",
+        "",
+    ],
+)
+def test_only_this_machine_may_reach_a_service(url: str) -> None:
+    with pytest.raises(AddressError, match=r"write tcp://127.0.0.1:PORT|only tcp://127.0.0.1:PORT"):
+        Service(url, make_responder)
+
+
+@pytest.mark.parametrize(
+    "url", ["tcp://127.0.0.1:0", "tcp://localhost:5555", "tcp://[::1]:5555", "ipc:///tmp/x", "ipc://@x"]
+)
+def test_these_are_of_this_machine(url: str) -> None:
+    check_local(url)
+
+
+def test_an_address_that_is_taken_is_refused(serving: Serving) -> None:
+    with pytest.raises(AddressError, match=r"cannot listen at .*in use; write tcp://127.0.0.1:PORT"):
+        Service(serving.url, make_responder)
+
+
+def test_an_address_that_cannot_be_bound_is_refused(tmp_path: object) -> None:
+    for url in (f"ipc://{tmp_path}/no/such/folder", "ipc:///\udc80"):
+        with pytest.raises(AddressError, match="cannot listen at"):
+            Service(url, make_responder)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "5555", "tcp://", "tcp://127.0.0.1", "http://x:1", "tcp://h:port", "tcp://\udc80:1", "tcp://h:65536"]
+)
+def test_a_bad_address_to_connect_to_is_refused(url: str) -> None:
+    with pytest.raises(AddressError, match=r"cannot connect to .*write tcp://host:port"):
+        Dealer(url)
+
+
+def test_an_ipc_address_serves(tmp_path: object, connect: Connect) -> None:
+    serving = Serving(f"ipc://{tmp_path}/socket")
+    assert ask(connect(serving.url), "echo a") == "a"
+    serving.stop()
+
+
+def test_after_close_the_stream_has_ended(serving: Serving) -> None:
+    for close in (Dealer.close, Dealer.close_stdin):
+        dealer = Dealer(serving.url)
+        close(dealer)
+        assert run_blocking(dealer.read(dealer.now() + 10)) == b""
+        run_blocking(dealer.write(b"name\n", dealer.now() + 10))
+
+
+def test_closing_never_hangs_and_leaves_no_descriptor(process: tuple[subprocess.Popen[bytes], str]) -> None:
+    service, url = process
+    os.kill(service.pid, signal.SIGSTOP)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    began = time.monotonic()
+    for _ in range(5):
+        nobody = Dealer(f"tcp://127.0.0.1:{free_port()}")
+        with pytest.raises(PeerTimeout):
+            run_blocking(nobody.write(b"quit\n", nobody.now()))
+        nobody.close()
+    assert time.monotonic() - began < 1.0
+    os.kill(service.pid, signal.SIGCONT)
+    gone = Dealer(url)
+    run_blocking(gone.write(b"sleep 100\n", gone.now() + 10))
+    service.kill()
+    run_blocking(gone.write(b"quit\n", gone.now() + 10))
+    gone.close()
+    assert time.monotonic() - began < 4.0
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_last_quit_still_leaves(connect: Connect) -> None:
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    router = context.socket(zmq.ROUTER)
+    router.setsockopt(zmq.RCVTIMEO, 10_000)
+    port = router.bind_to_random_port("tcp://127.0.0.1")
+    channel = connect(f"tcp://127.0.0.1:{port}")
+    run_blocking(channel.send("quit"))
+    channel.close()
+    assert router.recv_multipart()[1:] == [b"quit\n"]
+    context.destroy(linger=0)
+
+
+def test_a_service_ends_by_an_interrupt_only() -> None:
+    class Interrupted(Service):
+        def serve_one(self, timeout_ms: int | None) -> bool:
+            asked.append(timeout_ms)
+            if len(asked) == 3:
+                raise KeyboardInterrupt
+            return super().serve_one(0)
+
+    asked: list[int | None] = []
+    service = Interrupted(ANY_PORT, make_responder)
+    with pytest.raises(KeyboardInterrupt):
+        service.serve()
+    assert asked == [None] * 3
+    service.close()
