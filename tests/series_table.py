@@ -50,7 +50,7 @@ def _setup(setting: Setting, bots: tuple[Start, Start], max_plies: int) -> Setup
         restart=False,
         extras=Extras(),
         pin=False,
-        live="",
+        record="",
         referee="test",
     )
 
@@ -76,11 +76,16 @@ class AtTable:
 
     def __init__(self) -> None:
         self.played: list[Played] = []
+        self.kept: list[bytes] = []
         self.suspended: Suspended | None = None
+
+    def keep(self, record: bytes, facts: Played) -> None:
+        self.kept.append(record)
+        self.played.append(facts)
 
     @property
     def records(self) -> list[Record]:
-        return list(read_records(line for match in self.played for line in match.record.splitlines(keepends=True)))
+        return list(read_records(b"".join(self.kept).splitlines(keepends=True)))
 
     def end(self, index: int = 0) -> MatchEnded:
         end = self.records[index].end
@@ -90,12 +95,13 @@ class AtTable:
 
 def play(setup: Setup, numbers: tuple[int, ...] = (0, 1), *, before: Callable[[Table], None] | None = None) -> AtTable:
     """Play these matches; every process is gone when it returns."""
-    came, table = AtTable(), Table(setup)
+    came = AtTable()
+    table = Table(setup, came.keep)
     try:
         for number in numbers:
             if before is not None:
                 before(table)
-            run_blocking(table.play(number, came.played.append))
+            run_blocking(table.play(number))
     except Suspended as suspended:
         came.suspended = suspended
     finally:

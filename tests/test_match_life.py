@@ -191,7 +191,7 @@ def test_an_engine_that_answers_a_move_with_another_error_has_failed() -> None:
 
 def test_a_match_that_is_too_long_is_void() -> None:
     outcome = small(max_plies=3).run().outcome
-    assert (outcome.termination, outcome.void, outcome.replayed) == (Termination.PLY_LIMIT, True, False)
+    assert (outcome.termination, outcome.void) == (Termination.PLY_LIMIT, True)
 
 
 class Suspending:

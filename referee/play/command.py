@@ -109,7 +109,7 @@ def match(
         restart=restart,
         extras=Extras(memory, verbose),
         pin=pin,
-        live=str(record) if record else "",
+        record=str(record) if record else "",
         referee=f"general-game-protocol {version('general-game-protocol')}",
     )
     setup, warnings = prepare(setup)
@@ -117,11 +117,14 @@ def match(
     err = Console(stderr=True)
     for warning in [] if quiet else warnings:
         click.echo(f"ggp match: {warning}", err=True)
-    jobs = min(jobs or (1 if verbose else len(os.sched_getaffinity(0))), max(1, (len(left) + 1) // 2))
+    jobs = min(jobs or (1 if verbose else len(os.sched_getaffinity(0))), max(1, len(left)))
     with recorder:
         report = _run(setup, left, jobs, recorder, tally, None if quiet or verbose or not err.is_terminal else err)
+    status = _status(setup, report)
+    if status == BAD_USAGE and report.suspended:
+        raise WordError(": ".join(report.suspended))
     _show(setup, report, str(record or ""), warnings, as_object, quiet)
-    return _status(setup, report)
+    return status
 
 
 def _resume(setup: Setup, record: Path | None, warnings: list[str]) -> tuple[Tally, list[int], Recorder]:

@@ -78,11 +78,6 @@ class Outcome:
     def void(self) -> bool:
         return not self.result
 
-    @property
-    def replayed(self) -> bool:
-        """Whether the match is to be played again: a void one, unless it would only be as long again."""
-        return self.void and self.termination is not Termination.PLY_LIMIT
-
 
 def forfeit(fault: Fault, seat: int, black: int) -> Outcome:
     """The outcome when `seat` is at fault while `black` (a seat) holds the black stones."""

@@ -1,12 +1,12 @@
-"""The record file: finished matches appended whole and made durable together, what a crash left behind cut off.
+"""The record file: open for one series at a time, what a crash left behind cut off, new matches made durable together.
 
-The events and their chain are protocol.records'; the side files of live plies are the workers'.
+The events and their chain are protocol.records'. The workers append, a whole match in one write (see worker).
 """
 
 import fcntl
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,7 +20,7 @@ class RecorderError(Exception):
 
 
 class Recorder:
-    """Appends to one file; `Recorder(None)` records nothing. Raises RecorderError.
+    """Owns one file; `Recorder(None)` owns none. Raises RecorderError.
 
     `keep` is given every match that the file holds already, so that a series goes on where it was stopped.
     """
@@ -29,18 +29,17 @@ class Recorder:
         self.dropped = 0  # bytes of an unfinished match that were cut off
         self._path = path
         self._file = -1
+        self._synced = 0
         if path is not None:
             self._file = _open(path)
             self._go_on(path, keep)
             self._remove_side_files()
 
-    def append(self, records: Iterable[bytes]) -> None:
-        """Write each record in one write; return when all are on the disk."""
-        if self._file < 0:
-            return
-        for record in records:
-            os.write(self._file, record)
-        os.fdatasync(self._file)
+    def commit(self) -> None:
+        """Return when all that was appended so far is on the disk."""
+        if self._file >= 0 and (size := os.fstat(self._file).st_size) > self._synced:
+            os.fdatasync(self._file)
+            self._synced = size
 
     def __enter__(self) -> "Recorder":
         return self
@@ -49,9 +48,11 @@ class Recorder:
         self.close()
 
     def close(self) -> None:
-        """A clean end: nothing is under way any more, so the side files have served."""
-        if self._file >= 0:
+        """A clean end: nothing is under way any more, so the side files have served. An empty record is no file."""
+        if self._file >= 0 and self._path is not None:
             self._remove_side_files()
+            if os.fstat(self._file).st_size == 0:
+                self._path.unlink()
             os.close(self._file)
             self._file = -1
 

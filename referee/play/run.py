@@ -1,4 +1,4 @@
-"""Runs a series: chunks to worker processes, what comes back to the recorder, then to the score. It draws no screen.
+"""Runs a series: chunks of it to worker processes; what they played is made durable, then counted. It draws no screen.
 
 Work goes through a concurrent.futures.Executor; tasks are idempotent by key.
 """
@@ -15,12 +15,12 @@ from multiprocessing.sharedctypes import SynchronizedArray
 from types import FrameType
 
 from referee.play.recorder import Recorder
-from referee.play.series import Played, Setup, Tally, chunks
+from referee.play.series import Setup, Tally
 from referee.play.worker import Chunk, begin, play_chunk
 
-_GATHER = 0.05  # seconds: what comes in together is committed together
+_COMMIT = 0.1  # seconds: "a finished game is durable by group commit (at most 100 ms, off the match's path)"
 _SHORT = 0.1  # seconds: chunks that take less are made larger
-_LARGEST = 64  # pairs in a chunk
+_LARGEST = 128  # matches in a chunk
 
 
 @dataclass(slots=True)
@@ -37,14 +37,6 @@ class Report:
     broken: bool = False  # a worker died
 
 
-class _Interrupted(Exception):
-    """SIGINT or SIGTERM arrived."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
-
-
 def run_series(
     setup: Setup, numbers: list[int], jobs: int, recorder: Recorder, tally: Tally, seen: Callable[[Report], None]
 ) -> Report:
@@ -57,17 +49,18 @@ def run_series(
     executor = ProcessPoolExecutor(jobs, context, begin, (setup, workers))
     pool = _Pool(executor, numbers, jobs)
     span: list[float] = []
-    with _on_signals(lambda number, frame: None):
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        report.stopped = number
+
+    with _on_signals(stop):
+        with _signals_blocked():
+            pool.fill()
         try:
-            with _on_signals(_interrupt):
-                with _signals_blocked():
-                    pool.fill()
-                while pool.running and not report.suspended:
-                    _count(pool.gather(), recorder, report, span)
-                    seen(report)
-                    pool.fill()
-        except _Interrupted as interrupt:
-            report.stopped = interrupt.number
+            while pool.running and not (report.suspended or report.stopped):
+                _count(pool.gather(), recorder, report, span)
+                seen(report)
+                pool.fill()
         except BrokenProcessPool:
             report.broken = True
         if report.stopped or report.suspended:
@@ -83,23 +76,19 @@ class _Pool:
     def __init__(self, executor: ProcessPoolExecutor, numbers: list[int], jobs: int) -> None:
         self.running: set[Future[Chunk]] = set()
         self._executor = executor
-        self._numbers = numbers
-        self._taken = 0
+        self._left = numbers
         self._jobs = jobs
         self._size = 1
 
     def fill(self) -> None:
-        while len(self.running) < 2 * self._jobs and self._taken < len(self._numbers):
-            left = len(self._numbers) - self._taken
-            size = max(1, min(self._size, left // (4 * self._jobs)))
-            chunk = next(chunks(self._numbers[self._taken : self._taken + 2 * size], size))
-            self._taken += len(chunk)
+        while len(self.running) < 2 * self._jobs and self._left:
+            size = max(1, min(self._size, len(self._left) // (4 * self._jobs)))
+            chunk, self._left = self._left[:size], self._left[size:]
             self.running.add(self._executor.submit(play_chunk, chunk))
 
     def gather(self) -> list[Chunk]:
-        """Wait for a chunk, and a moment for others. Raises BrokenProcessPool."""
-        wait(self.running, return_when=FIRST_COMPLETED)
-        done, self.running = wait(self.running, timeout=_GATHER)
+        """Wait for chunks, but not longer than what was recorded may wait. Raises BrokenProcessPool."""
+        done, self.running = wait(self.running, timeout=_COMMIT, return_when=FIRST_COMPLETED)
         results = [future.result() for future in done]
         if any(chunk.ended - chunk.began < _SHORT for chunk in results):
             self._size = min(2 * self._size, _LARGEST)
@@ -115,23 +104,18 @@ class _Pool:
         return [future.result() for future in left if future.exception() is None]
 
 
-def _count(results: list[Chunk], recorder: Recorder, report: Report, span: list[float]) -> None:
-    """Durable first, then counted, then announced."""
-    played: list[Played] = [match for chunk in results for match in chunk.played]
-    recorder.append(match.record for match in played)
-    for match in played:
-        report.tally.add(match)
-        report.plies += match.plies
-    for chunk in results:
+def _count(chunks: list[Chunk], recorder: Recorder, report: Report, span: list[float]) -> None:
+    """Durable first, then counted; then it may be announced."""
+    recorder.commit()
+    for chunk in chunks:
+        for match in chunk.played:
+            report.tally.add(match)
+            report.plies += match.plies
         span += [chunk.began, chunk.ended] if chunk.played else []
         report.cpu += chunk.cpu
         report.rss = max(report.rss, chunk.rss)
         report.suspended = report.suspended or chunk.suspended
     report.seconds = max(span) - min(span) if span else 0.0
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise _Interrupted(number)
 
 
 def _stop(workers: "SynchronizedArray[int]") -> None:

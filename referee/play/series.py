@@ -6,7 +6,6 @@ It plays nothing (see table) and writes nothing (see recorder).
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from protocol.records import Record
@@ -17,7 +16,7 @@ from referee.play.seating import Extras, Start
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """All that a worker needs to play any match of the series. `live` is the path of side files, "" for none."""
+    """All that a worker needs to play any match of the series. `record` is the path of the record, "" for none."""
 
     setting: Setting
     engine: Start
@@ -31,7 +30,7 @@ class Setup:
     restart: bool
     extras: Extras
     pin: bool
-    live: str
+    record: str
     referee: str
 
     @property
@@ -59,24 +58,9 @@ def seats(number: int) -> tuple[int, int]:
     return (0, 1) if number % 2 == 0 else (1, 0)
 
 
-def chunks(numbers: Iterable[int], size: int) -> Iterator[list[int]]:
-    """Whole pairs, at most `size` of them together, in the order of the schedule."""
-    chunk: list[int] = []
-    pairs = 0
-    for number in numbers:
-        if not chunk or number // 2 != chunk[-1] // 2:
-            pairs += 1
-            if pairs > size:
-                yield chunk
-                chunk, pairs = [], 1
-        chunk.append(number)
-    if chunk:
-        yield chunk
-
-
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A match that was played to its end, void ones included. `record` is its lines; times by bot, not by seat."""
+    """The facts of a match that was played to its end, void ones included; by bot, not by seat."""
 
     number: int
     key: str
@@ -88,7 +72,6 @@ class Played:
     plies: int
     used: tuple[int, int]  # ms
     suspect: bool
-    record: bytes
 
     @property
     def replayed(self) -> bool:
@@ -96,8 +79,8 @@ class Played:
         return not self.result and self.termination != Termination.PLY_LIMIT
 
 
-def played(setup: Setup, number: int, record: Record, lines: bytes = b"") -> Played:
-    """The facts of a finished match, by bots instead of seats; `lines` is the record as it is to be written."""
+def played(setup: Setup, number: int, record: Record) -> Played:
+    """The facts of a finished match."""
     end, order = record.end, seats(number)
     assert end is not None
     by_seat = [sum([ply.ms for ply in record.plies if ply.seat == seat]) for seat in (1, 2)]
@@ -113,7 +96,6 @@ def played(setup: Setup, number: int, record: Record, lines: bytes = b"") -> Pla
         plies=end.plies,
         used=(by_seat[order.index(0)], by_seat[order.index(1)]),
         suspect=end.suspect,
-        record=lines,
     )
 
 

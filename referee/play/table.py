@@ -28,28 +28,26 @@ class Suspended(Exception):
 class Table:
     """Plays matches of a Setup, by number. Whatever breaks is started anew before the next match.
 
-    `live` is a descriptor that every event is written to at once, or None.
+    Every match is given to `keep` as soon as it ends, void ones too: its record and the facts of it. `live` is a
+    descriptor that each line of a record is written to at once, or None.
     """
 
-    def __init__(self, setup: Setup, live: int | None = None) -> None:
+    def __init__(self, setup: Setup, keep: Callable[[bytes, Played], None], live: int | None = None) -> None:
         self._setup = setup
+        self._keep = keep
         self._live = live
         self._engine: Engine | None = None
         self._players: list[Player | None] = [None, None]
         self._opening: tuple[int, tuple[str, ...]] = (-1, ())
 
-    async def play(self, number: int, keep: Callable[[Played], None]) -> None:
-        """Play one match of the schedule, and again while it is void; `keep` is given every attempt.
-
-        Raises Suspended when it cannot be played.
-        """
+    async def play(self, number: int) -> None:
+        """Play one match of the schedule, and again while it is void. Raises Suspended when it cannot be played."""
         for attempt in range(1 + REPLAYS):
-            facts, outcome = await self._attempt(number, attempt)
-            keep(facts)
-            if not outcome.replayed:
+            facts = await self._attempt(number, attempt)
+            if not facts.replayed:
                 return
         tries = f"{1 + REPLAYS} times in a row"
-        raise Suspended(facts.culprit, f"{outcome.termination} {tries}, last: {outcome.detail}")
+        raise Suspended(facts.culprit, f"{facts.termination} {tries}, last: {facts.detail}")
 
     async def close(self, kill: bool = False) -> None:
         """End every process; `kill`: without asking."""
@@ -59,7 +57,7 @@ class Table:
             await self._engine.peer.stop(kill)
             self._engine = None
 
-    async def _attempt(self, number: int, attempt: int) -> tuple[Played, Outcome]:
+    async def _attempt(self, number: int, attempt: int) -> Played:
         setup, order = self._setup, seats(number)
         try:
             engine = await self._sit_engine()
@@ -80,8 +78,10 @@ class Table:
             raise Suspended(error.who, str(error)) from None
         except (EngineFailed, GameRefused, LaunchError) as error:
             raise Suspended("engine", str(error)) from None
+        facts = played(setup, number, tape.record())
+        self._keep(b"".join(tape.lines), facts)
         await self._clear(order, outcome)
-        return tape.played(setup, number), outcome
+        return facts
 
     # -- who sits at the table -------------------------------------------------------------------------------
 
@@ -168,8 +168,7 @@ class _Tape:
         if self._live is not None:
             os.write(self._live, line)
 
-    def played(self, setup: Setup, number: int) -> Played:
+    def record(self) -> Record:
         start, *plies, end = self.events
         assert isinstance(start, MatchStarted) and isinstance(end, MatchEnded)
-        record = Record(start, tuple(ply for ply in plies if isinstance(ply, MovePlayed)), end)
-        return played(setup, number, record, b"".join(self.lines))
+        return Record(start, tuple(ply for ply in plies if isinstance(ply, MovePlayed)), end)

@@ -3,6 +3,7 @@
 Whatever ends the parent ends the worker, and whatever ends the worker ends its bots.
 """
 
+import errno
 import multiprocessing.util
 import os
 import resource
@@ -31,6 +32,9 @@ class Chunk:
     rss: int  # KiB, the most so far
 
 
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+
+
 class _Stop(BaseException):
     """The parent asks the worker to drop the match it is in."""
 
@@ -41,8 +45,13 @@ class _State:
     setup: Setup
     table: Table | None = None
     live: int | None = None
-    playing = False
+    record: int | None = None
+    played: list[Played]
+    playing = False  # whether SIGTERM may raise _Stop
     stopped = False
+
+
+state = _State()
 
 
 def begin(setup: Setup, workers: "SynchronizedArray[int]") -> None:
@@ -59,49 +68,60 @@ def begin(setup: Setup, workers: "SynchronizedArray[int]") -> None:
     if setup.pin:
         cores = sorted(os.sched_getaffinity(0))
         pin(cores[place % len(cores)])
-    if setup.live:
-        path = live_path(setup.live, place + 1)
-        _State.live = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    _State.setup = setup
+    if setup.record:
+        state.record = os.open(setup.record, _APPEND, 0o644)
+        state.live = os.open(live_path(setup.record, place + 1), _APPEND, 0o644)
+    state.setup = setup
     multiprocessing.util.Finalize(None, _close, exitpriority=10)
 
 
 def play_chunk(numbers: list[int]) -> Chunk:
-    """Play these matches of the schedule; stops early when asked to, or when one cannot be played."""
-    played: list[Played] = []
+    """Play these matches of the schedule and record them; stops early when asked to, or when one cannot be played."""
+    state.played = []
     suspended = None
     began, cpu = time.monotonic(), time.process_time()
-    _State.playing = True
     try:
-        for number in [] if _State.stopped else numbers:
-            if _State.table is None:
-                _State.table = Table(_State.setup, _State.live)
-            run_blocking(_State.table.play(number, played.append))
+        state.playing = True
+        for number in [] if state.stopped else numbers:
+            if state.table is None:
+                state.table = Table(state.setup, _keep, state.live)
+            run_blocking(state.table.play(number))
     except Suspended as error:
         suspended = (error.who, str(error))
     except _Stop:
-        _State.playing = False
         _close(kill=True)
         if not _parent_lives():
             os._exit(1)
     finally:
-        _State.playing = False
+        state.playing = False
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    return Chunk(played, suspended, began, time.monotonic(), time.process_time() - cpu, usage.ru_maxrss)
+    return Chunk(state.played, suspended, began, time.monotonic(), time.process_time() - cpu, usage.ru_maxrss)
+
+
+def _keep(record: bytes, facts: Played) -> None:
+    """One write for a whole match, so those of several workers do not mix; it outlives us. The parent syncs."""
+    state.playing = False  # not to be stopped between the record and the count
+    if state.record is not None and os.write(state.record, record) < len(record):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), state.setup.record)
+    state.played.append(facts)
+    state.playing = True
+    if state.stopped:
+        state.playing = False
+        raise _Stop
 
 
 def _close(kill: bool = False) -> None:
     """End every process of this worker, also those that a match was stopped over while it started them."""
-    table, _State.table = _State.table, None
+    table, state.table = state.table, None
     if table is not None:
         run_blocking(table.close(kill))
     kill_strays(())
 
 
 def _on_sigterm(number: int, frame: FrameType | None) -> None:
-    _State.stopped = True
-    if _State.playing:
-        _State.playing = False
+    state.stopped = True
+    if state.playing:
+        state.playing = False
         raise _Stop
     if not _parent_lives():
         _close(kill=True)

@@ -1,0 +1,68 @@
+"""Runs `ggp …` as a user does, and looks for what it leaves behind."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Ran(NamedTuple):
+    """How the command ended and what it said."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Ggp:
+    """A running `ggp`; every process that it starts carries a mark in its environment."""
+
+    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+        self._mark = f"GGP_TEST_MARK={uuid.uuid4().hex}"
+        name, _, value = self._mark.partition("=")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "referee.cli", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, **(environment or {}), name: value},
+            start_new_session=True,
+        )
+
+    def wait(self, seconds: float = 60) -> Ran:
+        """Its end. Everything that it started has ended too, or an AssertionError names it."""
+        out, err = self.process.communicate(timeout=seconds)
+        wait_until(lambda: not self.running())
+        return Ran(self.process.returncode, out, err)
+
+    def running(self) -> list[str]:
+        """The command lines of its processes that still run."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if self._mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                    found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            except OSError:
+                continue
+        return found
+
+
+def ggp(*arguments: str, seconds: float = 60) -> Ran:
+    return Ggp(*arguments).wait(seconds)
+
+
+def wait_until(done: Callable[[], bool], seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, "it did not come to that in time"
+        time.sleep(0.02)

@@ -1,0 +1,153 @@
+"""`ggp verify` and `ggp export`: records played again, compared and turned into other forms; broken ones named."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from engines.registry import Registry
+from engines.service import make_responder
+from engines.session import Session
+from protocol.connection import PeerRole
+from protocol.errors import CommandFailed
+from protocol.records import Record, read_records
+from protocol.responder import Responder
+from protocol.transports.blocking import run_blocking
+from referee.play.archive import main_export, main_verify
+from referee.play.engine import Engine
+from referee.play.replay import verify
+from tests.desk import Desk
+from tests.memory_match import BUDGETS, MemoryMatch, MemoryPeer, bot
+from tests.series_table import make_setup, play
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four matches: two of yugo, one of go, one that was forfeited."""
+    path = tmp_path_factory.mktemp("records") / "games"
+    lines = []
+    for setup, numbers in (
+        (make_setup("yugo,size=4", "random:seed=1", "random:seed=2"), (0, 1)),
+        (make_setup("go,size=4", "random:seed=1", "random:seed=2"), (0,)),
+        (make_setup("yugo,size=4", "chaos:fault=illegal,move=2", "random"), (0,)),
+    ):
+        lines += play(setup, numbers).kept
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def test_a_record_comes_out_the_same(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main_verify([str(file)]) == 0
+    assert capsys.readouterr().out == f"{file}: 4 matches, 4 as recorded, 0 not\n"
+
+
+def test_two_engines_are_compared(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main_verify([str(file), "--engine", f"{sys.executable} -m engines"]) == 0
+    assert "4 as recorded" in capsys.readouterr().out
+
+
+def test_a_changed_record_is_found_out(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed = tmp_path / "changed"
+    changed.write_bytes(file.read_bytes().replace(b'"ms":0', b'"ms":1', 1))
+    assert main_verify([str(changed)]) == 2
+    assert "was changed since it was written" in capsys.readouterr().err
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "text").write_text("hello\n")
+    with (tmp_path / "long").open("wb") as long:
+        long.truncate(100_000_000)
+    for name, reason in (
+        ("none", "No such file"),
+        ("", "Is a directory"),
+        ("text", "line 1"),
+        ("long", "line 1: longer"),
+    ):
+        for command in (main_verify, main_export):
+            assert command([str(tmp_path / name)]) == 2
+            assert reason in capsys.readouterr().err
+    assert main_verify([str(tmp_path / "text"), "--engine", "./nothing"]) == 2
+
+
+def test_json_lines_are_the_record_itself(file: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main_export([str(file)]) == 0
+    assert capfdbinary.readouterr().out == file.read_bytes()
+
+
+def test_a_script_leads_any_engine_to_the_result(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for record in read_records(file.read_bytes().splitlines(keepends=True)):
+        assert main_export([str(file), "--format", "gtp", "--match", record.start.match]) == 0
+        desk = Desk(record.start.game)
+        *_, last = [desk(line) for line in capsys.readouterr().out.splitlines()]
+        assert record.end is not None
+        if record.end.termination == "rules":
+            assert record.end.result in last
+    assert main_export([str(file), "--match", "nobody-1"]) == 2
+
+
+def _record() -> Record:
+    return MemoryMatch("go size=2 komi=0.5", bot(["A1", "pass"]), bot(["B2", "pass"])).run().record
+
+
+def _wrong(record: Record, **changes: object) -> Record:
+    """The record with changed fields, in JSON words: `ply2_move`, `end_hash`."""
+    import msgspec
+
+    whole = msgspec.to_builtins(record)
+    for name, value in changes.items():
+        where, _, key = name.partition("_")
+        (whole["plies"][int(where[3:]) - 1] if where.startswith("ply") else whole[where])[key] = value
+    return msgspec.convert(whole, Record)
+
+
+def _engine(**handlers: object) -> Engine:
+    responder = make_responder(Session(Registry()))
+    table = {**responder._handlers, **{name.replace("ggp_", "ggp-"): handler for name, handler in handlers.items()}}
+    engine = Engine(MemoryPeer(Responder("ggp-engine", "0", table), PeerRole.ENGINE), "memory", BUDGETS)  # type: ignore[arg-type]
+    run_blocking(engine.start())
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"ply2_move": "A1"}, "ply 2: illegal move"),
+        ({"ply2_move": "b2"}, "ply 2: the record says b2, the engine calls it B2"),
+        ({"ply2_seat": 1}, "ply 2: the record says seat 1 (white), the engine seat 2 (white), play"),
+        ({"end_result": "B+9"}, "the record says B+9, the engine W+0.5"),
+        ({"end_hash": "0" * 16}, "the record ends at hash 0000000000000000, the engine at"),
+        ({"end_plies": 3}, "the record says 3 plies and holds 4"),
+        ({"start_options": {"size": "99"}}, "the engine refuses the game"),
+    ],
+)
+def test_what_does_not_come_out_is_named(changes: dict[str, object], problem: str) -> None:
+    assert run_blocking(verify(_record(), _engine())) == ""
+    assert problem in run_blocking(verify(_wrong(_record(), **changes), _engine()))
+
+
+def _fail(arguments: list[str]) -> str:
+    raise CommandFailed("illegal move: not here")
+
+
+@pytest.mark.parametrize(
+    ("handlers", "problem"),
+    [
+        ({}, ""),
+        ({"ggp_legal_moves": lambda arguments: "A1 pass"}, "ply 1: legal for one engine only: A1 A2 B1 B2"),
+        ({"ggp_history": lambda arguments: "1 black A1"}, "the engines tell different histories"),
+        ({"ggp_play": _fail}, "ply 1: the other engine says illegal move: not here"),
+        (
+            {"ggp_new": lambda arguments: "phase=play to_play=white seat=1 ply=0"},
+            "at the start: the engine says seat 1 (black), play, the other seat 1 (white), play",
+        ),
+    ],
+)
+def test_another_engine_is_held_against_ours_ply_by_ply(handlers: dict[str, object], problem: str) -> None:
+    found = run_blocking(verify(_record(), _engine(), _engine(**handlers)))
+    assert found == problem if not problem else problem in found
+
+
+def test_the_export_is_json_a_line() -> None:
+    for line in _record().lines().splitlines():
+        assert json.loads(line)["link"]

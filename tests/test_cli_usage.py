@@ -1,0 +1,136 @@
+"""Bad input: one clear line that names the remedy, exit status 2, nothing changed. And how words are read."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from referee.cli import main
+from referee.config import Budgets
+from referee.play.recorder import Recorder
+from referee.play.words import WordError, distinct, read_bot, read_game
+from tests.ggp_command import ggp
+
+BAD = [
+    (["chess", "random", "random"], "the engine knows no game 'chess'; it knows go, yugo"),
+    (["yugo,size=99", "random", "random"], "size"),
+    (["yugo,colour=red", "random", "random"], "colour"),
+    (["yugo,size", "random", "random"], "'size' is no option; write GAME,name=value"),
+    (["yugo,size=3,size=4", "random", "random"], "size is given twice"),
+    ([",", "random", "random"], "is no option"),
+    (["", "random", "random"], "begins with no game"),
+    (["yugo", "random"], "takes 2 values"),
+    (["yugo", "./no-such-bot", "random"], "./no-such-bot does not exist"),
+    (["yugo", "no-such-bot --fast", "random"], "no program called 'no-such-bot'"),
+    (["yugo", "nosuchbot", "random"], "unknown bot: nosuchbot; there are: "),
+    (["yugo", "random:luck=9", "random"], "luck"),
+    (["yugo", "{folder}", "random"], "is a directory, not a program"),
+    (["yugo", "{folder}/plain.txt", "random"], "is not executable: chmod +x"),
+    (["yugo", "'unclosed", "random"], "no closing quotation"),
+    (["yugo", " ", "random"], "BOT is empty"),
+    (["yugo", "tcp://nowhere", "random"], "write tcp://host:port"),
+    (["yugo", "random", "random", "--time", "fast"], "time control 'fast' is none of 10+0.1"),
+    (["yugo", "random", "random", "--games", "0"], "--games"),
+    (["yugo", "random", "random", "--budget", "nap=3"], "budget 'nap' is none of start,"),
+    (["yugo", "random", "random", "--budget", "quit=long"], "budget quit: 'long' is no number of seconds"),
+    (["yugo", "random", "random", "--engine", "./no-engine"], "./no-engine does not exist"),
+    (["yugo", "random", "random", "--engine", "true"], "the engine does not start"),
+    (["yugo", "random", "random", "--engine", "{python} -m bots random"], "lists no ggp-options"),
+    (["yugo", "random", "random", "--record", "{folder}"], "Is a directory; name another file"),
+    (["yugo", "random", "random", "--record", "{folder}/no/record"], "No such file or directory; name another file"),
+    (["yugo", "random", "random", "--record", "{folder}/plain.txt"], "is not a record to go on with (line 1"),
+    (["yugo", "random", "random", "--record", "{folder}/long.txt"], "is not a record to go on with (line 1"),
+    (["yugo", "random", "random", "--no-such-option"], "--no-such-option"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD, ids=[" ".join(words) for words, _ in BAD])
+def test_bad_input_is_said_in_one_line(words: list[str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "plain.txt").write_text("what I must not lose\n")
+    with (tmp_path / "long.txt").open("wb") as file:
+        file.truncate(100_000_000)  # one line of 100 MB
+    before = {path: path.stat().st_size for path in tmp_path.iterdir()}
+    ran = ggp("match", *(word.format(folder=tmp_path, python=sys.executable) for word in words))
+    assert ran.status == 2, ran.err
+    assert ran.out == "" and message in ran.err
+    assert ran.err.startswith("ggp match: ") and ran.err.count("\n") == 1
+    assert {path: path.stat().st_size for path in tmp_path.iterdir()} == before
+
+
+def test_two_may_not_write_one_record(tmp_path: Path) -> None:
+    path = tmp_path / "games"
+    with Recorder(path):
+        ran = ggp("match", "yugo,size=3", "random", "random", "--record", str(path))
+    assert ran.status == 2 and "is being written by another process" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "argv"),
+    [
+        ("random", "random", ["-m", "bots", "random"]),
+        ("greedy:playouts=50,seed=3", "greedy", ["-m", "bots", "greedy", "playouts=50", "seed=3"]),
+        ("one=greedy:playouts=50", "one", ["-m", "bots", "greedy", "playouts=50"]),
+        ("gnugo --mode gtp", "gnugo", ["--mode", "gtp"]),
+        ("gnu=gnugo --mode 'g t p'", "gnu", ["--mode", "g t p"]),
+        ("env A=1 sh", "env", ["A=1", "sh"]),
+        (f"{sys.executable} bots/my_bot.py --fast", "my_bot", ["bots/my_bot.py", "--fast"]),
+    ],
+)
+def test_a_bot_is_read(text: str, name: str, argv: list[str]) -> None:
+    start = read_bot(text)
+    assert (start.name, list(start.argv[1:])) == (name, argv)
+
+
+def test_a_bot_at_an_address_is_read() -> None:
+    start = read_bot("tcp://127.0.0.1:5555")
+    assert (start.name, start.url, start.argv) == ("127.0.0.1-5555", "tcp://127.0.0.1:5555", ())
+
+
+def test_names_are_made_distinct() -> None:
+    assert [start.name for start in distinct(read_bot("random"), read_bot("random"))] == ["random-1", "random-2"]
+    assert [start.name for start in distinct(read_bot("a=random"), read_bot("b=random"))] == ["a", "b"]
+
+
+def test_a_game_is_read() -> None:
+    assert read_game("yugo") == ("yugo", {})
+    assert read_game("yugo,size=7,komi=-5") == ("yugo", {"size": "7", "komi": "-5"})
+    with pytest.raises(WordError):
+        read_game("yugo,size=7#")
+
+
+def test_budgets_are_read() -> None:
+    assert Budgets.parse(("quit=1.5", "start=5")) == Budgets(quit=1.5, start=5)
+
+
+def test_ggp_alone_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    for command in ("match", "engine", "bot", "verify", "export"):
+        assert command in capsys.readouterr().out or main(["--help"]) == 0
+    assert main([]) == 2
+
+
+def test_ggp_names_the_nearest_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mach"]) == 2
+    assert capsys.readouterr().err == "ggp: there is no command 'mach'; did you mean match?; ggp --help lists them\n"
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("ggp 0.")
+
+
+def test_ggp_match_helps() -> None:
+    ran = ggp("match", "--help")
+    assert ran.status == 0 and ran.err == ""
+    for text in ("GAME BOT BOT", "yugo,size=7,komi=0", "tcp://host:port", "10+0.1", "--openings", "exit status"):
+        assert text in ran.out
+
+
+def test_ggp_engine_waits_for_nothing_of_the_match() -> None:
+    code = (
+        "import sys; from referee.cli import main; status = main(['engine', 'yugo']);"
+        "print([name for name in ('click', 'rich', 'zmq', 'asyncio') if name in sys.modules], file=sys.stderr)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], input="ggp-status\n", capture_output=True, text=True, timeout=20
+    )
+    assert (done.stdout, done.stderr) == ("= phase=play to_play=black seat=1 ply=0\n\n", "[]\n")
