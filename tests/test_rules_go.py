@@ -294,6 +294,16 @@ def test_out_of_turn(go: Any) -> None:
         state.set_to_play("black")
 
 
+def test_a_turn_that_was_given_away_counts_for_situational(go: Any) -> None:
+    """White is to move and gives the turn to Black, who gives it back: the board has stood with both to move."""
+    for given in ("", "black white"):
+        state = set_up(go, SEND_TWO, "white", ko="situational")
+        for colour in given.split():
+            state.set_to_play(colour)
+        play(state, "A1 C1")
+        assert ("B1" in state.legal_moves()) is (given == "")
+
+
 def test_the_same_seat_may_pass_twice_out_of_turn(go: Any) -> None:
     """The agreement begins with the seat that passed first, and play goes on with the opponent of the last passer."""
     state = play(go(size=5, agreement=True), "pass")

@@ -45,6 +45,7 @@ class Go(SquareModel):
             self.place(points(size)[name], "X")
         if handicap:
             self.to_play = "white"  # "White moves first"
+        self.repeated = False  # a board has stood for the third time, and the game is drawn
         self.before: dict[str, str] = {}  # colour -> the board before its last move
         self.begin()
 
@@ -59,10 +60,10 @@ class Go(SquareModel):
         self.begin()
 
     def key(self) -> Hashable:
-        """Board, options, side, phase, pass count, dead lists; not the ko history."""
+        """Board, options, side, phase, pass count, dead lists, and a draw by repetition; not the ko history."""
         options = ("go", self.size, self.komi, self.handicap, self.ko, self.agreement)
         agreement = (self.asked, self.first_list)
-        return (options, self.board_string, self.to_play, self.phase, self.passes, agreement)
+        return (options, self.board_string, self.to_play, self.phase, self.passes, agreement, self.repeated)
 
     def copy(self) -> Self:
         """An independent position, history and all."""
@@ -144,6 +145,7 @@ class Go(SquareModel):
         self.stood.append((self.board_string, self.to_play))
         self.boards.add(self.board_string)
         if self.ko == "simple" and move != "pass" and self.stood.count(self.stood[-1]) >= 3:
+            self.repeated = True
             self.finish(drawn=True)
 
     # --- the score ------------------------------------------------------------------------------------------------
@@ -158,10 +160,12 @@ class Go(SquareModel):
     # --- what plain GTP adds --------------------------------------------------------------------------------------
 
     def set_to_play(self, colour: str) -> None:
-        """ "Plain GTP may play out of turn only in go"."""
+        """ "Plain GTP may play out of turn only in go". The board then stands with that side, as after a pass."""
         if self.phase != "play":
             raise ValueError("nobody is to play a move")
-        self.to_play = colour
+        if colour != self.to_play:
+            self.to_play = colour
+            self.stood.append((self.board_string, colour))
 
     def set_komi(self, komi: float) -> None:
         """GTP's komi acts "in go at any time"."""
