@@ -58,7 +58,7 @@ _STATUS = rb"phase=\w+ to_play=(?:black|white|none) seat=[012] ply=\d+(?: [^\n]*
 
 FRAMING: tuple[Check, ...] = (
     Check("2.1.1", "control characters are dropped", b"proto\x01col\x7f_version\r\n", _TWO),
-    Check("2.1.2", "# begins a comment", b"protocol_version # and more\n", _TWO),
+    Check("2.1.2", "# begins a comment", b"protocol_version# and more\n", _TWO),
     Check("2.1.3", "HT is a blank", b"4\tprotocol_version\n", rb"=4 2\n\n"),
     Check("2.1.4", "blank lines get no answer", b"\n  \t\n# only a comment\nprotocol_version\n", _TWO),
     Check("2.1.5", "an id alone before a comment is no id", b"1 # protocol_version\n", _UNKNOWN),

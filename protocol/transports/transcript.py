@@ -44,29 +44,30 @@ def format_line(mark: str, seconds: float, data: bytes) -> str:
 
 
 class Replay:
-    """A Transport that answers as the transcript did; what is written must be what was written then.
+    """A Transport that answers as the transcript did, when it did; what is written must be what was written then.
 
     Raises LocalProtocolError where the caller departs from it; ValueError names a line that is none.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._steps = deque(_parse_line(line, number) for number, line in enumerate(lines, 1) if line.strip())
-        self._time = 0.0
+        self._time = self._steps[0][1] if self._steps else 0.0
         self._ended = False  # the stream ended, in the transcript or by close()
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         if not self._steps or self._steps[0][0] != ">" or self._steps[0][2] != data:
             want = self._steps[0][2] if self._steps and self._steps[0][0] == ">" else None
             raise LocalProtocolError(f"the transcript sent {want!r} here, not {data!r}")
-        self._time = self._steps.popleft()[1]
+        self._time = max(self._time, self._steps.popleft()[1])
 
     async def read(self, deadline: float) -> bytes:
         if self._ended:
             return b""
-        if not self._steps or self._steps[0][0] == ">":
+        if not self._steps or self._steps[0][0] == ">" or self._steps[0][1] > deadline:
             self._time = max(self._time, deadline)
-            raise PeerTimeout("the transcript has no answer here")
-        _, self._time, data = self._steps.popleft()
+            raise PeerTimeout("the transcript has no answer before the deadline")
+        _, seconds, data = self._steps.popleft()
+        self._time = max(self._time, seconds)
         self._ended = not data
         return data
 
