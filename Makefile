@@ -8,6 +8,7 @@ PYTHON ?= python3
 GAMES ?= 10
 ARGS ?=
 BIN := .venv/bin
+SOURCES := protocol engines referee bots tests docs/generate.py
 BOTS := random greedy:playouts=20
 
 # Another environment's settings must not reach into ours.
@@ -39,15 +40,15 @@ test-long: setup ## the proofs that take longer: many games, deep walks
 	@$(BIN)/python -m pytest -m long $(ARGS)
 
 check: setup ## lint, format, types, import contracts, stale documentation
-	@$(BIN)/ruff check
-	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check --quiet $(SOURCES)
+	@$(BIN)/ruff format --check --quiet $(SOURCES)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m docs.generate --check
 
 format: setup ## rewrite the Python sources in the house's format
-	@$(BIN)/ruff check --fix-only --quiet
-	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix-only --quiet $(SOURCES)
+	@$(BIN)/ruff format --quiet $(SOURCES)
 
 docs: setup ## write the generated pages of docs/reference again
 	@$(BIN)/python -m docs.generate
