@@ -119,7 +119,7 @@ class _Life:
         while status.phase != OVER:
             if status.ply >= max_plies:
                 return Outcome(Termination.PLY_LIMIT, detail=f"not over after {status.ply} plies")
-            phase, colour, seat, ply, *_ = status
+            phase, colour, seat, ply, _, _ = status
             self.seat, self.colour = seat, colour
             player, clock = self.players[seat - 1], clocks[seat - 1]
             other = self.players[2 - seat]

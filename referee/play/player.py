@@ -4,6 +4,7 @@ Moves of the others are held back and travel in one write with the next question
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable
 
 from protocol.channel import PEER_FAULTS
 from protocol.errors import PeerGone, PeerTimeout, RemoteProtocolError
@@ -72,11 +73,11 @@ class Player(ABC):
         """Its `dead:` move by genmove, off the clock."""
         return (await self._question(f"{self._genmove} {colour}", self._budgets.agreement))[0]
 
-    async def genmove(self, colour: str, mine: Clock, other: Clock) -> tuple[Reply, int]:
+    def genmove(self, colour: str, mine: Clock, other: Clock) -> Awaitable[tuple[Reply, int]]:
         """Its answer, and the ms it took: complete write of `genmove` to complete read, rounded down."""
         if self._wants_clock and (line := self._clock_line(colour, mine, other)):
             self._unsent.append(line)
-        return await self._question(f"{self._genmove} {colour}", mine.left / 1000 + self._budgets.stall)
+        return self._question(f"{self._genmove} {colour}", mine.left / 1000 + self._budgets.stall)
 
     @property
     @abstractmethod
@@ -133,32 +134,28 @@ class Player(ABC):
 
     async def _question(self, line: str, seconds: float) -> tuple[Reply, int]:
         """All that is unsent and this line in one write -> the reply to the line, ms used."""
-        channel, unsent = self._channel, self._unsent
+        channel, lines = self._channel, (*self._unsent, line)
         try:
-            await channel.send(*unsent, line)
+            await channel.send(*lines)
         except PEER_FAULTS as error:  # what it said unasked it did not say in its own turn
             raise self._fault(error, void=isinstance(error, RemoteProtocolError)) from None
         began = channel.now()
+        early, deadline = began + self.patience, began + seconds
         try:
             while self._owed:
-                await self._receive(began, seconds)
+                await channel.receive(deadline)
                 self._owed -= 1
-            for told in unsent:
-                reply = await self._receive(began, seconds)
-                if not reply.ok and told.startswith("play "):
-                    raise Fault(Termination.REJECTS_LEGAL_MOVE, f"`{told}` was answered `? {reply.text[:200]}`")
-            unsent.clear()
-            reply = await self._receive(began, seconds)
+            for asked in lines:
+                try:
+                    reply = await channel.receive(early)
+                except PeerTimeout:  # who thinks longer than our patience is waited for with care
+                    reply = await self._receive_late(deadline)
+                if not reply.ok and asked.startswith("play "):
+                    raise Fault(Termination.REJECTS_LEGAL_MOVE, f"`{asked}` was answered `? {reply.text[:200]}`")
         except PEER_FAULTS as error:
             raise self._fault(error) from None
+        self._unsent.clear()
         return reply, int((channel.now() - began) * 1000)
-
-    async def _receive(self, began: float, seconds: float) -> Reply:
-        """The next reply. Who thinks longer than our patience is waited for with care."""
-        try:
-            return await self._channel.receive(began + self.patience)
-        except PeerTimeout:
-            return await self._receive_late(began + seconds)
 
     async def _receive_late(self, deadline: float) -> Reply:
         """Wait on, looking whether the bot has ended behind an output that something else holds open."""
