@@ -28,7 +28,7 @@ def converse(channel: Channel) -> list[object]:
     heard += [run_blocking(channel.ask(question, channel.now() + 10)) for question in QUESTIONS]
     run_blocking(channel.send("echo 1", "echo 2"))
     heard += [run_blocking(channel.receive(channel.now() + 10)) for _ in range(2)]
-    run_blocking(channel.send("sleep 0.2"))
+    run_blocking(channel.send("sleep 0.5"))
     with pytest.raises(PeerTimeout):
         run_blocking(channel.receive(channel.now() + 0.01))
     heard.append(run_blocking(channel.receive(channel.now() + 10)))
