@@ -102,11 +102,9 @@ class Engine:
 
     async def final(self) -> tuple[str, str]:
         """The position's hash and the score in JSON, "" for what the engine has not."""
-        texts = []
-        for command in ("ggp-hash", "ggp-score"):
-            reply = None if command in self.lacks else await self._ask(command, self._command)
-            texts.append(reply.text if reply and reply.ok else "")
-        return texts[0], texts[1]
+        lines = [command for command in ("ggp-hash", "ggp-score") if command not in self.lacks]
+        texts = {line: reply.text for line, reply in zip(lines, await self._ask_all(lines), strict=True) if reply.ok}
+        return texts.get("ggp-hash", ""), texts.get("ggp-score", "")
 
     async def scene(self) -> str:
         """The drawing of the position in JSON, or ""."""
@@ -114,11 +112,17 @@ class Engine:
         return reply.text if reply and reply.ok else ""
 
     async def _ask(self, line: str, budget: float) -> Reply:
+        return (await self._ask_all([line], budget))[0]
+
+    async def _ask_all(self, lines: list[str], budget: float | None = None) -> list[Reply]:
+        """All lines in one write -> their replies."""
         channel = self._channel
         try:
-            return await channel.ask(line, channel.now() + budget)
+            await channel.send(*lines)
+            deadline = channel.now() + (budget or self._command)
+            return [await channel.receive(deadline) for _ in lines]
         except PEER_FAULTS as error:
-            raise self._failed(f"fails at `{line[:200]}`", error) from None
+            raise self._failed(f"fails at `{'`, `'.join(lines)[:200]}`", error) from None
 
     def _failed(self, what: str, error: Exception) -> EngineFailed:
         exited, stderr = self.peer.exited(LAST_WORDS), self.peer.stderr_tail().strip().splitlines()

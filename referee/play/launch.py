@@ -70,6 +70,8 @@ class Process:
         self._popen, stdin, stdout, stderr = _start([*_with_death_signal(), program, *argv[1:]])
         self._running.add(self._popen.pid)
         self._pidfd = os.pidfd_open(self._popen.pid)
+        self._end = select.poll()
+        self._end.register(self._pidfd, select.POLLIN)
         _limit(self._popen.pid, memory)
         self._pipe = Pipe(stdin, stdout, stderr)
         self.channel = Channel(Transcript(self._pipe, sink) if sink else self._pipe, role)
@@ -123,9 +125,7 @@ class Process:
         """Wait so long (None: as long as it takes) for the process to end; whether it did."""
         if self._exit or self._pidfd < 0:
             return True
-        poll = select.poll()
-        poll.register(self._pidfd, select.POLLIN)
-        return bool(poll.poll(None if seconds is None else seconds * 1000))
+        return bool(self._end.poll(None if seconds is None else seconds * 1000))
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from protocol.records import Record
 from referee.config import Budgets, Setting
@@ -14,7 +15,7 @@ from referee.play.outcome import Termination
 from referee.play.seating import Extras, Start
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Setup:
     """All that a worker needs to play any match of the series. `record` is the path of the record, "" for none."""
 
@@ -33,7 +34,7 @@ class Setup:
     record: str
     referee: str
 
-    @property
+    @cached_property
     def series(self) -> str:
         """Eight hex digits for what is played by whom: the same setup gives the same keys after a restart."""
         said = [
