@@ -57,9 +57,7 @@ bench: setup ## measure the core and the referee, one table
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 clean: ## remove .venv, the built core and all caches (never games/)
-	@rm -rf .venv build dist .cmake .ninja_deps .ninja_log .skbuild-info.json CMakeCache.txt CMakeFiles CMakeInit.txt \
-	    build.ninja cmake_install.cmake install_manifest.txt libnanobind-*.a engines/_core*.so \
-	    .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 	@find protocol engines referee bots tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- setup ---------------------------------------------------------------------------------------------------------
@@ -74,7 +72,7 @@ SAME_PLACE = [ "$$($(BIN)/python -c '$(PREFIX)' 2>/dev/null)" = "$$(cat .venv/.r
 SAME_PYTHON = $(if $(CHOSEN),[ "$$($(BIN)/python -c '$(VERSION)' 2>/dev/null)" = "$$("$(PYTHON)" -c '$(VERSION)' 2>/dev/null)" ],true)
 READY = [ -e .venv/.ready ] && $(SAME_PLACE) && $(SAME_PYTHON) \
     && [ -z "$$(find pyproject.toml CMakeLists.txt engines/core -newer .venv/.ready -print -quit)" ] \
-    && [ -n "$$(find engines -maxdepth 1 -name '_core*.so')" ]
+    && [ -n "$$(find .venv -path '*/engines/_core*.so' -print -quit)" ]
 WORTH_KEEPING = { [ ! -e .venv/.ready ] || $(SAME_PLACE); } && $(SAME_PYTHON) && $(BIN)/python -c 'import pip' 2>/dev/null
 
 # The first thing that is missing, in one line; empty when all is there. Looked at before anything is made.

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from engines.game import IllegalMove, Playouts
-from protocol.installed import entry_points, version
 from engines.registry import GROUP, GameError, Registry
+from protocol.installed import entry_points, version
 from tests.desk import Desk
 from tests.third_party import tictactoe
 
