@@ -11,12 +11,13 @@ from engines.service import make_responder
 from engines.session import Session
 from protocol.connection import PeerRole
 from protocol.errors import CommandFailed
-from protocol.records import Record, read_records
+from protocol.records import Record, gtp_script, read_records
 from protocol.responder import Responder
 from protocol.transports.blocking import run_blocking
 from referee.play.archive import main_export, main_verify
 from referee.play.engine import Engine
 from referee.play.replay import verify
+from referee.play.sgf import fixed_handicap, sgf
 from tests.desk import Desk
 from tests.memory_match import BUDGETS, MemoryMatch, MemoryPeer, bot
 from tests.series_table import make_setup, play
@@ -84,6 +85,39 @@ def test_a_script_leads_any_engine_to_the_result(file: Path, capsys: pytest.Capt
         if record.end.termination == "rules":
             assert record.end.result in last
     assert main_export([str(file), "--match", "nobody-1"]) == 2
+
+
+def test_go_is_exported_as_every_viewer_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "go"
+    setup = make_setup("go,size=9,handicap=3,komi=0.5", "black=random:seed=1", "white=random:seed=2")
+    path.write_bytes(b"".join(play(setup, (0,)).kept))
+    assert main_export([str(path), "--format", "sgf"]) == 0
+    tree = capsys.readouterr().out
+    for text in ("(;FF[4]CA[UTF-8]", "PB[black]PW[white]", "GM[1]SZ[9]KM[0.5]", "HA[3]AB[cg][gc][cc]PL[W];W["):
+        assert text in tree
+    (tmp_path / "go.sgf").write_text(tree)
+    (record,) = read_records(path.read_bytes().splitlines(keepends=True))
+    read, replayed = Desk("go"), Desk("go")
+    read(f"loadsgf {tmp_path / 'go.sgf'}")
+    for line in gtp_script(record).splitlines()[:-1]:
+        replayed(line)
+    assert read("showboard") == replayed("showboard")
+
+
+def test_sgf_of_other_games_is_private_and_escaped() -> None:
+    record = _wrong(_record(), start_game="taigo", ply1_move="0,-1/1,-1", end_result="", start_match="a]b\\")
+    tree = sgf(record)
+    for text in ("GN[a\\]b\\\\]", "RE[Void]", "XG[taigo]XO[komi=0.5 size=2];XB[0,-1/1,-1];XW[B2];XB[pass]"):
+        assert text in tree
+    lists = _wrong(_record(), ply3_move="dead:", ply4_move="dead:")
+    assert ";C[black says dead:];C[white says dead:]" in sgf(lists) and ";B[ab]BL[10];W[ba]WL[10]" in sgf(lists)
+
+
+@pytest.mark.parametrize("size", range(7, 26))
+def test_handicap_points_are_the_engines(size: int) -> None:
+    for stones in range(2, 10 if size % 2 and size > 7 else 5):
+        placed = Desk(f"go size={size}")(f"fixed_handicap {stones}")
+        assert sorted(fixed_handicap(size, stones)) == sorted(placed.split())
 
 
 def _record() -> Record:

@@ -1,8 +1,11 @@
 """`ggp match`: what it prints, keeps and returns; what it does when it is stopped, killed or started again."""
 
+import contextlib
 import os
+import pty
 import re
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -145,6 +148,45 @@ def test_what_was_finished_outlives_a_kill_9(tmp_path: Path) -> None:
     keys = [match.start.match for match in records(record)]
     assert len(set(keys)) == len(keys) == 400 and 0 < before < 400
     assert sorted(tmp_path.iterdir()) == [record]
+
+
+def test_a_worker_that_is_killed_loses_nothing_that_was_finished(tmp_path: Path) -> None:
+    record = tmp_path / "games"
+    running = Ggp(*SMALL, "--games", "100000", "--record", str(record), "--jobs", "2", "--json")
+    wait_until(lambda: record.exists() and record.stat().st_size > 0, 30)
+    (worker, *_) = _spawned(running.process.pid)
+    os.kill(worker, signal.SIGKILL)
+    ran = running.wait()
+    assert ran.status == 1 and "a worker process died; the same command goes on" in ran.err
+    assert len(records(record)) >= ran.json["games"]
+    again = ggp(*SMALL, "--games", "3", "--record", str(record), "--json")
+    assert again.status == 0 and again.json["games"] == 3
+
+
+def _spawned(pid: int) -> list[int]:
+    """The worker processes of a running `ggp match`."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+def test_progress_is_drawn_on_a_terminal_only_and_without_colour_if_so_wished() -> None:
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "referee.cli", *SMALL, "--games", "200", "--jobs", "1"],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, "NO_COLOR": "1", "TERM": "xterm", "COLUMNS": "100"},
+    )
+    os.close(theirs)
+    drawn = b""
+    with contextlib.suppress(OSError):  # a terminal whose other end has gone
+        while chunk := os.read(ours, 65536):
+            drawn += chunk
+    os.close(ours)
+    out, _ = running.communicate(timeout=20)
+    assert running.returncode == 0 and b"ended by: rules 200" in out
+    assert re.search(rb"\d+/200 .*random-1 [\d.]+ - [\d.]+ random-2", drawn)
+    assert b"\x1b[3" not in drawn  # no colour
 
 
 def test_games_against_chaos_are_all_accounted_for(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ class Row(NamedTuple):
     termination: str
     result: str
     detail: str = ""
-    exit: str = "still running"
+    exit: str = ""
     time: str = "20"
 
 
@@ -41,7 +41,7 @@ TABLE = [
     Row("fault=silent", "stalled", "W+T", "deadline", time="0.2"),
     Row("fault=deaf", "stalled", "W+T", "deadline", time="0.2"),
     Row("fault=half", "stalled", "W+T", "deadline", time="0.2"),
-    Row("fault=close_stdout", "disconnected", "W+F", "the process still runs"),
+    Row("fault=close_stdout", "disconnected", "W+F", "output ended"),
     # end of stream or exit, in its own turn
     Row("fault=crash,status=7", "disconnected", "W+F", "exit status 7", "exit status 7"),
     Row("fault=crash,signal=11", "disconnected", "W+F", "killed by SIGSEGV", "killed by SIGSEGV"),

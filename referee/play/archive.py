@@ -1,6 +1,6 @@
 """`ggp verify FILE` and `ggp export FILE`: what can be done with a file of records. Playing is in command.py."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -15,9 +15,11 @@ from referee.play.outcome import EngineFailed
 from referee.play.recorder import lines_of
 from referee.play.replay import verify
 from referee.play.seating import Extras, Start, start_engine
+from referee.play.sgf import sgf
 from referee.play.words import WordError, read_engine
 
 BAD_USAGE = 2
+FORMS: dict[str, Callable[[Record], str | bytes]] = {"jsonl": Record.lines, "gtp": gtp_script, "sgf": sgf}
 _HELP = {"help_option_names": ["-h", "--help"]}
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -28,7 +30,7 @@ def main_verify(argv: list[str]) -> int:
 
 
 def main_export(argv: list[str]) -> int:
-    """`ggp export FILE [--format jsonl|gtp]`."""
+    """`ggp export FILE [--format jsonl|gtp|sgf]`."""
     return _run(export_file, "ggp export", argv)
 
 
@@ -42,15 +44,15 @@ def verify_file(file: Path, engine: str | None) -> int:
 
 @click.command("export", context_settings=_HELP)
 @_FILE
-@click.option("--format", "form", type=click.Choice(["jsonl", "gtp"]), default="jsonl", show_default=True)
+@click.option("--format", "form", type=click.Choice(list(FORMS)), default="jsonl", show_default=True)
 @click.option("--match", "key", help="Only the match of this name.")
 def export_file(file: Path, form: str, key: str | None) -> int:
-    """Print the matches of FILE as JSON lines, or as GTP scripts that an engine of the game can run."""
+    """Print the matches of FILE as JSON lines, as GTP scripts that an engine of the game can run, or as SGF."""
     found = False
     for record in _records(file):
         if key in (None, record.start.match):
             found = True
-            click.echo(record.lines() if form == "jsonl" else gtp_script(record), nl=False)
+            click.echo(FORMS[form](record), nl=False)
     if not found:
         raise click.ClickException(f"{file} holds no match {key}" if key else f"{file} holds no match")
     return 0

@@ -115,11 +115,11 @@ class Player(ABC):
         return warnings
 
     def diagnostics(self) -> Diagnostics:
-        """What a fault left behind."""
+        """What a fault left behind; `exit` is "" for a bot that still runs, or of which nobody can know."""
         return Diagnostics(
             dialogue=tuple(self._channel.dialogue_tail(DIALOGUE_LINES)),
             stderr=self.peer.stderr_tail(),
-            exit=self.peer.exited(_MOMENT) or "still running",
+            exit=self.peer.exited(_MOMENT),
         )
 
     # -- the conversation ------------------------------------------------------------------------------------
@@ -177,5 +177,5 @@ class Player(ABC):
         termination = _TERMINATIONS.get(type(error), Termination.PROTOCOL_ERROR)
         detail = str(error)
         if termination is Termination.DISCONNECTED:
-            detail += f"; {self.peer.exited(LAST_WORDS) or 'the process still runs'}"
+            detail = "; ".join([detail, *filter(None, [self.peer.exited(LAST_WORDS)])])
         return Fault(termination, detail, void)
