@@ -119,7 +119,7 @@ def test_yugo_takes_komi_at_once_before_ply_0_and_otherwise_from_the_next_clear_
     assert '"komi": 7}' in desk("ggp-score")
 
 
-@pytest.mark.parametrize("komi", ["1e300", "-1e300", "99999999999999999999999"])
+@pytest.mark.parametrize("komi", ["1e300", "-1e300", "1e400", "-1E+99999", "9" * 23, "1" * 60_000, f"{'1' * 99}.5"])
 def test_an_enormous_komi_still_succeeds(komi: str) -> None:
     for game in ("go size=5", "yugo size=5"):
         desk = Desk(game)
@@ -127,7 +127,22 @@ def test_an_enormous_komi_still_succeeds(komi: str) -> None:
         assert re.fullmatch(r"[BW]\+1000000", desk("final_score"))
 
 
-@pytest.mark.parametrize("komi", ["", "x", "nan", "inf", "-infinity", "1_0", "7 7", "1" * 99, "٧"])
+def test_a_komi_of_many_digits_is_a_number_too() -> None:
+    desk = Desk("go size=5")
+    assert desk(f"komi 5.5{'0' * 99}") == "" and desk("final_score") == "W+5.5"
+    assert desk(f"komi {'0' * 99}.5") == "" and desk("final_score") == "W+0.5"
+
+
+@pytest.mark.parametrize("komi", ["-0", "-0.0", "-1e-999"])
+def test_a_negative_zero_is_the_komi_0(komi: str) -> None:
+    for game in ("go size=5 komi=0", "yugo size=5 komi=0"):
+        desk = Desk(game)
+        seen = desk.picture()
+        assert desk(f"komi {komi}") == "" and desk.picture() == seen
+        assert "-0" not in desk("ggp-scene")
+
+
+@pytest.mark.parametrize("komi", ["", "x", "nan", "inf", "-infinity", "1_0", "0x10", "1e", ".", "-", "7 7", "٧"])
 def test_komi_of_no_number_is_a_syntax_error(komi: str) -> None:
     for game in ("go size=5", "yugo size=5"):
         assert Desk(game).fails(f"komi {komi}") == "syntax error: write komi NUMBER"

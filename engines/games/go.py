@@ -100,7 +100,7 @@ class Go(Game):
 
     def komi(self, number: float) -> OptionValue:
         """PROTOCOL §2.7: go keeps any number."""
-        return number
+        return number + 0.0  # there is no -0: equal positions have equal hashes
 
 
 GAME = Go()
