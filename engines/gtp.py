@@ -1,5 +1,6 @@
 """GTP's view of the game at hand: boardsize, komi, play, undo, showboard, scores. Handicap and SGF are in gtpgo."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -115,8 +116,6 @@ def agreed_dead(line: Line) -> list[list[str]]:
 
 def _number(text: str) -> float:
     """A decimal number, however long; beyond MAX_NUMBER it counts as that, which decides every game the same way."""
-    from re import fullmatch  # costs milliseconds at the start, and is not asked of every engine
-
-    if fullmatch(NUMBER, text) is None:
+    if re.fullmatch(NUMBER, text) is None:
         raise syntax_error("komi")
     return float(max(-MAX_NUMBER, min(MAX_NUMBER, float(text))))

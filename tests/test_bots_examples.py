@@ -16,6 +16,7 @@ from tests.raw_peer import RawPeer
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "bots" / "examples"
 PYTHON = [sys.executable, str(EXAMPLES / "first_bot.py")]
+SMALL_GAMES = [sys.executable, str(EXAMPLES / "small_games_bot.py")]
 BUILTIN = [sys.executable, "-m", "bots", "random", "seed=1"]
 
 
@@ -44,8 +45,7 @@ def test_every_check_on_the_c_bot(c_bot: str) -> None:
 
 @pytest.mark.parametrize("game", ["hexapawn", "connect4"])
 def test_every_check_on_the_bot_for_small_games(game: str) -> None:
-    command = [sys.executable, str(EXAMPLES / "small_games_bot.py")]
-    assert failed_checks(command, Who.BOT, game) == []
+    assert failed_checks(SMALL_GAMES, Who.BOT, game) == []
 
 
 @pytest.mark.parametrize("ko", ["positional", "situational", "simple"])
@@ -93,12 +93,27 @@ def test_the_c_bot_knows_the_legal_moves_exactly(c_bot: str) -> None:
                 state.play(moves[-1][1])
 
 
+ODD_LINES = ("² name", "١ name", f"{'9' * 5000} name", "2147483648 name", "-1 name")
+
+
+def test_no_odd_line_ends_an_example(c_bot: str) -> None:
+    """What looks like an id to a careless reader is a command that nobody knows."""
+    for command in (PYTHON, SMALL_GAMES, [c_bot]):
+        with RawPeer(command) as peer:
+            for line in ODD_LINES:
+                peer.send(f"{line}\n".encode())
+                assert peer.answer() == "? unknown command", line[:20]
+            assert peer.ask("known_command name twice") == "true"
+            assert peer.ask("known_command no-such-command twice") == "false"
+
+
 def test_the_bots_refuse_what_they_cannot_play(c_bot: str) -> None:
     with RawPeer(PYTHON) as peer:
-        for line in ("ggp-new yugo", "ggp-new go handicap=2", "ggp-new go colour=blue", "ggp-new"):
+        for line in ("ggp-new yugo", "ggp-new go handicap=2", "ggp-new go colour=blue", "ggp-new", "ggp-new go size=26"):
             assert peer.ask(line).startswith("? "), line
         assert peer.ask("ggp-new go size=5") == "" and peer.ask("play white C3") == ""
-        assert peer.ask("play black C3") == "? illegal move" and peer.ask("play black Z9") == "? illegal move"
+        for move in ("C3", "Z9", "I3", "A0", "A", "4", "A-1", "²4", "A²"):
+            assert peer.ask(f"play black {move}") == "? illegal move", move
     with RawPeer([c_bot]) as peer:
         for line in ("ggp-new go", "ggp-new yugo size=26", "ggp-new yugo size=1", "ggp-new yugo x=1", "ggp-new"):
             assert peer.ask(line).startswith("? "), line

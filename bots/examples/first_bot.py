@@ -8,6 +8,7 @@ is legal under every ko rule. Replace `choose` by something better: that is all 
 """
 
 import random
+import re
 import sys
 from collections.abc import Callable
 
@@ -74,7 +75,10 @@ class Bot:
         options = OPTIONS | dict(word.split("=", 1) for word in words)
         if game != "go" or options.keys() != OPTIONS.keys() or options["handicap"] != "0":
             raise ValueError("this bot plays go, and only even games")
-        self.board = Board(int(options["size"]))
+        size = int(options["size"])
+        if not 2 <= size <= len(COLUMNS):
+            raise ValueError("unacceptable size")
+        self.board = Board(size)
         self.agreement = options["agreement"].lower() == "on"
         self.passes = 0
         self.dead_lists: list[str] = []
@@ -90,7 +94,7 @@ class Bot:
         elif move == "pass":
             self.passes += 1
         else:
-            point = COLUMNS.index(move[0].upper()), int(move[1:]) - 1
+            point = COLUMNS.find(move[0].upper()), int(move[1:]) - 1 if move[1:].isdecimal() else -1
             if self.board.stones.get(point) != "":
                 raise ValueError("illegal move")
             self.board.put("black" if colour[0] in "bB" else "white", point)
@@ -125,7 +129,7 @@ def main() -> None:
         "name": lambda: "First bot",
         "version": lambda: "1",
         "list_commands": lambda: "\n".join(commands),
-        "known_command": lambda name="": str(name in commands).lower(),
+        "known_command": lambda *words: str(words[:1] != () and words[0] in commands).lower(),
         "quit": lambda: "",
         "ggp-games": lambda: "go",
         "ggp-new": bot.new,
@@ -135,7 +139,7 @@ def main() -> None:
     for line in sys.stdin:
         line = "".join(c for c in line.replace("\t", " ") if c.isprintable())
         words = line.split("#")[0].split()
-        has_id = len(words) > 1 and words[0].isdigit() and int(words[0]) < 2**31
+        has_id = len(words) > 1 and re.fullmatch("[0-9]{1,10}", words[0]) and int(words[0]) < 2**31
         number = words.pop(0) if has_id else ""
         if not words:
             continue

@@ -8,6 +8,7 @@ like this one with it. The engine stays the judge: a bot that plays an illegal m
 """
 
 import random
+import re
 import sys
 
 
@@ -83,7 +84,7 @@ def main() -> None:
     for line in sys.stdin:
         line = "".join(c for c in line.replace("\t", " ") if c.isprintable())
         words = line.split("#")[0].split()
-        has_id = len(words) > 1 and words[0].isdigit() and int(words[0]) < 2**31
+        has_id = len(words) > 1 and re.fullmatch("[0-9]{1,10}", words[0]) and int(words[0]) < 2**31
         number = words.pop(0) if has_id else ""
         if not words:
             continue
