@@ -109,8 +109,8 @@ def test_no_odd_line_ends_an_example(c_bot: str) -> None:
 
 def test_the_bots_refuse_what_they_cannot_play(c_bot: str) -> None:
     with RawPeer(PYTHON) as peer:
-        for line in ("ggp-new yugo", "ggp-new go handicap=2", "ggp-new go colour=blue", "ggp-new", "ggp-new go size=26"):
-            assert peer.ask(line).startswith("? "), line
+        for words in ("yugo", "go handicap=2", "go colour=blue", "go size=26", "go size=1", ""):
+            assert peer.ask(f"ggp-new {words}").startswith("? "), words
         assert peer.ask("ggp-new go size=5") == "" and peer.ask("play white C3") == ""
         for move in ("C3", "Z9", "I3", "A0", "A", "4", "A-1", "²4", "A²"):
             assert peer.ask(f"play black {move}") == "? illegal move", move

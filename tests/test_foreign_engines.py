@@ -130,6 +130,15 @@ def test_options_are_told_and_obeyed(engine: tuple[str, Ask]) -> None:
         assert (game == "connect4" and name == "height") or len(sizes) == 2
 
 
+def test_illegal_moves_are_refused_in_the_fixed_words(engine: tuple[str, Ask]) -> None:
+    """PROTOCOL §2.4: exactly `illegal move`, and a reason after `: `."""
+    game, ask = engine
+    ask(f"ggp-new {game}")
+    for words in ("black Z9", "black pass", "black A1A9", "white A1"):
+        assert re.fullmatch(r"\? illegal move(: [^\n]+)?", ask(f"ggp-play {words}")), words
+    assert ask("ggp-history") == ""
+
+
 def test_whole_games_with_the_bot_that_plays_them(engine: tuple[str, Ask]) -> None:
     game, ask = engine
     results = set()

@@ -170,7 +170,7 @@ def play(game: Game, words: list[str]) -> str:
     if who != colour(game.seat()):
         raise Refused(f"illegal move: it is {colour(game.seat())}'s turn")
     if move not in legal:
-        raise Refused(f"illegal move {words[1]}: not a column with room; there are {' '.join(legal)}")
+        raise Refused(f"illegal move: {words[1]} is no column with room; there are {' '.join(legal)}")
     game.play(legal[move])
     return f"move={move} {game.status()}"
 
