@@ -46,17 +46,22 @@ class Channel:
     async def send(self, *lines: str, deadline: float | None = None) -> None:
         """Send command lines (no LF) in one write; return after the complete write."""
         data = self.connection.send(*lines)
-        self._note(">", data)
+        self._passed.append((">", data[-_CHUNK:]))
         await self.transport.write(data, deadline)
 
     async def receive(self, deadline: float) -> Reply:
         """The next reply in order. Raises PeerTimeout, PeerGone, RemoteProtocolError."""
-        connection = self.connection
-        while True:
-            reply = connection.next_reply()
-            if reply is not None:
-                return reply
-            await self._read(deadline)
+        connection, passed = self.connection, self._passed
+        while (reply := connection.next_reply()) is None:
+            data = await self.transport.read(deadline)
+            # The pieces of what one side said belong together, however small they came.
+            said = passed.pop()[1] + data if passed and passed[-1][0] == "<" else data
+            passed.append(("<", said[-_CHUNK:]))
+            connection.receive(data)
+            # A transport gives what has arrived even when it is late; a peer that dribbles must not live on that.
+            if not connection.ready and self.now() > deadline:
+                raise PeerTimeout("no whole answer before the deadline")
+        return reply
 
     async def ask(self, line: str, deadline: float) -> Reply:
         """Send one command and return its reply; replies still awaited are read and dropped before it.
@@ -74,13 +79,10 @@ class Channel:
 
     async def probe_ids(self, deadline: float) -> Reply:
         """`1 protocol_version`: does the peer echo ids? One that does not gets none (PROTOCOL §2.11)."""
-        connection = self.connection
-        data = connection.send_probe("protocol_version")
-        self._note(">", data)
+        data = self.connection.send_probe("protocol_version")
+        self._passed.append((">", data[-_CHUNK:]))
         await self.transport.write(data, deadline)
-        while (reply := connection.next_probe_reply()) is None:
-            await self._read(deadline)
-        return reply
+        return await self.receive(deadline)
 
     async def list_commands(self, deadline: float) -> frozenset[str]:
         """The names the peer lists, "split on any white space"; empty if it refuses."""
@@ -97,8 +99,7 @@ class Channel:
         try:
             await self.ask("quit", deadline)
             while True:  # what the peer still has to say before it closes its output
-                await self._read(deadline)
-                self.connection.next_reply()
+                await self.receive(deadline)
         except PEER_FAULTS:
             return
 
@@ -113,19 +114,3 @@ class Channel:
     def close(self) -> None:
         """Let go of the transport; ending the process is the launcher's part."""
         self.transport.close()
-
-    async def _read(self, deadline: float) -> None:
-        data = await self.transport.read(deadline)
-        self._note("<", data)
-        connection = self.connection
-        connection.receive(data)
-        # A transport gives what has arrived even when it is late; a peer that dribbles must not live on that.
-        if not connection.ready and self.now() > deadline:
-            raise PeerTimeout("no whole answer before the deadline")
-
-    def _note(self, mark: str, data: bytes) -> None:
-        """Keep what passed; the pieces of what one side said belong together, however small they came."""
-        passed = self._passed
-        if passed and passed[-1][0] == mark:
-            data = passed.pop()[1] + data
-        passed.append((mark, data if len(data) <= _CHUNK else data[-_CHUNK:]))

@@ -9,6 +9,8 @@ from protocol.grammar import CONTROL, MAX_ANSWER, MAX_ANSWER_LINES, MAX_ID, chec
 from protocol.messages import Reply
 
 MAX_JUNK_LINES = 200
+_MARKS = frozenset("=?")
+_reply = Reply._make
 _UNASKED = "the peer answered what nobody asked"
 
 
@@ -45,6 +47,7 @@ class Connection:
         self._limits = limits or Limits()
         self._short = min(4096, self._limits.answer) if self._limits.lines else 0  # bytes read in one step
         self._next_id = 1
+        self._probing = False  # the last command sent is to show whether ids come back
         self._expected: deque[int | None] = deque()
         self._replies: deque[Reply] = deque()
         self._buffer = bytearray()  # bytes of the answer (or junk) that is not whole yet
@@ -75,36 +78,32 @@ class Connection:
             raise self._error
         if self._buffer and not self._expected and bytes(self._buffer.translate(None, CONTROL)[:1]) in (b"=", b"?"):
             raise self._desynchronise(_UNASKED)
-        out = ""
-        expected: list[int | None] = []
-        number = self._next_id
+        number, ids, awaits = self._next_id, self.ids, self._expected.append
         for line in lines:
-            if self.ids:
-                head = f"{number} "
-                check_line(line, head)
-                out += f"{head}{line}\n"
-                expected.append(number)
+            check_line(line, f"{number} " if ids else "")
+        out = ""
+        for line in lines:
+            if ids:
+                out += f"{number} {line}\n"
+                awaits(number)
                 number = number % MAX_ID + 1
             else:
-                check_line(line)
-                out += line + "\n"
-                expected.append(None)
-        self._expected.extend(expected)
-        self._next_id = number
+                out += f"{line}\n"
+                awaits(None)
+        self._next_id, self._probing = number, False
         return out.encode()
 
     def send_probe(self, line: str) -> bytes:
         """Like send, with an id whatever `ids` says; the reply shows whether the peer echoes ids.
 
-        Raises LocalProtocolError while other replies are awaited.
+        A missing echo is no error, it is the finding. Raises LocalProtocolError while other replies are awaited.
         """
         if self._expected:
             raise LocalProtocolError("ids are probed when nothing else is asked")
-        ids, self.ids = self.ids, True
-        try:
-            return self.send(line)
-        finally:
-            self.ids = ids
+        self.ids = True
+        data = self.send(line)
+        self._probing = True
+        return data
 
     def receive(self, data: bytes) -> None:
         """Take bytes as they came; b"" says that the stream ended. Never raises: errors wait in next_reply."""
@@ -125,28 +124,25 @@ class Connection:
         if self._replies:
             reply = self._replies.popleft()
             expected = self._expected.popleft()
-            if reply[2] != expected:
+            if reply[2] != expected and not self._probed(reply):
                 raise self._desynchronise(_mismatch(reply, expected))
             return reply
         if self._error is not None:
             raise self._error
         return None
 
-    def next_probe_reply(self) -> Reply | None:
-        """Like next_reply after send_probe: a missing echo is no error, it is the finding."""
-        if self._replies and self._replies[0].id is None:
-            self._expected[0] = None
-        reply = self.next_reply()
-        if reply is not None:
-            self.ids = reply.id is not None
-            self._no_echo = not self.ids
-        return reply
-
     def give_up(self) -> None:
         """Nobody waits for the awaited replies any longer. "A peer that does not echo them gets none, and a
         time-out then ends it": its late answer could not be told from the next one."""
         if self._no_echo and self._error is None:
             self._desynchronise("an answer is overdue, and the peer echoes no ids")
+
+    def _probed(self, reply: Reply) -> bool:
+        """Whether this is the answer without id to a probe: then the peer gets no ids from now on."""
+        if not self._probing or reply.id is not None:
+            return False
+        self.ids, self._no_echo = False, True
+        return True
 
     # -- reading ------------------------------------------------------------------------------------------
 
@@ -155,25 +151,22 @@ class Connection:
         if data[-2:] != b"\n\n" or len(data) >= self._short:
             return False
         try:
-            text = data[:-2].decode()
+            pieces = data[:-2].decode().split("\n\n")
         except UnicodeDecodeError:
             return False
-        replies = []
-        for piece in text.split("\n\n"):
-            head, _, rest = piece.partition(" ")
-            mark, digits = head[:1], head[1:]
-            if (mark != "=" and mark != "?") or not piece.isprintable():
-                return False  # junk, more lines, or characters to be dropped
-            if not digits:
-                replies.append(Reply(mark == "=", rest.strip(" ")))
-            elif digits.isdecimal() and digits.isascii() and len(digits) <= 10:
-                replies.append(Reply(mark == "=", rest.strip(" "), int(digits)))
-            else:
-                return False
-        if len(self._replies) + len(replies) > len(self._expected):
+        if len(self._replies) + len(pieces) > len(self._expected):
             return False
+        replies = []
+        for piece in pieces:
+            head, _, rest = piece.partition(" ")
+            digits = head[1:]
+            if head[:1] not in _MARKS or not piece.isprintable():
+                return False  # junk, more lines, or characters to be dropped
+            if digits and not (digits.isdecimal() and digits.isascii() and len(digits) <= 10):
+                return False
+            replies.append(_reply((head[0] == "=", rest.strip(" "), int(digits) if digits else None)))
         self._junk = self._blank = 0
-        self._replies.extend(replies)
+        self._replies += replies
         return True
 
     def _take_lines(self, data: bytes) -> None:

@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 TABLE = [
     # illegal or unreadable move
-    Row("fault=illegal,move=3", "illegal_move", "W+F", r"illegal move: [A-D]\d is occupied"),
+    Row("fault=illegal,move=3", "illegal_move", "W+F", r"illegal move: ([A-D]\d is occupied|the button is taken)"),
     Row("fault=unreadable", "illegal_move", "W+F", "illegal move"),
     Row("fault=empty", "illegal_move", "W+F", "unreadable move ''"),
     # genmove answered `?`

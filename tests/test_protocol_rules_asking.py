@@ -375,7 +375,7 @@ def test_rule_2_11_a_time_out_after_the_end_changes_nothing() -> None:
     connection = Connection(BOT)
     connection.send_probe("name")
     connection.receive(b"= a\n\n")
-    connection.next_probe_reply()
+    connection.next_reply()
     connection.receive(b"")
     connection.give_up()
     assert taken(connection) == ["PeerGone"]
