@@ -120,7 +120,7 @@ def format_reply(reply: Reply) -> bytes:
 
 
 def _is_id(word: str) -> bool:
-    return word.isascii() and word.isdigit() and len(word) <= 10 and int(word) <= MAX_ID
+    return word.isascii() and word.isdigit() and len(word) <= 100 and int(word) <= MAX_ID
 
 
 _DIGITS = frozenset("0123456789")

@@ -92,6 +92,10 @@ def test_rule_2_2_an_id_is_echoed_with_success_and_failure(number: int) -> None:
     assert in_memory(b"%d echo a\n%d fail b\n" % (number, number)) == b"=%d a\n\n?%d b\n\n" % (number, number)
 
 
+def test_rule_2_2_zeros_before_an_id_do_not_count(talk: Talk) -> None:
+    assert talk(b"00000000000000000007 echo a\n" + b"0" * 5000 + b" echo b\n") == b"=7 a\n\n? unknown command\n\n"
+
+
 def test_rule_2_2_an_id_is_echoed_only_if_given(talk: Talk) -> None:
     assert talk(b"8 echo a\necho b\n0 echo\n") == b"=8 a\n\n= b\n\n=0\n\n"
 
