@@ -10,6 +10,7 @@ from protocol.messages import Reply
 
 MAX_JUNK_LINES = 200
 _MARKS = frozenset("=?")
+_LONGEST_ID = f"{MAX_ID} "
 _reply = Reply._make
 _UNASKED = "the peer answered what nobody asked"
 
@@ -79,8 +80,9 @@ class Connection:
         if self._buffer and not self._expected and bytes(self._buffer.translate(None, CONTROL)[:1]) in (b"=", b"?"):
             raise self._desynchronise(_UNASKED)
         number, ids, awaits = self._next_id, self.ids, self._expected.append
+        head = _LONGEST_ID if ids else ""
         for line in lines:
-            check_line(line, f"{number} " if ids else "")
+            check_line(line, head)
         out = ""
         for line in lines:
             if ids:
