@@ -38,6 +38,7 @@ class Channel:
         self.connection = Connection(peer, limits)
         self._passed: deque[tuple[str, bytes]] = deque(maxlen=DIALOGUE)
         self.now = transport.now
+        self.next_reply = self.connection.next_reply  # what has come already, without waiting
 
     @property
     def warnings(self) -> list[str]:

@@ -9,7 +9,6 @@ from protocol.grammar import CONTROL, MAX_ANSWER, MAX_ANSWER_LINES, MAX_ID, chec
 from protocol.messages import Reply
 
 MAX_JUNK_LINES = 200
-_MARKS = frozenset("=?")
 _LONGEST_ID = f"{MAX_ID} "
 _reply = Reply._make
 _UNASKED = "the peer answered what nobody asked"
@@ -50,6 +49,7 @@ class Connection:
         self._next_id = 1
         self._probing = False  # the last command sent is to show whether ids come back
         self._expected: deque[int | None] = deque()
+        self._head = b""  # what the awaited answers begin with if they are all successes; until something else comes
         self._replies: deque[Reply] = deque()
         self._buffer = bytearray()  # bytes of the answer (or junk) that is not whole yet
         self._searched = 0  # up to here the buffer holds no LF
@@ -79,19 +79,21 @@ class Connection:
             raise self._error
         if self._buffer and not self._expected and bytes(self._buffer.translate(None, CONTROL)[:1]) in (b"=", b"?"):
             raise self._desynchronise(_UNASKED)
-        number, ids, awaits = self._next_id, self.ids, self._expected.append
-        head = _LONGEST_ID if ids else ""
+        number, ids, clean = self._next_id, self.ids, not (self._expected or self._buffer)
         for line in lines:
-            check_line(line, head)
-        out = ""
+            check_line(line, _LONGEST_ID if ids else "")
+        out = heads = ""
         for line in lines:
             if ids:
                 out += f"{number} {line}\n"
-                awaits(number)
+                heads += f"\n\n={number}"
+                self._expected.append(number)
                 number = number % MAX_ID + 1
             else:
                 out += f"{line}\n"
-                awaits(None)
+                heads += "\n\n="
+                self._expected.append(None)
+        self._head = heads[2:].encode() if clean else b""
         self._next_id, self._probing = number, False
         return out.encode()
 
@@ -111,12 +113,13 @@ class Connection:
         """Take bytes as they came; b"" says that the stream ended. Never raises: errors wait in next_reply."""
         if self._error is not None:
             return
-        if not data:
-            self._end()
-        elif not (self._buffer or self._lines) and self._take_whole(data):
+        head, self._head = self._head, b""
+        if head and data.startswith(head) and self._take_expected(data, len(head)):
             return
-        else:
+        if data:
             self._take_lines(data)
+        else:
+            self._end()
 
     def next_reply(self) -> Reply | None:
         """The next reply in order; None: needs more data. What came before an error is given out first.
@@ -148,27 +151,19 @@ class Connection:
 
     # -- reading ------------------------------------------------------------------------------------------
 
-    def _take_whole(self, data: bytes) -> bool:
-        """The common case, in one step: `data` is one or more whole, short, one-line answers. False: it is not."""
-        if data[-2:] != b"\n\n" or len(data) >= self._short:
+    def _take_expected(self, data: bytes, start: int) -> bool:
+        """The common case, in one step: every awaited answer a success, only the last with text (from `start`), in
+        one line, and nothing else. False: it is not."""
+        if data[-2:] != b"\n\n" or len(data) >= self._short or not data.isascii():
             return False
-        try:
-            pieces = data[:-2].decode().split("\n\n")
-        except UnicodeDecodeError:
+        text = data[start:-2].decode()
+        if text and not (text[0] == " " and text.isprintable()):
             return False
-        if len(self._replies) + len(pieces) > len(self._expected):
-            return False
-        replies = []
-        for piece in pieces:
-            head, _, rest = piece.partition(" ")
-            digits = head[1:]
-            if head[:1] not in _MARKS or not piece.isprintable():
-                return False  # junk, more lines, or characters to be dropped
-            if digits and not (digits.isdecimal() and digits.isascii() and len(digits) <= 10):
-                return False
-            replies.append(_reply((head[0] == "=", rest.strip(" "), int(digits) if digits else None)))
+        *before, last = self._expected
+        for number in before:
+            self._replies.append(_reply((True, "", number)))
+        self._replies.append(_reply((True, text.strip(" "), last)))
         self._junk = self._blank = 0
-        self._replies += replies
         return True
 
     def _take_lines(self, data: bytes) -> None:
@@ -227,7 +222,6 @@ class Connection:
         """The stream ended. "A last answer without newline at end of stream" still counts."""
         if self._buffer:
             self._take_line(bytes(self._buffer))
-            self._buffer.clear()
         if self._error is None:
             if self._lines:
                 self._finish_answer()

@@ -49,7 +49,6 @@ class Responder:
     def receive(self, data: bytes) -> None:
         """Take bytes as they came; b"" says that the input ended: then exit at once, silently."""
         if not data:
-            self._lines.clear()
             self.closed = True
             return
         *whole, rest = data.split(b"\n")
@@ -85,7 +84,7 @@ class Responder:
         if handler is None:
             return format_reply(Reply(False, "unknown command", identity))
         try:
-            answer = format_reply(Reply(True, handler(list(arguments)), identity))
+            answer = format_reply(Reply(True, handler([*arguments]), identity))
         except CommandFailed as failure:
             return format_reply(Reply(False, _in_one_answer(str(failure)), identity))
         except Exception as error:  # a bug of a handler must not end the session of its user

@@ -79,6 +79,7 @@ def heard(pieces: list[bytes], peer: PeerRole, ids: bool, asked: int, limits: Li
 @settings(max_examples=500)
 @given(STREAMS, CUTS, st.sampled_from(PeerRole), st.booleans(), st.integers(0, 4), LIMITS)
 @example(b"= 12345\n\n", [3], PeerRole.BOT, False, 1, Limits(8, 10, 3))  # exactly at the bound
+@example(b"= a= b\n\n", [3], PeerRole.BOT, False, 2, Limits())  # the second piece alone looks like an answer
 @example(b"\0" * 9 + b"\n= a\n\n", [5], PeerRole.BOT, False, 1, Limits(8, 10, 3))  # only controls, over the bound
 @example(b"x" * 9 + b"\n= a\n\n", [5], PeerRole.BOT, False, 1, Limits(8, 10, 3))  # only junk, over the bound
 def test_how_the_stream_is_cut_never_matters_to_the_asking_end(

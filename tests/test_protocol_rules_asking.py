@@ -147,6 +147,8 @@ def test_rule_2_8_small_answers_are_bounded_in_the_same_way() -> None:
     assert hear(b"= 123456\n\n", limits=limits) == ["RemoteProtocolError"]
     assert hear(b"= 1\n2\n\n", limits=limits) == [Reply(True, "1\n2"), "PeerGone"]
     assert hear(b"=\n2\n3\n\n", limits=limits) == ["RemoteProtocolError"]
+    assert hear(b"\n\n= 1\n\n\n\n= 2", 2, limits=limits) == [Reply(True, "1"), Reply(True, "2"), "PeerGone"]
+    assert hear(b"\n\n\n= 1\n\n", limits=limits) == ["RemoteProtocolError"]
 
 
 @pytest.mark.parametrize(
@@ -261,6 +263,18 @@ def test_rule_2_10_up_to_200_lines_of_junk_before_each_answer() -> None:
     assert hear(b"= a\n\n" + junk + b"junk\n= b\n\n", 2, BOT) == [Reply(True, "a"), "RemoteProtocolError"]
 
 
+@pytest.mark.parametrize("before", [b"= a\n\n", b"junk\n= a\n\n", b"= a\nb\n\n"])
+def test_rule_2_10_junk_is_counted_anew_after_each_answer_however_it_came(before: bytes) -> None:
+    for lines in (200, 201):
+        connection = Connection(BOT)
+        connection.send("name", "name")
+        connection.receive(before)
+        connection.receive(b"junk\n" * lines)
+        connection.receive(b"= c\n\n")
+        assert connection.next_reply() is not None
+        assert taken(connection) == ([Reply(True, "c")] if lines == 200 else ["RemoteProtocolError"])
+
+
 def test_rule_2_10_warnings_are_kept_for_200_lines_only() -> None:
     connection = Connection(BOT)
     for _ in range(3):
@@ -303,6 +317,14 @@ def test_rule_2_10_an_answer_that_nobody_asked_for_stops_the_peer(unasked: bytes
         assert connection.next_reply() == Reply(True, "a")
         with pytest.raises(RemoteProtocolError, match="answered what nobody asked"):
             connection.send("version")
+
+
+def test_rule_2_10_more_may_be_asked_while_an_answer_is_on_its_way() -> None:
+    connection = Connection(ENGINE)
+    for part in (b"= a", b"\nb", b"\n\n= c\n\n= d\n\n"):
+        connection.send("name")
+        connection.receive(part)
+    assert taken(connection) == [Reply(True, "a\nb"), Reply(True, "c"), Reply(True, "d")]
 
 
 def test_rule_2_10_what_came_before_an_error_counts_and_then_the_error_is_the_peers() -> None:
@@ -521,6 +543,12 @@ def test_rule_2_14_quit_is_said_and_its_answer_read_to_the_end_of_the_stream() -
     assert channel.dialogue_tail() == ["> name", "< = Answerer", "> quit", "< ="]
     with pytest.raises(PeerGone):
         run_blocking(channel.receive(10.0))
+
+
+def test_rule_2_14_what_a_peer_says_after_its_answer_to_quit_is_read_too() -> None:
+    channel = Channel(Memory(lambda data: [b"=\n\n", b"saved\n", b"bye", b""]), BOT)
+    run_blocking(channel.say_quit(10.0))
+    assert [warning.split(": ")[1] for warning in channel.warnings] == ["saved", "bye"]
 
 
 def test_rule_2_14_a_peer_that_misbehaves_while_it_quits_is_no_error() -> None:
