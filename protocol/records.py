@@ -9,7 +9,7 @@ key at its end:
 The first "previous link" is SHA-256("ggp-record-1"). So nobody changes, drops or reorders a line unseen.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ from msgspec import Meta
 MAX_RECORD_LINE = 1024 * 1024  # bytes
 FIRST_LINK = sha256(b"ggp-record-1").digest()
 _LINK_SIZE = len(',"link":""') + 64
+_FIRST = b'{"bots":[{"'  # how the line of a start event begins
 
 Text = Annotated[str, Meta(max_length=4096)]
 Long = Annotated[str, Meta(max_length=256 * 1024)]
@@ -145,18 +146,29 @@ class Record(msgspec.Struct, frozen=True):
         return b"".join(chain.line(event) for event in events)
 
 
-def read_records(lines: Iterable[bytes]) -> Iterator[Record]:
+def read_records(lines: Iterable[bytes], torn: Callable[[str], None] | None = None) -> Iterator[Record]:
     """The matches of a file of records, one after another, every chain checked.
 
     Raises RecordError with the line's number: unreadable, out of order, or not as it was written. A match
     that was cut off (no end event before the next start or the end of the file) comes with `end` None.
+
+    A writer that is killed may leave half a line, which is no JSON and which only a start event or the end of the
+    file can follow. With `torn` it is told of that (one line, with the number) and its match counts as cut off.
     """
     events: list[Event] = []
     link = FIRST_LINK
+    half = ""  # what to say of the line before this one, if it was half a line
     for number, raw in enumerate(lines, 1):
         line = raw.rstrip(b"\n")
         if not line.strip():
             continue
+        if half and not line.startswith(_FIRST[: len(line)]):
+            raise RecordError(f"{half}, and what follows is no new match: was changed")
+        if torn and _is_half(line, bool(events)):
+            half = f"line {number}: only the first {len(line)} bytes of an event were written"
+            torn(half)
+            continue
+        half = ""
         event, canonical, claimed = _read_line(line, number)
         if isinstance(event, MatchStarted) and event.seq == 0:
             if events:
@@ -192,6 +204,17 @@ def gtp_script(record: Record) -> str:
     lines = [" ".join(["ggp-new", record.start.game, *(f"{name}={value}" for name, value in options.items())])]
     lines += [f"ggp-play {ply.colour} {ply.move}" for ply in record.plies]
     return "\n".join([*lines, "ggp-status", ""])
+
+
+def _is_half(line: bytes, begun: bool) -> bool:
+    """Whether this is the first part of a line of a record: of its start event, or of any if the match has begun."""
+    if len(line) > MAX_RECORD_LINE or not line.startswith(b"{" if begun else _FIRST[: len(line)]):
+        return False
+    try:
+        msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return True
+    return False
 
 
 def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:

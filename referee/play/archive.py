@@ -49,7 +49,7 @@ def verify_file(file: Path, engine: str | None) -> int:
 def export_file(file: Path, form: str, key: str | None) -> int:
     """Print the matches of FILE as JSON lines, as GTP scripts that an engine of the game can run, or as SGF."""
     found = False
-    for record in _records(file):
+    for record in _records(file, _tell):
         if key in (None, record.start.match):
             found = True
             click.echo(FORMS[form](record), nl=False)
@@ -60,10 +60,11 @@ def export_file(file: Path, form: str, key: str | None) -> int:
 
 async def _verify_all(file: Path, text: str | None) -> int:
     matches = wrong = 0
+    skipped: list[str] = []
     ours = await _start(read_engine(None))
     other = await _start(read_engine(text)) if text else None
     try:
-        for record in _records(file):
+        for record in _records(file, skipped.append):
             matches += 1
             problem = await _verify_one(record, ours, other)
             if problem:
@@ -73,7 +74,10 @@ async def _verify_all(file: Path, text: str | None) -> int:
         for engine in (ours, other):
             if engine is not None:
                 await engine.peer.stop()
-    click.echo(f"{file}: {matches} matches, {matches - wrong} as recorded, {wrong} not")
+    for piece in skipped:
+        click.echo(f"skipped {piece}")
+    unfinished = f"; {len(skipped)} that were not finished are skipped" if skipped else ""
+    click.echo(f"{file}: {matches} matches, {matches - wrong} as recorded, {wrong} not{unfinished}")
     return 1 if wrong else 0
 
 
@@ -93,17 +97,29 @@ async def _start(start: Start) -> Engine:
         raise click.ClickException(f"{start.command}: {error}") from None
 
 
-def _records(file: Path) -> Iterator[Record]:
-    """Every match of the file, read a line at a time. A match that was cut off at its end is left out."""
+def _records(file: Path, skipped: Callable[[str], None]) -> Iterator[Record]:
+    """Every finished match of the file, read a line at a time; `skipped` is told of each that was cut off."""
+    half: list[str] = []
     try:
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            raise click.ClickException(f"cannot read {file}: it is no regular file")
         with file.open("rb") as lines:
-            for record in read_records(lines_of(lines)):
+            for record in read_records(lines_of(lines), half.append):
                 if record.end is not None:
                     yield record
+                else:
+                    skipped("; ".join([f"{record.start.match}: {len(record.plies)} plies and no end", *half]))
+                    half.clear()
+            for piece in half:
+                skipped(piece)
     except OSError as error:
         raise click.ClickException(f"cannot read {file}: {error.strerror}") from None
     except RecordError as error:
         raise click.ClickException(f"{file} is not a whole record: {error}") from None
+
+
+def _tell(piece: str) -> None:
+    click.echo(f"ggp export: skipped {piece}", err=True)
 
 
 def _run(command: click.Command, name: str, argv: list[str]) -> int:

@@ -11,10 +11,10 @@ LONGEST = 30 * 24 * 3600 * 1000  # ms; a longer time is a slip of the pen
 FORMS = "10+0.1 (seconds+increment), 40/600 (moves/seconds), 600+5x30 (main+periods x seconds), 1/move or none"
 
 _SECONDS = r"(\d{1,7}(?:\.\d{1,3})?)"
-_FISCHER = re.compile(rf"{_SECONDS}(?:\+{_SECONDS})?")
-_PERIOD = re.compile(rf"(\d{{1,4}})/{_SECONDS}")
-_BYOYOMI = re.compile(rf"(?:{_SECONDS}\+)?(\d{{1,3}})x{_SECONDS}")
-_MOVE = re.compile(rf"{_SECONDS}/move")
+_FISCHER = re.compile(rf"{_SECONDS}(?:\+{_SECONDS})?", re.ASCII)
+_PERIOD = re.compile(rf"(\d{{1,4}})/{_SECONDS}", re.ASCII)
+_BYOYOMI = re.compile(rf"(?:{_SECONDS}\+)?(\d{{1,3}})x{_SECONDS}", re.ASCII)
+_MOVE = re.compile(rf"{_SECONDS}/move", re.ASCII)
 
 
 class Kind(Enum):

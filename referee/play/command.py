@@ -57,14 +57,14 @@ def main(argv: list[str]) -> int:
 @click.argument("bots", metavar="BOT BOT", nargs=2)
 @click.option("--games", type=click.IntRange(1, 10_000_000), default=10, show_default=True, help="Matches to play.")
 @click.option("--time", "control", default="10+0.1", show_default=True, help="Time control of each side.")
-@click.option("--max-plies", type=click.IntRange(1), help="A longer match is void.  [default: 20 times the cells]")
+@click.option("--max-plies", type=click.IntRange(1, 10**7), help="A longer one is void.  [default: 20 times the cells]")
 @click.option("--margin", type=click.IntRange(0, 60_000), default=50, show_default=True, help="ms of overrun forgiven.")
 @click.option("--seed", type=int, default=1, show_default=True, help="What openings are drawn by.")
 @click.option("--openings", type=click.IntRange(0, 1000), default=0, help="Random plies first, the same for a pair.")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Matches at a time.  [default: one a core]")
 @click.option("--pin/--no-pin", default=True, help="Keep a match's processes on one core (the default).")
 @click.option("--restart", is_flag=True, help="Start the bots anew for each match.")
-@click.option("--memory", type=click.IntRange(0), default=0, metavar="MIB", help="Address space of each process.")
+@click.option("--memory", type=click.IntRange(0, 1 << 30), default=0, metavar="MIB", help="Address space of a process.")
 @click.option("--budget", multiple=True, metavar="NAME=SECONDS", help="Seconds: start, command, new, agreement, …")
 @click.option("--engine", metavar="COMMAND|URL", help="A foreign engine: a command line, or tcp://host:port.")
 @click.option("--record", type=click.Path(path_type=Path), help="Append the matches to this file; go on where it ends.")
@@ -142,6 +142,7 @@ def _resume(setup: Setup, record: Path | None, warnings: list[str]) -> tuple[Tal
     recorder = Recorder(record, keep)
     if recorder.dropped:
         warnings.append(f"{record}: cut off {recorder.dropped} bytes of a match that was not finished")
+    warnings += [f"{record}: {torn}; a match that was not finished" for torn in recorder.torn]
     if done:
         warnings.append(f"{record} holds {len(done)} of these {setup.games} matches already: they are not played again")
     return tally, [number for number in range(setup.games) if number not in done], recorder
@@ -171,6 +172,8 @@ def _show(setup: Setup, report: Report, record: str, warnings: list[str], as_obj
         click.echo(f"ggp match: {who} is suspended: {reason}", err=True)
     if failed := report.tally.faults["engine", "engine_failed"]:
         click.echo(f"ggp match: THE ENGINE FAILED in {failed} matches, which are void: see the record", err=True)
+    if report.failed:
+        click.echo(f"ggp match: cannot go on writing the record: {report.failed}; free space and repeat", err=True)
     if report.broken:
         click.echo("ggp match: a worker process died; the same command goes on with what is left", err=True)
     if report.stopped:
@@ -185,7 +188,7 @@ def _status(setup: Setup, report: Report) -> int:
         bot = next((bot for bot in setup.bots if bot.name == who), None)
         if bot and is_built_in(bot) and f"exit status {BAD_USAGE}" in reason:
             return BAD_USAGE  # there is no such built-in, or no such option
-    return 1 if report.tally.void or report.suspended or report.broken else 0
+    return 1 if report.tally.void or report.suspended or report.broken or report.failed else 0
 
 
 if __name__ == "__main__":

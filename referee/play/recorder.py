@@ -1,11 +1,13 @@
 """The record file: open for one series at a time, what a crash left behind cut off, new matches made durable together.
 
-The events and their chain are protocol.records'. The workers append, a whole match in one write (see worker).
+The events and their chain are protocol.records'. The workers append, a whole match in one write that begins with LF
+(see worker): so what a worker left of a write when it was killed never joins the match that another wrote next.
 """
 
 import fcntl
 import itertools
 import os
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +29,7 @@ class Recorder:
 
     def __init__(self, path: Path | None, keep: Callable[[Record], None] = lambda record: None) -> None:
         self.dropped = 0  # bytes of an unfinished match that were cut off
+        self.torn: list[str] = []  # what else is in the file of matches that were not finished
         self._path = path
         self._file = -1
         self._synced = 0
@@ -60,7 +63,7 @@ class Recorder:
         try:
             whole, lines, size = _measure(path)
             with path.open("rb") as file:
-                for record in read_records(itertools.islice(lines_of(file), lines)):
+                for record in read_records(itertools.islice(lines_of(file), lines), self.torn.append):
                     if record.end is not None:
                         keep(record)
         except RecordError as error:
@@ -90,7 +93,11 @@ def live_path(record: str, number: int) -> str:
 
 def _open(path: Path) -> int:
     try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        # Without O_NONBLOCK this would wait for whoever opens the other end of a pipe.
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            raise RecorderError(f"{path} is no regular file: a record is appended to and read again; name another file")
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise RecorderError(f"{path} is being written by another process: wait for it or name another file") from None
@@ -106,12 +113,14 @@ def _measure(path: Path) -> tuple[int, int, int]:
     holds nothing else was perhaps never a record, and is not ours to cut.
     """
     whole = size = lines = 0
+    begun = False
     with path.open("rb") as file:
         for line in lines_of(file):
             size += len(line)
             if line.endswith(b"\n"):
                 lines += 1
+                begun = begun or line != b"\n"
                 whole = size if _END in line else whole
-            elif not lines and not line.startswith(b'{"bots":'):
+            elif not begun and not line.startswith(b'{"bots":'):
                 raise RecordError("line 1: not a line of a record")
     return whole, lines, size

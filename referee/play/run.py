@@ -5,7 +5,6 @@ Work goes through a concurrent.futures.Executor; tasks are idempotent by key.
 
 import contextlib
 import multiprocessing
-import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -16,7 +15,7 @@ from types import FrameType
 
 from referee.play.recorder import Recorder
 from referee.play.series import Setup, Tally
-from referee.play.worker import Chunk, begin, play_chunk
+from referee.play.worker import ABANDON, Chunk, begin, play_chunk, stop_workers
 
 _COMMIT = 0.1  # seconds: "a finished game is durable by group commit (at most 100 ms, off the match's path)"
 _SHORT = 0.1  # seconds: chunks that take less are made larger
@@ -35,6 +34,7 @@ class Report:
     cpu: float = 0.0
     rss: int = 0  # KiB, the largest worker
     broken: bool = False  # a worker died
+    failed: str = ""  # why a worker could not keep what it played
 
 
 def run_series(
@@ -61,10 +61,13 @@ def run_series(
                 _count(pool.gather(), recorder, report, span)
                 seen(report)
                 pool.fill()
+        except OSError as error:  # of a write to the record; what others finished before is kept
+            report.failed = str(error)
         except BrokenProcessPool:
             report.broken = True
-        if report.stopped or report.suspended:
-            _stop(workers)
+            stop_workers(workers, ABANDON)
+        if report.stopped or report.suspended or report.failed:
+            stop_workers(workers, signal.SIGTERM)
         _count(pool.drain(), recorder, report, span)
         executor.shutdown()
     return report
@@ -116,13 +119,6 @@ def _count(chunks: list[Chunk], recorder: Recorder, report: Report, span: list[f
         report.rss = max(report.rss, chunk.rss)
         report.suspended = report.suspended or chunk.suspended
     report.seconds = max(span) - min(span) if span else 0.0
-
-
-def _stop(workers: "SynchronizedArray[int]") -> None:
-    for pid in list(workers[:]):
-        if pid:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM)
 
 
 @contextlib.contextmanager

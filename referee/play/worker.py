@@ -1,8 +1,10 @@
 """One worker process: a table on one core that plays the chunks it is given. The parent's side is in run.py.
 
-Whatever ends the parent ends the worker, and whatever ends the worker ends its bots.
+Whatever ends the parent ends the worker, and whatever ends the worker ends its bots. SIGTERM asks a worker to drop the
+match it is in and to go on answering; ABANDON, at the parent's death or when the pool is broken, to end there and then.
 """
 
+import contextlib
 import errno
 import multiprocessing.util
 import os
@@ -39,6 +41,11 @@ class _Stop(BaseException):
     """The parent asks the worker to drop the match it is in."""
 
 
+# Not SIGTERM: at its signal the parent may still look alive, and a worker that waits for work would wait for ever.
+ABANDON = signal.SIGUSR1
+_CLOSED = -1  # in `workers`: the series was stopped before this place was taken
+
+
 class _State:
     """What a worker process keeps between chunks."""
 
@@ -56,14 +63,18 @@ state = _State()
 
 def begin(setup: Setup, workers: "SynchronizedArray[int]") -> None:
     """Initialise this process: take a free place in `workers` (pids, 0 is free), and the core that goes with it."""
-    end_with_parent(signal.SIGTERM)
+    signal.signal(ABANDON, _abandon)
+    end_with_parent(ABANDON)
+    if not _parent_lives():  # it ended before we asked
+        _abandon()
     signal.signal(signal.SIGTERM, _on_sigterm)
     # Ctrl-C reaches the whole foreground group; the parent decides what it means. Bots would inherit SIG_IGN.
     signal.signal(signal.SIGINT, lambda number, frame: None)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
     adopt_orphans()
     with workers.get_lock():
-        place = list(workers[:]).index(0)
+        place = [pid > 0 for pid in workers[:]].index(False)
+        state.stopped = workers[place] == _CLOSED
         workers[place] = os.getpid()
     if setup.pin:
         cores = sorted(os.sched_getaffinity(0))
@@ -90,8 +101,6 @@ def play_chunk(numbers: list[int]) -> Chunk:
         suspended = (error.who, str(error))
     except _Stop:
         _close(kill=True)
-        if not _parent_lives():
-            os._exit(1)
     finally:
         state.playing = False
     usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -99,9 +108,12 @@ def play_chunk(numbers: list[int]) -> Chunk:
 
 
 def _keep(record: bytes, facts: Played) -> None:
-    """One write for a whole match, so those of several workers do not mix; it outlives us. The parent syncs."""
+    """One write for a whole match, so those of several workers do not mix; it outlives us. The parent syncs.
+
+    It begins with LF: whoever is killed in the middle of it leaves half a line, which then stays a line of its own.
+    """
     state.playing = False  # not to be stopped between the record and the count
-    if state.record is not None and os.write(state.record, record) < len(record):
+    if state.record is not None and os.write(state.record, b"\n" + record) <= len(record):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), state.setup.record)
     state.played.append(facts)
     state.playing = True
@@ -123,9 +135,25 @@ def _on_sigterm(number: int, frame: FrameType | None) -> None:
     if state.playing:
         state.playing = False
         raise _Stop
-    if not _parent_lives():
+
+
+def _abandon(number: int = 0, frame: FrameType | None = None) -> None:
+    """End every process of this worker, and the worker; what was finished is in the record."""
+    try:
         _close(kill=True)
+    finally:
         os._exit(1)
+
+
+def stop_workers(workers: "SynchronizedArray[int]", number: signal.Signals) -> None:
+    """The parent's: signal every worker; one that has yet to begin will find that it has been stopped."""
+    with workers.get_lock():
+        for place, pid in enumerate(workers[:]):
+            if pid > 0:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            else:
+                workers[place] = _CLOSED
 
 
 def _parent_lives() -> bool:

@@ -1,0 +1,127 @@
+"""Half-written records: what a killed worker leaves in the middle of the file, and files that can hold no record."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from protocol.records import MAX_RECORD_LINE, RecordError, read_records
+from referee.play.archive import main_export, main_verify
+from referee.play.recorder import Recorder, RecorderError
+from tests.ggp_command import Ggp, ggp, wait_until
+from tests.memory_match import MemoryMatch, bot
+
+SERIES = ("match", "yugo,size=4", "random", "random", "--jobs", "2", "--quiet")
+
+
+def whole() -> bytes:
+    return MemoryMatch("go size=2 komi=0.5", bot(["A1", "pass"]), bot(["B2", "pass"])).run().record.lines()
+
+
+def test_a_match_torn_anywhere_is_skipped_and_the_next_one_read() -> None:
+    record = whole()
+    for cut in range(1, len(record)):
+        torn: list[str] = []
+        file = (b"\n" + record[:cut] + b"\n" + record).splitlines(keepends=True)
+        *_, last = found = list(read_records(file, torn.append))
+        assert last.lines() == record
+        assert [match.lines() == record for match in found if match.end] == [True] * (1 + (cut == len(record) - 1))
+        assert len(torn) == (record[cut - 1 : cut] != b"\n" and record[cut : cut + 1] != b"\n")
+
+
+def test_half_a_line_is_said_with_its_number() -> None:
+    torn: list[str] = []
+    assert list(read_records([b"\n", whole()[:50] + b"\n"], torn.append)) == []
+    assert torn == ["line 2: only the first 50 bytes of an event were written"]
+    with pytest.raises(RecordError, match="line 2: not a line of a record"):
+        list(read_records([b"\n", whole()[:50]]))
+
+
+@pytest.mark.parametrize(
+    ("at", "line", "reason"),
+    [
+        (2, b"{half\n", "line 3: only the first 5 bytes .* what follows is no new match"),
+        (2, b"hello\n", "line 3: not a line"),
+        (0, b"hello\n", "line 1: not a line"),
+        (0, b'{"bots":1}\n', "line 1"),
+        (2, b'{"a":' + b" " * MAX_RECORD_LINE + b"\n", "line 3: longer"),
+    ],
+)
+def test_what_no_killed_writer_leaves_is_still_refused(at: int, line: bytes, reason: str) -> None:
+    lines = whole().splitlines(keepends=True)
+    lines[at] = line
+    torn: list[str] = []
+    with pytest.raises(RecordError, match=reason):
+        list(read_records(lines, torn.append))
+
+
+def test_a_series_goes_on_after_a_torn_match_and_verify_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "games"
+    assert ggp(*SERIES, "--games", "3", "--record", str(path)).status == 0
+    first, second, third = path.read_bytes().split(b"\n\n")
+    half = second[: len(second) - len(second.splitlines()[-1]) // 2]
+    path.write_bytes(b"\n\n".join([first, half, third]))
+
+    assert main_verify([str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "skipped" in said and "plies and no end; line " in said and "bytes of an event were written" in said
+    assert "2 matches, 2 as recorded, 0 not; 1 that were not finished are skipped" in said
+    assert main_export([str(path)]) == 0
+    assert "ggp export: skipped" in capsys.readouterr().err
+
+    again = ggp(*SERIES[:-1], "--json", "--games", "3", "--record", str(path))
+    assert again.status == 0 and again.json["games"] == 3
+    assert any("a match that was not finished" in text for text in again.json["warnings"])
+    torn: list[str] = []
+    with path.open("rb") as file:
+        ends = [record.end.match for record in read_records(file, torn.append) if record.end]
+    assert len(ends) == len(set(ends)) == 3
+
+
+def test_what_was_torn_at_the_end_is_cut_off_but_nothing_that_is_not_ours(tmp_path: Path) -> None:
+    path = tmp_path / "games"
+    record = whole()
+    path.write_bytes(b"\n" + record + b"\n" + record[:300])
+    with Recorder(path) as recorder:
+        assert recorder.dropped == 301
+    assert path.read_bytes() == b"\n" + record
+    for text in (b"precious", b"\nprecious", b"\n\nprecious"):
+        path.write_bytes(text)
+        with pytest.raises(RecorderError):
+            Recorder(path)
+        assert path.read_bytes() == text
+
+
+def test_a_record_is_a_regular_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/null")):
+        with pytest.raises(RecorderError, match="no regular file"):
+            Recorder(path)
+        assert path.exists()
+        assert main_verify([str(path)]) == 2
+        assert "no regular file" in capsys.readouterr().err
+
+
+def test_a_full_disk_ends_the_series_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "games"
+    words = [sys.executable, "-m", "referee.cli", *SERIES, "--games", "500", "--record", str(path)]
+    limited = f"ulimit -f 16; exec {shlex.join(words)}"  # blocks; SIGXFSZ is ignored by Python
+    ran = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 1 and "Traceback" not in ran.stderr
+    assert "cannot go on writing the record" in ran.stderr
+    assert ggp("verify", str(path)).status == 0
+
+
+def test_ctrl_c_before_a_worker_has_begun_does_not_wait_for_its_match(tmp_path: Path) -> None:
+    sleepy = "chaos:fault=late,ms=3000,move=0"
+    running = Ggp("match", "yugo", sleepy, "random", "--games", "4", "--jobs", "2", "--record", str(tmp_path / "r"))
+    wait_until(lambda: any("spawn_main" in line for line in running.running()))
+    running.process.send_signal(signal.SIGINT)
+    ended = running.wait(20)
+    assert ended.status == 130 and not list(tmp_path.iterdir())
