@@ -231,11 +231,17 @@ def time_settings(control: Control, listed: Container[str]) -> str:
     return next((f"{name} {arguments}" for name, arguments in forms if name in listed), "")
 
 
-def time_left(colour: str, clock: Clock) -> str:
-    """GTP's `time_left COLOUR SECONDS STONES`, or "" when there is no limit."""
+def time_left(colour: str, clock: Clock, periods: bool = True) -> str:
+    """GTP's `time_left COLOUR SECONDS STONES`, or "" when there is no limit.
+
+    In Japanese byo-yomi STONES are the `periods` left to a bot that was told of them by `kata-` or
+    `kgs-time_settings`; to any other they are stones to be played in these seconds, and a period asks for one.
+    """
     if clock.control.kind is Kind.NONE:
         return ""
     ms, stones = clock.time_left()
+    if clock.control.kind is Kind.BYOYOMI and not periods:
+        stones = min(stones, 1)
     return f"time_left {colour} {ms // 1000} {stones}"
 
 

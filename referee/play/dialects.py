@@ -64,6 +64,7 @@ class PlainPlayer(Player):
     def __init__(self, peer: Peer, party: Party, commands: frozenset[str], budgets: Budgets) -> None:
         super().__init__(peer, party, commands, budgets)
         self._wants_clock = "time_left" in commands
+        self._knows_periods = not commands.isdisjoint(("kata-time_settings", "kgs-time_settings"))
 
     def tell(self, colour: str, move: str) -> None:
         """GTP has no command for a list of dead stones, nor needs one: play goes on or the game is over."""
@@ -91,4 +92,4 @@ class PlainPlayer(Player):
                 raise CannotStart(self.name, f"answers `{line}` with `? {reply.text[:200]}`")
 
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
-        return time_left(colour, mine)
+        return time_left(colour, mine, self._knows_periods)
