@@ -37,6 +37,11 @@ class _Position:
         """Plays a move; returns its canonical text. Raises IllegalMove and changes nothing."""
     def why_illegal(self, move: str) -> str:
         """The reason why `play(move)` would be refused; "" if it would not."""
+    def answer_plays(self, stdin: int, stdout: int, limit: int) -> tuple[bytes, list[tuple[int, str, str]]]:
+        """Answer `[id] ggp-play COLOUR MOVE` from a descriptor, until anything else comes or `limit` were played.
+
+        Returns that input, which is not answered (b"": it ended), and the plies: seat, colour, canonical move.
+        """
     def legal_moves(self) -> list[str]:
         """Every legal move, canonical, sorted bytewise; [] when over. "dead:" stands for every dead list."""
     def hash(self) -> int:

@@ -6,6 +6,7 @@ It imports little, because an engine is started for every match: 100 ms to the f
 import sys
 from typing import NamedTuple
 
+from engines.lane import next_input
 from engines.registry import Registry
 from engines.service import make_responder
 from engines.session import Session
@@ -55,7 +56,7 @@ def main(argv: list[str]) -> int:
         print(f"ggp engine: {error}", file=sys.stderr)
         return BAD_USAGE
     try:
-        serve_stdio(make_responder(session))
+        serve_stdio(make_responder(session), read=lambda: next_input(session))
     except KeyboardInterrupt:
         return 130
     return 0

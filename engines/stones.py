@@ -23,6 +23,7 @@ class StoneState(Generic[Core]):
     play: Callable[[str], str]
     why_illegal: Callable[[str], str]
     legal_moves: Callable[[], list[str]]
+    answer_plays: Callable[[int, int, int], tuple[bytes, list[tuple[int, str, str]]]]
     hash: Callable[[], int]
     perft: Callable[[int], int]
     captured: Callable[[], tuple[int, int]]
@@ -33,6 +34,7 @@ class StoneState(Generic[Core]):
         self.play = core.play
         self.why_illegal = core.why_illegal
         self.legal_moves = core.legal_moves
+        self.answer_plays = core.answer_plays
         self.hash = core.hash
         self.perft = core.perft
         self.captured = core.captured

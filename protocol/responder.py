@@ -46,6 +46,11 @@ class Responder:
         self._partial = bytearray()
         self._dropping = False  # inside the rest of a line that was too long
 
+    @property
+    def idle(self) -> bool:
+        """Whether all that was received is answered, and no line is half read."""
+        return not (self._lines or self._partial or self._dropping)
+
     def receive(self, data: bytes) -> None:
         """Take bytes as they came; b"" says that the input ended: then exit at once, silently."""
         if not data:

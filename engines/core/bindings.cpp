@@ -10,11 +10,13 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
 
 #include "go.hpp"
+#include "lane.hpp"
 #include "playouts.hpp"
 #include "yugo.hpp"
 
@@ -121,6 +123,23 @@ nb::object random_move(const S& state, std::uint64_t seed, std::string_view poli
     return ascii(state.text(copy.play_random(rng, policy_named(policy))));
 }
 
+// (the input that ended it, b"" for its end; the plies played: seat, colour, move). The lane outlives no signal.
+template <ggp::GameState S>
+nb::tuple answer_plays(S& state, int in, int out, std::size_t limit) {
+    const auto lane = std::make_unique<ggp::Lane<S>>(state, in, out, limit);
+    ggp::LaneEnd end;
+    do {
+        const nb::gil_scoped_release released;
+        end = lane->run();
+    } while (end == ggp::LaneEnd::interrupted && PyErr_CheckSignals() == 0);
+    if (end == ggp::LaneEnd::interrupted) throw nb::python_error();
+    nb::list plies;
+    for (const auto& [seat, colour, move] : lane->played)
+        plies.append(nb::make_tuple(seat, ggp::name(colour), ascii(move)));
+    const std::string_view input = end == ggp::LaneEnd::end_of_input ? "" : lane->input;
+    return nb::make_tuple(nb::bytes(input.data(), input.size()), plies);
+}
+
 // What every game has. The games add their constructors and what is theirs alone.
 template <ggp::GameState S>
 nb::class_<S> bind_game(nb::module_& module, const char* name) {
@@ -143,6 +162,9 @@ nb::class_<S> bind_game(nb::module_& module, const char* name) {
                  return "";
              },
              "move"_a)
+        .def("answer_plays", &answer_plays<S>, "stdin"_a, "stdout"_a, "limit"_a,
+             nb::sig("def answer_plays(self, stdin: int, stdout: int, limit: int) -> "
+                     "tuple[bytes, list[tuple[int, str, str]]]"))
         .def("legal_moves", &legal_moves<S>, nb::sig("def legal_moves(self) -> list[str]"))
         .def("hash", &S::hash)
         .def("copy", [](const S& s) { return S(s); })

@@ -9,6 +9,7 @@ import os
 import select
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from protocol.errors import PeerTimeout
@@ -155,14 +156,17 @@ class Pipe:
             self._broken = True  # it ended, or talks without end: the reader will find out which
 
 
-def serve_stdio(responder: "Responder", stdin: int = 0, stdout: int = 1) -> None:
+def serve_stdio(
+    responder: "Responder", stdin: int = 0, stdout: int = 1, read: Callable[[], bytes] | None = None
+) -> None:
     """Answer stdin on stdout (descriptors) until `quit` or the end of input.
 
-    Each answer is written before the next is worked out.
+    Each answer is written before the next is worked out. `read` gives the next input instead of stdin itself; it is
+    asked whenever all input before has been answered and no line is half read, so it may answer some on its own.
     """
     receive, next_answer = responder.receive, responder.next_answer
     while not responder.closed:
-        receive(os.read(stdin, CHUNK))
+        receive(read() if read is not None and responder.idle else os.read(stdin, CHUNK))
         while (answer := next_answer()) is not None:
             try:
                 sent = os.write(stdout, answer)

@@ -147,7 +147,7 @@ class Player(ABC):
                 self._owed -= 1
             for asked in lines:
                 try:
-                    reply = await channel.receive(early)
+                    reply = channel.next_reply() or await channel.receive(early)
                 except PeerTimeout:  # who thinks longer than our patience is waited for with care
                     reply = await self._receive_late(deadline)
                 if not reply.ok and asked.startswith("play "):
