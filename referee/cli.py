@@ -4,6 +4,7 @@ Commands are entry points of the group `ggp.commands`, callables (argv) -> exit 
 their own and nobody waits for the import of another's.
 """
 
+import errno
 import sys
 from collections.abc import Callable
 from typing import cast
@@ -31,13 +32,21 @@ def _run(name: str, argv: list[str]) -> int:
     if not found:
         print(f"ggp: there is no command {name!r}{_nearest(name)}; ggp --help lists them", file=sys.stderr)
         return BAD_USAGE
-    command = cast("Callable[[list[str]], int]", found[0].load())
     try:
+        command = cast("Callable[[list[str]], int]", found[0].load())
         status = command(argv)
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read our output has seen enough
         sys.stdout = None
         return 141
+    except KeyboardInterrupt:  # before the command could see to it
+        return 130
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        sys.stdout = None
+        print(f"ggp: cannot write the output: {error.strerror}", file=sys.stderr)
+        return 1
     return status
 
 

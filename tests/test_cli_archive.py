@@ -104,6 +104,28 @@ def test_go_is_exported_as_every_viewer_reads_it(tmp_path: Path, capsys: pytest.
     assert read("showboard") == replayed("showboard")
 
 
+@pytest.mark.parametrize(
+    ("changes", "forms"),
+    [
+        ({"start_options": {"size": "x"}}, ["sgf"]),
+        ({"start_options": {"size": "2\nquit"}}, ["sgf", "gtp"]),
+        ({"ply1_move": "A1\nquit"}, ["sgf", "gtp"]),
+        ({"ply1_move": "nowhere"}, ["sgf"]),
+    ],
+)
+def test_what_is_no_game_is_not_exported(
+    changes: dict[str, object], forms: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "odd").write_bytes(_wrong(_record(), **changes).lines())
+    for form in forms:
+        assert main_export([str(tmp_path / "odd"), "--format", form]) == 2
+        assert f"cannot be written as {form}" in capsys.readouterr().err
+
+
+def test_a_control_that_nobody_knows_does_not_matter_to_a_replay() -> None:
+    assert run_blocking(verify(_wrong(_record(), start_control="blitz"), _engine())) == ""
+
+
 def test_sgf_of_other_games_is_private_and_escaped() -> None:
     record = _wrong(_record(), start_game="taigo", ply1_move="0,-1/1,-1", end_result="", start_match="a]b\\")
     tree = sgf(record)

@@ -111,10 +111,11 @@ def test_a_plain_bot_is_set_up_as_gtp_says() -> None:
 def test_periods_are_told_to_plain_bots_in_words_they_know() -> None:
     done: Handler = lambda arguments: ""  # noqa: E731
     canadian = plain(["pass"], time_settings=done, time_left=done)
-    japanese = plain(["pass"], **{"kgs-time_settings": done}, time_left=done)
+    japanese = plain(["pass"], time_left=done, **{"kgs-time_settings": done})  # type: ignore[arg-type]
     one, two = MemoryMatch("go size=9", canadian, japanese, time="5x30").run().peers
     assert [line for line in one.lines if "time_" in line] == ["time_settings 0 30 1", "time_left black 30 1"]
-    assert [line for line in two.lines if "time_" in line] == ["kgs-time_settings byoyomi 0 30 5", "time_left white 30 5"]
+    spoken = ["kgs-time_settings byoyomi 0 30 5", "time_left white 30 5"]
+    assert [line for line in two.lines if "time_" in line] == spoken
 
 
 def test_a_plain_bot_that_cannot_place_the_handicap_does_not_start() -> None:

@@ -125,3 +125,11 @@ def test_ctrl_c_before_a_worker_has_begun_does_not_wait_for_its_match(tmp_path: 
     running.process.send_signal(signal.SIGINT)
     ended = running.wait(20)
     assert ended.status == 130 and not list(tmp_path.iterdir())
+
+
+def test_output_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "games").write_bytes(whole())
+    words = [sys.executable, "-m", "referee.cli", "export", str(tmp_path / "games")]
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr) == (1, "ggp: cannot write the output: No space left on device\n")

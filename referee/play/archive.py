@@ -52,10 +52,21 @@ def export_file(file: Path, form: str, key: str | None) -> int:
     for record in _records(file, _tell):
         if key in (None, record.start.match):
             found = True
-            click.echo(FORMS[form](record), nl=False)
+            click.echo(_written(record, form), nl=False)
     if not found:
         raise click.ClickException(f"{file} holds no match {key}" if key else f"{file} holds no match")
     return 0
+
+
+def _written(record: Record, form: str) -> str | bytes:
+    """A record's chain says that it was not changed, not that we wrote it: its words may be no options and moves."""
+    words = [*record.start.options, *record.start.options.values(), *(ply.move for ply in record.plies)]
+    try:
+        if form != "jsonl" and not all(word.isprintable() and " " not in word for word in words):
+            raise ValueError("an option or a move is not one word")
+        return FORMS[form](record)
+    except ValueError as error:
+        raise click.ClickException(f"{record.start.match} cannot be written as {form}: {error}") from None
 
 
 async def _verify_all(file: Path, text: str | None) -> int:

@@ -17,7 +17,9 @@ from referee.play.recorder import Recorder
 from referee.play.series import Setup, Tally
 from referee.play.worker import ABANDON, Chunk, begin, play_chunk, stop_workers
 
-_COMMIT = 0.1  # seconds: "a finished game is durable by group commit (at most 100 ms, off the match's path)"
+_COMMIT = (
+    0.05  # seconds: "durable by group commit (at most 100 ms)", the time of a slow disk and of a late wake-up in it
+)
 _SHORT = 0.1  # seconds: chunks that take less are made larger
 _LARGEST = 128  # matches in a chunk
 
