@@ -166,6 +166,30 @@ def assert_chain(lines: list[bytes]) -> None:
         assert line == canonical[:-1] + b',"link":"' + claimed.encode() + b'"}\n'
 
 
+def test_what_a_line_leaves_out_is_nothing() -> None:
+    """Values that are left out are part of the format: to change them would change old records."""
+    party = b'{"name":"a"}'
+    starts = b'{"bots":[%b,%b],"control":"none","engine":%b,"event":"start","game":"go","match":"m","options":{}' % (
+        party,
+        party,
+        party,
+    )
+    ends = b'{"diagnostics":{},"event":"end","match":"m","result":"","seq":1,"termination":"t","winner":0'
+    lines, link = [], sha256(b"ggp-record-1").digest()
+    for body in (starts, ends):
+        link = sha256(link + body + b"}").digest()
+        lines.append(body + b',"link":"%b"}' % link.hex().encode())
+    record = read(lines)[0]
+    start, end = record.start, record.end
+    assert end is not None and record.lines() == b"".join(line + b"\n" for line in lines)
+    assert (start.seq, start.margin, start.max_plies, start.seed) == (0, 50, 0, 0)
+    assert (start.opening, start.referee, start.started) == ((), "", "")
+    assert start.bots[0] == Party(name="a", program="", version="", command="", hash="")
+    assert (end.culprit, end.detail, end.plies, end.hash, end.suspect) == ("", "", 0, "", False)
+    assert (end.score, end.warnings, end.ended) == ("", (), "")
+    assert end.diagnostics == Diagnostics(dialogue=(), stderr="", exit="")
+
+
 def test_the_first_link_is_what_the_contract_says() -> None:
     event = MovePlayed(0, "m", 1, 1, "black", "A1", 0)
     canonical = b'{"colour":"black","event":"ply","match":"m","move":"A1","ms":0,"ply":1,"seat":1,"seq":0}'
@@ -324,14 +348,17 @@ def test_a_line_is_bounded_when_it_is_written_and_when_it_is_read() -> None:
         read([lines[0], b"x" * (MAX_RECORD_LINE + 1)])
 
 
-def test_a_line_of_exactly_the_bound_is_written() -> None:
-    def line(length: int) -> bytes:
-        return Chain().line(MovePlayed(0, "m", 1, 1, "black", "D4", 0, None, "x" * length))
+def test_a_line_of_exactly_the_bound_is_written_and_read() -> None:
+    def lines(length: int) -> list[bytes]:
+        text = "\U0001d11e" * 262_085 + "x" * length  # 4 bytes each, since a text is bounded in characters
+        chain = Chain()
+        return [chain.line(event) for event in (START, MovePlayed(1, "m1", 1, 1, "black", "D4", 0, None, text))]
 
-    longest = MAX_RECORD_LINE + 1 - len(line(1)) + 1  # with its LF
-    assert len(line(longest)) == MAX_RECORD_LINE + 1
+    longest = MAX_RECORD_LINE + 1 - len(lines(0)[1])  # with its LF
+    assert len(lines(longest)[1]) == MAX_RECORD_LINE + 1
+    assert len(read(lines(longest))[0].plies[0].analysis) == 262_085 + longest
     with pytest.raises(RecordError, match="shorten its texts"):
-        line(longest + 1)
+        lines(longest + 1)
 
 
 def test_text_that_is_not_unicode_is_refused_when_it_is_written() -> None:
