@@ -152,8 +152,8 @@ def read_records(lines: Iterable[bytes], torn: Callable[[str], None] | None = No
     Raises RecordError with the line's number: unreadable, out of order, or not as it was written. A match
     that was cut off (no end event before the next start or the end of the file) comes with `end` None.
 
-    A writer that is killed may leave half a line, which is no JSON and which only a start event or the end of the
-    file can follow. With `torn` it is told of that (one line, with the number) and its match counts as cut off.
+    A writer that is killed may leave half a line, which is no JSON and which only a start event, behind it or in the
+    next line, or the end of the file can follow. `torn` is told of it (a line of text) and its match is cut off.
     """
     events: list[Event] = []
     link = FIRST_LINK
@@ -164,11 +164,15 @@ def read_records(lines: Iterable[bytes], torn: Callable[[str], None] | None = No
             continue
         if half and not line.startswith(_FIRST[: len(line)]):
             raise RecordError(f"{half}, and what follows is no new match: was changed")
-        if torn and _is_half(line, bool(events)):
-            half = f"line {number}: only the first {len(line)} bytes of an event were written"
-            torn(half)
-            continue
+        begins = line.rfind(_FIRST)  # in no text of a line, where its quotes would be escaped
+        rest = line[:begins] if begins > 0 else line
         half = ""
+        if torn and _is_half(rest, bool(events), rest is not line):
+            half = f"line {number}: only the first {len(rest)} bytes of an event were written"
+            torn(half)
+            if rest is line:
+                continue
+            line, half = line[begins:], ""
         event, canonical, claimed = _read_line(line, number)
         if isinstance(event, MatchStarted) and event.seq == 0:
             if events:
@@ -206,10 +210,15 @@ def gtp_script(record: Record) -> str:
     return "\n".join([*lines, "ggp-status", ""])
 
 
-def _is_half(line: bytes, begun: bool) -> bool:
-    """Whether this is the first part of a line of a record: of its start event, or of any if the match has begun."""
+def _is_half(line: bytes, begun: bool, joined: bool) -> bool:
+    """Whether this is the first part of a line of a record: of its start event, or of any if the match has begun.
+
+    Where another line is `joined` to it, it lacks its LF at least.
+    """
     if len(line) > MAX_RECORD_LINE or not line.startswith(b"{" if begun else _FIRST[: len(line)]):
         return False
+    if joined:
+        return True
     try:
         msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError):

@@ -1,7 +1,7 @@
 """The record file: open for one series at a time, what a crash left behind cut off, new matches made durable together.
 
-The events and their chain are protocol.records'. The workers append, a whole match in one write that begins with LF
-(see worker): so what a worker left of a write when it was killed never joins the match that another wrote next.
+The events and their chain are protocol.records'. The workers append, a whole match in one write (see worker);
+what a worker left of a write when it was killed may stand in the middle of the file, before what another wrote next.
 """
 
 import fcntl

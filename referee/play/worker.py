@@ -110,10 +110,10 @@ def play_chunk(numbers: list[int]) -> Chunk:
 def _keep(record: bytes, facts: Played) -> None:
     """One write for a whole match, so those of several workers do not mix; it outlives us. The parent syncs.
 
-    It begins with LF: whoever is killed in the middle of it leaves half a line, which then stays a line of its own.
+    Whoever is killed in the middle of it leaves half a line, and the next match begins behind that: see read_records.
     """
     state.playing = False  # not to be stopped between the record and the count
-    if state.record is not None and os.write(state.record, b"\n" + record) <= len(record):
+    if state.record is not None and os.write(state.record, record) < len(record):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), state.setup.record)
     state.played.append(facts)
     state.playing = True
