@@ -4,106 +4,17 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 import zmq
 
-from protocol.channel import Channel
-from protocol.connection import PeerRole
 from protocol.errors import PeerGone, PeerTimeout
 from protocol.transports import zmq as zmq_transport
 from protocol.transports.blocking import run_blocking
-from protocol.transports.zmq import AddressError, Dealer, Service, check_local
-from tests.answerer import make_responder
-
-ANY_PORT = "tcp://127.0.0.1:*"
-SERVICE = f"""
-from protocol.transports.zmq import Service
-from tests.answerer import make_responder
-service = Service({ANY_PORT!r}, make_responder)
-print(service.url, flush=True)
-service.serve()
-"""
-Connect = Callable[..., Channel]
-
-
-class Serving:
-    """A Service in a thread of this process."""
-
-    def __init__(self, url: str = ANY_PORT, **more: int) -> None:
-        self.service = Service(url, make_responder, **more)
-        self.url = self.service.url
-        self.served = 0  # messages
-        self._stop = False
-        self._thread = threading.Thread(target=self._serve)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        while not self._stop:
-            self.served += self.service.serve_one(20)
-
-    def stop(self) -> None:
-        self._stop = True
-        self._thread.join(10)
-        assert not self._thread.is_alive()
-        self.service.close()
-
-
-@pytest.fixture
-def serving() -> Iterator[Serving]:
-    running = Serving()
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def connect() -> Iterator[Connect]:
-    """Channels to a service; closing them must not take long."""
-    opened: list[Channel] = []
-
-    def connected(url: str, patience: float = 10.0) -> Channel:
-        opened.append(Channel(Dealer(url, patience), PeerRole.ENGINE))
-        return opened[-1]
-
-    yield connected
-    for channel in opened:
-        channel.close()
-        channel.close()  # again is no error
-
-
-@pytest.fixture
-def process() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """A service in a process of its own, and its address."""
-    with subprocess.Popen([sys.executable, "-c", SERVICE], stdout=subprocess.PIPE) as running:
-        assert running.stdout
-        yield running, running.stdout.readline().decode().strip()
-        running.kill()
-
-
-def ask(channel: Channel, line: str, seconds: float = 10.0) -> str:
-    return run_blocking(channel.ask(line, channel.now() + seconds)).text
-
-
-@pytest.fixture
-def raw(serving: Serving) -> Iterator[Callable[[int], "zmq.Socket[bytes]"]]:
-    """Sockets of any kind that are connected to the service."""
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-
-    def made(kind: int) -> "zmq.Socket[bytes]":
-        made_socket = context.socket(kind)
-        made_socket.setsockopt(zmq.RCVTIMEO, 10_000)
-        made_socket.setsockopt(zmq.LINGER, 0)
-        made_socket.connect(serving.url)
-        return made_socket
-
-    yield made
-    context.destroy(linger=0)
-
+from tests.zmq_service import Connect, Serving, ask, free_port
 
 # -- the same bytes -------------------------------------------------------------------------------------------------
 
@@ -224,12 +135,6 @@ def test_a_service_that_is_silent_for_long_is_gone_by_its_heartbeat(
         ask(channel, "echo b")
     assert time.monotonic() - began < 8.0
     os.kill(service.pid, signal.SIGCONT)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 def test_where_nobody_listens_the_peer_is_gone_after_our_patience(connect: Connect) -> None:
@@ -389,125 +294,3 @@ def test_a_service_that_does_not_read_is_late(connect: Connect) -> None:
     with pytest.raises(PeerTimeout):
         run_blocking(dealer.write((b"x" * 60_000 + b"\n") * 1_000, dealer.now() + 1.0))
     context.destroy(linger=0)
-
-
-# -- addresses and closing ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "tcp://*:5555",
-        "tcp://0.0.0.0:5555",
-        "tcp://192.0.2.1:5555",
-        "tcp://[::]:5555",
-        "tcp://lo:5555",
-        "tcp://example.org:5555",
-        "tcp://127.0.0.1:0;0.0.0.0:5555",  # ZeroMQ would bind what comes after the `;`
-        "tcp://127.0.0.1:0;tcp://0.0.0.0:5555",
-        "tcp://0.0.0.0@127.0.0.1:5555",
-        "tcp://127.0.0.1@0.0.0.0:5555",
-        "tcp://[::1",
-        "tcp://127.0.0.1",
-        "tcp://127.0.0.1:99999",  # ZeroMQ would bind 34463
-        "tcp://127.0.0.1:" + "1" * 5000,
-        "tcp://:5555",
-        "udp://127.0.0.1:5555",
-        "http://127.0.0.1:5555",
-        "ipc://",
-        "5555",
-        "",
-    ],
-)
-def test_only_this_machine_may_reach_a_service(url: str) -> None:
-    with pytest.raises(AddressError, match=r"write tcp://127.0.0.1:PORT|only tcp://127.0.0.1:PORT"):
-        Service(url, make_responder)
-
-
-@pytest.mark.parametrize(
-    "url", ["tcp://127.0.0.1:0", "tcp://localhost:5555", "tcp://[::1]:5555", "ipc:///tmp/x", "ipc://@x"]
-)
-def test_these_are_of_this_machine(url: str) -> None:
-    check_local(url)
-
-
-def test_an_address_that_is_taken_is_refused(serving: Serving) -> None:
-    with pytest.raises(AddressError, match=r"cannot listen at .*in use; write tcp://127.0.0.1:PORT"):
-        Service(serving.url, make_responder)
-
-
-def test_an_address_that_cannot_be_bound_is_refused(tmp_path: object) -> None:
-    for url in (f"ipc://{tmp_path}/no/such/folder", "ipc:///\udc80"):
-        with pytest.raises(AddressError, match="cannot listen at"):
-            Service(url, make_responder)
-
-
-@pytest.mark.parametrize(
-    "url", ["", "5555", "tcp://", "tcp://127.0.0.1", "http://x:1", "tcp://h:port", "tcp://\udc80:1", "tcp://h:65536"]
-)
-def test_a_bad_address_to_connect_to_is_refused(url: str) -> None:
-    with pytest.raises(AddressError, match=r"cannot connect to .*write tcp://host:port"):
-        Dealer(url)
-
-
-def test_an_ipc_address_serves(tmp_path: object, connect: Connect) -> None:
-    serving = Serving(f"ipc://{tmp_path}/socket")
-    assert ask(connect(serving.url), "echo a") == "a"
-    serving.stop()
-
-
-def test_after_close_the_stream_has_ended(serving: Serving) -> None:
-    for close in (Dealer.close, Dealer.close_stdin):
-        dealer = Dealer(serving.url)
-        close(dealer)
-        assert run_blocking(dealer.read(dealer.now() + 10)) == b""
-        run_blocking(dealer.write(b"name\n", dealer.now() + 10))
-
-
-def test_closing_never_hangs_and_leaves_no_descriptor(process: tuple[subprocess.Popen[bytes], str]) -> None:
-    service, url = process
-    os.kill(service.pid, signal.SIGSTOP)
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    began = time.monotonic()
-    for _ in range(10):
-        nobody = Dealer(f"tcp://127.0.0.1:{free_port()}")
-        with pytest.raises(PeerTimeout):
-            run_blocking(nobody.write(b"quit\n", nobody.now()))
-        nobody.close()
-    assert time.monotonic() - began < 8.0
-    os.kill(service.pid, signal.SIGCONT)
-    gone = Dealer(url)
-    run_blocking(gone.write(b"sleep 100\n", gone.now() + 10))
-    service.kill()
-    run_blocking(gone.write(b"quit\n", gone.now() + 10))
-    gone.close()
-    assert time.monotonic() - began < 15.0
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
-
-
-def test_a_last_quit_still_leaves(connect: Connect) -> None:
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    router = context.socket(zmq.ROUTER)
-    router.setsockopt(zmq.RCVTIMEO, 10_000)
-    port = router.bind_to_random_port("tcp://127.0.0.1")
-    channel = connect(f"tcp://127.0.0.1:{port}")
-    run_blocking(channel.send("quit"))
-    channel.close()
-    assert router.recv_multipart()[1:] == [b"quit\n"]
-    context.destroy(linger=0)
-
-
-def test_a_service_ends_by_an_interrupt_only() -> None:
-    class Interrupted(Service):
-        def serve_one(self, timeout_ms: int | None) -> bool:
-            asked.append(timeout_ms)
-            if len(asked) == 3:
-                raise KeyboardInterrupt
-            return super().serve_one(0)
-
-    asked: list[int | None] = []
-    service = Interrupted(ANY_PORT, make_responder)
-    with pytest.raises(KeyboardInterrupt):
-        service.serve()
-    assert asked == [None] * 3
-    service.close()

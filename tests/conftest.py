@@ -1,0 +1,60 @@
+"""Fixtures: a ZeroMQ service, in this process and in one of its own, and channels to it."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+import zmq
+
+from protocol.channel import Channel
+from protocol.connection import PeerRole
+from protocol.transports.zmq import Dealer
+from tests.zmq_service import SERVICE, Connect, Serving
+
+
+@pytest.fixture
+def serving() -> Iterator[Serving]:
+    running = Serving()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Channels to a service; closing them must not take long."""
+    opened: list[Channel] = []
+
+    def connected(url: str, patience: float = 10.0) -> Channel:
+        opened.append(Channel(Dealer(url, patience), PeerRole.ENGINE))
+        return opened[-1]
+
+    yield connected
+    for channel in opened:
+        channel.close()
+        channel.close()  # again is no error
+
+
+@pytest.fixture
+def process() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A service in a process of its own, and its address."""
+    with subprocess.Popen([sys.executable, "-c", SERVICE], stdout=subprocess.PIPE) as running:
+        assert running.stdout
+        yield running, running.stdout.readline().decode().strip()
+        running.kill()
+
+
+@pytest.fixture
+def raw(serving: Serving) -> Iterator[Callable[[int], "zmq.Socket[bytes]"]]:
+    """Sockets of any kind that are connected to the service."""
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+
+    def made(kind: int) -> "zmq.Socket[bytes]":
+        made_socket = context.socket(kind)
+        made_socket.setsockopt(zmq.RCVTIMEO, 10_000)
+        made_socket.setsockopt(zmq.LINGER, 0)
+        made_socket.connect(serving.url)
+        return made_socket
+
+    yield made
+    context.destroy(linger=0)

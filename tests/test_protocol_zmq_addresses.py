@@ -1,0 +1,135 @@
+"""Where a ZeroMQ service may listen, and how both ends are closed."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import zmq
+
+from protocol.errors import PeerTimeout
+from protocol.transports.blocking import run_blocking
+from protocol.transports.zmq import AddressError, Dealer, Service, check_local
+from tests.answerer import make_responder
+from tests.zmq_service import ANY_PORT, Connect, Serving, ask, free_port
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "tcp://*:5555",
+        "tcp://0.0.0.0:5555",
+        "tcp://192.0.2.1:5555",
+        "tcp://[::]:5555",
+        "tcp://lo:5555",
+        "tcp://example.org:5555",
+        "tcp://127.0.0.1:0;0.0.0.0:5555",  # ZeroMQ would bind what comes after the `;`
+        "tcp://127.0.0.1:0;tcp://0.0.0.0:5555",
+        "tcp://0.0.0.0@127.0.0.1:5555",
+        "tcp://127.0.0.1@0.0.0.0:5555",
+        "tcp://[::1",
+        "tcp://127.0.0.1",
+        "tcp://127.0.0.1:99999",  # ZeroMQ would bind 34463
+        "tcp://127.0.0.1:" + "1" * 5000,
+        "tcp://:5555",
+        "udp://127.0.0.1:5555",
+        "http://127.0.0.1:5555",
+        "ipc://",
+        "5555",
+        "",
+    ],
+)
+def test_only_this_machine_may_reach_a_service(url: str) -> None:
+    with pytest.raises(AddressError, match=r"write tcp://127.0.0.1:PORT|only tcp://127.0.0.1:PORT"):
+        Service(url, make_responder)
+
+
+@pytest.mark.parametrize(
+    "url", ["tcp://127.0.0.1:0", "tcp://localhost:5555", "tcp://[::1]:5555", "ipc:///tmp/x", "ipc://@x"]
+)
+def test_these_are_of_this_machine(url: str) -> None:
+    check_local(url)
+
+
+def test_an_address_that_is_taken_is_refused(serving: Serving) -> None:
+    with pytest.raises(AddressError, match=r"cannot listen at .*in use; write tcp://127.0.0.1:PORT"):
+        Service(serving.url, make_responder)
+
+
+def test_an_address_that_cannot_be_bound_is_refused(tmp_path: object) -> None:
+    for url in (f"ipc://{tmp_path}/no/such/folder", "ipc:///\udc80"):
+        with pytest.raises(AddressError, match="cannot listen at"):
+            Service(url, make_responder)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "5555", "tcp://", "tcp://127.0.0.1", "http://x:1", "tcp://h:port", "tcp://\udc80:1", "tcp://h:65536"]
+)
+def test_a_bad_address_to_connect_to_is_refused(url: str) -> None:
+    with pytest.raises(AddressError, match=r"cannot connect to .*write tcp://host:port"):
+        Dealer(url)
+
+
+def test_an_ipc_address_serves(tmp_path: object, connect: Connect) -> None:
+    serving = Serving(f"ipc://{tmp_path}/socket")
+    assert ask(connect(serving.url), "echo a") == "a"
+    serving.stop()
+
+
+def test_after_close_the_stream_has_ended(serving: Serving) -> None:
+    for close in (Dealer.close, Dealer.close_stdin):
+        dealer = Dealer(serving.url)
+        close(dealer)
+        assert run_blocking(dealer.read(dealer.now() + 10)) == b""
+        run_blocking(dealer.write(b"name\n", dealer.now() + 10))
+
+
+def test_closing_never_hangs_and_leaves_no_descriptor(process: tuple[subprocess.Popen[bytes], str]) -> None:
+    service, url = process
+    os.kill(service.pid, signal.SIGSTOP)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    began = time.monotonic()
+    for _ in range(10):
+        nobody = Dealer(f"tcp://127.0.0.1:{free_port()}")
+        with pytest.raises(PeerTimeout):
+            run_blocking(nobody.write(b"quit\n", nobody.now()))
+        nobody.close()
+    assert time.monotonic() - began < 8.0
+    os.kill(service.pid, signal.SIGCONT)
+    gone = Dealer(url)
+    run_blocking(gone.write(b"sleep 100\n", gone.now() + 10))
+    service.kill()
+    run_blocking(gone.write(b"quit\n", gone.now() + 10))
+    gone.close()
+    assert time.monotonic() - began < 15.0
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_last_quit_still_leaves(connect: Connect) -> None:
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    router = context.socket(zmq.ROUTER)
+    router.setsockopt(zmq.RCVTIMEO, 10_000)
+    port = router.bind_to_random_port("tcp://127.0.0.1")
+    channel = connect(f"tcp://127.0.0.1:{port}")
+    run_blocking(channel.send("quit"))
+    channel.close()
+    assert router.recv_multipart()[1:] == [b"quit\n"]
+    context.destroy(linger=0)
+
+
+def test_a_service_ends_by_an_interrupt_only() -> None:
+    class Interrupted(Service):
+        def serve_one(self, timeout_ms: int | None) -> bool:
+            asked.append(timeout_ms)
+            if len(asked) == 3:
+                raise KeyboardInterrupt
+            return super().serve_one(0)
+
+    asked: list[int | None] = []
+    service = Interrupted(ANY_PORT, make_responder)
+    with pytest.raises(KeyboardInterrupt):
+        service.serve()
+    assert asked == [None] * 3
+    service.close()
