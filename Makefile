@@ -16,7 +16,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_USER PIP_TARGET PIP_PREFIX
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test test-long check format docs bench clean
+.PHONY: help setup play test coverage test-long check format docs bench clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -35,6 +35,10 @@ play: setup ## the main job: built-in bots play a short series of Yugo 9x9
 
 test: setup ## all tests (a few minutes)
 	@$(BIN)/python -m pytest $(ARGS)
+
+coverage: setup ## hold the protocol package at full branch coverage by its own tests
+	@$(BIN)/python -m pytest tests/test_protocol_*.py tests/test_record_torn.py tests/test_engine_lane.py \
+	    --cov=protocol --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
 
 test-long: setup ## the proofs that take longer: many games, deep walks
 	@$(BIN)/python -m pytest -m long $(ARGS)

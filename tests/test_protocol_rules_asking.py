@@ -53,6 +53,14 @@ def test_rule_2_3_an_answer_ends_at_its_first_empty_line() -> None:
     assert hear(b"= a\nb\n \nc\n\n? d\n\n", 2) == [Reply(True, "a\nb\n \nc"), Reply(False, "d"), "PeerGone"]
 
 
+def test_rule_2_3_answers_that_come_together_are_told_apart() -> None:
+    connection = Connection(ENGINE)
+    connection.ids = True
+    assert connection.send("play b D4", "genmove w", "name") == b"1 play b D4\n2 genmove w\n3 name\n"
+    connection.receive(b"=1\n\n=2\n\n=3 a bot\n\n")
+    assert taken(connection) == [Reply(True, "", 1), Reply(True, "", 2), Reply(True, "a bot", 3)]
+
+
 def test_rule_2_3_a_part_of_an_answer_is_no_answer() -> None:
     connection = Connection(ENGINE)
     connection.send("name")
