@@ -164,15 +164,15 @@ def read_records(lines: Iterable[bytes], torn: Callable[[str], None] | None = No
             continue
         if half and not line.startswith(_FIRST[: len(line)]):
             raise RecordError(f"{half}, and what follows is no new match: was changed")
-        begins = line.rfind(_FIRST)  # in no text of a line, where its quotes would be escaped
-        rest = line[:begins] if begins > 0 else line
         half = ""
-        if torn and _is_half(rest, bool(events), rest is not line):
-            half = f"line {number}: only the first {len(rest)} bytes of an event were written"
+        begins = line.rfind(_FIRST)  # in no text of a line, where its quotes would be escaped
+        if torn and begins > 0 and _is_half(line[:begins], bool(events), joined=True):
+            torn(_half(number, begins))
+            line = line[begins:]
+        if torn and _is_half(line, bool(events), joined=False):
+            half = _half(number, len(line))
             torn(half)
-            if rest is line:
-                continue
-            line, half = line[begins:], ""
+            continue
         event, canonical, claimed = _read_line(line, number)
         if isinstance(event, MatchStarted) and event.seq == 0:
             if events:
@@ -208,6 +208,10 @@ def gtp_script(record: Record) -> str:
     lines = [" ".join(["ggp-new", record.start.game, *(f"{name}={value}" for name, value in options.items())])]
     lines += [f"ggp-play {ply.colour} {ply.move}" for ply in record.plies]
     return "\n".join([*lines, "ggp-status", ""])
+
+
+def _half(number: int, size: int) -> str:
+    return f"line {number}: only the first {size} bytes of an event were written"
 
 
 def _is_half(line: bytes, begun: bool, joined: bool) -> bool:

@@ -36,6 +36,24 @@ def test_a_match_torn_anywhere_is_skipped_and_the_next_one_read() -> None:
         assert len(torn) == (not whole_lines)
 
 
+def test_writers_that_were_killed_one_after_another_leave_several_pieces() -> None:
+    record = whole()
+    start = record.splitlines()[0]
+    for pieces in (
+        [record[:-50], start[:40]],
+        [start[:30], start[:40], start[:50]],
+        [start[:100], b"\n", start[:50]],
+        [record, start[:100], record[:-1]],
+    ):
+        for end in (b"", b"\n", record, b"\n" + record):
+            torn: list[str] = []
+            found = list(read_records(b"".join([*pieces, end]).splitlines(keepends=True), torn.append))
+            assert all(match.lines() == record for match in found if match.end)
+            if pieces[-1] != record[:-1]:  # which lacks its LF only
+                assert bool(found and found[-1].end) == end.endswith(record)
+            assert torn
+
+
 def test_half_a_line_is_said_with_its_number() -> None:
     torn: list[str] = []
     assert list(read_records([b"\n", whole()[:50] + b"\n"], torn.append)) == []
