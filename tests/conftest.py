@@ -1,4 +1,4 @@
-"""Fixtures: a ZeroMQ service, in this process and in one of its own, and channels to it."""
+"""For all tests: how hypothesis runs; fixtures of a ZeroMQ service, here and in a process, and channels to it."""
 
 import subprocess
 import sys
@@ -6,11 +6,16 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import zmq
+from hypothesis import HealthCheck, settings
 
 from protocol.channel import Channel
 from protocol.connection import PeerRole
 from protocol.transports.zmq import Dealer
 from tests.zmq_service import SERVICE, Connect, Serving
+
+# A machine that stands still for a second is no fault of the code under test.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 @pytest.fixture
