@@ -77,7 +77,6 @@ def test_a_fault_loses_in_its_own_way(row: Row) -> None:
 
 
 BORNE = [
-    "last_words",
     "chatter",
     "nul",
     "no_ids",
@@ -93,10 +92,14 @@ BORNE = [
 def test_what_is_sloppy_only_does_not_lose(words: str) -> None:
     came = play(make_setup("yugo,size=3", f"chaos:fault={words},life=20,seed=5", "random:seed=3"))
     assert came.suspended is None
-    if words == "last_words":  # the answer counts, but then it has gone
-        assert came.played[0].plies > 0
-    else:
-        assert {match.culprit for match in came.played} == {""}
+    assert {match.culprit for match in came.played} == {""}
+
+
+def test_a_last_answer_without_its_end_counts_and_then_the_bot_has_gone() -> None:
+    came = play(make_setup("yugo,size=3", "chaos:fault=last_words,move=3,life=20,seed=5", "random:seed=3"), (0,))
+    (match,) = came.played
+    assert match.plies in (5, 6)  # its third move, and perhaps the answer to it
+    assert (match.termination, match.culprit, match.result) == ("disconnected", "chaos", "W+F")
 
 
 def test_the_last_lines_of_stderr_are_kept() -> None:
