@@ -5,21 +5,11 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import TypeVar
 
 import pytest
 
 from engines._core import Go, IllegalMove, Yugo
-
-Position = Go | Yugo
-P = TypeVar("P", bound=Position)
-both = pytest.mark.parametrize("game", [Go, Yugo])
-
-
-def played(state: P, moves: str) -> P:
-    for move in moves.split():
-        state.play(move)
-    return state
+from tests.core_positions import Position, both, played
 
 
 def board(rows: str) -> str:

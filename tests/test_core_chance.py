@@ -6,21 +6,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from types import FrameType
-from typing import TypeVar
 
 import pytest
 
 from engines._core import Go, Yugo
-
-Position = Go | Yugo
-P = TypeVar("P", bound=Position)
-both = pytest.mark.parametrize("game", [Go, Yugo])
-
-
-def played(state: P, moves: str) -> P:
-    for move in moves.split():
-        state.play(move)
-    return state
+from tests.core_positions import Position, both, played
 
 
 def test_perft_counts_sequences() -> None:
