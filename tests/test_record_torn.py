@@ -132,7 +132,8 @@ def test_a_record_is_a_regular_file(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_a_full_disk_ends_the_series_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "games"
     words = [sys.executable, "-m", "referee.cli", *SERIES, "--games", "500", "--record", str(path)]
-    limited = f"ulimit -f 16; exec {shlex.join(words)}"  # blocks; SIGXFSZ is ignored by Python
+    # 128 KiB in blocks of 512: room for some matches, however long the first is. SIGXFSZ is ignored by Python.
+    limited = f"ulimit -f 256; exec {shlex.join(words)}"
     ran = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == 1 and "Traceback" not in ran.stderr
     assert "cannot go on writing the record" in ran.stderr
