@@ -1,0 +1,182 @@
+"""Reads results of games from CSV or PGN text, bounded in every way; it opens no file and rates nothing.
+
+CSV: columns `first,second,result[,count]` by their header, or in that order without one; `result` is 1, 0.5 or 0
+for the first. PGN: the tags White (who is first), Black and Result of every game; what is not finished is skipped.
+"""
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import BinaryIO
+
+LONGEST_LINE = 1 << 20  # bytes; a whole game of PGN may stand in one line
+LONGEST_NAME = 200
+MOST_BOTS = 5_000  # their covariance takes 200 MB
+MOST_GAMES = 10**12  # of one line
+
+_POINTS = {"1": 0, "1.0": 0, "1-0": 0, "0.5": 1, ".5": 1, "1/2": 1, "1/2-1/2": 1, "0": 2, "0.0": 2, "0-1": 2}
+_COLUMNS = ("first", "second", "result", "count")
+_TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]\s*$')
+
+
+class ResultsError(ValueError):
+    """Text that is no results: the message names file and line, and what would be right."""
+
+
+@dataclass(slots=True)
+class Results:
+    """Wins, ties and losses of the first per ordered pair, in the order read; and games that had no result yet."""
+
+    cells: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    names: dict[str, None] = field(default_factory=dict)
+    unfinished: int = 0
+
+    def rows(self) -> Iterator[tuple[str, str, float, float, float]]:
+        for (first, second), (wins, ties, losses) in self.cells.items():
+            yield first, second, wins, ties, losses
+
+    def add(self, first: str, second: str, outcome: int, count: int) -> None:
+        """`outcome` 0, 1, 2: the first won, tied, lost. ResultsError for names that cannot be."""
+        cell = self.cells.get((first, second))
+        if cell is None:
+            for name in (first, second):
+                _check_name(name)
+                self.names[name] = None
+            if first == second:
+                raise ResultsError(f"{first} plays against itself")
+            if len(self.names) > MOST_BOTS:
+                raise ResultsError(f"there are more than {MOST_BOTS} bots")
+            cell = self.cells[first, second] = [0.0, 0.0, 0.0]
+        cell[outcome] += count
+
+
+def read_results(file: BinaryIO, source: str, into: Results) -> None:
+    """Add all results of a file. ResultsError for the first line that cannot be read, or if there is no line."""
+    lines = _Lines(file)
+    try:
+        start = next((line for line in lines if line.strip()), "")
+        if not start:
+            raise ResultsError("there is no result: write lines first,second,result, or games in PGN")
+        if start.lstrip().startswith(("[", "%", ";")):
+            _read_pgn(start, lines, into)
+        else:
+            _read_csv(start, lines, into)
+    except ResultsError as error:
+        raise ResultsError(f"{source}, line {lines.number}: {error}") from None
+
+
+class _Lines:
+    """The lines of a file without their ends; `number` is that of the last one given."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.number = file, 0
+
+    def __iter__(self) -> "_Lines":
+        return self
+
+    def __next__(self) -> str:
+        raw = self._file.readline(LONGEST_LINE + 1)
+        if not raw:
+            raise StopIteration
+        self.number += 1
+        if len(raw) > LONGEST_LINE:
+            raise ResultsError(f"the line is longer than {LONGEST_LINE} bytes")
+        try:
+            return raw.decode("utf-8-sig" if self.number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise ResultsError("the line is no UTF-8 text") from None
+
+
+def _read_csv(start: str, lines: _Lines, into: Results) -> None:
+    head = [cell.lower() for cell in _cells(start)]
+    if "result" in head:
+        if unknown := [name for name in head if name not in _COLUMNS]:
+            raise ResultsError(f"there is no column {unknown[0]!r}: the columns are {','.join(_COLUMNS)}")
+        if missing := [name for name in _COLUMNS[:3] if head.count(name) != 1]:
+            raise ResultsError(f"the column {missing[0]!r} must be there once")
+        order = [head.index(name) if name in head else -1 for name in _COLUMNS]
+    else:
+        order = [0, 1, 2, 3]
+        _add_line(start, order, 0, into)
+    for line in lines:
+        if line and not line.isspace():
+            _add_line(line, order, len(head) if "result" in head else 0, into)
+
+
+def _add_line(line: str, order: list[int], width: int, into: Results) -> None:
+    """One line of CSV; `width` is how many cells the header has, 0: there is none."""
+    cells = _cells(line)
+    if len(cells) != width and not (width == 0 and len(cells) in (3, 4)):
+        raise ResultsError(f"there are {len(cells)} cells, not {width or '3 or 4'}: first,second,result[,count]")
+    result, place = cells[order[2]], order[3]
+    outcome = _POINTS.get(result)
+    if outcome is None:
+        raise ResultsError(f"the result {_short(result)} is none of 1, 0.5, 0 (points of the first)")
+    count = 1
+    if 0 <= place < len(cells):
+        count = int(cells[place]) if re.fullmatch(r"[0-9]{1,13}", cells[place]) else -1
+        if not 0 <= count <= MOST_GAMES:
+            raise ResultsError(f"the count {_short(cells[place])} is no whole number up to {MOST_GAMES}")
+    into.add(cells[order[0]], cells[order[1]], outcome, count)
+
+
+def _cells(line: str) -> list[str]:
+    if '"' not in line:
+        return [cell.strip() for cell in line.split(",")]
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], strict=True, skipinitialspace=True))]
+    except csv.Error as error:
+        raise ResultsError(f"the quotes cannot be read: {error}") from None
+
+
+def _read_pgn(start: str, lines: _Lines, into: Results) -> None:
+    """A game's tags stand before its moves; what looks like a tag inside a comment is none."""
+    tags: dict[str, str] = {}
+    moves = comment = False
+    for line in chain([start], lines):
+        tags, moves, comment = _pgn_line(line, tags, moves, comment, into)
+    _add_game(tags, into)
+
+
+def _pgn_line(
+    line: str, tags: dict[str, str], moves: bool, comment: bool, into: Results
+) -> tuple[dict[str, str], bool, bool]:
+    """The state after a line: the tags of the game, whether its moves began, whether a comment is open."""
+    tag = None if comment else _TAG.match(line)
+    if tag is None:
+        opened, closed = line.rfind("{"), line.rfind("}")
+        comment = opened > closed or (comment and closed < 0)
+        return tags, moves or not (line.isspace() or not line or line[0] in "%;"), comment
+    if moves:
+        _add_game(tags, into)
+        tags = {}
+    if tag[1] in tags:  # a game without moves: the next one's tags begin
+        _add_game(tags, into)
+        tags = {}
+    tags[tag[1]] = re.sub(r"\\(.)", r"\1", tag[2])
+    return tags, False, False
+
+
+def _add_game(tags: dict[str, str], into: Results) -> None:
+    if missing := [name for name in ("White", "Black", "Result") if name not in tags]:
+        raise ResultsError(f"the game that ends here has no tag {missing[0]}")
+    result = tags["Result"]
+    if result == "*":
+        into.unfinished += 1
+    elif result in ("1-0", "1/2-1/2", "0-1"):
+        into.add(tags["White"].strip(), tags["Black"].strip(), _POINTS[result], 1)
+    else:
+        raise ResultsError(f"the result {_short(result)} is none of 1-0, 1/2-1/2, 0-1, *")
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        raise ResultsError("a name is empty")
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        raise ResultsError(f"the name {_short(name)} is longer than {LONGEST_NAME} characters or not printable")
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "…")

@@ -1,0 +1,266 @@
+"""The sequential test between two versions: hypotheses, the log-likelihood ratio, the verdict and the estimates.
+
+A generalised sequential probability ratio test (GSPRT) over pairs of games (same opening, seats exchanged), or over
+single games where pairs are not known. Pure: it plays nothing, and whoever stops by it must ask after complete pairs
+only, in the order of the schedule. Effects are in Elo: logistic (score s = 1 / (1 + 10^(−Elo/400))), normalised
+(nElo = (μ − ½) / σ of a game · 800 / ln 10), or, for `bayes`, BayesElo with the ties of the sample.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from referee.ladder.brownian import Corridor, phi
+from referee.ladder.likelihood import Sample, tilt_to_mean, tilt_to_t
+
+Model = Literal["normalized", "logistic", "bayes"]
+State = Literal["continue", "H0", "H1", "inconclusive"]
+MODELS: tuple[Model, ...] = get_args(Model)
+FARTHEST = 2000.0  # Elo
+Z95 = 1.959963984540054  # Φ(Z95) = 0.975
+
+
+class SprtError(ValueError):
+    """A test that cannot be: the message says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hypotheses:
+    """H0: the effect is `elo0`; H1: it is `elo1`. `alpha` is the risk of taking H1 under H0, `beta` the reverse."""
+
+    elo0: float
+    elo1: float
+    alpha: float = 0.05
+    beta: float = 0.05
+    model: Model = "normalized"
+
+    def __post_init__(self) -> None:
+        if not -FARTHEST <= self.elo0 < self.elo1 <= FARTHEST:
+            raise SprtError(f"elo0 {self.elo0:g} must be less than elo1 {self.elo1:g}, both within ±{FARTHEST:g}")
+        if not (min(self.alpha, self.beta) >= 1e-9 and self.alpha + self.beta < 1):
+            raise SprtError(f"alpha {self.alpha:g} and beta {self.beta:g} must be above 0 and together below 1")
+        if self.model not in MODELS:
+            raise SprtError(f"model {self.model!r} is none of {', '.join(MODELS)}")
+
+    @property
+    def lower(self) -> float:
+        """At or below it H0 is accepted (Wald)."""
+        return math.log(self.beta / (1 - self.alpha))
+
+    @property
+    def upper(self) -> float:
+        """At or above it H1 is accepted (Wald)."""
+        return math.log((1 - self.beta) / self.alpha)
+
+
+PRESETS = {
+    "gate": Hypotheses(0, 20),  # is it better? the usual question to a change
+    "simplify": Hypotheses(-15, 5),  # is it at least no worse? for code that goes away
+    "big": Hypotheses(0, 50),  # a quick answer where much is expected
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Logistic Elo after a test with a stopping rule: the median-unbiased value and the ends of its 95 % interval.
+
+    None where the record leaves an end open.
+    """
+
+    elo: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the record says. Elo is logistic; `*_error` is half a 95 % interval, None if the record bounds it not.
+
+    `elo`, `nelo` and `los` are the plain ones of the sample, as if it had been of fixed size. `expected_left` and
+    `worst_case` are games: what is still to be played on average at the measured strength (None: nothing is
+    measured), and the mean length of the test halfway between the hypotheses. `estimate` is None if the record goes
+    on far beyond the bound: then it was not stopped by this test.
+    """
+
+    llr: float
+    lower: float
+    upper: float
+    state: State
+    elo: float
+    elo_error: float | None
+    nelo: float
+    nelo_error: float | None
+    los: float
+    games: int
+    expected_left: float | None
+    worst_case: float | None
+    estimate: Estimate | None
+
+
+def judge(counts: Sequence[int], hypotheses: Hypotheses, cap: int | None = None) -> Verdict:
+    """The verdict on counts of pairs (scores 0, ¼, ½, ¾, 1) or of games (loss, tie, win), worst first.
+
+    `cap` is how many pairs or games are played at the most: an open test is then inconclusive. ValueError for
+    counts that are no record, SprtError for pairs under `bayes`, which is a model of single games.
+    """
+    sample = Sample.of(counts)
+    played = sum(counts)
+    steps = _increments(sample, hypotheses)
+    llr = sample.total * steps.mean if played else 0.0
+    state: State = "H1" if llr >= hypotheses.upper else "H0" if llr <= hypotheses.lower else "continue"
+    left: float | None = 0.0
+    if state == "continue" and cap is not None and played >= cap:
+        state = "inconclusive"
+    elif state == "continue":
+        left = _time_left(steps, hypotheses, llr) if played else None
+    error = Z95 * math.sqrt(sample.variance / sample.total) if played else math.inf
+    return Verdict(
+        llr=llr,
+        lower=hypotheses.lower,
+        upper=hypotheses.upper,
+        state=state,
+        elo=_elo(sample.mean) or 0.0,
+        elo_error=_half(_elo(sample.mean - error), _elo(sample.mean + error)),
+        nelo=(sample.mean - 0.5) / sample.variance**0.5 / sample.t_per_nelo,
+        nelo_error=Z95 / math.sqrt(sample.total) / sample.t_per_nelo if played else None,
+        los=phi((sample.mean - 0.5) / math.sqrt(sample.variance / sample.total)) if played else 0.5,
+        games=played * sample.games,
+        expected_left=None if left is None else left * sample.games,
+        worst_case=_worst_case(sample, hypotheses) if played else None,
+        estimate=_estimate(sample, steps, hypotheses, llr) if played and steps.stops_at(llr, hypotheses) else None,
+    )
+
+
+def log_likelihood_ratio(counts: Sequence[float], hypotheses: Hypotheses) -> float:
+    """LLR of H1 against H0, natural units; cells of 0 count as 10⁻³."""
+    sample = Sample.of(counts)
+    return sample.total * _increments(sample, hypotheses).mean
+
+
+def score_of(nelo_or_elo: float, sample: Sample, model: Model) -> float:
+    """The mean score that an effect stands for, with the sample's spread or ties where the model needs them."""
+    if model == "normalized":
+        return 0.5 + nelo_or_elo * sample.t_per_nelo * math.sqrt(sample.variance)
+    if model == "logistic":
+        return 1 / (1 + 10 ** (-nelo_or_elo / 400))
+    a, b, tie = _bayes_odds(sample, nelo_or_elo)
+    return (1 / (1 + a)) + tie / ((1 + a) * (1 + b)) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Increments:
+    """What one game or pair adds to the LLR: mean, variance, by how much a better score raises it, the largest."""
+
+    mean: float
+    variance: float
+    slope: float
+    largest: float
+
+    def stops_at(self, llr: float, hypotheses: Hypotheses) -> bool:
+        """Whether a test that looks after every few scores can stand at `llr`: not at twice its bound and more."""
+        return 2 * hypotheses.lower - self.largest < llr < 2 * hypotheses.upper + self.largest
+
+
+def _increments(sample: Sample, hypotheses: Hypotheses) -> _Increments:
+    if hypotheses.model == "bayes":
+        steps: list[float] | None = _bayes_steps(sample, hypotheses)
+    else:
+        steps = _steps(sample, hypotheses)
+    if steps is None:
+        return _closed_form(sample, hypotheses)
+    mean = math.fsum(p * step for p, step in zip(sample.shares, steps, strict=True))
+    variance = math.fsum(p * (step - mean) ** 2 for p, step in zip(sample.shares, steps, strict=True))
+    shift = zip(sample.shares, sample.scores, steps, strict=True)
+    covariance = math.fsum(p * (score - sample.mean) * (step - mean) for p, score, step in shift)
+    return _Increments(mean, variance, covariance / sample.variance, max(abs(step) for step in steps))
+
+
+def _steps(sample: Sample, hypotheses: Hypotheses) -> list[float] | None:
+    """ln(likelihood under H1 / under H0) of each cell, by maximum likelihood under either; None: there is none."""
+    tilts = []
+    for elo in (hypotheses.elo0, hypotheses.elo1):
+        if hypotheses.model == "normalized":
+            tilt = tilt_to_t(sample, elo * sample.t_per_nelo)
+        else:
+            tilt = tilt_to_mean(sample, score_of(elo, sample, "logistic"))
+        if tilt is None:
+            return None
+        tilts.append(tilt)
+    return [zero - one for zero, one in zip(*tilts, strict=True)]
+
+
+def _bayes_steps(sample: Sample, hypotheses: Hypotheses) -> list[float]:
+    """The same for P(win) = 1 / (1 + a), P(loss) = 1 / (1 + b), P(tie) = (ab − 1) / ((1 + a)(1 + b)).
+
+    ab depends on the sample's ties alone, so it cancels between the hypotheses.
+    """
+    (a0, b0, _), (a1, b1, _) = (_bayes_odds(sample, elo) for elo in (hypotheses.elo0, hypotheses.elo1))
+    win, loss = math.log1p(a0) - math.log1p(a1), math.log1p(b0) - math.log1p(b1)
+    return [loss, win + loss, win]
+
+
+def _bayes_odds(sample: Sample, elo: float) -> tuple[float, float, float]:
+    """a = 10^((D − e)/400), b = 10^((D + e)/400) and ab − 1, with D = 200·log10[(1 − l)(1 − w) / (l·w)]."""
+    if len(sample.shares) != 3:
+        raise SprtError("the model bayes counts games, not pairs: give wins, ties and losses")
+    loss, tie, win = sample.shares
+    root = math.sqrt((tie + win) * (tie + loss) / (loss * win))
+    return root * 10 ** (-elo / 400), root * 10 ** (elo / 400), tie / (loss * win)
+
+
+def _closed_form(sample: Sample, hypotheses: Hypotheses) -> _Increments:
+    """LLR ≈ ½·ln[(1 + (t − t0)²) / (1 + (t − t1)²)] of one score ("Normalized Elo", section 4.2)."""
+    sigma = math.sqrt(sample.variance)
+    t = (sample.mean - 0.5) / sigma
+    t0, t1 = ((score_of(e, sample, hypotheses.model) - 0.5) / sigma for e in (hypotheses.elo0, hypotheses.elo1))
+    mean = math.log((1 + (t - t0) ** 2) / (1 + (t - t1) ** 2)) / 2
+    return _Increments(mean, (t1 - t0) ** 2, (t1 - t0) / sigma, max(abs(mean), t1 - t0))
+
+
+def _time_left(steps: _Increments, hypotheses: Hypotheses, llr: float) -> float | None:
+    if steps.variance <= 0:
+        return None
+    return Corridor(hypotheses.lower, hypotheses.upper, steps.mean, steps.variance).time_left(llr)
+
+
+def _worst_case(sample: Sample, hypotheses: Hypotheses) -> float | None:
+    """Games: −lower·upper·Var / (s1 − s0)², which is 8.67·Var / (s1 − s0)² pairs at 5 % and 5 %."""
+    scores = [score_of(elo, sample, hypotheses.model) for elo in (hypotheses.elo0, hypotheses.elo1)]
+    width = scores[1] - scores[0]
+    if width <= 0:  # beyond what a score can say
+        return None
+    return -hypotheses.lower * hypotheses.upper * sample.variance / width**2 * sample.games
+
+
+def _estimate(sample: Sample, steps: _Increments, hypotheses: Hypotheses, llr: float) -> Estimate:
+    """The effects under which an outcome no better than this one has the probabilities ½, 97.5 % and 2.5 %.
+
+    The LLR is taken as a Brownian motion whose drift depends on the effect and whose variance is the sample's. A
+    test that overshot its bound counts as stopped where the straight way to the record crosses the bound.
+    """
+    place = min(max(llr, hypotheses.lower), hypotheses.upper)
+    time = sample.total * (place / llr if llr else 1)
+    if steps.variance <= 0 or steps.slope <= 0:
+        return Estimate(_elo(sample.mean), None, None)
+
+    def effect(probability: float) -> float | None:
+        """A higher drift makes an outcome no better than this less probable: bisection."""
+        reach = 40 * (math.sqrt(steps.variance / time) + abs(steps.mean))
+        low, high = steps.mean - reach, steps.mean + reach
+        for _ in range(60):
+            drift = (low + high) / 2
+            corridor = Corridor(hypotheses.lower, hypotheses.upper, drift, steps.variance)
+            low, high = (drift, high) if corridor.worse(time, place) > probability else (low, drift)
+        return _elo(sample.mean + ((low + high) / 2 - steps.mean) / steps.slope)
+
+    return Estimate(effect(0.5), effect(0.975), effect(0.025))
+
+
+def _elo(score: float) -> float | None:
+    """Logistic Elo; None if it is not finite."""
+    return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
+
+
+def _half(low: float | None, high: float | None) -> float | None:
+    return None if low is None or high is None else (high - low) / 2
