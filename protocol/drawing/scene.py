@@ -1,0 +1,158 @@
+"""A scene, the answer to `ggp-scene`, as typed values: read, bounded and checked. It draws nothing.
+
+The shape is told in docs/reference/scene.md. A scene comes from an engine that may be anybody's, so whatever is wrong
+with it is a DrawingError in one line, and no text of it reaches a terminal or a page before `clean`.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+MAX_SCENE = 4 * 1024 * 1024  # bytes of JSON
+MAX_CELLS = 10_000
+REACH = 1000  # no coordinate is larger, either way
+
+Name = Annotated[str, Meta(min_length=1, max_length=24)]
+Word = Annotated[str, Meta(max_length=24)]
+Text = Annotated[str, Meta(max_length=200)]
+Place = Annotated[float, Meta(ge=-REACH, le=REACH)]
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+Colour = Literal["black", "white"]
+Option = bool | Annotated[int, Meta(ge=-(2**53), le=2**53)] | float | Text
+
+
+class DrawingError(ValueError):
+    """This cannot be drawn; str() says where in the scene and why."""
+
+
+class Board(msgspec.Struct, frozen=True):
+    """What sort of picture it is: points on square lines (cells, without lines), hexagons, points on triangles."""
+
+    kind: Literal["square", "hex", "points"]
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """What a move can name, and where it lies: x to the right, y down, in distances between neighbours."""
+
+    at: Name
+    x: Place
+    y: Place
+
+
+class Label(msgspec.Struct, frozen=True):
+    """The name of a column or a row; `to` is where its first cell lies, if a stroke should lead there."""
+
+    text: Name
+    x: Place
+    y: Place
+    to: tuple[Place, Place] | None = None
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """What stands on a cell; `glyph` is its one character on a text board."""
+
+    at: Name
+    colour: Colour
+    kind: Word = "stone"
+    glyph: Annotated[str, Meta(max_length=1)] = ""
+
+
+class Control(msgspec.Struct, frozen=True):
+    """A cell that a side controls, empty or not."""
+
+    at: Name
+    colour: Colour
+
+
+class Token(msgspec.Struct, frozen=True):
+    """What lies beside the board, in words."""
+
+    text: Text
+    kind: Word = ""
+    owner: Literal["black", "white", "none"] = "none"
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """A position as it is drawn, and whose turn it is; what is not known of the latter is empty."""
+
+    board: Board
+    cells: Annotated[list[Cell], Meta(max_length=MAX_CELLS)]
+    pieces: Annotated[list[Piece], Meta(max_length=MAX_CELLS)]
+    lines: Annotated[list[tuple[Place, Place, Place, Place]], Meta(max_length=4000)] = []
+    dots: Annotated[list[tuple[Place, Place]], Meta(max_length=1000)] = []
+    labels: Annotated[list[Label], Meta(max_length=2000)] = []
+    joins: Annotated[list[tuple[Name, Name]], Meta(max_length=MAX_CELLS)] = []
+    control: Annotated[list[Control], Meta(max_length=MAX_CELLS)] = []
+    tokens: Annotated[list[Token], Meta(max_length=40)] = []
+    last: Annotated[list[Name], Meta(max_length=MAX_CELLS)] = []
+    game: Text = ""
+    options: Annotated[dict[Word, Option], Meta(max_length=40)] = {}
+    phase: Word = ""
+    to_play: Literal["black", "white", "none"] = "none"
+    seat: Annotated[int, Meta(ge=0, le=2)] = 0
+    ply: Count = 0
+    result: Word = ""
+
+
+_decoder = msgspec.json.Decoder(Scene)
+
+
+def read_scene(text: str | bytes) -> Scene:
+    """The JSON of a scene -> the scene. Raises DrawingError."""
+    if len(text) > MAX_SCENE:
+        raise DrawingError(f"the scene is {len(text)} long; at most {MAX_SCENE} is drawn")
+    try:
+        return _checked(_decoder.decode(text))
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise _unreadable(error) from None
+
+
+def as_scene(fields: dict[str, Any]) -> Scene:
+    """A scene as plain values -> the scene. Raises DrawingError."""
+    try:
+        return _checked(msgspec.convert(fields, Scene))
+    except msgspec.MsgspecError as error:
+        raise _unreadable(error) from None
+
+
+def clean(text: str) -> str:
+    """Without what would move a terminal's cursor, turn the reading direction or not be XML."""
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+def sentence(scene: Scene) -> str:
+    """Whose turn it is, or how it ended; empty if the scene does not say."""
+    if scene.phase == "over":
+        return f"Game over: {clean(scene.result)}"
+    what = {"play": "to move", "agree": "to name the dead stones", "bid": "to bid", "choose": "to choose a side"}
+    if scene.to_play == "none" or scene.phase not in what:
+        return ""
+    return f"{scene.to_play.capitalize()} {what[scene.phase]} (seat {scene.seat})"
+
+
+def _checked(scene: Scene) -> Scene:
+    """Every name in it is a cell's, and no cell or piece is there twice."""
+    names = {cell.at for cell in scene.cells}
+    if len(names) < len(scene.cells):
+        raise DrawingError("no scene: two cells have the same name")
+    if len({piece.at for piece in scene.pieces}) < len(scene.pieces):
+        raise DrawingError("no scene: two pieces stand on the same cell")
+    used = [
+        *(("pieces", piece.at) for piece in scene.pieces),
+        *(("control", entry.at) for entry in scene.control),
+        *(("joins", at) for pair in scene.joins for at in pair),
+        *(("last", at) for at in scene.last),
+    ]
+    for where, at in used:
+        if at not in names:
+            raise DrawingError(f"no scene: {where} names {clean(at)}, which is no cell")
+    return scene
+
+
+def _unreadable(error: Exception) -> DrawingError:
+    if isinstance(error, DrawingError):
+        return error
+    return DrawingError(f"no scene: {clean(str(error))[:200]}")
