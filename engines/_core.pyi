@@ -4,14 +4,14 @@ Every game class has the same methods. A position is a value: `copy()` is indepe
 in the rules, read without regard to case, answered in canonical form. All numbers of seats, plies and points are ints.
 """
 
-from typing import Literal, TypedDict
+from typing import Literal, Self, TypedDict
 
 class IllegalMove(ValueError):
     """The move is forbidden or unreadable; `str(error)` is the reason. The position has not changed."""
 
 class _Parts(TypedDict):
-    black: dict[str, float]
-    white: dict[str, float]
+    black: dict[str, float | int | list[int] | None]
+    white: dict[str, float | int | list[int] | None]
 
 class _Position:
     @property
@@ -32,13 +32,18 @@ class _Position:
     def winner(self) -> Literal[0, 1, 2]:
         """The winning seat; 0 for a draw and while the game goes on."""
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """The option `size`; of a board without one, its width."""
+    def copy(self) -> Self: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: object) -> Self: ...
     def play(self, move: str) -> str:
         """Plays a move; returns its canonical text. Raises IllegalMove and changes nothing."""
     def why_illegal(self, move: str) -> str:
         """The reason why `play(move)` would be refused; "" if it would not."""
     def answer_plays(self, stdin: int, stdout: int, limit: int) -> tuple[bytes, list[tuple[int, str, str]]]:
-        """Answer `[id] ggp-play COLOUR MOVE` from a descriptor, until anything else comes or `limit` were played.
+        """Answer `[id] ggp-play COLOUR MOVE` and `[id] ggp-legal_moves` from a descriptor, until anything else comes or
+        `limit` moves were played.
 
         Returns that input, which is not answered (b"": it ended), and the plies: seat, colour, canonical move.
         """
@@ -72,7 +77,10 @@ class _Position:
         Before the first ply, on an empty board without handicap. Raises ValueError with the reason.
         """
     def score_parts(self) -> _Parts:
-        """The score as the position stands: for each colour "total" and, by name, what it is made of. Whole values are ints."""
+        """The score as the position stands: for each colour "total" and, by name, what it is made of. Whole values are ints.
+
+        The total is the sum of the other numbers, or None where a game has no such number; lists stand beside.
+        """
 
 class Go(_Position):
     """Go. score_parts: stones, territory, and komi for White."""
@@ -86,9 +94,6 @@ class Go(_Position):
         agreement: bool = False,
     ) -> None:
         """size 2..25; handicap 0 or 2..9, as far as the board has fixed points for it. Raises ValueError with the reason."""
-    def copy(self) -> Go: ...
-    def __copy__(self) -> Go: ...
-    def __deepcopy__(self, memo: object) -> Go: ...
     def set_komi(self, komi: float) -> None:
         """At any time. Raises ValueError unless finite."""
     def set_to_play(self, side: Literal["black", "white"]) -> None:
@@ -99,14 +104,68 @@ class Go(_Position):
     def fixed_handicap_points(size: int, stones: int) -> list[str]:
         """The fixed points of the GTP draft. Raises ValueError if the board has none for that number."""
 
+class Laido(_Position):
+    """Laido. score_parts: half_point, 0.5 for who holds it now, and the list "groups", the values of the groups in
+    descending order; no total, because the lists are compared and never summed. "rollout" plays the first acceptable one
+    of four random points (which may be the same), and passes if all were wasteful: beside three own stones, or an edge
+    point beside an own edge stone. It never swaps sides.
+    """
+
+    def __init__(self, size: int = 9, pie: bool = True, half_point: Literal["final", "first"] = "final") -> None:
+        """size 2..13, the side. Raises ValueError with the reason."""
+    def standing(self) -> str:
+        """The result if the game ended as it stands; "0" if all values are equal and nobody holds the half point."""
+    def half_point(self) -> Literal["none", "black", "white"]:
+        """Who would have the half point if the game ended now."""
+
+class Stigmergy(_Position):
+    """Stigmergy. score_parts: stones, controlled (empty cells), button, White's komi, which counts 0 until it is bid.
+
+    Rollouts place or replace where that wins a point at once; when nothing does they take the button if it waits, else
+    pass. Bids and sides are chosen at random by both policies.
+    """
+
+    def __init__(self, size: int = 8, komi: int | None = None) -> None:
+        """size 2..13, the cells on a side; komi None: it is bid. Raises ValueError with the reason."""
+    def komi(self) -> int | None:
+        """The option, or what was bid; None before that."""
+    def button(self) -> Literal["none", "black", "white"]:
+        """Who has taken the button."""
+    def control(self) -> str:
+        """Who controls each cell, empty or not, in the order of `board()`: "." nobody, "X" black, "O" white."""
+
+class Taigo(_Position):
+    """Taigo. Black is dark, white is light. score_parts: longest_line, cones_left; no total.
+
+    The board is text: `0,0=X 1,0=O`, dark and light tile halves, `x` and `o` for cones, ascending. `set_up` takes it in
+    any order, within 100 of 0,0, in place of the first tile. "rollout": of four random moves the first that wins at
+    once, else the first that does not lose at once.
+    """
+
+    def __init__(self, dark_cones: int = 5, light_cones: int = 5, tiles: int = 40) -> None:
+        """Cones 0..20; tiles 2..200, the first of which lies on the board. Raises ValueError with the reason."""
+    def cones_left(self) -> tuple[int, int]:
+        """Dark and light cones in the common supply."""
+    def tiles_left(self) -> int:
+        """How many are still to be played."""
+    def tiles(self) -> list[tuple[str, str]]:
+        """The cells of each tile, dark half and light half, in the order of play; not those of a board that was set up."""
+
+class Taugo(_Position):
+    """Taugo. score_parts: strings, edge_stones, fewer_strings; string_values lists the value of every string, zeros too.
+
+    A board has "?" at its corners. captured(): stones that cuts have replaced. The policy "rollout" is uniform over the
+    moves that put stones on the board; it passes, and never swaps sides, only when there is no such move.
+    """
+
+    def __init__(self, size: int = 16, cut_from: Literal["lateral", "any"] = "lateral", pie: bool = True) -> None:
+        """size 6..25. Raises ValueError with the reason."""
+
 class Yugo(_Position):
     """Yugo. score_parts: territory, pieces, prisoners (enemy kings without liberties), button, Black's handicap, White's komi."""
 
     def __init__(self, size: int = 9, komi: int = 7, handicap: int = 0, agreement: bool = False) -> None:
         """size 2..25; handicap 0 or 2..9 and less than size**2. Raises ValueError with the reason."""
-    def copy(self) -> Yugo: ...
-    def __copy__(self) -> Yugo: ...
-    def __deepcopy__(self, memo: object) -> Yugo: ...
     def set_komi(self, komi: int) -> None:
         """Before ply 0; later IllegalMove. Raises ValueError if it has more than 15 digits."""
     def button(self) -> Literal["none", "black", "white"]:

@@ -19,8 +19,8 @@ Usage: ggp engine [GAME [name=value …]] [--bind URL] [--gogui]
 Answers the General Game Protocol (GTP and the ggp- commands) on stdin and stdout.
   GAME name=value …   start with this game, as after `ggp-new GAME name=value …`
   --bind URL          answer over ZeroMQ instead, a session for each peer: tcp://127.0.0.1:5555
-  --gogui             play as GoGui enters moves: `pass` also ends a compound move, takes the button, keeps
-                      sides, bids nothing or names no dead stones, whichever is the first that is legal
+  --gogui             play as GoGui enters moves: compound moves point by point, and `pass` ends one, takes the
+                      button, keeps sides, bids nothing or names no dead stones, whichever is the first that is legal
   --help              this text
 
 Then type: list_commands, ggp-games, ggp-rules GAME, showboard, quit."""

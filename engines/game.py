@@ -32,7 +32,7 @@ MAX_NUMBER = 1_000_000
 OptionValue = int | float | str
 Options = Mapping[str, OptionValue]
 Policy = Literal["uniform", "rollout"]
-Score = dict[str, dict[str, float | int | None]]
+Score = dict[str, dict[str, float | int | list[int] | None]]
 Scene = dict[str, Any]  # its shape: engines.scene
 
 
@@ -147,7 +147,10 @@ class State(Protocol):
     def copy(self) -> "State": ...
 
     def score(self) -> Score:
-        """`{"black": {"total": x, ...}, "white": {...}}` as the position stands; total None: no such number."""
+        """`{"black": {"total": x, ...}, "white": {...}}` as the position stands; total None: no such number.
+
+        What is beside the total are the numbers that it is the sum of, and lists such as the values of groups.
+        """
 
     def standing(self) -> str:
         """The result if the position were scored as it stands: `B+3.5`; empty if it cannot be."""
@@ -191,6 +194,10 @@ class Game(ABC):
     """The moves that are no cells, for menus; `bid:` and `dead:` take more after the colon."""
     setup = False
     """Whether its states are SetupState; the service then has the handicap and SGF commands of GTP."""
+    compound = False
+    """Whether a move may consist of several cells: `--gogui` then enters each move cell by cell (engines.entry)."""
+    window = 0
+    """Of an unbounded hex board with cells `q,r`: how wide a part, round 0,0, GoGui shows; 0: the board is finite."""
     komi_at_any_time = False
     """Whether GTP's `komi` acts at once also after ply 0; it must not change what is legal."""
 
@@ -210,6 +217,14 @@ class Game(ABC):
                 except OptionError:
                     return None
         return None
+
+    def clicks(self, move: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The cells of a canonical move in the order of their entry, and then those that may come in any order."""
+        return (move,), ()
+
+    def clicked(self, cells: tuple[str, ...], colour: str) -> dict[str, str]:
+        """What `colour` has entered so far, as cells with the colours of their pieces."""
+        return dict.fromkeys(cells, colour)
 
     def komi(self, number: float) -> OptionValue | None:
         """GTP's `komi` (any finite number) -> the value of the option `komi`; None: this game has no use for it."""
@@ -236,7 +251,7 @@ def read_options(game: Game, words: Iterable[str]) -> dict[str, OptionValue]:
 def result_by_totals(score: Score) -> str:
     """The result that the two totals make: `B+3.5`, `W+1`, `0`; empty without totals."""
     black, white = score["black"]["total"], score["white"]["total"]
-    if black is None or white is None:
+    if not isinstance(black, int | float) or not isinstance(white, int | float):
         return ""
     margin = round(black - white, 9)  # a komi like 6.3 is no binary fraction
     return f"{'B' if margin > 0 else 'W'}+{shortest(abs(margin))}" if margin else "0"

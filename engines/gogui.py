@@ -3,8 +3,11 @@
 `gogui-rules_legal_moves` "always lists `pass`" while the game is not over, because GoGui asks that of a ruler.
 What `pass` means there (Session.pass_means) holds for `play` and `gogui-play_sequence` under `--gogui` only:
 without it `play B pass` is a pass or illegal, as for every other controller. `ggp-play` is always strict.
+A turn that is being entered cell by cell (engines.entry) is on the board here and in `showboard`; the `ggp-` commands
+know of whole plies only.
 """
 
+from engines.entry import place, point_of
 from engines.game import Scene
 from engines.gtp import FullScene
 from engines.scene import pieces_by_cell
@@ -29,6 +32,8 @@ _WORDS = {
     "dead:": "Name the dead stones/play %m dead:%s",
 }
 """Moves that are no points, as entries of GoGui's menu: %m is the side to move, %s is asked for."""
+_DECIDES = {"bid": "to bid", "choose": "to choose a side", "agree": "to name the dead stones"}
+"""What the side to act does, by phase; in all others it is to move."""
 
 
 def handlers(session: Session, full_scene: FullScene) -> dict[str, Handler]:
@@ -58,29 +63,37 @@ class Ruler:
         self._full_scene = full_scene
 
     def board_size(self, arguments: list[str]) -> str:
-        board = self._scene()["board"]
-        size = max(board["width"], board["height"])
-        return f"{size} hex" if board["kind"] == "hex" else str(size)
+        size, hexagons = self._size(self._scene())
+        return f"{size} hex" if hexagons else str(size)
 
     def board(self, arguments: list[str]) -> str:
-        """Rows from the top, as GoGui's square of that size: X O for pieces, `.` for a cell, `?` for none."""
-        scene = self._scene()
-        size = max(scene["board"]["width"], scene["board"]["height"])
-        rows = [["?"] * size for _ in range(size)]
+        """Rows from the top, as GoGui's square or rhombus of that size: X O pieces, `.` a cell, `?` none."""
+        game, scene = self._session.need().game, self._scene()
+        size, hexagons = self._size(scene)
+        rows = [["." if game.window else "?"] * size for _ in range(size)]
         pieces = pieces_by_cell(scene)
         low = size - scene["board"]["height"]  # A1 stays in the lower left corner
         for cell in scene["cells"]:
             piece = pieces.get(cell["at"])
-            rows[low + cell["y"]][cell["x"]] = {"black": "X", "white": "O"}[piece["colour"]] if piece else "."
+            sign = {"black": "X", "white": "O"}[piece["colour"]] if piece else "."
+            if not hexagons:
+                rows[low + cell["y"]][cell["x"]] = sign
+            elif point := point_of(game, cell["at"]):
+                column, row = place(point)
+                rows[size - 1 - row][column] = sign
         return "\n".join(map("".join, rows))
 
     def legal_moves(self, arguments: list[str]) -> str:
-        """Points of the board, and always `pass`; empty when over."""
+        """Points of the board, and always `pass`; empty when over. Of compound moves the points that may come next."""
         line = self._session.need()
         if line.state.phase == "over":
             return ""
-        cells = {cell["at"] for cell in line.state.scene()["cells"]}
-        return " ".join([move for move in line.state.legal_moves() if move in cells] + ["pass"])
+        if self._session.gogui and line.game.compound:
+            points = sorted(point_of(line.game, cell) for cell in self._session.entry.next_cells(line))
+        else:
+            cells = {cell["at"] for cell in line.state.scene()["cells"]}
+            points = [move for move in line.state.legal_moves() if move in cells]
+        return " ".join([*filter(None, points), "pass"])
 
     def final_result(self, arguments: list[str]) -> str:
         return self._session.need().state.result or "undecided"
@@ -91,13 +104,19 @@ class Ruler:
         return f"{white} {black}"
 
     def board_gfx(self, arguments: list[str]) -> str:
-        """Squares on pieces that are not the ordinary ones, a circle on the last ply, the status below."""
+        """Squares on pieces that are not the ordinary ones, a circle on the last ply, the territory that a side
+        controls, the status below.
+        """
         scene = self._scene()
         special = [entry["at"] for entry in scene["pieces"] if entry["glyph"] not in "XO"]
         status = [entry["text"] for entry in scene["tokens"]]
-        status.append(f"Game over: {scene['result']}" if scene["result"] else f"{scene['to_play']} to move")
-        marks = [("SQUARE", special), ("CIRCLE", scene["last"])]
-        lines = [f"{name} {' '.join(points)}" for name, points in marks if points]
+        turn = f"{scene['to_play']} {_DECIDES.get(scene['phase'], 'to move')}"
+        status.append(f"Game over: {scene['result']}" if scene["result"] else turn)
+        marks = [(colour.upper(), controlled(scene, colour)) for colour in ("black", "white")]
+        marks += [("SQUARE", special), ("CIRCLE", scene["last"])]
+        game = self._session.need().game
+        named = [(name, list(filter(None, (point_of(game, cell) for cell in cells)))) for name, cells in marks]
+        lines = [f"{name} {' '.join(points)}" for name, points in named if points]
         return "\n".join([*lines, f"TEXT {', '.join(status)}"])
 
     def play_sequence(self, arguments: list[str]) -> str:
@@ -106,12 +125,13 @@ class Ruler:
         if len(arguments) % 2:
             raise syntax_error("gogui-play_sequence")
         trial = line.taken_back(0)
+        entry = self._session.entry.on(trial, line)
         for number, (colour, move) in enumerate(zip(arguments[::2], arguments[1::2], strict=True), 1):
             try:
-                self._session.play_on(trial, colour, move)
+                self._session.play_on(trial, entry, colour, move)
             except CommandFailed as error:
                 raise CommandFailed(f"{error} (move {number} of the sequence)") from None
-        self._session.line = trial
+        self._session.line, self._session.entry = trial, entry
         return ""
 
     def analyze_commands(self, arguments: list[str]) -> str:
@@ -120,5 +140,16 @@ class Ruler:
         words = () if line is None else line.game.words
         return "\n".join([_MENU, *(f"none/{_WORDS[word]}" for word in words if word in _WORDS)])
 
+    def _size(self, scene: Scene) -> tuple[int, bool]:
+        """How many rows and columns GoGui shows, and whether its cells are hexagons."""
+        window = self._session.need().game.window
+        return window or max(scene["board"]["width"], scene["board"]["height"]), scene["board"]["kind"] != "square"
+
     def _scene(self) -> Scene:
-        return self._full_scene(self._session.need())
+        line = self._session.need()
+        return self._session.entry.drawn(line, self._full_scene(line))
+
+
+def controlled(scene: Scene, colour: str) -> list[str]:
+    """The cells that a side controls; GoGui's BLACK and WHITE mark them as territory."""
+    return [entry["at"] for entry in scene.get("control", []) if entry["colour"] == colour]

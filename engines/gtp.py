@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from engines import textboard
 from engines.game import MAX_NUMBER, OptionError
 from engines.line import Line
 from engines.session import Handler, Session, checked, syntax_error
@@ -75,13 +74,20 @@ class Views:
         return ""
 
     def undo(self, arguments: list[str]) -> str:
-        self._session.undo(1)
+        self._session.undo_play()
         return ""
 
     def showboard(self, arguments: list[str]) -> str:
         """The board under an empty first line, which keeps its columns straight."""
-        scene = self._full_scene(self._session.need())
-        return "\n" + "\n".join([textboard.draw(scene), *textboard.describe(scene)]).lstrip("\n")
+        from protocol.drawing import scene, text  # for this command only, and an engine is to start quickly
+
+        try:
+            line = self._session.need()
+            drawn = scene.as_scene(self._session.entry.drawn(line, self._full_scene(line)))
+            lines = [text.draw(drawn), *text.describe(drawn)]
+        except scene.DrawingError as error:  # a game of a third party's
+            raise CommandFailed(str(error)) from None
+        return "\n" + "\n".join(lines).lstrip("\n")
 
     def final_score(self, arguments: list[str]) -> str:
         state = self._session.need().state

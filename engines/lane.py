@@ -1,7 +1,8 @@
 """Input of an engine on stdin: plays of a match are answered by the core itself, everything else is handed on.
 
-`ggp-play` is inside each ply of every match, and the way through Python costs twice as much as all the rest of the
-engine. What the core is not sure of, a wrong colour or an illegal move among it, it leaves to engines.service.
+`ggp-play` is inside each ply of every match, and `ggp-legal_moves` in those of a bot that asks an engine; the way
+through Python costs twice as much as all the rest of the engine. What the core is not sure of, a wrong colour or an
+illegal move among it, it leaves to engines.service.
 """
 
 import os

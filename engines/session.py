@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from engines.entry import Entry
 from engines.game import Game, IllegalMove, OptionError, OptionValue, State, read_options
 from engines.line import Line
 from engines.registry import GameError, Registry
@@ -27,6 +28,7 @@ class Session:
         self.gogui = gogui
         self.line: Line | None = None
         self.options: dict[str, OptionValue] = {}
+        self.entry = Entry()
 
     def need(self) -> Line:
         """The game at hand."""
@@ -54,20 +56,30 @@ class Session:
         """Start a game with options already read. Raises OptionError."""
         self.line = Line(game, options)
         self.options = options
+        self.entry = Entry()
 
     def play(self, colour: str, move: str) -> None:
-        """Play as plain GTP allows: out of turn in go, and under --gogui with `pass` for the first of PASS_MEANS."""
-        self.play_on(self.need(), colour, move)
+        """Play as plain GTP allows: out of turn in go, and under --gogui compound moves cell by cell (engines.entry),
+        with `pass` for their end or else for the first of PASS_MEANS.
+        """
+        self.play_on(self.need(), self.entry, colour, move)
 
-    def play_on(self, line: Line, colour: str, move: str) -> None:
+    def play_on(self, line: Line, entry: Entry, colour: str, move: str) -> None:
         """The same on another line of the same game."""
         side = read_colour(colour)
-        if self.gogui and move.lower() == "pass":
-            move = self.pass_means(line.state) or move
+        cells = entry.cells_in_order(line)
         try:
+            if self.gogui and line.game.compound:
+                move = entry.play(line, side, move)
+                if not move:
+                    return
+            if self.gogui and move.lower() == "pass":
+                move = self.pass_means(line.state) or move
             line.play(side, move, any_turn=True)
         except IllegalMove as error:
             raise illegal(move, error) from None
+        if cells:
+            entry.played(line, cells)
 
     def pass_means(self, state: State) -> str:
         """The move that GoGui's `pass` stands for; empty when over."""
@@ -80,7 +92,18 @@ class Session:
         if count > len(line.plies):
             raise CommandFailed("cannot undo")
         self.line = line.taken_back(count)
+        self.entry.taken_back(self.line, line.plies[-count][2], cells_too=True)
         return self.line.state
+
+    def undo_play(self) -> None:
+        """Take back the last `play`: a ply or, under --gogui, a cell or the `pass` that ended a compound move."""
+        line = self.need()
+        if self.entry.take_back_cell(line):
+            return
+        if not line.plies:
+            raise CommandFailed("cannot undo")
+        self.line = line.taken_back(1)
+        self.entry.taken_back(self.line, line.plies[-1][2], cells_too=False)
 
 
 def read_colour(text: str) -> str:

@@ -6,11 +6,17 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import pytest
 
-from engines._core import Go, Yugo
+from engines._core import Go, Laido, Stigmergy, Yugo
 from tests.core_positions import Position, both, played
+from tests.stigmergy_positions import cells as hexagon_cells
+from tests.stigmergy_positions import name
+
+if TYPE_CHECKING:
+    from engines._core import _Position
 
 
 def test_perft_counts_sequences() -> None:
@@ -27,10 +33,34 @@ def test_perft_counts_sequences() -> None:
         Yugo(3),
         played(Yugo(3), "button"),
         played(Yugo(4, handicap=3), "A1"),
+        Laido(3),
+        played(Laido(3), "C3"),
+        played(Laido(3), "C3 swap-sides B3 pass"),
+        played(Laido(2), "A2 A3 B1 B3 C1 C2"),
+        Laido(2, pie=False),
+        Stigmergy(3),
+        played(Stigmergy(3), "bid:7"),
+        played(Stigmergy(2, 0), "B2 A2 C2 B1 A3 pass"),  # a replacement, two cells, a pass
+        played(Stigmergy(3, 3), "button"),
     ],
-    ids=["go", "go with a ko", "yugo", "yugo after the button", "yugo handicap"],
+    ids=[
+        "go",
+        "go with a ko",
+        "yugo",
+        "yugo after the button",
+        "yugo handicap",
+        "laido, the first stone",
+        "laido, the swap",
+        "laido",
+        "laido, the last point",
+        "laido without the pie",
+        "stigmergy, the bid",
+        "stigmergy, the choice",
+        "stigmergy, the end",
+        "stigmergy after the button",
+    ],
 )
-def test_random_moves_are_uniform_over_the_legal_moves(state: Position) -> None:
+def test_random_moves_are_uniform_over_the_legal_moves(state: "_Position") -> None:
     _chi_square(state)
 
 
@@ -44,7 +74,22 @@ def test_random_moves_are_uniform_where_most_points_are_illegal(game: type[Posit
     _chi_square(state)
 
 
-def _chi_square(state: Position, draws: int = 20_000) -> None:
+@pytest.mark.parametrize(("komi", "token"), [(7, "button"), (8, "pass")])
+def test_random_moves_of_stigmergy_are_uniform_on_the_default_board(komi: int, token: str) -> None:
+    """Some stones can be replaced, and one token is legal."""
+    state, seed = Stigmergy(8, komi), 0
+    cells = [name(8, q, r) for q, r in hexagon_cells(8)]
+    while token not in (legal := state.legal_moves()) or len(_stones(state, cells).intersection(legal)) < 2:
+        seed += 1
+        state.play(next(filter(str.isupper, (state.random_move(1000 * seed + i) for i in range(100)))))
+    _chi_square(state, 40_000)
+
+
+def _stones(state: Stigmergy, cells: list[str]) -> set[str]:
+    return {cell for cell, letter in zip(cells, state.board(), strict=True) if letter != "."}
+
+
+def _chi_square(state: "_Position", draws: int = 20_000) -> None:
     legal = state.legal_moves()
     seen = Counter(state.random_move(seed) for seed in range(draws))
     assert set(seen) == set(legal)
@@ -64,6 +109,25 @@ def test_rollouts_do_not_fill_their_own_eyes(game: type[Position]) -> None:
     state = game(size=3)
     state.set_up(".X.XXXXXX")
     assert {state.random_move(seed, "rollout") for seed in range(50)} == {"pass" if game is Go else "button"}
+
+
+def test_rollouts_of_laido_pass_where_every_point_is_wasteful() -> None:
+    """A point beside three own stones is, and an edge point beside an own edge stone."""
+
+    def rollouts(state: Laido) -> set[str]:
+        return {state.random_move(seed, "rollout") for seed in range(300)}
+
+    for board, side, moves in (
+        ("XXX.XXX", "black", {"pass"}),
+        ("XXX.XXX", "white", {"B2"}),
+        ("XX.....", "black", {"B1", "B2", "C1", "pass"}),
+        ("XX.....", "white", {"A2", "B1", "B2", "C1", "C2"}),
+    ):
+        state = Laido(2)
+        state.set_up(board, "black" if side == "black" else "white")
+        assert rollouts(state) == moves
+    assert rollouts(Laido(2)) == set(Laido(2).legal_moves())
+    assert rollouts(played(Laido(2), "B2")) == {"A2", "A3", "B1", "B3", "C1", "C2"}  # sides are not swapped
 
 
 @both

@@ -84,6 +84,18 @@ def test_marks_show_kings_the_last_ply_and_the_status() -> None:
     assert "CIRCLE" not in "".join(gfx)
 
 
+def test_the_status_says_what_the_side_decides() -> None:
+    desk = Desk("stigmergy size=2")
+    assert desk("gogui-rules_board_gfx") == "TEXT Komi: no bid yet, black to bid"
+    desk.play("bid:4")
+    assert desk("gogui-rules_board_gfx") == "TEXT Komi: 4, white to choose a side"
+    desk.play("swap-sides")
+    assert desk("gogui-rules_board_gfx") == "TEXT Komi: 4, black to move"
+    desk = Desk("yugo size=2 agreement=on")
+    desk.play("button pass pass")
+    assert desk("gogui-rules_board_gfx").endswith(", white to name the dead stones")
+
+
 def test_menu_entries_are_commands_that_are_known() -> None:
     desk = Desk("yugo")
     entries = [line.split("/") for line in desk("gogui-analyze_commands").split("\n")]

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from engines.games.go import GoState
 from engines.service import RESPONDERS_OWN, engine_handlers
 from protocol.commands import COMMANDS
 from tests.desk import Desk
@@ -236,6 +237,7 @@ def test_showboard_is_legible() -> None:
         " 2 . . . . . . . . . . 2",
         " 1 . . . . . . . . . . 1",
         "   A B C D E F G H J K",
+        "X black pawn",
         "Black has captured 0",
         "White has captured 0",
         "White has the button",
@@ -254,6 +256,12 @@ def test_showboard_shows_captures_kings_and_the_end() -> None:
     assert "2(#). . 2" in board and "1 . X . 1" in board and "Black has captured 1" in board
     desk.play("button pass pass")
     assert desk("showboard").split("\n")[-1] == f"Game over: {desk.fields()['result']}"
+
+
+def test_showboard_says_what_a_scene_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk("go size=3")
+    monkeypatch.setattr(GoState, "scene", lambda state: {"cells": [], "pieces": []})
+    assert desk.fails("showboard") == "no scene: Object missing required field `board`"
 
 
 def test_showboard_in_the_agreement_phase() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -155,9 +156,18 @@ def test_a_controller_that_leaves_ends_the_lane() -> None:
 
 
 def test_an_interrupt_reaches_an_engine_that_waits_in_the_lane() -> None:
-    engine = subprocess.Popen(
-        [sys.executable, "-m", "engines", "go"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a job in the background ignores it, children too
+    try:
+        engine = subprocess.Popen(
+            [sys.executable, "-m", "engines", "go"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
     with engine:
         assert engine.stdin is not None and engine.stdout is not None and engine.stderr is not None
         engine.stdin.write(b"ggp-status\n")

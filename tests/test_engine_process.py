@@ -25,7 +25,7 @@ ENGINE = [sys.executable, "-m", "engines"]
 
 def run(arguments: list[str], lines: str | bytes = "") -> subprocess.CompletedProcess[bytes]:
     data = lines if isinstance(lines, bytes) else lines.encode()
-    return subprocess.run([*ENGINE, *arguments], input=data, capture_output=True, timeout=20)
+    return subprocess.run([*ENGINE, *arguments], input=data, capture_output=True, timeout=120)
 
 
 def test_a_session_on_stdin() -> None:
@@ -45,7 +45,7 @@ def test_end_of_input_ends_it_silently() -> None:
 
 def test_ggp_engine_is_the_same_program() -> None:
     command = [str(Path(sys.executable).with_name("ggp")), "engine", "go", "size=9"]
-    done = subprocess.run(command, input=b"ggp-status\n", capture_output=True, timeout=20)
+    done = subprocess.run(command, input=b"ggp-status\n", capture_output=True, timeout=120)
     assert done.stdout == b"= phase=play to_play=black seat=1 ply=0\n\n" and done.returncode == 0
 
 
@@ -105,7 +105,7 @@ def test_a_start_imports_nothing_that_a_match_does_not_need() -> None:
         "engines.command.main(['yugo'])\n"
         f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], input=b"ggp-play b E5\n", capture_output=True, timeout=20)
+    done = subprocess.run([sys.executable, "-c", program], input=b"ggp-play b E5\n", capture_output=True, timeout=120)
     assert done.stdout.startswith(b"= move=E5") and done.stderr == b"[]\n"
 
 

@@ -1,12 +1,13 @@
-"""Scenes say everything that a viewer needs, in one shape; and the text board that is drawn from them."""
+"""Scenes say everything that a viewer needs, in one shape."""
 
 import json
+import math
 from typing import Any
 
 import pytest
 
-from engines import textboard
-from engines.scene import piece, square, token
+from engines.scene import hexagon, lattice, open_square, piece
+from protocol.drawing.scene import as_scene
 from tests.desk import Desk
 
 KEYS = {"board", "cells", "lines", "dots", "labels", "pieces", "tokens", "last"}
@@ -101,26 +102,34 @@ def test_one_position_does_not_show_in_another() -> None:
     assert Desk("go size=5")("ggp-scene") == before
 
 
-def test_the_text_board_marks_the_last_ply_and_leans_numbers_on_the_board() -> None:
-    scene = {**square(3, 10), "pieces": [piece("A10", "black")], "last": ["A10", "C1"]}
-    lines = textboard.draw(scene).split("\n")
-    assert lines[:3] == ["   A B C", "10(X). . 10", " 9 . . . 9"]
-    assert lines[-2:] == [" 1 . .(.)1", "   A B C"]
+def test_every_kind_of_board_is_a_scene() -> None:
+    for scene, kind, cells in (
+        (open_square(16), "square", 252),
+        (hexagon(9, "points"), "points", 217),
+        (hexagon(8, "hex"), "hex", 169),
+        (lattice([(0, 0), (-1, 2)]), "hex", 2),
+    ):
+        assert as_scene(scene).board.kind == kind
+        assert len({(cell["x"], cell["y"]) for cell in scene["cells"]}) == len(scene["cells"]) == cells
 
 
-def test_the_text_board_of_hexagons_needs_no_labels() -> None:
-    places = {"a": (0.5, 0.0), "b": (1.5, 0.0), "c": (0.0, 0.87), "d": (1.0, 0.87), "e": (2.0, 0.87)}
-    cells = [{"at": at, "x": x, "y": y} for at, (x, y) in places.items()]
-    scene = {"cells": cells, "labels": [], "pieces": [piece("d", "white")], "last": ["c"]}
-    assert textboard.draw(scene) == "  . .\n(.)O ."
+def test_the_columns_of_a_hexagon_slant_and_their_labels_say_where_they_begin() -> None:
+    for side in range(2, 14):
+        scene = hexagon(side, "points")
+        at = {(cell["x"], cell["y"]): cell["at"] for cell in scene["cells"]}
+        for label in scene["labels"]:
+            if "to" in label:
+                x, y = label["to"]
+                assert at[x, y][0] == label["text"]
+                assert math.hypot(x - label["x"], y - label["y"]) == pytest.approx(1, abs=1e-4)
+            else:
+                beside = [name for (x, y), name in at.items() if y == label["y"] and abs(x - label["x"]) == 1]
+                assert [name[1:] for name in beside] == [label["text"]]
 
 
-def test_a_scene_without_cells_is_no_board() -> None:
-    assert textboard.draw({"cells": [], "labels": [], "pieces": [], "last": []}) == ""
-
-
-def test_what_lies_beside_the_board_is_told() -> None:
-    scene = {"tokens": [token("button", "black", "Black has the button")], "to_play": "black", "seat": 2}
-    assert textboard.describe({**scene, "phase": "bid"}) == ["Black has the button", "Black to bid (seat 2)"]
-    assert textboard.describe({**scene, "phase": "choose"})[-1] == "Black to choose a side (seat 2)"
-    assert textboard.describe({**scene, "phase": "over", "result": "B+1"})[-1] == "Game over: B+1"
+def test_no_line_is_drawn_where_the_board_has_none() -> None:
+    scene = open_square(6)
+    ends = {(x, y) for x1, y1, x2, y2 in scene["lines"] for x, y in ((x1, y1), (x2, y2))}
+    edge = {(cell["x"], cell["y"]) for cell in scene["cells"] if {cell["x"], cell["y"]} & {0, 5}}
+    assert ends == edge and len(edge) == 16
+    assert all(x1 == x2 not in (0, 5) or y1 == y2 not in (0, 5) for x1, y1, x2, y2 in scene["lines"])

@@ -48,7 +48,7 @@ def test_transcript(path: Path) -> None:
     assert pairs
     lines = "".join(f"{command}\n" for command, _ in pairs)
     engine = [sys.executable, "-m", "engines", *arguments]
-    done = subprocess.run(engine, input=lines, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(engine, input=lines, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     answers = done.stdout.split("\n\n")
     assert answers.pop() == ""

@@ -2,6 +2,7 @@
 #pragma once
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -35,10 +36,17 @@ class IllegalMove : public std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-// The points of one colour: their sum and, name by name, what it is made of.
+// The points of one colour: their sum, if the game has such a number, and name by name what it is made of.
 struct ScoreParts {
-    double total = 0;
+    std::optional<double> total;
     std::vector<std::pair<const char*, double>> parts;
+    std::vector<std::pair<const char*, std::vector<int>>> lists;  // such as the values of its groups
+
+    // The total is the sum of the parts.
+    void add_up() {
+        total = 0;
+        for (const auto& [what, points] : parts) *total += points;
+    }
 };
 
 struct Score {
@@ -57,7 +65,7 @@ concept GameState =
     { c.winner() } -> std::same_as<int>;      // the winning seat, 0 for a draw or while the game goes on
     { c.result() } -> std::same_as<std::string>;  // "" while the game goes on
     { c.ply() } -> std::same_as<int>;
-    { c.size() } -> std::same_as<int>;        // the option `size`
+    { c.size() } -> std::same_as<int>;        // the option `size`; of a board without one, its width
     { c.cells() } -> std::same_as<int>;       // cells of the board, the measure of a long game
     { c.hash() } -> std::same_as<std::uint64_t>;
     { c.board() } -> std::same_as<std::string>;

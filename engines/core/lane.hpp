@@ -1,4 +1,4 @@
-// The hot path of an engine process: `[id] ggp-play COLOUR MOVE` read from a descriptor and answered on another, for
+// The hot path of an engine process: `[id] ggp-play COLOUR MOVE` and `[id] ggp-legal_moves` read from a descriptor and answered on another, for
 // as long as nothing else comes. It knows no game and no Python; whatever it is not sure of it hands back unread.
 #pragma once
 #include <unistd.h>
@@ -35,13 +35,13 @@ public:
             if (count < 0 && errno == EINTR) return LaneEnd::interrupted;
             if (count <= 0) return LaneEnd::end_of_input;
             input = std::string_view(buffer_, static_cast<std::size_t>(count));
-            if (!play(input)) return LaneEnd::other_input;
+            if (!play(input) && !list(input)) return LaneEnd::other_input;
             if (!write_answer()) return LaneEnd::end_of_input;  // the controller left
         }
     }
 
 private:
-    static constexpr std::size_t longest_move = 64, longest_id = 9;
+    static constexpr std::size_t longest_move = 128, longest_id = 9;
 
     // One whole line in its plainest form, a legal move of the side to play: then it is played and answer_ is set.
     bool play(std::string_view line) {
@@ -61,6 +61,16 @@ private:
             return false;  // nothing has changed; the general way says why
         }
         set_answer(id);
+        return true;
+    }
+
+    // `ggp-legal_moves`, alone in its line: then answer_ is set.
+    bool list(std::string_view line) {
+        const std::string_view id = take_id(line);
+        if (line != "ggp-legal_moves\n") return false;
+        answer_.assign("=").append(id);
+        for (const auto move : state_.legal_moves()) answer_.append(1, ' ').append(state_.text(move));
+        answer_.append("\n\n");
         return true;
     }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "game_state.hpp"
@@ -70,7 +71,8 @@ inline bool is_word(std::string_view text, std::string_view word) {
     return true;
 }
 
-inline Point Square::parse(std::string_view text) const {
+// "D4" -> column and row, both from 0; the column is one of the 25, the row 0..98. Throws IllegalMove with the reason.
+inline std::pair<int, int> parse_vertex(std::string_view text) {
     const auto unreadable = [] { return IllegalMove("not a move: a point is written like D4"); };
     if (text.size() < 2 || text.size() > 3 || text[1] == '0') throw unreadable();
     int row = 0;
@@ -82,11 +84,17 @@ inline Point Square::parse(std::string_view text) const {
     if (letter == 'I') throw IllegalMove("there is no column I: the letters skip it");
     const std::size_t column = column_letters.find(letter);
     if (column == std::string_view::npos) throw unreadable();
-    if (static_cast<int>(column) >= edge_ || row > edge_) {
+    return {static_cast<int>(column), row - 1};
+}
+
+inline Point Square::parse(std::string_view text) const {
+    const auto [column, row] = parse_vertex(text);
+    if (column >= edge_ || row >= edge_) {
         const std::string n = std::to_string(edge_);
-        throw IllegalMove(letter + std::to_string(row) + " is not on the board: the board is " + n + "x" + n);
+        throw IllegalMove(column_letters[static_cast<std::size_t>(column)] + std::to_string(row + 1) +
+                          " is not on the board: the board is " + n + "x" + n);
     }
-    return at(static_cast<int>(column), row - 1);
+    return at(column, row);
 }
 
 inline const Square::Table* Square::table(int edge) {

@@ -250,14 +250,13 @@ inline Score Yugo::score() const {
     const Count c = count();
     const auto parts = [&](Colour colour) {
         const auto i = static_cast<std::size_t>(colour);
-        return ScoreParts{0, {{"territory", c.territory[i]}, {"pieces", c.pieces[i]}, {"prisoners", c.prisoners[i]},
-                              {"button", button_ == colour ? 0.5 : 0}}};
+        return ScoreParts{{}, {{"territory", c.territory[i]}, {"pieces", c.pieces[i]}, {"prisoners", c.prisoners[i]},
+                               {"button", button_ == colour ? 0.5 : 0}}, {}};
     };
     Score score{parts(Colour::black), parts(Colour::white)};
     score.black.parts.emplace_back("handicap", handicap_ > 1 ? 1 - handicap_ : 0);
     score.white.parts.emplace_back("komi", static_cast<double>(komi_));
-    for (ScoreParts* side : {&score.black, &score.white})
-        for (const auto& [what, points] : side->parts) side->total += points;
+    score.black.add_up(), score.white.add_up();
     return score;
 }
 

@@ -6,16 +6,15 @@ are kings). Everything is worked out from that string each time it is asked for.
 
 from __future__ import annotations
 
-import copy
-from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from abc import abstractmethod
 from functools import lru_cache
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
-COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # "column letter A..Z without I"
+from tests.models.model import COLUMNS, OTHER, Model, number, result
+
+__all__ = ["COLOUR", "OTHER", "Group", "SquareModel", "all_groups", "names", "neighbours", "number", "owner", "points"]
+
 COLOUR = {"X": "black", "#": "black", "O": "white", "@": "white"}
-SEAT = {"black": 1, "white": 2, "none": 0}
-OTHER = {"black": "white", "white": "black"}
 
 
 class Group(NamedTuple):
@@ -81,53 +80,22 @@ def owner(region: Group, board: str) -> str:
     return touched.pop() if len(touched) == 1 else ""
 
 
-def number(value: float) -> str:
-    """Shortest decimals: 3, 0.5."""
-    return str(int(value)) if value == int(value) else str(value)
-
-
-class SquareModel(ABC):
+class SquareModel(Model):
     """A position on the square grid with passes, two consecutive ones ending the game, and the agreement phase.
 
     A game says in `allowed_points`, `allowed_words`, `check`, `apply` and `totals` what is its own.
     """
 
     def __init__(self, size: int, agreement: bool) -> None:
+        super().__init__()
         self.size = size
         self.agreement = agreement
         self.board_string = "." * (size * size)
-        self.phase = "play"
-        self.to_play = "black"
-        self.ply = 0
-        self.passers: list[str] = []  # who has passed since the last move of another kind
         self.last_passer = ""
-        self.result = ""
         self.asked = False  # the agreement has been asked for: it is asked for once
         self.first_list: frozenset[int] | None = None  # the first dead list, between the two answers
-        self.captured = {"black": 0, "white": 0}  # pieces of that colour that were captured
 
     # --- what all square games answer -----------------------------------------------------------------------------
-
-    @property
-    def seat(self) -> int:
-        """The seat to act. Nothing exchanges colours here: seat 1 is black."""
-        return SEAT[self.to_play]
-
-    @property
-    def passes(self) -> int:
-        """How many passes the last plies were."""
-        return len(self.passers)
-
-    @property
-    def winner(self) -> int:
-        """The seat that has won, 0 for none or a draw."""
-        return {"B": 1, "W": 2}.get(self.result[:1], 0)
-
-    def copy(self) -> Self:
-        """An independent position."""
-        twin = copy.copy(self)
-        twin.captured = dict(self.captured)
-        return twin
 
     def board(self) -> str:
         """The board as the core writes it: rows from the top."""
@@ -146,19 +114,16 @@ class SquareModel(ABC):
             return []
         if self.phase == "agree":
             return ["dead:"]
-        return sorted([names(self.size)[p] for p in self.allowed_points()] + self.allowed_words())
+        return sorted(self.allowed())
 
-    def why_illegal(self, text: str) -> str:
-        """The reason, or "" for a legal move."""
-        try:
-            self.read(text)
-        except ValueError as error:
-            return str(error)
-        return ""
+    def allowed(self) -> set[str]:
+        """In the phase `play`."""
+        return {*(names(self.size)[p] for p in self.allowed_points()), *self.allowed_words()}
 
     def play(self, text: str) -> str:
         """Play a move; its canonical form. ValueError says why it is illegal, and then nothing has changed."""
         move = self.read(text)
+        self.last = [move] if move in points(self.size) else []
         self.passers = [*self.passers, self.to_play] if move == "pass" else []
         if move.startswith("dead:"):
             self.answer(frozenset(points(self.size)[name] for name in move[5:].split(",") if name))
@@ -169,17 +134,6 @@ class SquareModel(ABC):
             self.apply(move)
         self.ply += 1
         return move
-
-    def perft(self, depth: int) -> int:
-        """How many sequences of `depth` legal moves there are."""
-        if depth == 0:
-            return 1
-        total = 0
-        for move in self.legal_moves():
-            after = self.copy()
-            after.play(move)
-            total += after.perft(depth - 1)
-        return total
 
     # --- what a game adds -----------------------------------------------------------------------------------------
 
@@ -196,16 +150,13 @@ class SquareModel(ABC):
         """ValueError if this canonical point, or word, is not legal in the phase `play`."""
 
     @abstractmethod
-    def apply(self, move: str) -> None:
-        """Play the legal move, up to and including the change of turns."""
-
-    @abstractmethod
     def totals(self) -> tuple[float, float]:
         """Black's and White's score of the position as it stands."""
 
-    @abstractmethod
-    def key(self) -> Hashable:
-        """Equal exactly for equal positions in the sense of `ggp-hash`."""
+    def parts(self) -> dict[str, dict[str, float | list[int] | None]]:
+        """The totals; what they are made of differs."""
+        black, white = self.totals()
+        return {"black": {"total": black}, "white": {"total": white}}
 
     # --- helpers --------------------------------------------------------------------------------------------------
 
@@ -269,9 +220,7 @@ class SquareModel(ABC):
 
     def finish(self, *, drawn: bool = False) -> None:
         """Over: by the score, or drawn."""
-        black, white = self.totals()
-        margin = 0 if drawn else black - white
-        self.result = f"{'B' if margin > 0 else 'W'}+{number(abs(margin))}" if margin else "0"
+        self.result = "0" if drawn else result(*self.totals())
         self.phase, self.to_play = "over", "none"
 
     def place(self, p: int, piece: str) -> None:

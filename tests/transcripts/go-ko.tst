@@ -12,6 +12,7 @@ showboard
 2 X(O). O . 2
 1 . X O . . 1
   A B C D E
+X black stone, O white stone
 Black has captured 0
 White has captured 1
 Komi: 0.5

@@ -80,6 +80,7 @@ showboard
 2 . X . . 2
 1 . . . . 1
   A B C D
+X black pawn, O white pawn
 Black has captured 0
 White has captured 0
 Black has the button

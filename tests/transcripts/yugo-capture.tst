@@ -40,6 +40,7 @@ showboard
 2(#)O . . . 2
 1 . X . . . 1
   A B C D E
+# black king, X black pawn, O white pawn
 Black has captured 1
 White has captured 0
 The button is free

@@ -1,4 +1,5 @@
-// The Python module engines._core: every game of the core bound the same way. The only file that knows Python.
+// How a game of the core becomes a Python class: every game is bound the same way. This folder alone knows Python.
+#pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -9,21 +10,30 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
-#include "go.hpp"
-#include "lane.hpp"
-#include "playouts.hpp"
-#include "yugo.hpp"
+#include "../game_state.hpp"
+#include "../lane.hpp"
+#include "../playouts.hpp"
+
+namespace ggp::python {
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
-namespace {
+// One for each game, in the file of its name.
+void bind_go(nb::module_& module);
+void bind_laido(nb::module_& module);
+void bind_stigmergy(nb::module_& module);
+void bind_taigo(nb::module_& module);
+void bind_taugo(nb::module_& module);
+void bind_yugo(nb::module_& module);
 
 template <class Enum>
 Enum one_of(std::string_view text, std::initializer_list<std::pair<std::string_view, Enum>> choices, const char* what) {
@@ -35,16 +45,16 @@ Enum one_of(std::string_view text, std::initializer_list<std::pair<std::string_v
     throw std::invalid_argument(std::string(what) + " must be one of: " + names);
 }
 
-ggp::Colour side_named(std::string_view text) {
-    return one_of<ggp::Colour>(text, {{"black", ggp::Colour::black}, {"white", ggp::Colour::white}}, "the side");
+inline Colour side_named(std::string_view text) {
+    return one_of<Colour>(text, {{"black", Colour::black}, {"white", Colour::white}}, "the side");
 }
 
-ggp::Policy policy_named(std::string_view text) {
-    return one_of<ggp::Policy>(text, {{"uniform", ggp::Policy::uniform}, {"rollout", ggp::Policy::rollout}}, "policy");
+inline Policy policy_named(std::string_view text) {
+    return one_of<Policy>(text, {{"uniform", Policy::uniform}, {"rollout", Policy::rollout}}, "policy");
 }
 
 // An int of any length, as the nearest one that C++ has: the core refuses it with its own words.
-std::int64_t nearest(const nb::int_& value) {
+inline std::int64_t nearest(const nb::int_& value) {
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
     constexpr auto most = std::numeric_limits<std::int64_t>::max();
@@ -52,27 +62,32 @@ std::int64_t nearest(const nb::int_& value) {
 }
 
 // Whole numbers as int, so that JSON says 10 and not 10.0.
-nb::object number(double value) {
+inline nb::object number(double value) {
     if (value == std::floor(value) && std::abs(value) < 9e15) return nb::int_(static_cast<std::int64_t>(value));
     return nb::float_(value);
 }
 
-nb::dict parts(const ggp::ScoreParts& score) {
+inline nb::dict parts(const ScoreParts& score) {
     nb::dict dict;
-    dict["total"] = number(score.total);
+    dict["total"] = score.total ? number(*score.total) : nb::none();
     for (const auto& [what, points] : score.parts) dict[what] = number(points);
+    for (const auto& [what, values] : score.lists) {
+        nb::list list;
+        for (const int value : values) list.append(value);
+        dict[what] = list;
+    }
     return dict;
 }
 
 // ASCII text as str: a list of all legal moves is asked for in every turn of a match.
-nb::object ascii(std::string_view text) {
+inline nb::object ascii(std::string_view text) {
     PyObject* const object = PyUnicode_New(static_cast<Py_ssize_t>(text.size()), 127);
     if (object == nullptr) throw nb::python_error();
     std::copy(text.begin(), text.end(), static_cast<char*>(PyUnicode_DATA(object)));
     return nb::steal(object);
 }
 
-template <ggp::GameState S>
+template <GameState S>
 nb::object legal_moves(const S& state) {
     const auto moves = state.legal_moves();
     nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(moves.size())));
@@ -82,7 +97,7 @@ nb::object legal_moves(const S& state) {
     return list;
 }
 
-template <ggp::GameState S>
+template <GameState S>
 std::uint64_t perft(const S& state, int depth) {
     if (depth < 0) throw std::invalid_argument("depth must not be negative");
     const S copy = state;  // nobody else can change it while the GIL is released
@@ -96,15 +111,15 @@ std::uint64_t perft(const S& state, int depth) {
     return ggp::perft(copy, depth, poll);
 }
 
-template <ggp::GameState S>
+template <GameState S>
 std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t> playouts(
     const S& state, std::int64_t n, std::uint64_t seed, std::string_view policy) {
     constexpr std::int64_t between_signals = 1000;  // games
     if (n < 0) throw std::invalid_argument("n must not be negative");
-    const ggp::Policy how = policy_named(policy);
+    const Policy how = policy_named(policy);
     const S copy = state;
-    ggp::Rng rng(seed);
-    ggp::Tally tally;
+    Rng rng(seed);
+    Tally tally;
     for (std::int64_t done = 0; done < n; done += between_signals) {
         {
             const nb::gil_scoped_release released;
@@ -115,35 +130,35 @@ std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t> playouts(
     return {tally.plies, tally.black, tally.white, tally.draws};
 }
 
-template <ggp::GameState S>
+template <GameState S>
 nb::object random_move(const S& state, std::uint64_t seed, std::string_view policy) {
-    if (state.phase() == ggp::Phase::over) throw ggp::IllegalMove("the game is over");
-    ggp::Rng rng(seed);
+    if (state.phase() == Phase::over) throw IllegalMove("the game is over");
+    Rng rng(seed);
     S copy = state;
     return ascii(state.text(copy.play_random(rng, policy_named(policy))));
 }
 
 // (the input that ended it, b"" for its end; the plies played: seat, colour, move). The lane outlives no signal.
-template <ggp::GameState S>
+template <GameState S>
 nb::tuple answer_plays(S& state, int in, int out, std::size_t limit) {
-    const auto lane = std::make_unique<ggp::Lane<S>>(state, in, out, limit);
-    ggp::LaneEnd end;
+    const auto lane = std::make_unique<Lane<S>>(state, in, out, limit);
+    LaneEnd end;
     do {
         const nb::gil_scoped_release released;
         end = lane->run();
-    } while (end == ggp::LaneEnd::interrupted && PyErr_CheckSignals() == 0);
-    if (end == ggp::LaneEnd::interrupted) throw nb::python_error();
+    } while (end == LaneEnd::interrupted && PyErr_CheckSignals() == 0);
+    if (end == LaneEnd::interrupted) throw nb::python_error();
     nb::list plies;
     for (const auto& [seat, colour, move] : lane->played)
         plies.append(nb::make_tuple(seat, ggp::name(colour), ascii(move)));
-    const std::string_view input = end == ggp::LaneEnd::end_of_input ? "" : lane->input;
+    const std::string_view input = end == LaneEnd::end_of_input ? "" : lane->input;
     return nb::make_tuple(nb::bytes(input.data(), input.size()), plies);
 }
 
 // What every game has. The games add their constructors and what is theirs alone.
-template <ggp::GameState S>
-nb::class_<S> bind_game(nb::module_& module, const char* name) {
-    nb::class_<S> game(module, name);
+template <GameState S>
+nb::class_<S> bind_game(nb::module_& module, const char* title) {
+    nb::class_<S> game(module, title);
     game.def_prop_ro("phase", [](const S& s) { return ggp::name(s.phase()); })
         .def_prop_ro("to_play", [](const S& s) { return ggp::name(s.to_play()); })
         .def_prop_ro("seat", &S::seat)
@@ -156,7 +171,7 @@ nb::class_<S> bind_game(nb::module_& module, const char* name) {
              [](const S& s, std::string_view move) -> std::string {
                  try {
                      s.check(move);
-                 } catch (const ggp::IllegalMove& error) {
+                 } catch (const IllegalMove& error) {
                      return error.what();
                  }
                  return "";
@@ -180,7 +195,7 @@ nb::class_<S> bind_game(nb::module_& module, const char* name) {
         .def("set_up", [](S& s, std::string_view board, std::string_view side) { s.set_up(board, side_named(side)); },
              "board"_a, "side"_a = "black")
         .def("score_parts", [](const S& s) {
-            const ggp::Score score = s.score();
+            const Score score = s.score();
             nb::dict dict;
             dict["black"] = parts(score.black);
             dict["white"] = parts(score.white);
@@ -189,43 +204,4 @@ nb::class_<S> bind_game(nb::module_& module, const char* name) {
     return game;
 }
 
-}  // namespace
-
-NB_MODULE(_core, module) {
-    // Positions that somebody still holds when the interpreter ends are no fault, and stderr belongs to the bots.
-    nb::set_leak_warnings(false);
-    nb::exception<ggp::IllegalMove>(module, "IllegalMove", PyExc_ValueError);
-
-    bind_game<ggp::Go>(module, "Go")
-        .def("__init__",
-             [](ggp::Go* self, int size, double komi, int handicap, std::string_view ko, bool agreement) {
-                 const auto rule = one_of<ggp::Ko>(ko,
-                                                   {{"simple", ggp::Ko::simple},
-                                                    {"positional", ggp::Ko::positional},
-                                                    {"situational", ggp::Ko::situational}},
-                                                   "ko");
-                 new (self) ggp::Go(size, komi, handicap, rule, agreement);
-             },
-             "size"_a = 19, "komi"_a = 7.5, "handicap"_a = 0, "ko"_a = "positional", "agreement"_a = false)
-        .def("set_komi", &ggp::Go::set_komi, "komi"_a)
-        .def("set_to_play",
-             [](ggp::Go& self, std::string_view side) { self.set_to_play(side_named(side)); }, "side"_a)
-        .def("place_handicap", &ggp::Go::place_handicap, "vertices"_a)
-        .def_static("fixed_handicap_points",
-                    [](int size, int stones) {
-                        const ggp::Square square(ggp::checked_edge(size));
-                        std::vector<std::string> names;
-                        for (const ggp::Point p : ggp::fixed_handicap(square, stones)) names.push_back(square.name(p));
-                        return names;
-                    },
-                    "size"_a, "stones"_a);
-
-    bind_game<ggp::Yugo>(module, "Yugo")
-        .def("__init__",
-             [](ggp::Yugo* self, int size, const nb::int_& komi, int handicap, bool agreement) {
-                 new (self) ggp::Yugo(size, nearest(komi), handicap, agreement);
-             },
-             "size"_a = 9, "komi"_a = 7, "handicap"_a = 0, "agreement"_a = false)
-        .def("set_komi", [](ggp::Yugo& self, const nb::int_& komi) { self.set_komi(nearest(komi)); }, "komi"_a)
-        .def("button", [](const ggp::Yugo& self) { return ggp::name(self.button()); });
-}
+}  // namespace ggp::python

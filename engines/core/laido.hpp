@@ -1,0 +1,246 @@
+// Laido (Saïd Galdseid, 2024): lean connections between edge stones of a hexagon. The rules are RULES.md, "Laido".
+#pragma once
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "game_state.hpp"
+#include "hexagon.hpp"
+#include "laido_values.hpp"
+#include "opening.hpp"
+#include "zobrist.hpp"
+
+namespace ggp {
+
+// Who gets half a point where all values are equal: who made the first of the two final passes, or of all passes.
+enum class HalfPoint : std::uint8_t { final, first };
+
+// Stones never leave the board and nothing is counted before the end, so a position is its stones and the list of its
+// empty points, in any order: a random point is drawn from the list, and the last one takes its place.
+class Laido {
+  public:
+    using Move = std::int16_t;  // a Point, or one of these
+    static constexpr Move pass = 0, swap_sides = -1;
+
+    // Throws std::invalid_argument if an option is out of its domain.
+    Laido(int size, bool pie, HalfPoint half_point);
+
+    Phase phase() const { return turns_.phase(); }
+    Colour to_play() const { return turns_.to_play(); }
+    int seat() const { return turns_.seat(); }
+    int ply() const { return ply_; }
+    int size() const { return hexagon_.side(); }
+    int cells() const { return hexagon_.cells(); }
+    Colour leader() const;
+    int winner() const { return phase() == Phase::over ? turns_.seat_of(leader()) : 0; }
+    std::string result() const { return phase() == Phase::over ? standing() : ""; }
+    std::string standing() const;  // the result if the game ended as it stands; "0" where nobody has the half point
+    std::uint64_t hash() const;
+    std::string board() const;
+    std::vector<std::string> last_move() const;
+    std::pair<int, int> captured() const { return {0, 0}; }
+    Score score() const;
+    Colour half_point() const { return rule_ == HalfPoint::final ? turns_.first_passer() : first_passer_; }
+
+    std::string play(std::string_view text);
+    void check(std::string_view text) const { read(text); }
+    std::vector<Move> legal_moves() const;
+    std::string_view text(Move move) const;
+    void apply(Move move);
+    Move play_random(Rng& rng, Policy policy);
+    void ready_for_playouts() {}
+
+    // Begins with that board (as board() writes it) and side, after the opening. Before ply 0; std::invalid_argument.
+    void set_up(std::string_view cells, Colour side);
+
+  private:
+    static constexpr std::uint64_t seed = 0x4c6169646f;  // sets the hashes of this game apart
+    static constexpr auto keys = zobrist_keys<3, max_hexagon_area>(seed);
+
+    Move read(std::string_view text) const;
+    void put(Point p, Colour colour);
+    void do_pass();
+    bool wasteful(Point p) const;
+    void add_values(GroupValues& black, GroupValues& white) const;
+    int margin() const;  // the first difference of the values, Black's less White's
+
+    Hexagon hexagon_;
+    PieTurns turns_;
+    HalfPoint rule_;
+    Colour first_passer_ = Colour::none;  // of the whole game
+    Point last_ = 0;
+    int ply_ = 0, empties_ = 0;
+    HexagonStones stones_;
+    std::array<Point, max_hexagon_cells> empty_;
+    std::array<Point, max_hexagon_area> place_;  // of an empty point in empty_
+};
+
+inline Laido::Laido(int size, bool pie, HalfPoint half_point)
+    : hexagon_(checked_side(size)), turns_(pie), rule_(half_point) {
+    set_up(std::string(hexagon_.by_row().size(), '.'), Colour::black);
+    turns_ = PieTurns(pie);
+}
+
+inline void Laido::set_up(std::string_view cells, Colour side) {
+    if (ply_ != 0) throw std::invalid_argument("a position is set up before the first move");
+    HexagonStones stones;
+    read_board(hexagon_, ".XO", cells, [&](Point p, std::size_t kind) {
+        if (kind != 0) stones.put(p, static_cast<Colour>(kind));
+    });
+    stones_ = stones;
+    empties_ = 0;
+    for (const Point p : hexagon_.by_row()) {
+        if (stones_.at(p) != Colour::none) continue;
+        place_[p] = static_cast<Point>(empties_);
+        empty_[static_cast<std::size_t>(empties_++)] = p;
+    }
+    turns_.set_up(side);
+}
+
+inline Laido::Move Laido::read(std::string_view text) const {
+    const PieTurns::Word word = turns_.read(text);
+    if (word == PieTurns::Word::pass) return pass;
+    if (word == PieTurns::Word::swap) return swap_sides;
+    const Point p = hexagon_.parse(text);
+    if (stones_.at(p) != Colour::none) throw IllegalMove(hexagon_.name(p) + " is occupied");
+    return static_cast<Move>(p);
+}
+
+inline std::string Laido::play(std::string_view text) {
+    const Move move = read(text);
+    apply(move);
+    return std::string(this->text(move));
+}
+
+inline void Laido::apply(Move move) {
+    ++ply_;
+    last_ = 0;
+    if (move == pass) return do_pass();
+    if (move == swap_sides) return turns_.swapped();
+    last_ = static_cast<Point>(move);
+    put(last_, turns_.to_play());
+    turns_.moved();
+}
+
+inline void Laido::put(Point p, Colour colour) {
+    stones_.put(p, colour);
+    const Point last = empty_[static_cast<std::size_t>(--empties_)];
+    empty_[place_[p]] = last;
+    place_[last] = place_[p];
+}
+
+inline void Laido::do_pass() {
+    if (first_passer_ == Colour::none) first_passer_ = turns_.to_play();
+    turns_.passed();
+}
+
+inline Laido::Move Laido::play_random(Rng& rng, Policy policy) {
+    const auto empties = static_cast<std::uint32_t>(empties_);
+    Move move = pass;
+    if (policy == Policy::uniform || turns_.first_stone()) {
+        const std::uint32_t drawn = rng.below(empties + turns_.may_pass() + turns_.may_swap());
+        move = drawn < empties ? static_cast<Move>(empty_[drawn]) : drawn == empties ? pass : swap_sides;
+    } else {
+        constexpr int draws = 4;
+        for (int draw = 0; draw < draws && empties > 0; ++draw) {
+            const Point p = empty_[rng.below(empties)];
+            if (wasteful(p)) continue;
+            move = static_cast<Move>(p);
+            break;
+        }
+    }
+    apply(move);
+    return move;
+}
+
+// A stone there would be surplus at best: inside own stones, or an edge stone that shortens a chain to its neighbour.
+inline bool Laido::wasteful(Point p) const {
+    const Colour own = turns_.to_play();
+    const bool edge = hexagon_.on_edge(p);
+    int friends = 0;
+    bool beside_edge_stone = false;
+    for (const int step : hexagon_.steps()) {
+        const auto q = static_cast<Point>(p + step);
+        friends += stones_.at(q) == own;
+        beside_edge_stone |= (stones_.at(q) == own) & hexagon_.on_edge(q);
+    }
+    return friends >= 3 || (edge && beside_edge_stone);
+}
+
+inline std::vector<Laido::Move> Laido::legal_moves() const {
+    if (phase() == Phase::over) return {};
+    std::vector<Move> moves;
+    moves.reserve(static_cast<std::size_t>(empties_) + 2);
+    for (const Point p : hexagon_.by_name())
+        if (stones_.at(p) == Colour::none) moves.push_back(static_cast<Move>(p));
+    if (turns_.may_pass()) moves.push_back(pass);
+    if (turns_.may_swap()) moves.push_back(swap_sides);
+    return moves;
+}
+
+inline std::string_view Laido::text(Move move) const {
+    if (move > 0) return hexagon_.name(static_cast<Point>(move));
+    return move == pass ? "pass" : "swap-sides";
+}
+
+inline void Laido::add_values(GroupValues& black, GroupValues& white) const {
+    LaidoGroups(hexagon_, stones_, Colour::black).add_values(black);
+    LaidoGroups(hexagon_, stones_, Colour::white).add_values(white);
+}
+
+inline int Laido::margin() const {
+    GroupValues black, white;
+    add_values(black, white);
+    return compare(black, white);
+}
+
+inline Colour Laido::leader() const {
+    const int difference = margin();
+    return difference > 0 ? Colour::black : difference < 0 ? Colour::white : half_point();
+}
+
+inline std::string Laido::standing() const {
+    const int difference = margin();
+    if (difference != 0) return (difference > 0 ? "B+" : "W+") + std::to_string(std::abs(difference));
+    const Colour holder = half_point();
+    return holder == Colour::none ? "0" : holder == Colour::black ? "B+0.5" : "W+0.5";
+}
+
+// The lists are compared, never summed, so there is no total.
+inline Score Laido::score() const {
+    GroupValues black, white;
+    add_values(black, white);
+    const auto parts = [&](Colour colour, const GroupValues& values) {
+        return ScoreParts{{}, {{"half_point", half_point() == colour ? 0.5 : 0}}, {{"groups", values.descending()}}};
+    };
+    return {parts(Colour::black, black), parts(Colour::white, white)};
+}
+
+inline std::uint64_t Laido::hash() const {
+    std::uint64_t board = 0;
+    for (const Point p : hexagon_.by_row()) {
+        const Colour colour = stones_.at(p);
+        board ^= colour == Colour::none ? 0 : keys[static_cast<std::size_t>(colour)][p];
+    }
+    Digest digest(board ^ seed);
+    turns_.digest(digest);
+    digest.add(static_cast<std::uint64_t>(size()) | static_cast<std::uint64_t>(rule_) << 8 |
+               static_cast<std::uint64_t>(half_point()) << 16);
+    return digest.value();
+}
+
+inline std::string Laido::board() const {
+    return write_board(hexagon_, ".XO", [this](Point p) { return static_cast<int>(stones_.at(p)); });
+}
+
+inline std::vector<std::string> Laido::last_move() const {
+    return last_ == 0 ? std::vector<std::string>{} : std::vector<std::string>{hexagon_.name(last_)};
+}
+
+static_assert(GameState<Laido>);
+
+}  // namespace ggp

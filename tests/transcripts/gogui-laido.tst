@@ -1,0 +1,62 @@
+# engine: laido size=2 --gogui
+# Laido under GoGui: a rhombus of 2s-1; the pie by a menu entry, no pass before it.
+gogui-rules_game_id
+= Laido
+
+gogui-rules_board_size
+= 3 hex
+
+gogui-rules_board
+= ..?
+...
+?..
+
+gogui-rules_legal_moves
+= A2 A3 B1 B2 B3 C1 C2 pass
+
+gogui-analyze_commands
+= gfx/Marks and status/gogui-rules_board_gfx
+string/Score/final_score
+string/Score details/ggp-score
+string/Side to move/gogui-rules_side_to_move
+string/Result/gogui-rules_final_result
+hstring/History/ggp-history
+hstring/Rules/ggp-rules
+none/Take back a ply/undo
+none/Swap sides/play %m swap-sides
+
+play b pass
+? illegal move: the first ply is a black stone: it may be swapped, so nobody passes it
+
+play b C2
+=
+
+play w swap-sides
+=
+
+gogui-rules_side_to_move
+= white
+
+play w A2
+=
+
+gogui-rules_board
+= ..?
+O.X
+?..
+
+gogui-rules_board_gfx
+= CIRCLE A2
+TEXT black to move
+
+play b pass
+=
+
+play w pass
+=
+
+gogui-rules_final_result
+= B+0.5
+
+gogui-rules_legal_moves
+=
