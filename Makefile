@@ -3,12 +3,13 @@
 #   make setup PYTHON=python3.12     choose the interpreter
 #   make test ARGS="-k clock -x"     more arguments for pytest (test, test-long) or for the table (bench)
 #   make play GAMES=50               a longer series
+#   make check-native ARGS="go seed=7 positions=1000"     other games, more of them
 
 PYTHON ?= python3
 GAMES ?= 10
 ARGS ?=
 BIN := .venv/bin
-SOURCES := protocol engines referee bots tests docs/generate.py
+SOURCES := protocol engines referee bots tests docs/*.py
 BOTS := random greedy:playouts=20
 
 # Another environment's settings must not reach into ours.
@@ -16,11 +17,11 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_USER PIP_TARGET PIP_PREFIX
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test coverage test-long check format docs bench clean
+.PHONY: help setup play test coverage coverage-models test-long check check-native coverage-native fuzz format docs bench clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
-	    printf '%-18s %s\n' "$$target" "$$text"; done
+	    printf '%-22s %s\n' "$$target" "$$text"; done
 
 setup: ## make .venv with the `ggp` command in it (quick when it is there)
 	@$(if $(shell if $(READY); then echo yes; fi),:,$(if $(missing),$(error $(missing)),$(INSTALL)))
@@ -40,6 +41,10 @@ coverage: setup ## hold the protocol package at full branch coverage by its own 
 	@$(BIN)/python -m pytest tests/test_protocol_*.py tests/test_record_torn.py tests/test_engine_lane.py \
 	    --cov=protocol --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
 
+coverage-models: setup ## hold the models at full branch coverage by the walks and examples (minutes)
+	@$(BIN)/python -m pytest tests/test_model*.py tests/test_rules_go.py tests/test_rules_yugo.py \
+	    --cov=tests.models --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
+
 test-long: setup ## the proofs that take longer: many games, deep walks
 	@$(BIN)/python -m pytest -m long $(ARGS)
 
@@ -49,6 +54,15 @@ check: setup ## lint, format, types, import contracts, stale documentation
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m docs.generate --check
+
+check-native: ## prove the C++ core without Python, under the address and undefined-behaviour sanitizers
+	+@$(NATIVE) proofs
+
+coverage-native: ## which lines of the core's headers those proofs run
+	+@$(NATIVE) coverage
+
+fuzz: ## feed the core arbitrary moves for SECONDS=60 a game, or one GAME=yugo (needs clang)
+	+@$(NATIVE) fuzz
 
 format: setup ## rewrite the Python sources in the house's format
 	@$(BIN)/ruff check --fix-only --quiet $(SOURCES)
@@ -63,6 +77,8 @@ bench: setup ## measure the core and the referee, one table
 clean: ## remove .venv, the built core and all caches (never games/)
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 	@find protocol engines referee bots tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+NATIVE = $(MAKE) -f tests/native/Makefile CXX="$(or $(compiler),$(error $(missing_compiler)))" PYTHON=$(PYTHON)
 
 # --- setup ---------------------------------------------------------------------------------------------------------
 # .venv is good when its stamp names the interpreter and the folder that it still has, nothing that is compiled or

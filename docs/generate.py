@@ -10,6 +10,7 @@ import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+from docs.pictures import examples_of, picture, section
 from engines.game import Game
 from protocol.commands import COMMANDS, Level, Row
 
@@ -23,13 +24,13 @@ def main(arguments: list[str]) -> int:
     """Write or check all pages; the exit status."""
     written = pages()
     stale = [path for path, text in written.items() if not path.exists() or path.read_text() != text]
-    left = [path for path in (REFERENCE / "games").glob("*.md") if path not in written]
+    left = [path for form in ("*.md", "*.svg") for path in (REFERENCE / "games").rglob(form) if path not in written]
     if arguments == ["--check"]:
         for path in [*stale, *left]:
             print(f"{path.relative_to(ROOT)} is stale: make docs", file=sys.stderr)
         return 1 if stale or left else 0
     for path in stale:
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(written[path])
     for path in left:
         path.unlink()
@@ -44,6 +45,11 @@ def pages() -> dict[Path, str]:
         REFERENCE / "command-line.md": NOTE + command_line_page(),
         REFERENCE / "games" / "README.md": NOTE + games_page(games),
         **{REFERENCE / "games" / f"{game.name}.md": NOTE + game_page(game) for game in games},
+        **{
+            REFERENCE / "games" / "pictures" / f"{example.name}.svg": picture(game, example)
+            for game in games
+            for example in examples_of(game)
+        },
     }
 
 
@@ -77,15 +83,16 @@ def games_page(games: list[Game]) -> str:
         for game in games
     ]
     return (
-        "# Games\n\nEach page is the docstring of the game's file, which is also what `ggp-rules` answers.\n\n"
+        "# Games\n\nEach page is the docstring of the game's file, which is also what `ggp-rules` answers, and\n"
+        "pictures of examples.\n\n"
         + _table(("game", "options, with their defaults"), rows)
         + "\nA match names its options after the game: `go,size=9,komi=6.5`.\n"
     )
 
 
 def game_page(game: Game) -> str:
-    """A game's rules, which are its docstring."""
-    return game.rules.strip() + "\n"
+    """A game's rules, which are its docstring, and pictures of examples, which `ggp-rules` cannot show."""
+    return game.rules.strip() + "\n" + section(examples_of(game))
 
 
 def _commands(rows: list[tuple[Row, Level | None]]) -> str:

@@ -30,7 +30,7 @@ def connect() -> Iterator[Connect]:
     """Channels to a service; closing them must not take long."""
     opened: list[Channel] = []
 
-    def connected(url: str, patience: float = 10.0) -> Channel:
+    def connected(url: str, patience: float = 60.0) -> Channel:
         opened.append(Channel(Dealer(url, patience), PeerRole.ENGINE))
         return opened[-1]
 

@@ -39,7 +39,7 @@ class Ggp:
             start_new_session=True,
         )
 
-    def wait(self, seconds: float = 60) -> Ran:
+    def wait(self, seconds: float = 180) -> Ran:
         """Its end. Everything that it started has ended too, or an AssertionError names it."""
         out, err = self.process.communicate(timeout=seconds)
         wait_until(lambda: not self.running())
@@ -57,11 +57,11 @@ class Ggp:
         return found
 
 
-def ggp(*arguments: str, seconds: float = 60) -> Ran:
+def ggp(*arguments: str, seconds: float = 180) -> Ran:
     return Ggp(*arguments).wait(seconds)
 
 
-def wait_until(done: Callable[[], bool], seconds: float = 10) -> None:
+def wait_until(done: Callable[[], bool], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < deadline, "it did not come to that in time"

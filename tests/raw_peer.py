@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
-PATIENCE = 10.0  # seconds; what is awaited comes at once, so only a failing test takes so long
+PATIENCE = 60.0  # seconds; what is awaited comes at once, so only a failing test takes so long
 
 
 class Silence(AssertionError):

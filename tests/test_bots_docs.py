@@ -58,7 +58,7 @@ def run(line: str, desk: Path) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert done.returncode == 0, f"{line}\n{done.stdout}"

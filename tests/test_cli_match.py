@@ -115,7 +115,7 @@ def test_it_stops_cleanly_and_goes_on(tmp_path: Path, number: signal.Signals, st
     slow = "slow=chaos:fault=late,ms=60000,move=3,game=2,life=90"
     words = ("match", "yugo,size=3", slow, "random", "--time", "100", "--record", str(record))
     running = Ggp(*words, "--games", "20", "--jobs", "2", "--json")
-    wait_until(lambda: record.exists() and b'"end"' in record.read_bytes(), 30)
+    wait_until(lambda: record.exists() and b'"end"' in record.read_bytes(), 120)
     running.process.send_signal(number)
     ran = running.wait()
     assert ran.status == status
@@ -127,7 +127,7 @@ def test_it_stops_cleanly_and_goes_on(tmp_path: Path, number: signal.Signals, st
 def test_ctrl_c_reaches_the_whole_group_and_still_ends_well(tmp_path: Path) -> None:
     record = tmp_path / "games"
     running = Ggp(*SMALL, "--games", "100000", "--record", str(record), "--json")
-    wait_until(lambda: record.exists() and record.stat().st_size > 0, 30)
+    wait_until(lambda: record.exists() and record.stat().st_size > 0, 120)
     os.killpg(running.process.pid, signal.SIGINT)
     ran = running.wait()
     assert ran.status == 130 and "Traceback" not in ran.err
@@ -138,7 +138,7 @@ def test_what_was_finished_outlives_a_kill_9(tmp_path: Path) -> None:
     record = tmp_path / "games"
     words = (*SMALL, "--games", "400", "--record", str(record), "--json", "--jobs", "2")
     running = Ggp(*words)
-    wait_until(lambda: record.exists() and record.stat().st_size > 5_000, 30)
+    wait_until(lambda: record.exists() and record.stat().st_size > 5_000, 120)
     running.process.kill()
     assert running.wait().status == -9  # and none of its processes is left
     assert list(tmp_path.glob("*.live-*"))
@@ -153,7 +153,7 @@ def test_what_was_finished_outlives_a_kill_9(tmp_path: Path) -> None:
 def test_a_worker_that_is_killed_loses_nothing_that_was_finished(tmp_path: Path) -> None:
     record = tmp_path / "games"
     running = Ggp(*SMALL, "--games", "100000", "--record", str(record), "--jobs", "2", "--json")
-    wait_until(lambda: record.exists() and record.stat().st_size > 0, 30)
+    wait_until(lambda: record.exists() and record.stat().st_size > 0, 120)
     (worker, *_) = _spawned(running.process.pid)
     os.kill(worker, signal.SIGKILL)
     ran = running.wait()
@@ -183,7 +183,7 @@ def test_progress_is_drawn_on_a_terminal_only_and_without_colour_if_so_wished() 
         while chunk := os.read(ours, 65536):
             drawn += chunk
     os.close(ours)
-    out, _ = running.communicate(timeout=20)
+    out, _ = running.communicate(timeout=120)
     assert running.returncode == 0 and b"ended by: rules 200" in out
     assert re.search(rb"\d+/200 .*random-1 [\d.]+ - [\d.]+ random-2", drawn)
     assert b"\x1b[3" not in drawn  # no colour

@@ -13,7 +13,7 @@ from referee.play.words import WordError, distinct, read_bot, read_game
 from tests.ggp_command import ggp
 
 BAD = [
-    (["chess", "random", "random"], "the engine knows no game 'chess'; it knows go, yugo"),
+    (["chess", "random", "random"], "the engine knows no game 'chess'; it knows go, laido, "),
     (["yugo,size=99", "random", "random"], "size"),
     (["yugo,colour=red", "random", "random"], "colour"),
     (["yugo,size", "random", "random"], "'size' is no option; write GAME,name=value"),
@@ -131,6 +131,6 @@ def test_ggp_engine_waits_for_nothing_of_the_match() -> None:
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", code], input="ggp-status\n", capture_output=True, text=True, timeout=20
+        [sys.executable, "-c", code], input="ggp-status\n", capture_output=True, text=True, timeout=120
     )
     assert (done.stdout, done.stderr) == ("= phase=play to_play=black seat=1 ply=0\n\n", "[]\n")

@@ -231,7 +231,7 @@ def _options(command: str) -> frozenset[str]:
     words = ["ggp", command, "--help"] if command else ["ggp", "--help"]
     result = _run(words, ROOT)
     assert result.returncode == 0, result.stderr
-    return frozenset(re.findall(r"(?<![\w-])--[a-z][a-z-]*", result.stdout))
+    return frozenset(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", result.stdout))
 
 
 def _find(program: str) -> str | None:
@@ -250,6 +250,6 @@ def _run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )

@@ -102,14 +102,15 @@ def _count_again(given: list[Count]) -> None:
         assert model.perft(count.depth) == count.number, count
 
 
-def _values(options: str) -> dict[str, int | float | str | bool]:
+def _values(options: str) -> dict[str, int | float | str | bool | None]:
     """`size=5 komi=7.5 agreement=on` as the model takes them."""
-    values: dict[str, int | float | str | bool] = {}
+    words: dict[str, bool | None] = {"on": True, "off": False, "bid": None}
+    values: dict[str, int | float | str | bool | None] = {}
     for name, value in (word.split("=") for word in options.split()):
-        if name == "agreement":
-            values[name] = value == "on"
-        elif name == "ko":
-            values[name] = value
-        else:
+        if value in words:
+            values[name] = words[value]
+        elif value[-1].isdigit():
             values[name] = float(value) if "." in value else int(value)
+        else:
+            values[name] = value
     return values

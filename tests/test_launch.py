@@ -133,7 +133,7 @@ print(open(f"/proc/self/task/{{os.getpid()}}/children").read().split())
 
 def test_a_grandchild_that_hides_in_a_session_of_its_own_is_found() -> None:
     code = HIDER.format(path=sys.path)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
@@ -142,7 +142,7 @@ def test_it_dies_with_the_one_who_started_it() -> None:
         "p = Process((sys.executable, '-c', 'import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)'),"
         " PeerRole.BOT, Budgets())\nprint(p.pid, flush=True)\nos.kill(os.getpid(), 9)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     pid = int(done.stdout)
     _await(lambda: not running(pid))
 
@@ -185,7 +185,7 @@ def test_a_hash_tells_programs_apart(tmp_path: Path) -> None:
 
 
 def _await(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while not done():
         assert time.monotonic() < deadline
         time.sleep(0.01)

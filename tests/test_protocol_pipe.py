@@ -62,15 +62,15 @@ def start() -> Iterator[Start]:
     assert open_descriptors() == before
 
 
-def soon(pipe: Pipe, seconds: float = 10.0) -> float:
+def soon(pipe: Pipe, seconds: float = 60.0) -> float:
     return pipe.now() + seconds
 
 
-def write(pipe: Pipe, data: bytes, seconds: float = 10.0) -> None:
+def write(pipe: Pipe, data: bytes, seconds: float = 60.0) -> None:
     run_blocking(pipe.write(data, soon(pipe, seconds)))
 
 
-def read(pipe: Pipe, seconds: float = 10.0) -> bytes:
+def read(pipe: Pipe, seconds: float = 60.0) -> bytes:
     return run_blocking(pipe.read(soon(pipe, seconds)))
 
 

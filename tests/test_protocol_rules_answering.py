@@ -33,7 +33,7 @@ def in_memory(data: bytes) -> bytes:
 
 def in_a_process(data: bytes) -> bytes:
     """The same of a process, which must end with status 0."""
-    result = subprocess.run(PROGRAM, input=data, capture_output=True, timeout=30)
+    result = subprocess.run(PROGRAM, input=data, capture_output=True, timeout=120)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -137,7 +137,7 @@ def test_rule_2_3_a_result_never_holds_an_empty_line(talk: Talk) -> None:
 
 
 def test_rule_2_3_nothing_else_is_written_to_stdout_and_diagnostics_go_to_stderr() -> None:
-    result = subprocess.run(PROGRAM, input=b"stderr 3\nadd x\n", capture_output=True, timeout=30)
+    result = subprocess.run(PROGRAM, input=b"stderr 3\nadd x\n", capture_output=True, timeout=120)
     assert result.stdout.startswith(b"=\n\n? internal error: ValueError: ") and result.stdout.count(b"\n\n") == 2
     assert result.stderr.startswith(b"eee") and b"Traceback" in result.stderr
 

@@ -134,7 +134,7 @@ def test_a_full_disk_ends_the_series_in_one_line(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "referee.cli", *SERIES, "--games", "500", "--record", str(path)]
     # 128 KiB in blocks of 512: room for some matches, however long the first is. SIGXFSZ is ignored by Python.
     limited = f"ulimit -f 256; exec {shlex.join(words)}"
-    ran = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, timeout=180, check=False)
     assert ran.returncode == 1 and "Traceback" not in ran.stderr
     assert "cannot go on writing the record" in ran.stderr
     assert ggp("verify", str(path)).status == 0
@@ -153,5 +153,5 @@ def test_output_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "games").write_bytes(whole())
     words = [sys.executable, "-m", "referee.cli", "export", str(tmp_path / "games")]
     with Path("/dev/full").open("wb") as full:
-        ran = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        ran = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=180, check=False)
     assert (ran.returncode, ran.stderr) == (1, "ggp: cannot write the output: No space left on device\n")

@@ -42,7 +42,7 @@ class Serving:
         self.service.close()
 
 
-def ask(channel: Channel, line: str, seconds: float = 10.0) -> str:
+def ask(channel: Channel, line: str, seconds: float = 60.0) -> str:
     return run_blocking(channel.ask(line, channel.now() + seconds)).text
 
 

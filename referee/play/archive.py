@@ -26,12 +26,12 @@ _FILE = click.argument("file", type=click.Path(path_type=Path))
 
 def main_verify(argv: list[str]) -> int:
     """`ggp verify FILE [--engine …]`; the exit status is 1 if a match does not come out as it was recorded."""
-    return _run(verify_file, "ggp verify", argv)
+    return run_command(verify_file, "ggp verify", argv)
 
 
 def main_export(argv: list[str]) -> int:
     """`ggp export FILE [--format jsonl|gtp|sgf]`."""
-    return _run(export_file, "ggp export", argv)
+    return run_command(export_file, "ggp export", argv)
 
 
 @click.command("verify", context_settings=_HELP)
@@ -49,7 +49,7 @@ def verify_file(file: Path, engine: str | None) -> int:
 def export_file(file: Path, form: str, key: str | None) -> int:
     """Print the matches of FILE as JSON lines, as GTP scripts that an engine of the game can run, or as SGF."""
     found = False
-    for record in _records(file, _tell):
+    for record in records_in(file, _tell):
         if key in (None, record.start.match):
             found = True
             click.echo(_written(record, form), nl=False)
@@ -72,10 +72,10 @@ def _written(record: Record, form: str) -> str | bytes:
 async def _verify_all(file: Path, text: str | None) -> int:
     matches = wrong = 0
     skipped: list[str] = []
-    ours = await _start(read_engine(None))
-    other = await _start(read_engine(text)) if text else None
+    ours = await started(read_engine(None))
+    other = await started(read_engine(text)) if text else None
     try:
-        for record in _records(file, skipped.append):
+        for record in records_in(file, skipped.append):
             matches += 1
             problem = await _verify_one(record, ours, other)
             if problem:
@@ -101,22 +101,25 @@ async def _verify_one(record: Record, ours: Engine, other: Engine | None) -> str
     return await verify(record, other)
 
 
-async def _start(start: Start) -> Engine:
+async def started(start: Start) -> Engine:
     try:
         return await start_engine(start, Budgets(), Extras())
     except (EngineFailed, LaunchError) as error:
         raise click.ClickException(f"{start.command}: {error}") from None
 
 
-def _records(file: Path, skipped: Callable[[str], None]) -> Iterator[Record]:
-    """Every finished match of the file, read a line at a time; `skipped` is told of each that was cut off."""
+def records_in(file: Path, skipped: Callable[[str], None], unfinished: bool = False) -> Iterator[Record]:
+    """Every finished match of the file, read a line at a time; `skipped` is told of each that was cut off.
+
+    With `unfinished` those come, too.
+    """
     half: list[str] = []
     try:
         if file.exists() and not (file.is_file() or file.is_dir()):
             raise click.ClickException(f"cannot read {file}: it is no regular file")
         with file.open("rb") as lines:
             for record in read_records(lines_of(lines), half.append):
-                if record.end is not None:
+                if record.end is not None or unfinished:
                     yield record
                 else:
                     skipped("; ".join([f"{record.start.match}: {len(record.plies)} plies and no end", *half]))
@@ -133,7 +136,7 @@ def _tell(piece: str) -> None:
     click.echo(f"ggp export: skipped {piece}", err=True)
 
 
-def _run(command: click.Command, name: str, argv: list[str]) -> int:
+def run_command(command: click.Command, name: str, argv: list[str]) -> int:
     """Run a click command under our rules: one line for what is wrong, the exit status returned."""
     try:
         return int(command.main(argv, prog_name=name, standalone_mode=False) or 0)

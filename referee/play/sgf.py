@@ -10,10 +10,13 @@ def sgf(record: Record) -> str:
     """One game tree, with its LF. A list of dead stones is a comment; times left are BL and WL, in seconds.
 
     Games other than go have the private properties XG (name), XO (options), XB and XW (moves as in RULES).
+    PB and PW are who had the colours in the end, after a swap of sides, because RE names a colour.
     """
     start = record.start
     root = ["FF[4]CA[UTF-8]", _text("AP", "general-game-protocol:1"), _text("GN", start.match)]
-    root += [_text("PB", start.bots[0].name), _text("PW", start.bots[1].name), _text("DT", start.started[:10])]
+    swaps = sum(ply.move == "swap-sides" for ply in record.plies)
+    black, white = reversed(start.bots) if swaps % 2 else start.bots
+    root += [_text("PB", black.name), _text("PW", white.name), _text("DT", start.started[:10])]
     root += [_text("OT", start.control), _text("RE", (record.end.result or "Void") if record.end else "?")]
     if start.game != "go":
         options = " ".join(f"{name}={value}" for name, value in start.options.items())

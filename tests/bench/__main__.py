@@ -13,7 +13,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-BENCHMARKS = ("core_playouts", "referee")
+BENCHMARKS = ("core_playouts", "engine_plies", "referee", "ratings")
 
 
 def main(arguments: list[str]) -> int:

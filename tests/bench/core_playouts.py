@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from engines._core import Go, Yugo
+from engines._core import Go, Laido, Stigmergy, Taigo, Taugo, Yugo
 
 ROUNDS = 5
 Policy = Literal["uniform", "rollout"]
@@ -22,7 +22,7 @@ class Case(NamedTuple):
     """A position to play from and how many games make a round of about a quarter of a second."""
 
     what: str
-    start: Callable[[], Go | Yugo]
+    start: Callable[[], Go | Laido | Stigmergy | Taigo | Taugo | Yugo]
     games: int
 
 
@@ -41,6 +41,11 @@ CASES = (
     Case("go 19x19, ko=simple", lambda: Go(size=19, ko="simple"), 4_000),
     Case("yugo 9x9", lambda: Yugo(size=9), 25_000),
     Case("yugo 19x19", lambda: Yugo(size=19), 5_000),
+    Case("taugo 16", Taugo, 4_000),
+    Case("taigo", Taigo, 15_000),
+    Case("laido, side 9", Laido, 20_000),
+    Case("stigmergy 8, komi=0", lambda: Stigmergy(size=8, komi=0), 15_000),
+    Case("stigmergy 13, komi=0", lambda: Stigmergy(size=13, komi=0), 2_500),
 )
 
 

@@ -1,0 +1,108 @@
+"""Records of every game, with random openings, swaps and bids: replayed, written as a script and as SGF, read again."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from protocol.records import Record, gtp_script, read_records
+from protocol.transports.blocking import run_blocking
+from referee.config import Budgets
+from referee.play.replay import verify
+from referee.play.seating import Extras, start_engine
+from referee.play.sgf import sgf
+from referee.play.words import read_engine
+from tests.desk import Desk
+from tests.series_table import make_setup, play
+
+ROOT = Path(__file__).resolve().parent.parent
+OURS = sorted(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["ggp.games"])
+SMALL = {
+    "go": "size=4,agreement=on",
+    "yugo": "size=4",
+    "laido": "size=2,half_point=first",
+    "taugo": "size=6",
+    "stigmergy": "size=2",
+    "taigo": "tiles=9",
+}
+WORDS = {"laido": {"swap-sides"}, "taugo": {"swap-sides"}, "stigmergy": {"swap-sides", "keep-sides"}}
+"""What seat 2 says in some of the games."""
+
+
+def records(game: str, openings: int) -> list[Record]:
+    """Twelve matches between bots that play at random."""
+    name = f"{game},{SMALL[game]}"
+    setup = make_setup(name, "random:seed=1", "random:seed=2", openings=openings, games=12)
+    kept = play(setup, tuple(range(12))).kept
+    return list(read_records(b"".join(kept).splitlines(keepends=True)))
+
+
+@pytest.mark.parametrize("openings", [0, 1, 4])
+@pytest.mark.parametrize("game", OURS)
+def test_records_come_out_as_they_were_played(game: str, openings: int) -> None:
+    played = records(game, openings)
+    assert len(played) == 12
+    engine = run_blocking(start_engine(read_engine(None), Budgets(), Extras()))
+    try:
+        for record in played:
+            assert record.end is not None and record.end.termination == "rules"
+            moves = [ply.move for ply in record.plies]
+            assert len(record.start.opening) == openings and moves[:openings] == list(record.start.opening)
+            assert run_blocking(verify(record, engine)) == ""
+    finally:
+        run_blocking(engine.peer.stop())
+    words = {ply.move for record in played for ply in record.plies}
+    assert words >= (WORDS.get(game, set()) if openings < 4 else set())
+
+
+@pytest.mark.parametrize("game", OURS)
+def test_a_script_of_a_record_runs_in_the_engine(game: str) -> None:
+    for record in records(game, 1):
+        desk = Desk(game)
+        for line in gtp_script(record).splitlines():
+            answer = desk(line)
+        assert record.end is not None
+        assert answer == record.end.result or f"result={record.end.result} winner={record.end.winner}" in answer
+
+
+@pytest.mark.parametrize("game", OURS)
+def test_sgf_holds_all_moves_by_colour(game: str) -> None:
+    """Go's are in its own letters; of the others every move is read back, by a reader that knows escapes only."""
+    for record in records(game, 1):
+        nodes = [dict(_properties(node)) for node in _nodes(sgf(record))]
+        root, plies = nodes[0], nodes[1:]
+        assert record.end is not None and root["RE"] == record.end.result
+        assert len(plies) == len(record.plies)
+        if game != "go":
+            options = dict(word.split("=") for word in root["XO"].split())
+            assert (root["XG"], options) == (game, record.start.options)
+            said = [next(iter(node.items())) for node in plies]
+            assert said == [("X" + ply.colour[0].upper(), ply.move) for ply in record.plies]
+
+
+@pytest.mark.parametrize("game", OURS)
+def test_sgf_names_the_winner_by_the_colour_that_won(game: str) -> None:
+    """PB and PW are who had the colours at the end: after a swap seat 1 was White."""
+    swapped = 0
+    for record in records(game, 0):
+        root = dict(_properties(_nodes(sgf(record))[0]))
+        one, two = (bot.name for bot in record.start.bots)
+        assert one != two and record.end is not None
+        last = record.plies[-1]
+        assert root["PB" if last.colour == "black" else "PW"] == (one, two)[last.seat - 1]
+        if record.end.winner:
+            assert root["P" + record.end.result[0]] == (one, two)[record.end.winner - 1]
+        swapped += (root["PB"], root["PW"]) == (two, one)
+    assert (swapped > 0) == ("swap-sides" in WORDS.get(game, set()))
+
+
+def _nodes(tree: str) -> list[str]:
+    text = tree.strip()
+    assert text.startswith("(;") and text.endswith(")")
+    return re.findall(r";((?:[^;\[\]]|\[(?:\\.|[^\]\\])*\])*)", text[1:-1])
+
+
+def _properties(node: str) -> list[tuple[str, str]]:
+    found = re.findall(r"([A-Z]+)\[((?:\\.|[^\]\\])*)\]", node)
+    return [(name, re.sub(r"\\(.)", r"\1", value)) for name, value in found]
