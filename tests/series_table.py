@@ -96,12 +96,12 @@ class AtTable:
 def play(setup: Setup, numbers: tuple[int, ...] = (0, 1), *, before: Callable[[Table], None] | None = None) -> AtTable:
     """Play these matches; every process is gone when it returns."""
     came = AtTable()
-    table = Table(setup, came.keep)
+    table = Table(came.keep)
     try:
         for number in numbers:
             if before is not None:
                 before(table)
-            run_blocking(table.play(number))
+            run_blocking(table.play(setup, number))
     except Suspended as suspended:
         came.suspended = suspended
     finally:

@@ -12,6 +12,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, Protocol
@@ -21,7 +22,7 @@ from protocol.connection import PeerRole
 from protocol.transports.pipe import Pipe
 from protocol.transports.transcript import Sink, Transcript
 from referee.config import Budgets
-from referee.play.reaper import kill_strays
+from referee.play.reaper import kill_strays, unpin
 
 # Debian keeps gnugo and others here, and root's PATH leaves them out.
 GAMES = ("/usr/games", "/usr/local/games")
@@ -61,18 +62,25 @@ class Process:
         budgets: Budgets,
         *,
         memory: int = 0,
+        environment: Iterable[tuple[str, str]] = (),
+        spread: bool = False,
         sink: Sink | None = None,
     ) -> None:
-        """`memory`: MiB of address space, 0 for no limit; `sink` is told the whole dialogue."""
+        """`memory`: MiB of address space, 0 for no limit; `environment` is added to ours; `spread`: it may run on
+        every core, not only on ours; `sink` is told the whole dialogue."""
         program = find_program(argv[0])
         self._budgets = budgets
         self._exit = ""
-        self._popen, stdin, stdout, stderr = _start([*_with_death_signal(), program, *argv[1:]])
+        self._popen, stdin, stdout, stderr = _start(
+            [*_with_death_signal(os.getpid()), program, *argv[1:]], {**os.environ, **dict(environment)}
+        )
         self._running.add(self._popen.pid)
         self._pidfd = os.pidfd_open(self._popen.pid)
         self._end = select.poll()
         self._end.register(self._pidfd, select.POLLIN)
         _limit(self._popen.pid, memory)
+        if spread:
+            unpin(self._popen.pid)
         self._pipe = Pipe(stdin, stdout, stderr)
         self.channel = Channel(Transcript(self._pipe, sink) if sink else self._pipe, role)
 
@@ -189,7 +197,7 @@ def executable_hash(program: str) -> str:
         return ""
 
 
-def _start(argv: list[str]) -> tuple["subprocess.Popen[bytes]", int, int, int]:
+def _start(argv: list[str], environment: dict[str, str]) -> tuple["subprocess.Popen[bytes]", int, int, int]:
     """The process, and our ends of its stdin, stdout and stderr."""
     ours: list[int] = []
     theirs: list[int] = []
@@ -199,7 +207,9 @@ def _start(argv: list[str]) -> tuple["subprocess.Popen[bytes]", int, int, int]:
             ours.append(pair[direction])
             theirs.append(pair[1 - direction])
         # No preexec_fn: without it CPython uses vfork, which costs the same however large the worker is.
-        popen = subprocess.Popen(argv, stdin=theirs[0], stdout=theirs[1], stderr=theirs[2], process_group=0)
+        popen = subprocess.Popen(
+            argv, stdin=theirs[0], stdout=theirs[1], stderr=theirs[2], process_group=0, env=environment
+        )
     except OSError as error:
         for descriptor in ours:
             os.close(descriptor)
@@ -210,11 +220,15 @@ def _start(argv: list[str]) -> tuple["subprocess.Popen[bytes]", int, int, int]:
     return popen, ours[0], ours[1], ours[2]
 
 
+# Whoever dies before setpriv has spoken leaves a child without the signal: so the child looks who its parent is.
+_IF_OURS = '[ "$PPID" = "$0" ] && exec "$@"'
+
+
 @cache
-def _with_death_signal() -> tuple[str, ...]:
-    """Words before a command line that make the kernel kill it when we die (0.8 ms a start); () if there are none."""
-    setpriv = shutil.which("setpriv")
-    return (setpriv, "--pdeathsig", "KILL", "--") if setpriv else ()
+def _with_death_signal(parent: int) -> tuple[str, ...]:
+    """Words before a command line that make the kernel kill it when we die (1 ms a start); () if there are none."""
+    setpriv, shell = shutil.which("setpriv"), shutil.which("sh")
+    return (setpriv, "--pdeathsig", "KILL", "--", shell, "-c", _IF_OURS, str(parent)) if setpriv and shell else ()
 
 
 def _limit(pid: int, memory: int) -> None:

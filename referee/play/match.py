@@ -34,6 +34,7 @@ class Match:
     seed: int
     opening: tuple[str, ...]
     referee: str
+    bot_seeds: tuple[int, int] | None = None  # by seat, for those that list `set_random_seed`
 
 
 async def play_match(
@@ -92,7 +93,7 @@ class _Life:
         for seat, player in enumerate(self.players, 1):
             self.seat = seat
             player.patience = max(match.margin / 4, 1) / 1000
-            await player.new_game(setting)
+            await player.new_game(setting, match.bot_seeds[seat - 1] if match.bot_seeds else None)
 
     async def open(self) -> None:
         """The plies that nobody chose are played on the engine; the bots read of them with their first turn."""

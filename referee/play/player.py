@@ -51,11 +51,16 @@ class Player(ABC):
 
     # -- the life of a match, in order ----------------------------------------------------------------------
 
-    async def new_game(self, setting: Setting) -> None:
-        """Raises CannotStart when it refuses; every other fault makes the match void."""
+    async def new_game(self, setting: Setting, seed: int | None = None) -> None:
+        """Raises CannotStart when it refuses; every other fault makes the match void.
+
+        `seed`: what it shall draw its chance from, if it lets itself be told (`set_random_seed`, as GNU Go's).
+        """
         self._unsent.clear()
         self.late = 0.0
         try:
+            if seed is not None and "set_random_seed" in self._commands:
+                await self._channel.ask(f"set_random_seed {seed}", self._channel.now() + self._budgets.command)
             await self._set_up(setting)
         except PEER_FAULTS as error:
             raise self._fault(error, void=True) from None

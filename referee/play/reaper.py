@@ -1,5 +1,6 @@
 """What the kernel does for a worker: pinning, the signal at its parent's death, orphans of its bots. Linux only."""
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -9,12 +10,21 @@ from pathlib import Path
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _adopting: list[bool] = []
+_cores: set[int] = set()  # that this process might run on before it was pinned
 _ROUNDS = 50  # a stray may leave children of its own, which become ours when it is killed
 
 
 def pin(core: int) -> None:
     """Keep this process, and all that it starts, on one core: they take turns, so they share its caches."""
+    _cores.update(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {core})
+
+
+def unpin(pid: int) -> None:
+    """Let a process that was just started run on every core that we might have run on before we were pinned."""
+    if _cores:
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(pid, _cores)
 
 
 def adopt_orphans() -> None:

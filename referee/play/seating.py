@@ -12,16 +12,28 @@ from referee.play.engine import Engine
 from referee.play.launch import LaunchError, Peer, Process, Remote, executable_hash, find_program
 from referee.play.outcome import CannotStart, EngineFailed
 from referee.play.player import Player
+from referee.play.versions import version_of
+
+CHANGED = "its program is not the one that was entered"
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a bot or an engine comes to the table: a command line, or the url of one that listens."""
+    """How a bot or an engine comes to the table: a command line, or the url of one that listens.
+
+    `environment` is added to ours; `memory` MiB of address space (0: what all get), `cores` more than one: it may
+    run on all of them; `restart`: anew for each match. `version`, if given, is what version_of must find.
+    """
 
     name: str
     command: str  # as it was written
     argv: tuple[str, ...] = ()
     url: str = ""
+    environment: tuple[tuple[str, str], ...] = ()
+    memory: int = 0
+    cores: int = 1
+    restart: bool = False
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +59,10 @@ async def start_engine(start: Start, budgets: Budgets, extras: Extras) -> Engine
 async def start_bot(start: Start, budgets: Budgets, extras: Extras) -> Player:
     """Raises CannotStart."""
     try:
-        peer = _launch(start, PeerRole.BOT, budgets, extras)
+        if start.version and (found := version_of(start)) != start.version:
+            raise CannotStart(start.name, f"{CHANGED}: its version is {found}, not {start.version}")
         digest = executable_hash(find_program(start.argv[0])) if start.argv else ""
+        peer = _launch(start, PeerRole.BOT, budgets, extras)
     except LaunchError as error:
         raise CannotStart(start.name, str(error)) from None
     try:
@@ -62,7 +76,15 @@ def _launch(start: Start, role: PeerRole, budgets: Budgets, extras: Extras) -> P
     sink = _dialogue(start.name) if extras.verbose else None
     if start.url:
         return Remote(start.url, role, budgets, sink=sink)
-    return Process(start.argv, role, budgets, memory=extras.memory, sink=sink)
+    return Process(
+        start.argv,
+        role,
+        budgets,
+        memory=start.memory or extras.memory,
+        environment=start.environment,
+        spread=start.cores > 1,
+        sink=sink,
+    )
 
 
 def _dialogue(name: str) -> Sink:

@@ -33,10 +33,14 @@ class Setup:
     pin: bool
     record: str
     referee: str
+    name: str = ""  # of the series in its keys; by default it follows from the rest
+    seeded: bool = False  # whether bots that can are given a seed of chance for each match
 
     @cached_property
     def series(self) -> str:
-        """Eight hex digits for what is played by whom: the same setup gives the same keys after a restart."""
+        """Its name, or eight hex digits for what is played by whom: the same keys after a restart."""
+        if self.name:
+            return self.name
         said = [
             *(self.setting.game, self.setting.options, str(self.setting.control), self.margin, self.max_plies),
             *(self.seed, self.openings, self.engine.command, [(bot.name, bot.command) for bot in self.bots]),
@@ -49,9 +53,16 @@ class Setup:
 
     def number(self, key: str) -> int | None:
         """The match that a key means, from 0; None if it is of another series."""
-        series, _, rest = key.partition("-")
+        series, _, rest = key.rpartition("-")
         digits = rest.partition(".")[0]
         return int(digits) - 1 if series == self.series and digits.isdigit() else None
+
+    def bot_seeds(self, key: str) -> tuple[int, int] | None:
+        """What the bots of the match with this key draw their chance from, by seat; None: what they like."""
+        if not self.seeded:
+            return None
+        one, two = (hashlib.sha256(f"{key} {seat}".encode()).digest() for seat in (1, 2))
+        return int.from_bytes(one[:4]) >> 1, int.from_bytes(two[:4]) >> 1
 
 
 def seats(number: int) -> tuple[int, int]:
@@ -73,6 +84,7 @@ class Played:
     plies: int
     used: tuple[int, int]  # ms
     suspect: bool
+    ended: str = ""  # UTC, ISO 8601
 
     @property
     def replayed(self) -> bool:
@@ -97,6 +109,7 @@ def played(setup: Setup, number: int, record: Record) -> Played:
         plies=end.plies,
         used=(by_seat[order.index(0)], by_seat[order.index(1)]),
         suspect=end.suspect,
+        ended=end.ended,
     )
 
 

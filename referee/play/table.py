@@ -1,4 +1,4 @@
-"""A table: an engine and two bots that are started once and play match after match. It schedules nothing."""
+"""A table: an engine and bots that are kept alive and play match after match. It schedules nothing."""
 
 import os
 import random
@@ -10,10 +10,11 @@ from referee.play.launch import LaunchError
 from referee.play.match import Match, play_match
 from referee.play.outcome import CannotStart, EngineFailed, Fault, Outcome
 from referee.play.player import Player
-from referee.play.seating import start_bot, start_engine
+from referee.play.seating import Start, start_bot, start_engine
 from referee.play.series import Played, Setup, played, seats
 
 REPLAYS = 3  # "void, replayed at most 3 times, then the bot is suspended"
+MOST_BOTS = 2  # kept alive at a time: those of a series
 _DRAWS = 100  # attempts to draw an opening that is not over before it begins
 
 
@@ -26,24 +27,25 @@ class Suspended(Exception):
 
 
 class Table:
-    """Plays matches of a Setup, by number. Whatever breaks is started anew before the next match.
+    """Plays matches of any Setup, by number. Whatever breaks is started anew before the next match.
 
     Every match is given to `keep` as soon as it ends, void ones too: its record and the facts of it. `live` is a
-    descriptor that each line of a record is written to at once, or None.
+    descriptor that each line of a record is written to at once, or None. Of more bots than `most` the one that
+    has waited longest is ended; a bot is its Start: whoever changes anything in that gets another process.
     """
 
-    def __init__(self, setup: Setup, keep: Callable[[bytes, Played], None], live: int | None = None) -> None:
-        self._setup = setup
+    def __init__(self, keep: Callable[[bytes, Played], None], live: int | None = None, most: int = MOST_BOTS) -> None:
         self._keep = keep
         self._live = live
-        self._engine: Engine | None = None
-        self._players: list[Player | None] = [None, None]
-        self._opening: tuple[int, tuple[str, ...]] = (-1, ())
+        self._most = most
+        self._engines: dict[Start, Engine] = {}
+        self._players: dict[Start, Player] = {}  # whoever played last is last
+        self._opening: tuple[object, tuple[str, ...]] = (None, ())
 
-    async def play(self, number: int) -> None:
+    async def play(self, setup: Setup, number: int) -> None:
         """Play one match of the schedule, and again while it is void. Raises Suspended when it cannot be played."""
         for attempt in range(1 + REPLAYS):
-            facts = await self._attempt(number, attempt)
+            facts = await self._attempt(setup, number, attempt)
             if not facts.replayed:
                 return
         tries = f"{1 + REPLAYS} times in a row"
@@ -51,26 +53,28 @@ class Table:
 
     async def close(self, kill: bool = False) -> None:
         """End every process; `kill`: without asking."""
-        for index in (0, 1):
-            await self._dismiss(index, kill)
-        if self._engine is not None:
-            await self._engine.peer.stop(kill)
-            self._engine = None
+        for bot in list(self._players):
+            await self._dismiss(bot, kill)
+        for engine in list(self._engines):
+            await self._engines.pop(engine).peer.stop(kill)
 
-    async def _attempt(self, number: int, attempt: int) -> Played:
-        setup, order = self._setup, seats(number)
+    async def _attempt(self, setup: Setup, number: int, attempt: int) -> Played:
+        order = [setup.bots[index] for index in seats(number)]
         try:
-            engine = await self._sit_engine()
-            opening = await self._draw_opening(engine, number // 2)
-            first, second = await self._sit(order[0]), await self._sit(order[1])
+            engine = await self._sit_engine(setup)
+            opening = await self._draw_opening(engine, setup, number // 2)
+            first, second = await self._sit(order[0], setup), await self._sit(order[1], setup)
+            await self._make_room(order)
+            key = setup.key(number, attempt)
             match = Match(
-                key=setup.key(number, attempt),
+                key=key,
                 setting=setup.setting,
                 margin=setup.margin,
                 max_plies=setup.max_plies,
                 seed=setup.seed,
                 opening=opening,
                 referee=setup.referee,
+                bot_seeds=setup.bot_seeds(key),
             )
             tape = _Tape(self._live)
             outcome = await play_match(match, engine, (first, second), tape.emit)
@@ -80,57 +84,68 @@ class Table:
             raise Suspended("engine", str(error)) from None
         facts = played(setup, number, tape.record())
         self._keep(b"".join(tape.lines), facts)
-        await self._clear(order, outcome)
+        await self._clear(setup, order, outcome)
         return facts
 
     # -- who sits at the table -------------------------------------------------------------------------------
 
-    async def _sit_engine(self) -> Engine:
-        if self._engine is None:
-            self._engine = await start_engine(self._setup.engine, self._setup.budgets, self._setup.extras)
-        return self._engine
+    async def _sit_engine(self, setup: Setup) -> Engine:
+        engine = self._engines.get(setup.engine)
+        if engine is None:
+            engine = await start_engine(setup.engine, setup.budgets, setup.extras)
+            self._engines[setup.engine] = engine
+        return engine
 
-    async def _sit(self, index: int) -> Player:
-        """The bot, started if it is not there (any more). Raises CannotStart."""
-        player = self._players[index]
-        if player is None or player.peer.exited():
-            await self._dismiss(index, kill=True)
-            player = self._players[index] = await start_bot(
-                self._setup.bots[index], self._setup.budgets, self._setup.extras
-            )
+    async def _sit(self, bot: Start, setup: Setup) -> Player:
+        """The bot, started if it is not there (any more), and last in the order of use. Raises CannotStart."""
+        player = self._players.pop(bot, None)
+        if player is not None and player.peer.exited():
+            await player.peer.stop(kill=True)
+            player = None
+        if player is None:
+            player = await start_bot(bot, setup.budgets, setup.extras)
+        self._players[bot] = player
         return player
 
-    async def _clear(self, order: tuple[int, int], outcome: Outcome) -> None:
-        """End what cannot go on to a next match, or may not."""
-        if outcome.culprit == "engine" and self._engine is not None:
-            await self._engine.peer.stop(kill=True)
-            self._engine = None
-        for index in order:
-            player = self._players[index]
-            if player is not None and (self._setup.restart or not player.fit):
-                await self._dismiss(index, kill=not player.fit)
+    async def _make_room(self, playing: list[Start]) -> None:
+        for bot in list(self._players):
+            if len(self._players) <= self._most:
+                return
+            if bot not in playing:
+                await self._dismiss(bot, kill=False)
 
-    async def _dismiss(self, index: int, kill: bool) -> None:
-        player, self._players[index] = self._players[index], None
-        if player is not None:
+    async def _clear(self, setup: Setup, order: list[Start], outcome: Outcome) -> None:
+        """End what cannot go on to a next match, or may not."""
+        if outcome.culprit == "engine" and (engine := self._engines.pop(setup.engine, None)):
+            await engine.peer.stop(kill=True)
+        for bot in order:
+            player = self._players.get(bot)
+            if player is not None and (setup.restart or bot.restart or not player.fit):
+                await self._dismiss(bot, kill=not player.fit)
+
+    async def _dismiss(self, bot: Start, kill: bool) -> None:
+        if player := self._players.pop(bot, None):
             await player.peer.stop(kill)
 
     # -- openings --------------------------------------------------------------------------------------------
 
-    async def _draw_opening(self, engine: Engine, pair: int) -> tuple[str, ...]:
+    async def _draw_opening(self, engine: Engine, setup: Setup, pair: int) -> tuple[str, ...]:
         """Random plies, the same for both matches of a pair; drawn by the seed from the engine's legal moves.
 
         Words (`pass`, `swap-sides`, `bid:7`) are drawn only where no move on the board is legal.
         """
-        if self._setup.openings and self._opening[0] != pair:
+        if not setup.openings:
+            return ()
+        drawn = (setup.engine, setup.setting.new_game, setup.openings, setup.seed, pair)
+        if self._opening[0] != drawn:
             for draw in range(_DRAWS):
-                chance = random.Random(f"{self._setup.seed} {pair} {draw}")
-                moves = await _random_plies(engine, self._setup.setting.new_game, self._setup.openings, chance)
+                chance = random.Random(f"{setup.seed} {pair} {draw}")
+                moves = await _random_plies(engine, setup.setting.new_game, setup.openings, chance)
                 if moves is not None:
                     break
             else:
-                raise GameRefused(f"no opening of {self._setup.openings} plies leaves a game to play: ask for fewer")
-            self._opening = pair, moves
+                raise GameRefused(f"no opening of {setup.openings} plies leaves a game to play: ask for fewer")
+            self._opening = drawn, moves
         return self._opening[1]
 
 

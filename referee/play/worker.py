@@ -19,15 +19,45 @@ from protocol.transports.blocking import run_blocking
 from referee.play.reaper import adopt_orphans, end_with_parent, kill_strays, pin
 from referee.play.recorder import live_path
 from referee.play.series import Played, Setup
-from referee.play.table import Suspended, Table
+from referee.play.table import MOST_BOTS, Suspended, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a worker works: on a core of its own or not, with a record file that it appends to or without ("")."""
+
+    pin: bool = True
+    record: str = ""
+    bots: int = MOST_BOTS  # that are kept alive at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Matches of one setup, by number."""
+
+    setup: Setup
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A series whose next match could not be played: its name in keys, who is to blame ("engine" too), why."""
+
+    series: str
+    who: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What a worker played: whole matches only. Times are CLOCK_MONOTONIC seconds, the same in all processes."""
+    """What a worker played: whole matches only. Times are CLOCK_MONOTONIC seconds, the same in all processes.
+
+    `records` of what was played, in the same order, if the worker has no record file to append them to.
+    """
 
     played: list[Played]
-    suspended: tuple[str, str] | None  # who, why
+    records: list[bytes]
+    refused: list[Refused]
     began: float
     ended: float
     cpu: float  # seconds of this process alone
@@ -49,11 +79,12 @@ _CLOSED = -1  # in `workers`: the series was stopped before this place was taken
 class _State:
     """What a worker process keeps between chunks."""
 
-    setup: Setup
+    place: Place = Place()
     table: Table | None = None
     live: int | None = None
     record: int | None = None
     played: list[Played]
+    records: list[bytes]
     playing = False  # whether SIGTERM may raise _Stop
     stopped = False
 
@@ -61,7 +92,7 @@ class _State:
 state = _State()
 
 
-def begin(setup: Setup, workers: "SynchronizedArray[int]") -> None:
+def begin(place: Place, workers: "SynchronizedArray[int]") -> None:
     """Initialise this process: take a free place in `workers` (pids, 0 is free), and the core that goes with it."""
     signal.signal(ABANDON, _abandon)
     end_with_parent(ABANDON)
@@ -73,48 +104,57 @@ def begin(setup: Setup, workers: "SynchronizedArray[int]") -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
     adopt_orphans()
     with workers.get_lock():
-        place = [pid > 0 for pid in workers[:]].index(False)
-        state.stopped = workers[place] == _CLOSED
-        workers[place] = os.getpid()
-    if setup.pin:
+        number = [pid > 0 for pid in workers[:]].index(False)
+        state.stopped = workers[number] == _CLOSED
+        workers[number] = os.getpid()
+    if place.pin:
         cores = sorted(os.sched_getaffinity(0))
-        pin(cores[place % len(cores)])
-    if setup.record:
-        state.record = os.open(setup.record, _APPEND, 0o644)
-        state.live = os.open(live_path(setup.record, place + 1), _APPEND, 0o644)
-    state.setup = setup
+        pin(cores[number % len(cores)])
+    if place.record:
+        state.record = os.open(place.record, _APPEND, 0o644)
+        state.live = os.open(live_path(place.record, number + 1), _APPEND, 0o644)
+    state.place = place
     multiprocessing.util.Finalize(None, _close, exitpriority=10)
 
 
-def play_chunk(numbers: list[int]) -> Chunk:
-    """Play these matches of the schedule and record them; stops early when asked to, or when one cannot be played."""
-    state.played = []
-    suspended = None
+def play_chunk(chunk: list[Work]) -> Chunk:
+    """Play these matches and record them; stops early when asked to.
+
+    Where a match cannot be played, the rest of its setup is left and the next setup begun.
+    """
+    state.played, state.records = [], []
+    refused: list[Refused] = []
     began, cpu = time.monotonic(), time.process_time()
     try:
         state.playing = True
-        for number in [] if state.stopped else numbers:
+        for work in [] if state.stopped else chunk:
             if state.table is None:
-                state.table = Table(state.setup, _keep, state.live)
-            run_blocking(state.table.play(number))
-    except Suspended as error:
-        suspended = (error.who, str(error))
+                state.table = Table(_keep, state.live, state.place.bots)
+            try:
+                for number in work.numbers:
+                    run_blocking(state.table.play(work.setup, number))
+            except Suspended as error:
+                refused.append(Refused(work.setup.series, error.who, str(error)))
     except _Stop:
         _close(kill=True)
     finally:
         state.playing = False
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return Chunk(state.played, suspended, began, time.monotonic(), time.process_time() - cpu, usage.ru_maxrss)
+    rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    ended, cpu = time.monotonic(), time.process_time() - cpu
+    return Chunk(state.played, state.records, refused, began, ended, cpu, rss)
 
 
 def _keep(record: bytes, facts: Played) -> None:
     """One write for a whole match, so those of several workers do not mix; it outlives us. The parent syncs.
 
     Whoever is killed in the middle of it leaves half a line, and the next match begins behind that: see read_records.
+    Without a file the record goes to the parent.
     """
     state.playing = False  # not to be stopped between the record and the count
-    if state.record is not None and os.write(state.record, record) < len(record):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), state.setup.record)
+    if state.record is None:
+        state.records.append(record)
+    elif os.write(state.record, record) < len(record):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), state.place.record)
     state.played.append(facts)
     state.playing = True
     if state.stopped:

@@ -1,0 +1,127 @@
+"""Worker processes and the chunks of work under way in them. It knows no schedule and writes nothing.
+
+Work goes through a concurrent.futures.Executor; tasks are idempotent by key.
+"""
+
+import contextlib
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.sharedctypes import SynchronizedArray
+from types import FrameType
+from typing import Protocol
+
+from referee.play.worker import ABANDON, Chunk, Place, Work, begin, play_chunk, stop_workers
+
+_SHORT = 0.1  # seconds: chunks that take less are made larger
+_LARGEST = 128  # matches in a chunk
+
+
+class WorkersLost(Exception):
+    """Worker processes are gone and cannot be had again; str() is one line about why."""
+
+
+class Pool(Protocol):
+    """Workers somewhere, each with one chunk in hand and one waiting."""
+
+    jobs: int
+
+    @property
+    def running(self) -> int:
+        """Chunks under way."""
+
+    @property
+    def size(self) -> int:
+        """How many matches a chunk should hold: more where they are short."""
+
+    def submit(self, chunk: list[Work]) -> None: ...
+
+    def gather(self, seconds: float) -> list[Chunk]:
+        """The chunks that are done; waits so long for the first. Raises WorkersLost, and OSError of a full disk."""
+
+    def stop(self) -> None:
+        """Have the matches under way dropped."""
+
+    def drain(self) -> list[Chunk]:
+        """What the running chunks had played before they were stopped; nothing more begins."""
+
+    def close(self) -> None:
+        """Returns when every worker has ended."""
+
+
+class LocalPool:
+    """Worker processes on this machine, one a core: see Pool."""
+
+    def __init__(self, jobs: int, place: Place) -> None:
+        self.jobs = jobs
+        context = multiprocessing.get_context("spawn")
+        self._workers: SynchronizedArray[int] = context.Array("i", jobs)
+        self._executor = ProcessPoolExecutor(jobs, context, begin, (place, self._workers))
+        self._running: set[Future[Chunk]] = set()
+        self._size = 1
+
+    @property
+    def running(self) -> int:
+        return len(self._running)
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def submit(self, chunk: list[Work]) -> None:
+        with _signals_blocked():  # workers may be started in here
+            self._running.add(self._executor.submit(play_chunk, chunk))
+
+    def gather(self, seconds: float) -> list[Chunk]:
+        done, self._running = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
+        try:
+            results = [future.result() for future in done]
+        except BrokenProcessPool:
+            stop_workers(self._workers, ABANDON)
+            raise WorkersLost("a worker process died") from None
+        self._size = paced(self._size, results)
+        return results
+
+    def stop(self) -> None:
+        stop_workers(self._workers, signal.SIGTERM)
+
+    def drain(self) -> list[Chunk]:
+        for future in self._running:
+            future.cancel()
+        left = [future for future in self._running if not future.cancelled()]
+        wait(left)
+        self._running = set()
+        return [future.result() for future in left if future.exception() is None]
+
+    def close(self) -> None:
+        self._executor.shutdown()
+
+
+def paced(size: int, results: list[Chunk]) -> int:
+    """How large the next chunks are to be, after these."""
+    if any(chunk.ended - chunk.began < _SHORT for chunk in results):
+        return min(2 * size, _LARGEST)
+    return size
+
+
+@contextlib.contextmanager
+def on_signals(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """SIGINT and SIGTERM call this in here."""
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+@contextlib.contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """No SIGINT or SIGTERM in here; a process that is started in here does not get them before it unblocks them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
