@@ -4,9 +4,9 @@ from itertools import permutations
 
 import numpy as np
 
-from referee.ladder.counts import Counts, Floats, Row
-from referee.ladder.outcome_models import Model
-from referee.ladder.priors import ELO
+from referee.ratings.counts import Counts, Floats, Row
+from referee.ratings.outcome_models import Model
+from referee.ratings.priors import ELO
 
 
 class Pool(Counts):

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from referee.ladder.counts import Counts, CountsError, Row, weighted
-from referee.ladder.existence import strong_components
-from referee.ladder.fit import Objective
-from referee.ladder.outcome_models import DAVIDSON, MODELS, Model
-from referee.ladder.priors import ELO, Priors
-from referee.ladder.ratings import rate
+from referee.ratings.counts import Counts, CountsError, Row, weighted
+from referee.ratings.existence import strong_components
+from referee.ratings.fit import Objective
+from referee.ratings.outcome_models import DAVIDSON, MODELS, Model
+from referee.ratings.priors import ELO, Priors
+from referee.ratings.ratings import rate
 from tests.pool import pool_of, simulated
 
 PLAIN = Priors(plain=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.ladder.results import Results, ResultsError, read_results
+from referee.ratings.results import Results, ResultsError, read_results
 from tests.ggp_command import ggp
 
 CSV = "first,second,result,count\na,b,1,30\na,b,0.5,10\na,b,0,12\nb,c,1,9\nc,b,1,20\nc,a,0,5\nc,a,1,3\n"
@@ -80,7 +80,7 @@ def test_the_table_is_plain_where_nobody_looks(results: Path) -> None:
 
 def test_colours_are_for_terminals_that_want_them(results: Path) -> None:
     """On a terminal there is a frame; NO_COLOR takes colours away."""
-    program = f"import sys; from referee.ladder.rate import main; sys.exit(main([{str(results)!r}]))"
+    program = f"import sys; from referee.ratings.rate import main; sys.exit(main([{str(results)!r}]))"
     environment = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color"}
     for no_color in (True, False):
         if no_color:
@@ -198,6 +198,6 @@ def test_too_many_bots() -> None:
 
 
 def test_a_match_does_not_wait_for_numpy() -> None:
-    program = "import sys, referee.play.command, referee.ladder.sprt_command; print('numpy' in sys.modules)"
+    program = "import sys, referee.play.command, referee.ratings.sprt_command; print('numpy' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "False\n"

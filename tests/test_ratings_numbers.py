@@ -2,11 +2,11 @@
 
 import pytest
 
-from referee.ladder.counts import Counts
-from referee.ladder.glicko import Player, update
-from referee.ladder.outcome_models import RAO_KUPPER
-from referee.ladder.priors import ELO, Priors
-from referee.ladder.ratings import rate, worths
+from referee.ratings.counts import Counts
+from referee.ratings.glicko import Player, update
+from referee.ratings.outcome_models import RAO_KUPPER
+from referee.ratings.priors import ELO, Priors
+from referee.ratings.ratings import rate, worths
 
 PLAIN = Priors(plain=True)
 PUDDINGS = """12 19 22 16 · 13 16 19 12 · 23 19 19 10 · 14 18 23 13 · 24 23 19 9 · 34 19 20 15 · 15 13 19 18

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from referee.ladder.brownian import Corridor
-from referee.ladder.likelihood import Sample, moments, tilt_to_mean, tilt_to_t
-from referee.ladder.sprt import (
+from referee.ratings.brownian import Corridor
+from referee.ratings.likelihood import Sample, moments, tilt_to_mean, tilt_to_t
+from referee.ratings.sprt import (
     MODELS,
     PRESETS,
     Hypotheses,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from referee.ladder.counts import Matrix
+from referee.ratings.counts import Matrix
 
 
 def why_infinite(names: Sequence[str], counts: Matrix) -> str:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from referee.ladder.counts import Counts, CountsError, Floats, Ints, Matrix, sums, weighted
-from referee.ladder.existence import why_infinite
-from referee.ladder.outcome_models import NO_TIES, Derivatives, Model
-from referee.ladder.priors import ELO, Priors, of_ratings
+from referee.ratings.counts import Counts, CountsError, Floats, Ints, Matrix, sums, weighted
+from referee.ratings.existence import why_infinite
+from referee.ratings.outcome_models import NO_TIES, Derivatives, Model
+from referee.ratings.priors import ELO, Priors, of_ratings
 
 _STEPS = 200
 _NEAR = 1e-6  # natural units; a step that is no longer is the last: the error after it is its square

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from referee.ladder.counts import Floats, Matrix
+from referee.ratings.counts import Floats, Matrix
 
 NO_TIES = -math.inf
 _TINY = 1e-300

@@ -6,7 +6,7 @@ from math import log
 
 import numpy as np
 
-from referee.ladder.counts import CountsError, Floats
+from referee.ratings.counts import CountsError, Floats
 
 ELO = 400 / log(10)  # Elo in one natural unit
 

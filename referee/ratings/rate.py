@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from referee.ladder.results import LONGEST_NAME, Results, ResultsError, read_results
+from referee.ratings.results import LONGEST_NAME, Results, ResultsError, read_results
 
 if TYPE_CHECKING:
-    from referee.ladder.ratings import Ratings
+    from referee.ratings.ratings import Ratings
 
 BAD_USAGE = 2
 Z95 = 1.96
@@ -105,10 +105,10 @@ def _read(name: str, results: Results) -> None:
 def _rate(
     results: Results, files: Sequence[str], model: str, prior: str, advantage: bool, anchors: dict[str, float]
 ) -> "Ratings":
-    from referee.ladder.counts import Counts, CountsError
-    from referee.ladder.outcome_models import MODELS
-    from referee.ladder.priors import Priors
-    from referee.ladder.ratings import rate
+    from referee.ratings.counts import Counts, CountsError
+    from referee.ratings.outcome_models import MODELS
+    from referee.ratings.priors import Priors
+    from referee.ratings.ratings import rate
 
     try:
         counts = Counts.of(results.rows(), names=results.names)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from referee.ladder.brownian import phi
-from referee.ladder.counts import Counts, Floats
-from referee.ladder.fit import Fit, fit
-from referee.ladder.outcome_models import DAVIDSON, NO_TIES, Model
-from referee.ladder.priors import ELO, Priors
+from referee.ratings.brownian import phi
+from referee.ratings.counts import Counts, Floats
+from referee.ratings.fit import Fit, fit
+from referee.ratings.outcome_models import DAVIDSON, NO_TIES, Model
+from referee.ratings.priors import ELO, Priors
 
 
 @dataclass(frozen=True, slots=True)

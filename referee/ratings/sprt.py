@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from referee.ladder.brownian import Corridor, phi
-from referee.ladder.likelihood import Sample, tilt_to_mean, tilt_to_t
+from referee.ratings.brownian import Corridor, phi
+from referee.ratings.likelihood import Sample, tilt_to_mean, tilt_to_t
 
 Model = Literal["normalized", "logistic", "bayes"]
 State = Literal["continue", "H0", "H1", "inconclusive"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from referee.ladder.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, judge
+from referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, judge
 
 BAD_USAGE = 2
 MOST_GAMES = 10**12

@@ -1,0 +1,49 @@
+"""How a ladder run goes, as values: what the live table shows and scripts read. Nothing is measured or drawn here."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A bot's line in the standings of a pool: `share` of points won in its `games`, Elo and its standard error."""
+
+    label: str
+    elo: float
+    se: float
+    games: int
+    share: float
+    note: str = ""  # "suspended: why", "anchor", ""
+
+
+@dataclass(frozen=True, slots=True)
+class Playing:
+    """A pair under way; `since` in seconds of CLOCK_MONOTONIC."""
+
+    pool: str
+    first: str
+    second: str
+    since: float
+
+
+@dataclass(slots=True)
+class Progress:
+    """The run so far. Games count when they are durable; `stored` are all of the ladder, `games` those of this run."""
+
+    ladder: str
+    stored: int = 0
+    games: int = 0
+    plies: int = 0
+    target: int | None = None  # games of the ladder at which the run ends
+    seconds: float = 0.0
+    rate: float = 0.0  # games a second, of late
+    left: float | None = None  # seconds, an estimate
+    standings: dict[str, list[Line]] = field(default_factory=dict)  # by pool, best first
+    playing: list[Playing] = field(default_factory=list)
+    terminations: Counter[str] = field(default_factory=Counter)
+    faults: Counter[tuple[str, str]] = field(default_factory=Counter)  # (who, termination)
+    verdicts: dict[str, str] = field(default_factory=dict)  # of tests, by pool: one line
+    messages: list[str] = field(default_factory=list)  # what the operator should know, oldest first
+    stopped: int = 0  # the signal that ended the run
+    failed: str = ""  # why it cannot go on
+    finished: str = ""  # why there is nothing left to do
