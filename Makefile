@@ -2,12 +2,14 @@
 #
 #   make setup PYTHON=python3.12     choose the interpreter
 #   make test ARGS="-k clock -x"     more arguments for pytest (test, test-long) or for the table (bench)
+#   make test JOBS=1                 one test at a time
 #   make play GAMES=50               a longer series
 #   make check-native ARGS="go seed=7 positions=1000"     other games, more of them
 
 PYTHON ?= python3
 GAMES ?= 10
 ARGS ?=
+JOBS ?= $(shell nproc)
 BIN := .venv/bin
 SOURCES := protocol engines referee bots tests docs/*.py
 BOTS := random greedy:playouts=20
@@ -35,10 +37,10 @@ play: setup ## the main job: built-in bots play a short series of Yugo 9x9
 	    "  $(BIN)/ggp engine yugo size=7        (then type: showboard, ggp-legal_moves, play B D4, quit)"
 
 test: setup ## all tests (a few minutes)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 coverage: setup ## hold the protocol package at full branch coverage by its own tests
-	@$(BIN)/python -m pytest tests/test_protocol_*.py tests/test_record_torn.py tests/test_engine_lane.py \
+	@$(BIN)/python -m pytest tests/test_protocol_*.py tests/test_record_torn.py tests/test_engine_lane.py -n $(JOBS) \
 	    --cov=protocol --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
 
 coverage-models: setup ## hold the models at full branch coverage by the walks and examples (minutes)
