@@ -57,7 +57,8 @@ class Meeting:
 class PairResult:
     """A finished pair: the points of `first` in both games, 0 to 2 in halves, and what each game adds to meetings.
 
-    `points` is None for a pair that does not count: a game of it is void or could not be played.
+    `points` is None for a pair that does not count: a game of it is void or could not be played. `pool` is the store's
+    id, 0 where nobody asked.
     """
 
     number: int
@@ -66,6 +67,7 @@ class PairResult:
     second: int
     points: float | None
     meetings: tuple[Meeting, ...] = ()
+    pool: int = 0
 
 
 @dataclass(frozen=True, slots=True)

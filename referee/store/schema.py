@@ -1,0 +1,242 @@
+"""The tables of a store, every column with its meaning. How a database comes to have them is in migrations.py.
+
+What was played is in `games` and `records`; everything else that counts games is derived from these (see rebuild.py).
+Seats are 1 and 2, times milliseconds, moments UTC in ISO 8601. Versions, pools and pairs go by their ids.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.schema import SchemaItem
+
+ID = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by itself only where the type is INTEGER
+NAME = 100  # characters of a name of a bot or a pool
+LABEL = NAME + 20  # with `@version`
+KEY = 300  # of a match
+TEXT = 4096  # of a detail or a reason
+
+ISSUED, PLAYED, UNPLAYABLE, WITHDRAWN = "issued", "played", "unplayable", "withdrawn"
+NOBODY, ENGINE = 0, -1  # instead of a version, where a culprit is named
+
+metadata = MetaData()
+
+
+def _table(name: str, comment: str, *parts: SchemaItem) -> Table:
+    return Table(name, metadata, *parts, comment=comment)
+
+
+def _id() -> Column[int]:
+    return Column("id", ID, primary_key=True, comment="Given by the database, in the order of insertion.")
+
+
+def _pool(*, primary_key: bool = False) -> Column[int]:
+    return Column("pool", ID, ForeignKey("pools.id"), nullable=False, comment="pools.id", primary_key=primary_key)
+
+
+def _version(name: str, comment: str, *, primary_key: bool = False) -> Column[int]:
+    to, said = ForeignKey("versions.id"), f"versions.id: {comment}"
+    return Column(name, ID, to, nullable=False, comment=said, primary_key=primary_key)
+
+
+def _count(name: str, comment: str) -> Column[int]:
+    return Column(name, ID, nullable=False, comment=comment)
+
+
+meta = _table(
+    "meta",
+    "Facts about the store itself.",
+    Column("key", String(NAME), primary_key=True, comment="`schema`: the number of migrations that were made."),
+    Column("value", Text, nullable=False, comment="As text."),
+)
+
+run_lock = _table(
+    "run_lock",
+    "Which process runs the ladder: one row, or none.",
+    Column("id", ID, primary_key=True, autoincrement=False, comment="Always 1."),
+    Column("host", String(NAME), nullable=False, comment="Name of its machine."),
+    Column(
+        "space", String(NAME), nullable=False, comment="Boot and process namespace in which its pid means something."
+    ),
+    Column("pid", ID, nullable=False, comment="The process."),
+    Column(
+        "started", ID, nullable=False, comment="When it began, in clock ticks since boot: tells it from a later one."
+    ),
+    Column("command", Text, nullable=False, comment="What it was asked to do."),
+    Column("taken", ID, nullable=False, comment="When it took the lock: seconds since 1970 by the database's clock."),
+    Column("beat", ID, nullable=False, comment="When it last said that it lives, likewise."),
+)
+
+pools = _table(
+    "pools",
+    "Results that may be compared: one game, its options, one time control, one kind of opening.",
+    _id(),
+    Column("key", String(NAME), nullable=False, unique=True, comment="Twelve hex digits of all that makes it a pool."),
+    Column("name", String(LABEL), nullable=False, unique=True, comment="`NAME@KEY` once a later pool has the name."),
+    Column("game", String(NAME), nullable=False, comment="As engines call it."),
+    Column("options", Text, nullable=False, comment="Those that were given, a JSON object."),
+    Column("control", String(NAME), nullable=False, comment="The time control."),
+    Column("openings", Integer, nullable=False, comment="Random plies that each pair begins with."),
+    _count("played", "Pairs that were played to their end. Derived."),
+)
+
+versions = _table(
+    "versions",
+    "Versions of bots. Whoever changes program, script, options or environment is another version.",
+    _id(),
+    Column("name", String(NAME), nullable=False, comment="Of its entry in the ladder's file."),
+    Column("version", String(NAME), nullable=False, comment="Hash of all that decides how it plays."),
+    Column(
+        "label", String(LABEL), nullable=False, unique=True, comment="`NAME@VERSION` once a later one has the name."
+    ),
+    Column("command", Text, nullable=False, comment="Command line or url, as it was written."),
+    Column("parent", ID, ForeignKey("versions.id"), comment="versions.id: what it was made from."),
+    Column("since", String(40), nullable=False, comment="When it was first entered."),
+    UniqueConstraint("name", "version", name="versions_name_version"),
+)
+
+entered = _table(
+    "entered",
+    "Which versions are or were entered in which pool.",
+    _pool(primary_key=True),
+    _version("version", "who", primary_key=True),
+    Column("active", Boolean, nullable=False, comment="Whether the ladder's file enters it now."),
+    Column("anchor", Double, comment="Its rating, where that is known: Elo."),
+    Column("suspended", Text, nullable=False, comment="Why it is not paired, empty if it is."),
+)
+
+pairs = _table(
+    "pairs",
+    "Pairs of games that were issued: same opening, seats exchanged.",
+    _id(),
+    _pool(),
+    Column("number", ID, nullable=False, comment="Within the pool, from 0."),
+    Column("batch", ID, nullable=False, comment="Within the pool, from 0: pairs that were issued together."),
+    _version("first", "has seat 1 in game 0"),
+    _version("second", "has seat 1 in game 1"),
+    Column("state", String(12), nullable=False, comment="issued, played, unplayable or withdrawn."),
+    Column("done", SmallInteger, nullable=False, comment="Its finished games: 1 for game 0, 2 for game 1. Derived."),
+    Column("points", Double, comment="Of `first` in both games; none unless both count. Derived."),
+    Column("culprit", ID, comment="If unplayable: versions.id, -1 for the engine."),
+    Column("reason", Text, nullable=False, comment="If unplayable: why."),
+    UniqueConstraint("pool", "number", name="pairs_pool_number"),
+)
+Index(
+    "pairs_open",
+    pairs.c.pool,
+    pairs.c.number,
+    sqlite_where=pairs.c.state == ISSUED,
+    postgresql_where=pairs.c.state == ISSUED,
+)
+Index("pairs_batch", pairs.c.pool, pairs.c.batch)
+Index("pairs_versions", pairs.c.pool, pairs.c.first, pairs.c.second)
+
+games = _table(
+    "games",
+    "Matches that were played to their end, void ones included: the facts, so that lists are quick.",
+    _id(),
+    Column("key", String(KEY), nullable=False, unique=True, comment="Its name in records."),
+    Column("pair", ID, ForeignKey("pairs.id"), nullable=False, comment="pairs.id"),
+    _pool(),
+    Column("game", SmallInteger, nullable=False, comment="Of its pair: 0 or 1."),
+    Column("attempt", SmallInteger, nullable=False, comment="How many void ones came before it."),
+    Column("finished", Boolean, nullable=False, comment="False for a void one that was to be played again."),
+    _version("first", "seat 1"),
+    _version("second", "seat 2"),
+    Column("result", String(40), nullable=False, comment="As in the rules, empty if void."),
+    Column("winner", SmallInteger, nullable=False, comment="Seat, 0 for nobody."),
+    Column("termination", String(40), nullable=False, comment="Why it ended."),
+    Column("culprit", ID, nullable=False, comment="versions.id, 0 for nobody, -1 for the engine."),
+    Column("detail", Text, nullable=False, comment="More about the end, for the author of the culprit."),
+    Column("plies", Integer, nullable=False, comment="How many, with the opening."),
+    Column("ms1", ID, nullable=False, comment="Time that seat 1 used."),
+    Column("ms2", ID, nullable=False, comment="Time that seat 2 used."),
+    Column("suspect", Boolean, nullable=False, comment="Whether a clock ran out while the machine was overloaded."),
+    Column("ended", String(40), nullable=False, comment="When."),
+)
+Index("games_pair", games.c.pair)
+Index("games_pool", games.c.pool, games.c.id)
+Index("games_first", games.c.first, games.c.id)
+Index("games_second", games.c.second, games.c.id)
+Index("games_termination", games.c.termination, games.c.id)
+
+records = _table(
+    "records",
+    "The record of every match: the source of all that is derived.",
+    Column("game", ID, ForeignKey("games.id"), primary_key=True, autoincrement=False, comment="games.id"),
+    Column("data", LargeBinary, nullable=False, comment="Hash-chained JSON lines, compressed by zlib."),
+)
+
+tallies = _table(
+    "tallies",
+    "Counts per pool and ordered pair of versions. Derived.",
+    _pool(primary_key=True),
+    _version("first", "seat 1", primary_key=True),
+    _version("second", "seat 2", primary_key=True),
+    _count("issued", "Pairs in which `first` is the first."),
+    _count("wins", "Of `first`, by play."),
+    _count("ties", "By play."),
+    _count("losses", "Of `first`, by play."),
+    _count("forfeit_wins", "Of `first`, because `second` was at fault."),
+    _count("forfeit_losses", "Of `first`, because it was at fault."),
+    _count("void", "Finished without a result."),
+)
+
+endings = _table(
+    "endings",
+    "Matches per pool, termination and culprit. Derived.",
+    _pool(primary_key=True),
+    Column("termination", String(40), primary_key=True, comment="Why they ended."),
+    Column(
+        "culprit", ID, primary_key=True, autoincrement=False, comment="versions.id, 0 for nobody, -1 for the engine."
+    ),
+    _count("games", "Those with a result."),
+    _count("void", "Those without."),
+)
+
+fits = _table(
+    "fits",
+    "The last ratings of a pool. Derived.",
+    _pool(primary_key=True),
+    _count("games", "How many counted then."),
+    Column("model", String(NAME), nullable=False, comment="davidson or rao-kupper."),
+    Column("advantage", Double, nullable=False, comment="Of seat 1: Elo."),
+    Column("advantage_se", Double, nullable=False, comment="Its standard error."),
+    Column("tie", Double, nullable=False, comment="The model's parameter of ties."),
+)
+
+ratings = _table(
+    "ratings",
+    "The rows of the last ratings of a pool. Derived.",
+    _pool(primary_key=True),
+    Column("rank", Integer, primary_key=True, autoincrement=False, comment="From 0, best first."),
+    _version("version", "who"),
+    Column("elo", Double, nullable=False, comment="Rating."),
+    Column("se", Double, nullable=False, comment="Its standard error."),
+    _count("games", "How many of its games counted."),
+    Column("score", Double, nullable=False, comment="Its points in them."),
+    Column("next_elo", Double, comment="Elo above the next."),
+    Column("next_se", Double, comment="The standard error of that."),
+    Column("next_los", Double, comment="How likely it is better than the next."),
+)
+
+events = _table(
+    "events",
+    "What an operator may want to know later.",
+    _id(),
+    Column("at", String(40), nullable=False, comment="When."),
+    Column("kind", String(NAME), nullable=False, comment="joined, left, replaced, suspended, …"),
+    Column("text", Text, nullable=False, comment="One line."),
+)
