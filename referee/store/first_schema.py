@@ -76,6 +76,7 @@ CREATE TABLE fits (
     advantage {real} NOT NULL,
     advantage_se {real} NOT NULL,
     tie {real} NOT NULL,
+    remarks TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (pool),
     FOREIGN KEY(pool) REFERENCES pools (id)
 );

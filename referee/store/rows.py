@@ -87,10 +87,34 @@ class FitRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Misfit:
+    """An ordered pair of versions that the model fits badly: points of the first, and how many were expected."""
+
+    first: int
+    second: int
+    games: float
+    score: float
+    expected: float
+    deviance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How far an anchor's unpinned twin has left it: Elo of the twin above the anchor, and the standard error."""
+
+    twin: int
+    anchor: int
+    elo: float
+    se: float
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
     """Ratings of a pool as they were last computed, best first. `games`: how many counted then.
 
-    `advantage` of seat 1 and its standard error are Elo, `tie` is the model's parameter.
+    `advantage` of seat 1 and its standard error are Elo, `tie` is the model's parameter. The rest says what was held
+    fixed (`anchors`, Elo by version) and how far the model holds: `deviance` at `freedom` degrees, the worst
+    misfits first, twins that drift.
     """
 
     pool: int
@@ -100,6 +124,11 @@ class Fit:
     advantage_se: float
     tie: float
     rows: tuple[FitRow, ...] = ()
+    anchors: dict[int, float] = field(default_factory=dict)
+    deviance: float = 0.0
+    freedom: int = 0
+    misfits: tuple[Misfit, ...] = ()
+    drifts: tuple[Drift, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

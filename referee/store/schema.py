@@ -215,6 +215,7 @@ fits = _table(
     Column("advantage", Double, nullable=False, comment="Of seat 1: Elo."),
     Column("advantage_se", Double, nullable=False, comment="Its standard error."),
     Column("tie", Double, nullable=False, comment="The model's parameter of ties."),
+    Column("remarks", Text, nullable=False, server_default="", comment="How far the model holds, as remarks.py says."),
 )
 
 ratings = _table(
