@@ -8,6 +8,7 @@ import random
 import signal
 from collections.abc import Sequence
 
+from bots.chance import Chance
 from bots.faults import FAULTS
 from bots.options import SEED, parse_options
 from bots.random import make_choose
@@ -33,7 +34,7 @@ OPTIONS = (
     Option("fault", "enum", "none", ",".join([*FAULTS, "any"])),
     Option("when", "enum", "auto", ",".join(["auto", *MOMENTS])),
     Option("move", "int", "1", "0..1000"),  # the which-th moment of a game; 0: all
-    Option("game", "int", "0", "0..1000000"),  # the which-th game; 0: all
+    Option("game", "int", "0", "0..1000000"),  # the which-th game; 0: all; in a seeded match: one in so many, by chance
     Option("ms", "int", "500", "0..600000"),
     Option("mb", "int", "100", "1..10000"),
     Option("status", "int", "1", "0..255"),
@@ -71,7 +72,10 @@ def main(words: Sequence[str]) -> None:
 
 
 class Cue:
-    """When to misbehave, and how: `fault` at the move-th `when` of the game-th game (0: of all)."""
+    """When to misbehave, and how: `fault` at the move-th `when` of the game-th game (0: of all).
+
+    A match that has a seed knows nothing of earlier games: it is the one with a chance of one in `game`.
+    """
 
     def __init__(self, fault: str, when: str, move: int, game: int) -> None:
         self.any = fault == "any"
@@ -79,10 +83,15 @@ class Cue:
         self.when = when if when != "auto" else "genmove" if self.any else FAULTS[fault].when
         self.move, self.game = move, game
         self.games = 0
+        self.seeded = False  # the next game
+        self.chosen = game == 0  # the present game
         self.counts = dict.fromkeys(MOMENTS, 0)  # in this game
 
     def new_game(self, chance: random.Random) -> None:
         self.games += 1
+        turn = chance.randint(1, self.game) if self.seeded and self.game else self.games
+        self.chosen = self.game in (0, turn)
+        self.seeded = False
         self.counts = dict.fromkeys(MOMENTS, 0)
         if self.any:
             self.fault = chance.choice(QUICK)
@@ -94,7 +103,7 @@ class Cue:
         self.counts[moment] += 1
         return (
             moment == self.when
-            and self.game in (0, self.games)
+            and self.chosen
             and (moment not in ("genmove", "after", "play") or self.move in (0, self.counts[moment]))
         )
 
@@ -104,8 +113,8 @@ class Chaos:
 
     def __init__(self, wire: Wire, cue: Cue, seed: int) -> None:
         self._wire, self._cue = wire, cue
-        self._chance = random.Random(seed or None)
-        self._bot = Bot(make_choose(seed))
+        self._chance = Chance(seed)
+        self._bot = Bot(make_choose(self._chance), seed=self._begin_match)
         self._moment = ""  # of the command that is being answered
         handlers = self._bot.handlers()
         handlers["quit"] = self._quit
@@ -156,6 +165,12 @@ class Chaos:
             return handler(arguments)
 
         return answer
+
+    def _begin_match(self, seed: int) -> None:
+        """Whatever was played before is forgotten."""
+        self._chance.begin_match(seed)
+        self._cue.seeded = True
+        self._wire.dress = None
 
     def _quit(self, arguments: list[str]) -> str:
         if self._wire.deathless:

@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Sequence
 
+from bots.chance import Chance
 from bots.options import SEED, parse_options
 from bots.sdk import Choose, Position, run
 from engines.game import Option, State
@@ -26,13 +27,13 @@ SWAP = "swap-sides"
 def main(words: Sequence[str]) -> None:
     """Serve stdin with the options `playouts=N`, `seed=N`, `resign=on|off`. Raises OptionError."""
     options = parse_options("greedy", OPTIONS, words)
-    choose = make_choose(int(options["playouts"]), int(options["seed"]), options["resign"] == "on")
-    run(choose, name="greedy", analysis=True)
+    chance = Chance(int(options["seed"]))
+    choose = make_choose(int(options["playouts"]), chance, options["resign"] == "on")
+    run(choose, name="greedy", analysis=True, seed=chance.begin_match)
 
 
-def make_choose(playouts: int, seed: int, resigns: bool) -> Choose:
-    """The same seed, the same games and time enough: the same moves. seed 0: another each time."""
-    chance = random.Random(seed or None)
+def make_choose(playouts: int, chance: random.Random, resigns: bool) -> Choose:
+    """The same chance, the same games and time enough: the same moves."""
 
     def choose(position: Position) -> str:
         if position.phase == "agree":

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from engines.game import Option, OptionError
 
 SEED = Option("seed", "int", "0", "0..1000000000")
-"""0: another seed for every process."""
+"""0: another seed for every process. What `set_random_seed` says of a match is combined with it (bots.chance)."""
 
 
 def parse_options(bot: str, options: Sequence[Option], words: Iterable[str]) -> Mapping[str, int | str]:

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 
+from bots.chance import Chance
 from bots.options import SEED, parse_options
 from bots.sdk import Choose, Position, run
 
@@ -11,12 +12,12 @@ OPTIONS = (SEED,)
 
 def main(words: Sequence[str]) -> None:
     """Serve stdin with the options `seed=N`. Raises OptionError."""
-    run(make_choose(int(parse_options("random", OPTIONS, words)["seed"])), name="random")
+    chance = Chance(int(parse_options("random", OPTIONS, words)["seed"]))
+    run(make_choose(chance), name="random", seed=chance.begin_match)
 
 
-def make_choose(seed: int) -> Choose:
-    """The same seed and the same games: the same moves. 0: another seed each time."""
-    chance = random.Random(seed or None)
+def make_choose(chance: random.Random) -> Choose:
+    """The same chance and the same games: the same moves."""
 
     def choose(position: Position) -> str:
         return chance.choice(position.legal_moves())

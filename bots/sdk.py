@@ -31,6 +31,8 @@ from protocol.transports.pipe import report_on_stderr, serve_stdio
 
 __all__ = ["Bot", "Choose", "Position", "run"]
 
+MOST_SEEDS = 2**31  # "set_random_seed": from 0 to one less, as GNU Go reads it
+
 Choose = Callable[[Position], str]
 """What makes a bot: position -> a move of the game, in every phase (`swap-sides`, `bid:7`, `dead:` …), or `resign`."""
 
@@ -44,15 +46,17 @@ def run(
     version: str = "1",
     games: Sequence[str] = (),
     analysis: bool = False,
+    seed: Callable[[int], object] | None = None,
 ) -> None:
     """Answer stdin on stdout until `quit` or the end of input.
 
     name: by default that of the script. games: by default all that are installed. analysis: whether `choose`
-    puts something into `position.analysis`.
+    puts something into `position.analysis`. seed: is called before each match of a series that can be repeated;
+    the bot then draws all chance from this number, so that the same match gets the same moves again.
     """
     name = name or sys.argv[0].rpartition("/")[2].removesuffix(".py") or "bot"
     sys.stdout = sys.stderr
-    bot = Bot(choose, games=games, analysis=analysis)
+    bot = Bot(choose, games=games, analysis=analysis, seed=seed)
     try:
         serve_stdio(Responder(name, version, bot.handlers(), report_on_stderr))
     except KeyboardInterrupt:
@@ -62,9 +66,18 @@ def run(
 class Bot:
     """The commands of a bot, as handlers for a Responder; it reads and writes nothing itself."""
 
-    def __init__(self, choose: Choose, *, games: Sequence[str] = (), analysis: bool = False) -> None:
+    def __init__(
+        self,
+        choose: Choose,
+        *,
+        games: Sequence[str] = (),
+        analysis: bool = False,
+        seed: Callable[[int], object] | None = None,
+    ) -> None:
+        """See run."""
         self._choose = choose
         self._analysis = analysis
+        self._seed = seed
         self._session = Session(Registry())
         self.games = tuple(games) or tuple(self._session.registry.names())
         self.times = Clock()
@@ -89,6 +102,8 @@ class Bot:
         }
         if self._analysis:
             table["ggp-genmove_analyze"] = self._genmove_analyze
+        if self._seed:
+            table["set_random_seed"] = self._set_random_seed
         return table
 
     def _with_a_game(self, handler: Handler) -> Handler:
@@ -140,6 +155,14 @@ class Bot:
             return line.play(colour, move, any_turn=True), position
         except IllegalMove as error:
             raise _complaint(f"the bot chose an illegal move, {move!r}: {error}") from None
+
+    def _set_random_seed(self, arguments: list[str]) -> str:
+        text = arguments[0] if len(arguments) == 1 else ""
+        if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) < MOST_SEEDS):
+            raise syntax_error("set_random_seed")
+        if self._seed:
+            self._seed(int(text))
+        return ""
 
     def _ggp_clock(self, arguments: list[str]) -> str:
         return self._set_times(lambda: parse_clock(arguments))

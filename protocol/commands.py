@@ -90,6 +90,7 @@ COMMANDS: tuple[Row, ...] = (
         None,
         _O,
     ),
+    Row("set_random_seed", "NUMBER", "", "draw all chance from this, 0 to 2147483647, until the next", None, _O),
     Row("ggp-result", "RESULT", "", "the game is over", None, _O),
     Row("ggp-genmove_analyze", "COLOUR", "move, then a line of json", "genmove that says why", None, _O),
     # GoGui's ruler: how GoGui learns a game it does not know

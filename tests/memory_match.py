@@ -86,12 +86,13 @@ class MemoryMatch:
         opening: tuple[str, ...] = (),
         engine: Responder | None = None,
         max_plies: int = 1000,
+        seeds: tuple[int, int] | None = None,
         wrap: Wrap | None = None,
     ) -> None:
         name, *words = game.split()
         options = dict(word.split("=") for word in words)
         setting = Setting(name, options, {"size": "9", "komi": "7.5", "handicap": "0"}, Control.parse(time))
-        self.match = Match("memory-1", setting, 50, max_plies, 1, opening, "test")
+        self.match = Match("memory-1", setting, 50, max_plies, 1, opening, "test", seeds)
         self.engine = MemoryPeer(engine or make_responder(Session(Registry())), PeerRole.ENGINE, wrap)
         self.peers = [MemoryPeer(responder, PeerRole.BOT, wrap) for responder in (one, two)]
         self.lines: list[bytes] = []

@@ -50,7 +50,7 @@ def test_random_plays_every_option_to_the_end_and_the_same_by_seed(game: str, wo
 def test_random_is_uniform_over_all_legal_moves() -> None:
     rules = Registry().load("yugo")
     line = Line(rules, read_options(rules, ["size=3"]))
-    choose = make_random(7)
+    choose = make_random(random.Random(7))
     counts: dict[str, int] = {}
     for _ in range(2000):
         move = choose(Position(line, line.state.copy(), Clock()))
@@ -103,17 +103,20 @@ def position(words: list[str], moves: list[str]) -> Position:
 
 def test_greedy_resigns_only_when_it_is_hopeless_and_may() -> None:
     lost = position(["size=3", "komi=100"], ["A1", "C3"])
-    assert make_choose(50, 1, True)(lost) == "resign"
-    assert make_choose(50, 1, False)(lost) == "pass"
+    assert make_choose(50, random.Random(1), True)(lost) == "resign"
+    assert make_choose(50, random.Random(1), False)(lost) == "pass"
     won = position(["size=3", "komi=-100"], ["A1", "C3"])
-    assert make_choose(50, 1, True)(won) != "resign"
+    assert make_choose(50, random.Random(1), True)(won) != "resign"
 
 
 def test_greedy_takes_a_win_by_passing_and_never_passes_into_a_loss() -> None:
     ahead = position(["size=5", "komi=0"], ["C3", "pass"])
-    assert make_choose(50, 1, True)(ahead) == "pass"
-    assert make_choose(50, 1, True)(position(["size=5", "komi=0.5"], ["pass"])) == "pass"
-    assert make_choose(50, 1, True)(position(["size=5", "komi=-0.5"], ["pass"])) not in ("pass", "resign")
+    assert make_choose(50, random.Random(1), True)(ahead) == "pass"
+    assert make_choose(50, random.Random(1), True)(position(["size=5", "komi=0.5"], ["pass"])) == "pass"
+    assert make_choose(50, random.Random(1), True)(position(["size=5", "komi=-0.5"], ["pass"])) not in (
+        "pass",
+        "resign",
+    )
     # All of Black's random games are won, but after two passes the komi would count more.
     candidates = [Candidate(position(["size=5", "komi=24"], ["C3", "A1"]), move) for move in ("C4", "pass")]
     for candidate in candidates:

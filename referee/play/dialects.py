@@ -47,11 +47,8 @@ class NativePlayer(Player):
     def agrees_by_genmove(self) -> bool:
         return True
 
-    async def _set_up(self, setting: Setting) -> None:
-        line = setting.new_game
-        reply = await self._channel.ask(line, self._channel.now() + self._budgets.new)
-        if not reply.ok:
-            raise CannotStart(self.name, f"answers `{line}` with `? {reply.text[:200]}`")
+    def _lines_of_a_new_game(self, setting: Setting) -> dict[str, bool]:
+        return {setting.new_game: True}
 
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
         black, white = (mine, other) if colour == "black" else (other, mine)
@@ -75,7 +72,7 @@ class PlainPlayer(Player):
     def agrees_by_genmove(self) -> bool:
         return False
 
-    async def _set_up(self, setting: Setting) -> None:
+    def _lines_of_a_new_game(self, setting: Setting) -> dict[str, bool]:
         values = setting.values
         if setting.game != "go":
             raise CannotStart(self.name, f"lists no ggp-new, so it can play go only, not {setting.game}")
@@ -83,13 +80,7 @@ class PlainPlayer(Player):
         if values.get("handicap", "0") != "0":
             needed.append(f"fixed_handicap {values['handicap']}")
         settings = time_settings(setting.control, self._commands)
-        lines = [*needed, settings] if settings else needed
-        deadline = self._channel.now() + self._budgets.new
-        await self._channel.send(*lines)
-        replies = [await self._channel.receive(deadline) for _ in lines]
-        for line, reply in zip(needed, replies, strict=False):
-            if not reply.ok:
-                raise CannotStart(self.name, f"answers `{line}` with `? {reply.text[:200]}`")
+        return {**dict.fromkeys(needed, True), **({settings: False} if settings else {})}
 
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
         return time_left(colour, mine, self._knows_periods)

@@ -13,10 +13,11 @@ from protocol.records import Diagnostics, Party
 from referee.config import Budgets, Setting
 from referee.play.clock import Clock
 from referee.play.launch import LAST_WORDS, Peer
-from referee.play.outcome import Fault, Termination
+from referee.play.outcome import CannotStart, Fault, Termination
 from referee.play.reaper import run_delay
 
 DIALOGUE_LINES = 20
+SEED = "set_random_seed"
 _MOMENT = 0.01  # seconds that a fault waits, in case the bot is just ending
 _SLICE = 1.0  # seconds between looks at whether a silent bot is still there
 _TERMINATIONS: dict[type[Exception], Termination] = {
@@ -45,6 +46,7 @@ class Player(ABC):
         self._unsent: list[str] = []
         self._owed = 0  # answers that came too late to matter and are dropped when they come
         self._warned = 0
+        self._declined = ""  # what it was asked at its own pleasure in this game and refused
         self.analyses = False  # whether answers have a second line, for analysis
         self._genmove = "genmove"
         self._wants_clock = False
@@ -54,14 +56,16 @@ class Player(ABC):
     async def new_game(self, setting: Setting, seed: int | None = None) -> None:
         """Raises CannotStart when it refuses; every other fault makes the match void.
 
-        `seed`: what it shall draw its chance from, if it lets itself be told (`set_random_seed`, as GNU Go's).
+        `seed`: what it shall draw its chance from, if it lets itself be told (`set_random_seed`, as GNU Go's);
+        it may refuse that.
         """
         self._unsent.clear()
-        self.late = 0.0
+        self.late, self._declined = 0.0, ""
+        lines = self._lines_of_a_new_game(setting)
+        if seed is not None and SEED in self._commands:
+            lines = {f"{SEED} {seed}": False, **lines}
         try:
-            if seed is not None and "set_random_seed" in self._commands:
-                await self._channel.ask(f"set_random_seed {seed}", self._channel.now() + self._budgets.command)
-            await self._set_up(setting)
+            await self._set_up(lines)
         except PEER_FAULTS as error:
             raise self._fault(error, void=True) from None
 
@@ -117,7 +121,8 @@ class Player(ABC):
         """What was borne with since it was last asked."""
         warnings = self._channel.warnings[self._warned :]
         self._warned += len(warnings)
-        return warnings
+        declined, self._declined = self._declined, ""
+        return [declined, *warnings] if declined else warnings
 
     def diagnostics(self) -> Diagnostics:
         """What a fault left behind; `exit` is "" for a bot that still runs, or of which nobody can know."""
@@ -130,8 +135,23 @@ class Player(ABC):
     # -- the conversation ------------------------------------------------------------------------------------
 
     @abstractmethod
-    async def _set_up(self, setting: Setting) -> None:
-        """The commands of a new game."""
+    def _lines_of_a_new_game(self, setting: Setting) -> dict[str, bool]:
+        """The commands of a new game, and whether it cannot be played when one is refused. Raises CannotStart."""
+
+    async def _set_up(self, lines: dict[str, bool]) -> None:
+        """Send them in one write. Raises CannotStart."""
+        channel = self._channel
+        deadline = channel.now() + self._budgets.new
+        await channel.send(*lines, deadline=deadline)
+        replies = [await channel.receive(deadline) for _ in lines]
+        for (line, needed), reply in zip(lines.items(), replies, strict=True):
+            if reply.ok:
+                continue
+            said = f"answers `{line}` with `? {reply.text[:200]}`"
+            if needed:
+                raise CannotStart(self.name, said)
+            if line.startswith(SEED):
+                self._declined = said
 
     @abstractmethod
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
