@@ -85,6 +85,7 @@ class Ladder:
     format: Format
     budgets: Budgets
     model: str = "davidson"  # of ratings: davidson or rao-kupper
+    path: str = ""  # of the file, as messages name it
 
     def entered(self, pool: Pool) -> list[Entrant]:
         """The bots of a pool, in the order of the file."""

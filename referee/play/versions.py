@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import re
+import stat
 from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -11,6 +13,7 @@ from referee.play.launch import find_program
 
 DIGITS = 12
 _LARGEST = 1 << 28  # bytes of a file named among the words of a command line that are read for its hash
+_PYTHON = re.compile(r"(python|pypy)[\d.]*")
 
 
 class Startable(Protocol):
@@ -27,44 +30,81 @@ class Startable(Protocol):
 
 
 def version_of(start: Startable) -> str:
-    """Twelve hex digits for the program, the script files among its words, its options and its environment.
+    """Twelve hex digits for the program, the files among its words, its options and its environment.
 
-    A bot that listens elsewhere is known by its address alone. Files are read again when they changed.
-    Raises LaunchError where nothing could be started.
+    Where the files lie does not matter, only what is in them; they are read again when they changed. A bot that
+    listens elsewhere is known by its address alone. Raises LaunchError where nothing could be started.
     """
-    said: list[object] = [start.url or start.command, sorted(start.environment)]
-    if start.argv:
-        said.append(_file(find_program(start.argv[0])))
-        said += [_file(word) for word in start.argv[1:]]
-        if start.argv[1:2] == ("-m",):
-            said.append(_module(start.argv[2]))
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:DIGITS]
+    return Snapshot().version_of(start)
 
 
-def _file(word: str) -> str:
-    """The hash of the file that a word names, "" if it names none."""
-    try:
-        status = Path(word).stat()
-        if not Path(word).is_file() or status.st_size > _LARGEST:
-            return ""
-    except (OSError, ValueError):
-        return ""
-    return _content(word, status.st_mtime_ns, status.st_size)
+class Snapshot:
+    """The versions of many programs at one moment: what they share is looked up once."""
+
+    def __init__(self) -> None:
+        self._programs: dict[str, str] = {}
+        self._modules: dict[str, list[str]] = {}
+        self._hashes: dict[str, str] = {}
+
+    def version_of(self, start: Startable) -> str:
+        """See version_of."""
+        hashes = [self._hash(file) for file in self.files_of(start)]
+        said = [start.url or start.command, sorted(start.environment), hashes]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:DIGITS]
+
+    def files_of(self, start: Startable) -> list[str]:
+        """The program, the files that its words name, those of the module that Python is to run. Raises LaunchError.
+
+        A word names a file if it is a path from the root, or such a path behind `=`: what depends on where we are is
+        no part of a version.
+        """
+        if not start.argv:
+            return []
+        name, *words = start.argv
+        if name not in self._programs:
+            self._programs[name] = find_program(name)
+        paths = [word.rpartition("=")[2] for word in words]
+        named = [path for path in paths if path.startswith("/") and self._hash(path)]
+        files = [self._programs[name], *named]
+        if _PYTHON.fullmatch(Path(name).name) and "-m" in words[:-1]:
+            files += self._module(words[words.index("-m") + 1])
+        return files
+
+    def _hash(self, file: str) -> str:
+        """ "" of what is no file."""
+        if file not in self._hashes:
+            self._hashes[file] = _hash(file)
+        return self._hashes[file]
+
+    def _module(self, name: str) -> list[str]:
+        if name not in self._modules:
+            self._modules[name] = _module(name.partition(".")[0])
+        return self._modules[name]
 
 
 def _module(name: str) -> list[str]:
-    """The hashes of the source files of a package or module that Python would run, found without importing it."""
-    found = PathFinder.find_spec(name)
+    """The source files of a package or module that Python would run, found without importing it."""
+    found = PathFinder.find_spec(name) if name.isidentifier() else None
     if found is None or not found.origin:
         return []
     folders = found.submodule_search_locations or ()
-    files = sorted(path for folder in folders for path in Path(folder).rglob("*.py")) or [Path(found.origin)]
-    return [_file(str(path)) for path in files]
+    return [str(path) for folder in folders for path in sorted(Path(folder).rglob("*.py"))] or [found.origin]
+
+
+def _hash(file: str) -> str:
+    """The hash of what is in a file, "" if it names none."""
+    try:
+        status = Path(file).stat()
+    except (OSError, ValueError):
+        return ""
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+        return ""
+    return _content(file, status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 @cache
-def _content(path: str, modified: int, size: int) -> str:
-    """SHA-256 of a file; `modified` and `size` only tell one state of it from another."""
+def _content(path: str, modified: int, size: int, inode: int) -> str:
+    """SHA-256 of a file; the numbers only tell one state of it from another."""
     try:
         with Path(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,7 +3,7 @@
 import re
 import shlex
 import sys
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from referee.play.launch import LaunchError, find_program
 from referee.play.seating import Start
@@ -37,10 +37,11 @@ def read_game(text: str) -> tuple[str, dict[str, str]]:
     return name, options
 
 
-def read_bot(text: str) -> Start:
+def read_bot(text: str, folder: Path | None = None) -> Start:
     """A built-in (`greedy:playouts=50`), a command line, or `tcp://host:port`; `name=` may stand before it.
 
-    Raises WordError or LaunchError when nothing could be started.
+    Relative paths in it are seen from `folder`, if that is given. Raises WordError or LaunchError when nothing could
+    be started.
     """
     named = _NAMED.fullmatch(text)
     name, what = (named[1], named[2]) if named else ("", text)
@@ -50,18 +51,18 @@ def read_bot(text: str) -> Start:
     if built_in and (built_in[2] is not None or not _is_program(what)):
         options = [option for option in re.split("[,:]", built_in[2] or "") if option]
         return Start(name or built_in[1], what, (*BOTS, built_in[1], *options))
-    argv = _split(what, "BOT")
+    argv = _beside(folder, _split(what, "BOT"))
     find_program(argv[0])
     return Start(name or _as_name(_program_name(argv)), what, argv)
 
 
-def read_engine(text: str | None) -> Start:
-    """A command line or `tcp://host:port`; None is our own engine."""
+def read_engine(text: str | None, folder: Path | None = None) -> Start:
+    """A command line or `tcp://host:port`; None is our own engine. `folder` as in read_bot."""
     if text is None:
         return Start("engine", "ggp engine", ENGINE)
     if text.startswith("tcp://"):
         return Start("engine", text, url=_read_url(text))
-    argv = _split(text, "--engine")
+    argv = _beside(folder, _split(text, "--engine"))
     find_program(argv[0])
     return Start("engine", text, argv)
 
@@ -88,6 +89,40 @@ def _split(text: str, what: str) -> tuple[str, ...]:
     if not argv:
         raise WordError(f"{what} is empty: write a built-in bot's name, a command line in quotes, or tcp://host:port")
     return argv
+
+
+def _beside(folder: Path | None, argv: tuple[str, ...]) -> tuple[str, ...]:
+    """The words with paths that do not depend on where we are: the program if it has a slash, and files of the folder.
+
+    Raises WordError where an interpreter has no script.
+    """
+    if folder is None:
+        return argv
+    program = str(folder / argv[0]) if "/" in argv[0] else argv[0]
+    words = [_in(folder, word) for word in argv[1:]]
+    if _INTERPRETERS.fullmatch(PurePath(program).name) and words and not words[0].startswith("-"):
+        words[0] = str(folder / words[0])
+        if not _is_file(Path(words[0])):
+            raise WordError(f"the script {argv[1]} is no file: check the path (it is relative to {folder})")
+    return program, *words
+
+
+def _in(folder: Path, word: str) -> str:
+    """The word, or with a path from the root if it names a file of the folder: `nets/big`, `bot.py`, `--net=nets/big`.
+
+    There must be a slash or a dot in it: a folder that happens to hold a file `gtp` does not change `--mode gtp`.
+    """
+    option, equals, value = word.rpartition("=")
+    if re.search("[/.]", value) and _is_file(folder / value):
+        return f"{option}{equals}{folder / value}"
+    return word
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a word too long for a path
+        return False
 
 
 def _read_url(text: str) -> str:
