@@ -3,6 +3,8 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import zmq
@@ -12,6 +14,9 @@ from protocol.channel import Channel
 from protocol.connection import PeerRole
 from protocol.transports.zmq import Dealer
 from tests.zmq_service import SERVICE, Connect, Serving
+
+if TYPE_CHECKING:
+    from referee.store.store import Store
 
 # A machine that stands still for a second is no fault of the code under test.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -63,3 +68,18 @@ def raw(serving: Serving) -> Iterator[Callable[[int], "zmq.Socket[bytes]"]]:
 
     yield made
     context.destroy(linger=0)
+
+
+@pytest.fixture(params=["sqlite"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a store may be made, on each database."""
+    return f"sqlite:///{tmp_path}/store.db"
+
+
+@pytest.fixture
+def store(url: str) -> Iterator["Store"]:
+    """An empty store."""
+    from referee.store.store import Store  # what most tests need not load
+
+    with Store.open(url, create=True) as opened:
+        yield opened

@@ -81,7 +81,7 @@ CREATE TABLE fits (
     FOREIGN KEY(pool) REFERENCES pools (id)
 );
 CREATE TABLE pairs (
-    id {id},
+    id {int} NOT NULL,
     pool {int} NOT NULL,
     number {int} NOT NULL,
     batch {int} NOT NULL,
@@ -133,7 +133,7 @@ CREATE TABLE tallies (
     FOREIGN KEY(second) REFERENCES versions (id)
 );
 CREATE TABLE games (
-    id {id},
+    id {int} NOT NULL,
     key VARCHAR(300) NOT NULL,
     pair {int} NOT NULL,
     pool {int} NOT NULL,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.schema import SetColumnComment, SetTableComment
 
-from referee.store.errors import TooNew
+from referee.store.errors import StoreError, TooNew
 from referee.store.first_schema import SQL
 from referee.store.schema import meta, metadata
 
@@ -30,8 +30,11 @@ def migrate(connection: Connection, steps: Sequence[Step] | None = None) -> None
 
 def version_of(connection: Connection, newest: int | None = None) -> int:
     """How many steps were made. Raises TooNew for more than `newest`, which are those that there are."""
-    newest = len(STEPS) if newest is None else newest
-    if not inspect(connection).has_table(meta.name):
+    newest = NEWEST if newest is None else newest
+    there = set(inspect(connection).get_table_names())
+    if meta.name not in there:
+        if there if connection.dialect.name == "sqlite" else there & metadata.tables.keys():
+            raise StoreError("the database holds tables of another program: name another one")
         return 0
     value = connection.execute(meta.select().where(meta.c.key == "schema")).one().value
     if int(value) > newest:
@@ -56,3 +59,4 @@ def _comment(connection: Connection) -> None:
 
 
 STEPS: tuple[Step, ...] = (_first,)
+NEWEST = len(STEPS)

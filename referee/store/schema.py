@@ -27,6 +27,7 @@ NAME = 100  # characters of a name of a bot or a pool
 LABEL = NAME + 20  # with `@version`
 KEY = 300  # of a match
 TEXT = 4096  # of a detail or a reason
+WORD = 40  # of a result, a termination, a moment
 
 ISSUED, PLAYED, UNPLAYABLE, WITHDRAWN = "issued", "played", "unplayable", "withdrawn"
 NOBODY, ENGINE = 0, -1  # instead of a version, where a culprit is named
@@ -40,6 +41,11 @@ def _table(name: str, comment: str, *parts: SchemaItem) -> Table:
 
 def _id() -> Column[int]:
     return Column("id", ID, primary_key=True, comment="Given by the database, in the order of insertion.")
+
+
+def _number() -> Column[int]:
+    said = "Given by the store, which alone writes, in the order of insertion."
+    return Column("id", ID, primary_key=True, autoincrement=False, comment=said)
 
 
 def _pool(*, primary_key: bool = False) -> Column[int]:
@@ -103,7 +109,7 @@ versions = _table(
     ),
     Column("command", Text, nullable=False, comment="Command line or url, as it was written."),
     Column("parent", ID, ForeignKey("versions.id"), comment="versions.id: what it was made from."),
-    Column("since", String(40), nullable=False, comment="When it was first entered."),
+    Column("since", String(WORD), nullable=False, comment="When it was first entered."),
     UniqueConstraint("name", "version", name="versions_name_version"),
 )
 
@@ -120,7 +126,7 @@ entered = _table(
 pairs = _table(
     "pairs",
     "Pairs of games that were issued: same opening, seats exchanged.",
-    _id(),
+    _number(),
     _pool(),
     Column("number", ID, nullable=False, comment="Within the pool, from 0."),
     Column("batch", ID, nullable=False, comment="Within the pool, from 0: pairs that were issued together."),
@@ -146,7 +152,7 @@ Index("pairs_versions", pairs.c.pool, pairs.c.first, pairs.c.second)
 games = _table(
     "games",
     "Matches that were played to their end, void ones included: the facts, so that lists are quick.",
-    _id(),
+    _number(),
     Column("key", String(KEY), nullable=False, unique=True, comment="Its name in records."),
     Column("pair", ID, ForeignKey("pairs.id"), nullable=False, comment="pairs.id"),
     _pool(),
@@ -155,16 +161,16 @@ games = _table(
     Column("finished", Boolean, nullable=False, comment="False for a void one that was to be played again."),
     _version("first", "seat 1"),
     _version("second", "seat 2"),
-    Column("result", String(40), nullable=False, comment="As in the rules, empty if void."),
+    Column("result", String(WORD), nullable=False, comment="As in the rules, empty if void."),
     Column("winner", SmallInteger, nullable=False, comment="Seat, 0 for nobody."),
-    Column("termination", String(40), nullable=False, comment="Why it ended."),
+    Column("termination", String(WORD), nullable=False, comment="Why it ended."),
     Column("culprit", ID, nullable=False, comment="versions.id, 0 for nobody, -1 for the engine."),
     Column("detail", Text, nullable=False, comment="More about the end, for the author of the culprit."),
     Column("plies", Integer, nullable=False, comment="How many, with the opening."),
     Column("ms1", ID, nullable=False, comment="Time that seat 1 used."),
     Column("ms2", ID, nullable=False, comment="Time that seat 2 used."),
     Column("suspect", Boolean, nullable=False, comment="Whether a clock ran out while the machine was overloaded."),
-    Column("ended", String(40), nullable=False, comment="When."),
+    Column("ended", String(WORD), nullable=False, comment="When."),
 )
 Index("games_pair", games.c.pair)
 Index("games_pool", games.c.pool, games.c.id)
@@ -198,7 +204,7 @@ endings = _table(
     "endings",
     "Matches per pool, termination and culprit. Derived.",
     _pool(primary_key=True),
-    Column("termination", String(40), primary_key=True, comment="Why they ended."),
+    Column("termination", String(WORD), primary_key=True, comment="Why they ended."),
     Column(
         "culprit", ID, primary_key=True, autoincrement=False, comment="versions.id, 0 for nobody, -1 for the engine."
     ),
@@ -237,7 +243,7 @@ events = _table(
     "events",
     "What an operator may want to know later.",
     _id(),
-    Column("at", String(40), nullable=False, comment="When."),
+    Column("at", String(WORD), nullable=False, comment="When."),
     Column("kind", String(NAME), nullable=False, comment="joined, left, replaced, suspended, …"),
     Column("text", Text, nullable=False, comment="One line."),
 )

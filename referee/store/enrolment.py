@@ -1,0 +1,217 @@
+"""Who is entered where, as a ladder's file says; who is suspended. Within the caller's transaction."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, or_, select
+
+from referee.ladder.entries import Entrant, Ladder, Pool
+from referee.ladder.pairs import Seat
+from referee.store.errors import StoreError
+from referee.store.schema import ISSUED, NAME, TEXT, WITHDRAWN, entered, events, pairs, pools, versions
+from referee.store.words import clean
+
+
+def enrol(connection: Connection, ladder: Ladder) -> dict[str, int]:
+    """The ids of the ladder's pools by name; everybody else's pools and versions stay, but inactive."""
+    for name in [ladder.name, *(pool.name for pool in ladder.pools), *(bot.name for bot in ladder.bots)]:
+        _check_name(name)
+    ids = {pool.name: _enrol_pool(connection, pool) for pool in ladder.pools}
+    ours = _enrol_versions(connection, ladder)
+    for pool, id in ids.items():
+        entrants = {ours[bot.name]: bot for bot in ladder.bots if pool in bot.pools}
+        _enter(connection, id, pool, entrants)
+    gone = connection.execute(select(pools.c.id, pools.c.name).where(pools.c.id.not_in(ids.values()))).all()
+    for row in gone:
+        _enter(connection, row.id, row.name, {})
+    return ids
+
+
+def seats(connection: Connection, pool: int) -> list[Seat]:
+    """Every version that is or was entered in a pool, by id."""
+    query = (
+        select(versions, entered.c.active, entered.c.anchor, entered.c.suspended)
+        .join(entered, entered.c.version == versions.c.id)
+        .where(entered.c.pool == pool)
+        .order_by(versions.c.id)
+    )
+    return [
+        Seat(
+            id=row.id,
+            label=row.label,
+            name=row.name,
+            version=row.version,
+            active=row.active and not row.suspended,
+            parent=row.parent,
+            anchor=row.anchor,
+            suspended=row.suspended,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def suspend(connection: Connection, version: int, reason: str, pool: int | None = None) -> None:
+    """In one pool, or in all. Whoever is suspended already stays so for the first reason."""
+    reason = clean(reason, TEXT) or "no reason was given"
+    query = entered.update().where(entered.c.version == version, entered.c.suspended == "")
+    if pool is not None:
+        query = query.where(entered.c.pool == pool)
+    if connection.execute(query.values(suspended=reason)).rowcount:
+        note(connection, "suspended", f"{_label(connection, version)}: {reason}")
+
+
+def readmit(connection: Connection, name: str) -> bool:
+    """All versions of a name, or the one of a label; whether any of them was suspended."""
+    named = [id for id, label in _called(connection, name)]
+    query = entered.update().where(entered.c.version.in_(named), entered.c.suspended != "")
+    if not connection.execute(query.values(suspended="")).rowcount:
+        return False
+    note(connection, "readmitted", name)
+    return True
+
+
+def called(connection: Connection, name: str) -> list[int]:
+    """The versions that a name or a label means: `NAME` all of them, `NAME@VERSION` one. Raises StoreError."""
+    found = [id for id, label in _called(connection, name)]
+    if not found:
+        known = connection.execute(select(versions.c.label).order_by(versions.c.label).limit(20)).scalars()
+        raise StoreError(f"no bot is called {name!r}: there are {', '.join(known) or 'none yet'}")
+    return found
+
+
+def note(connection: Connection, kind: str, text: str) -> None:
+    connection.execute(events.insert().values(at=now(), kind=clean(kind, NAME), text=clean(text, TEXT)))
+
+
+def now() -> str:
+    """UTC, ISO 8601."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _called(connection: Connection, name: str) -> Iterator[tuple[int, str]]:
+    bare, _, version = name.partition("@")
+    query = select(versions.c.id, versions.c.label).where(versions.c.name == bare).order_by(versions.c.id)
+    if version:
+        query = query.where(versions.c.version == version)
+    return ((row.id, row.label) for row in connection.execute(query))
+
+
+def _label(connection: Connection, version: int) -> str:
+    label: str = connection.execute(select(versions.c.label).where(versions.c.id == version)).scalar_one()
+    return label
+
+
+def _check_name(name: str) -> None:
+    if not name or len(name) > NAME or not name.isprintable() or "@" in name or name != name.strip():
+        raise StoreError(f"{name[:NAME]!r} is no name: 1 to {NAME} printable characters without @")
+
+
+def _enrol_pool(connection: Connection, pool: Pool) -> int:
+    """Its row by key. Whoever had its name and another key is called NAME@KEY from now on."""
+    same = (
+        connection.execute(select(pools.c.key).where(pools.c.name == pool.name, pools.c.key != pool.key))
+        .scalars()
+        .all()
+    )
+    for key in same:
+        connection.execute(pools.update().where(pools.c.key == key).values(name=f"{pool.name}@{key}"))
+    found: int | None = connection.execute(select(pools.c.id).where(pools.c.key == pool.key)).scalar_one_or_none()
+    if found is not None:
+        connection.execute(pools.update().where(pools.c.id == found).values(name=pool.name))
+        return found
+    row = {
+        "key": pool.key,
+        "name": pool.name,
+        "game": pool.setting.game,
+        "options": json.dumps(pool.setting.options, sort_keys=True),
+        "control": str(pool.setting.control),
+        "openings": pool.openings,
+        "played": 0,
+    }
+    id: int = connection.execute(pools.insert().values(row).returning(pools.c.id)).scalar_one()
+    return id
+
+
+def _enrol_versions(connection: Connection, ladder: Ladder) -> dict[str, int]:
+    """The ids of the file's versions by name; new ones get their parents, everybody the right label."""
+    rows = connection.execute(select(versions.c.id, versions.c.name, versions.c.version, versions.c.label)).all()
+    there = {(row.name, row.version): row.id for row in rows}
+    before = {row.name: row.id for row in rows if row.label == row.name}  # who has the name now
+    ours: dict[str, int] = {}
+    new: list[Entrant] = []
+    for bot in ladder.bots:
+        id = there.get((bot.name, bot.version))
+        if id is None:
+            id = _insert_version(connection, bot)
+            new.append(bot)
+        elif before[bot.name] != id:
+            _pass_on(connection, before[bot.name], id)
+        ours[bot.name] = id
+    for bot in new:
+        parent = ours.get(bot.parent, before.get(bot.parent)) if bot.parent else before.get(bot.name)
+        if bot.parent and parent is None:
+            raise StoreError(f"{bot.name} has the parent {bot.parent}, which is not entered: enter it, or leave it out")
+        connection.execute(versions.update().where(versions.c.id == ours[bot.name]).values(parent=parent))
+    return ours
+
+
+def _insert_version(connection: Connection, bot: Entrant) -> int:
+    """A new version takes the name from the one that had it."""
+    if not bot.version or len(bot.version) > NAME:
+        raise StoreError(f"{bot.name} has no version: it is to be found before it is entered")
+    had = connection.execute(select(versions.c.id).where(versions.c.label == bot.name)).scalar_one_or_none()
+    if had is not None:
+        _pass_on(connection, had, None)
+    row = {
+        "name": bot.name,
+        "version": bot.version,
+        "label": bot.name,
+        "command": clean(bot.start.command or bot.start.url, TEXT),
+        "since": now(),
+    }
+    id: int = connection.execute(versions.insert().values(row).returning(versions.c.id)).scalar_one()
+    return id
+
+
+def _pass_on(connection: Connection, had: int, has: int | None) -> None:
+    """The bare name goes from one version to another."""
+    full = versions.c.name + "@" + versions.c.version
+    connection.execute(versions.update().where(versions.c.id == had).values(label=full))
+    if has is not None:
+        connection.execute(versions.update().where(versions.c.id == has).values(label=versions.c.name))
+
+
+def _enter(connection: Connection, pool: int, name: str, entrants: dict[int, Entrant]) -> None:
+    """Make these the active versions of a pool; withdraw what the others were to play, and say who came and went."""
+    query = select(entered.c.version, entered.c.active, versions.c.name, versions.c.version.label("hash"))
+    rows = connection.execute(query.join(versions).where(entered.c.pool == pool)).all()
+    there = {row.version for row in rows}
+    were = {row.version: row for row in rows if row.active}
+    for id, bot in entrants.items():
+        if id in there:
+            this = (entered.c.pool == pool) & (entered.c.version == id)
+            connection.execute(entered.update().where(this).values(active=True, anchor=bot.anchor))
+        else:
+            values = {"pool": pool, "version": id, "active": True, "anchor": bot.anchor, "suspended": ""}
+            connection.execute(entered.insert().values(values))
+    left = {id: row for id, row in were.items() if id not in entrants}
+    by_name = {row.name: row for row in left.values()}
+    for id, bot in entrants.items():
+        if id not in were:
+            old = by_name.pop(bot.name, None)
+            if old is None:
+                note(connection, "joined", f"{bot.name} ({bot.version}) in {name}")
+            else:
+                note(connection, "replaced", f"{bot.name} in {name}: {old.hash} by {bot.version}")
+    for row in by_name.values():
+        note(connection, "left", f"{row.name} ({row.hash}) in {name}")
+    if left:
+        _withdraw(connection, pool, list(left))
+
+
+def _withdraw(connection: Connection, pool: int, gone: list[int]) -> None:
+    theirs = or_(pairs.c.first.in_(gone), pairs.c.second.in_(gone))
+    query = pairs.update().where(pairs.c.pool == pool, pairs.c.state == ISSUED, theirs)
+    if number := connection.execute(query.values(state=WITHDRAWN)).rowcount:
+        note(connection, "withdrawn", f"{number} pairs that were not played yet")
