@@ -21,7 +21,7 @@ from referee.play.seating import Start
 from referee.play.versions import Snapshot
 from referee.play.words import WordError, read_engine, read_game
 
-__all__ = ["ConfigError", "read_ladder"]
+__all__ = ["ConfigError", "ladder_name", "read_ladder"]
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
 _NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
@@ -32,7 +32,7 @@ def read_ladder(path: Path) -> Ladder:
     """The ladder of a file, with all that can be known without starting a process. Raises ConfigError."""
     file, folder = str(path), path.absolute().parent
     top = Section(file, "", read_toml(path), TOP)
-    name = _ladder_name(top, path)
+    name = ladder_name(top, path)
     engine = _engine(top, folder, None)
     pools = _pools(top, folder, engine)
     bots = _bots(top, folder, pools)
@@ -51,7 +51,8 @@ def read_ladder(path: Path) -> Ladder:
     )
 
 
-def _ladder_name(top: Section, path: Path) -> str:
+def ladder_name(top: Section, path: Path) -> str:
+    """What the file says, or else what it is called. Raises ConfigError."""
     if not top.given("name"):
         return re.sub(r"[^A-Za-z0-9_.-]+", "-", path.stem).strip("-.")[:40] or "ladder"
     name = top.text("name")

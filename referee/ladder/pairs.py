@@ -75,7 +75,7 @@ class Seat:
     """A version of a bot in a pool, by its id in the store.
 
     `label` is its name, with `@version` if a later version has the name now. `active`: it is entered and not
-    suspended. `parent` is the id of the version that it was made from.
+    suspended. `parent` is the id of the version that it was made from. `entered`: the ladder's file enters it now.
     """
 
     id: int
@@ -86,6 +86,7 @@ class Seat:
     parent: int | None = None
     anchor: float | None = None
     suspended: str = ""  # why
+    entered: bool = True
 
 
 @dataclass(frozen=True, slots=True)

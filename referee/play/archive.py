@@ -52,13 +52,13 @@ def export_file(file: Path, form: str, key: str | None) -> int:
     for record in records_in(file, _tell):
         if key in (None, record.start.match):
             found = True
-            click.echo(_written(record, form), nl=False)
+            click.echo(written(record, form), nl=False)
     if not found:
         raise click.ClickException(f"{file} holds no match {key}" if key else f"{file} holds no match")
     return 0
 
 
-def _written(record: Record, form: str) -> str | bytes:
+def written(record: Record, form: str) -> str | bytes:
     """A record's chain says that it was not changed, not that we wrote it: its words may be no options and moves."""
     words = [*record.start.options, *record.start.options.values(), *(ply.move for ply in record.plies)]
     try:

@@ -46,6 +46,7 @@ def seats(connection: Connection, pool: int) -> list[Seat]:
             parent=row.parent,
             anchor=row.anchor,
             suspended=row.suspended,
+            entered=row.active,
         )
         for row in connection.execute(query)
     ]
@@ -207,6 +208,8 @@ def _enter(connection: Connection, pool: int, name: str, entrants: dict[int, Ent
     for row in by_name.values():
         note(connection, "left", f"{row.name} ({row.hash}) in {name}")
     if left:
+        theirs = (entered.c.pool == pool) & entered.c.version.in_(list(left))
+        connection.execute(entered.update().where(theirs).values(active=False))
         _withdraw(connection, pool, list(left))
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
+from referee.store.remarks import read_remarks, write_remarks
 from referee.store.rows import Fit, FitRow, Totals
-from referee.store.schema import ENGINE, NOBODY, endings, fits, pools, ratings, versions
+from referee.store.schema import ENGINE, NOBODY, endings, fits, pools, ratings, tallies, versions
 
 _ROW = ("version", "elo", "se", "games", "score", "next_elo", "next_se", "next_los")
 _FIT = ("games", "model", "advantage", "advantage_se", "tie")
@@ -36,11 +37,32 @@ def counted(connection: Connection, pool: int) -> int:
     return int(connection.execute(query).scalar_one())
 
 
+def scores(connection: Connection, pool: int) -> dict[int, tuple[int, ...]]:
+    """Of every version that met anybody, by play and by faults: wins, ties, losses, forfeits, gifts, and void games.
+
+    Its forfeits are among the losses, those of others, the gifts, among its wins. Added up by the database: a large
+    pool has many meetings.
+    """
+    found: dict[int, list[int]] = {}
+    for seat, won, lost, gifts, forfeits in (
+        (tallies.c.first, "wins", "losses", "forfeit_wins", "forfeit_losses"),
+        (tallies.c.second, "losses", "wins", "forfeit_losses", "forfeit_wins"),
+    ):
+        c = tallies.c
+        sums = (c[won] + c[gifts], c.ties, c[lost] + c[forfeits], c[forfeits], c[gifts], c.void)
+        query = select(seat, *map(func.sum, sums)).where(c.pool == pool).group_by(seat)
+        for version, *counts in connection.execute(query):
+            sofar = found.get(version, [0] * len(counts))
+            found[version] = [one + int(more) for one, more in zip(sofar, counts, strict=True)]
+    return {version: tuple(counts) for version, counts in found.items() if any(counts)}
+
+
 def save(connection: Connection, pool: int, fit: Fit) -> None:
     """Instead of the one before."""
     for table in (ratings, fits):
         connection.execute(table.delete().where(table.c.pool == pool))
-    connection.execute(fits.insert().values(pool=pool, **{name: getattr(fit, name) for name in _FIT}))
+    values = {name: getattr(fit, name) for name in _FIT}
+    connection.execute(fits.insert().values(pool=pool, remarks=write_remarks(fit), **values))
     rows = [
         {"pool": pool, "rank": rank, "version": row.id, **{name: getattr(row, name) for name in _ROW[1:]}}
         for rank, row in enumerate(fit.rows)
@@ -51,12 +73,12 @@ def save(connection: Connection, pool: int, fit: Fit) -> None:
 
 def load(connection: Connection, pool: int) -> Fit | None:
     """The last one that was saved."""
-    row = connection.execute(select(*(fits.c[name] for name in _FIT)).where(fits.c.pool == pool)).one_or_none()
+    row = connection.execute(select(fits).where(fits.c.pool == pool)).one_or_none()
     if row is None:
         return None
     query = select(*(ratings.c[name] for name in _ROW)).where(ratings.c.pool == pool).order_by(ratings.c.rank)
     rows = tuple(FitRow(*values) for values in connection.execute(query))
-    return Fit(pool, row.games, row.model, row.advantage, row.advantage_se, row.tie, rows)
+    return read_remarks(Fit(pool, row.games, row.model, row.advantage, row.advantage_se, row.tie, rows), row.remarks)
 
 
 def _blamed(pool: int | None) -> Select[Any]:

@@ -1,0 +1,221 @@
+"""The standings of a pool, as values: games counted per version, ratings of a fit, what is to be said of a line.
+
+Pure: it opens no store and draws nothing. numpy is loaded only where a fit is made; who reads one does without.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from referee.ladder.pairs import Meeting, Seat
+from referee.ladder.progress import Line
+from referee.store.rows import Drift, Fit, FitRow, Misfit
+
+if TYPE_CHECKING:
+    from referee.ratings.ratings import Ratings, Standing
+
+WORST = 5  # misfits that a fit keeps
+_EQUAL = 1e-6  # Elo
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Games of a version that count. Of the losses `forfeits` were its own fault, of the wins `gifts` the other's."""
+
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    forfeits: int = 0
+    gifts: int = 0
+    void: int = 0  # besides
+
+    @property
+    def games(self) -> int:
+        return self.wins + self.ties + self.losses
+
+    @property
+    def points(self) -> float:
+        return self.wins + self.ties / 2
+
+    @property
+    def share(self) -> float:
+        """Of the points that could be won; 0 without games."""
+        return self.points / self.games if self.games else 0.0
+
+    def __add__(self, other: "Score") -> "Score":
+        return Score(
+            self.wins + other.wins,
+            self.ties + other.ties,
+            self.losses + other.losses,
+            self.forfeits + other.forfeits,
+            self.gifts + other.gifts,
+            self.void + other.void,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A version's line in the standings; `note`: "anchor", "suspended: why", how its twin drifts, or ""."""
+
+    seat: Seat
+    row: FitRow
+    score: Score
+    note: str
+
+
+def score_of(meeting: Meeting, seat: int = 1) -> Score:
+    """The meeting as the version in that seat sees it."""
+    if seat == 1:
+        won, lost = meeting.wins, meeting.losses
+        gifts, forfeits = meeting.forfeit_wins, meeting.forfeit_losses
+    else:
+        won, lost = meeting.losses, meeting.wins
+        gifts, forfeits = meeting.forfeit_losses, meeting.forfeit_wins
+    return Score(won + gifts, meeting.ties, lost + forfeits, forfeits, gifts, meeting.void)
+
+
+def scores(meetings: Iterable[Meeting]) -> dict[int, Score]:
+    """Of every version that met anybody."""
+    found: dict[int, list[int]] = {}
+    for one in meetings:
+        first = found.setdefault(one.first, [0] * 6)
+        second = found.setdefault(one.second, [0] * 6)
+        for cells, won, lost, gifts, forfeits in (
+            (first, one.wins, one.losses, one.forfeit_wins, one.forfeit_losses),
+            (second, one.losses, one.wins, one.forfeit_losses, one.forfeit_wins),
+        ):
+            cells[0] += won + gifts
+            cells[1] += one.ties
+            cells[2] += lost + forfeits
+            cells[3] += forfeits
+            cells[4] += gifts
+            cells[5] += one.void
+    return {version: Score(*cells) for version, cells in found.items()}
+
+
+def entered(seat: Seat) -> bool:
+    """Whether it is in the pool now, be it suspended; versions that were withdrawn are not."""
+    return seat.active or (seat.entered and bool(seat.suspended))
+
+
+def is_current(fit: Fit, seats: Sequence[Seat], scored: Mapping[int, Score], everyone: bool = False) -> bool:
+    """Whether a stored fit says all that the standings of these seats need, who have these scores now."""
+    games = sum(score.games for score in scored.values()) // 2
+    rated = {seat.id for seat in seats if seat.active or scored.get(seat.id, Score()).games}
+    if fit.games != games or fit.anchors != _anchors(seats, rated) or rated != {row.id for row in fit.rows}:
+        return False
+    shown = {seat.id for seat in seats if everyone or entered(seat)}
+    rows = [row for row in fit.rows if row.id in shown]
+    # "next" is within those who were entered then; somebody may have left since.
+    gaps = [above.elo - below.elo for above, below in pairwise(rows)]
+    told = [row.next_elo for row in rows]
+    return (not told or told[-1] is None) and all(
+        known is not None and abs(known - gap) < _EQUAL for known, gap in zip(told, gaps, strict=False)
+    )
+
+
+def make_fit(ratings: "Ratings", pool: int, games: int, seats: Sequence[Seat], everyone: bool = False) -> Fit:
+    """What is kept of ratings whose names are version ids. `games`: how many counted when they were fitted.
+
+    `next_*` of those who are entered compares with the next lower one of them; with `everyone`, of all versions.
+    """
+    shown = {str(seat.id) for seat in seats if everyone or entered(seat)}
+    best = ratings.standings()
+    lower: dict[str, str | None] = {}
+    below: str | None = None
+    for line in reversed(best):
+        lower[line.name] = below
+        if line.name in shown:
+            below = line.name
+    misfits = ratings.misfits()
+    return Fit(
+        pool=pool,
+        games=games,
+        model=ratings.model.name,
+        advantage=ratings.advantage,
+        advantage_se=ratings.advantage_se,
+        tie=ratings.tie,
+        rows=tuple(_row(ratings, line, lower[line.name]) for line in best),
+        anchors=_anchors(seats, {int(line.name) for line in best}),
+        deviance=math.fsum(pair.deviance for pair in misfits),
+        freedom=ratings.degrees_of_freedom(),
+        misfits=tuple(
+            Misfit(int(pair.first), int(pair.second), pair.games, pair.score, pair.expected, pair.deviance)
+            for pair in misfits[:WORST]
+        ),
+        drifts=tuple(_drifts(ratings, seats)),
+    )
+
+
+def places(seats: Sequence[Seat], scored: Mapping[int, Score], fit: Fit, everyone: bool = False) -> list[Place]:
+    """The standings, best first: who is entered, or every version that ever was."""
+    shown = {seat.id: seat for seat in seats if everyone or entered(seat)}
+    notes = _notes(seats, fit)
+    return [
+        Place(shown[row.id], row, scored.get(row.id, Score()), notes.get(row.id, ""))
+        for row in fit.rows
+        if row.id in shown
+    ]
+
+
+def standing_lines(seats: Sequence[Seat], meetings: Iterable[Meeting], fit: "Fit | Ratings") -> list[Line]:
+    """The standings of who is entered as the live table wants them. Ratings are those of rate_seats."""
+    found = fit if isinstance(fit, Fit) else make_fit(fit, 0, 0, seats)
+    return [
+        Line(place.seat.label, place.row.elo, place.row.se, place.score.games, place.score.share, place.note)
+        for place in places(seats, scores(meetings), found)
+    ]
+
+
+def against(seats: Sequence[Seat], fit: Fit) -> str:
+    """What Elo and its error are measured from."""
+    labels = [seat.label for seat in seats if seat.id in fit.anchors]
+    if not labels:
+        return "the mean of the pool"
+    return labels[0] if len(labels) == 1 else f"the mean of the anchors {', '.join(labels)}"
+
+
+def misfits_badly(fit: Fit) -> bool:
+    """Whether the deviance is more than three standard deviations above what it should be."""
+    return fit.freedom > 0 and fit.deviance > fit.freedom + 3 * math.sqrt(2 * fit.freedom)
+
+
+def _row(ratings: "Ratings", line: "Standing", lower: str | None) -> FitRow:
+    apart = ratings.difference(line.name, lower) if lower is not None else None
+    if apart is None:
+        return FitRow(int(line.name), line.elo, line.se, line.games, line.score)
+    return FitRow(int(line.name), line.elo, line.se, line.games, line.score, apart.elo, apart.se, apart.los)
+
+
+def _anchors(seats: Sequence[Seat], rated: set[int]) -> dict[int, float]:
+    return {seat.id: seat.anchor for seat in seats if seat.anchor is not None and seat.id in rated}
+
+
+def _drifts(ratings: "Ratings", seats: Sequence[Seat]) -> Iterable[Drift]:
+    """Unpinned twins, the same version under another name, that have left their anchor."""
+    rated = set(ratings.counts.names)
+    anchors = {seat.version: str(seat.id) for seat in seats if seat.anchor is not None and str(seat.id) in rated}
+    for seat in seats:
+        if seat.anchor is None and seat.version in anchors and str(seat.id) in rated:
+            anchor = anchors[seat.version]
+            if ratings.drifts(str(seat.id), anchor):
+                apart = ratings.difference(str(seat.id), anchor)
+                yield Drift(seat.id, int(anchor), apart.elo, apart.se)
+
+
+def _notes(seats: Sequence[Seat], fit: Fit) -> dict[int, str]:
+    labels = {seat.id: seat.label for seat in seats}
+    notes: dict[int, list[str]] = {}
+    for seat in seats:
+        if seat.id in fit.anchors:
+            notes.setdefault(seat.id, []).append("anchor")
+        if seat.suspended:
+            notes.setdefault(seat.id, []).append(f"suspended: {seat.suspended}")
+        elif not seat.active:
+            notes.setdefault(seat.id, []).append("withdrawn")
+    for drift in fit.drifts:
+        text = f"drifts from its anchor {labels.get(drift.anchor, '?')} by {drift.elo:+.0f} ± {1.96 * drift.se:.0f} Elo"
+        notes.setdefault(drift.twin, []).append(text)
+    return {version: "; ".join(texts) for version, texts in notes.items()}
