@@ -86,6 +86,7 @@ class Seat:
     parent: int | None = None
     anchor: float | None = None
     suspended: str = ""  # why
+    since: int = -1  # the first batch with a pair that it was suspended for
     entered: bool = True
 
 

@@ -146,7 +146,7 @@ class _Batch:
         self._count_pairs(over)
         for one in self._given_up.values():
             if one.who is not None:
-                suspend(connection, one.who, one.reason, self._pairs[one.pair.id].pool)
+                suspend(connection, one.who, one.reason, self._pairs[one.pair.id].pool, one.pair.batch)
         return sorted(results, key=lambda one: (one.pool, one.number))
 
     def _earlier(self, ids: set[int]) -> dict[int, list[Ending]]:

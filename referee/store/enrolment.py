@@ -31,7 +31,7 @@ def enrol(connection: Connection, ladder: Ladder) -> dict[str, int]:
 def seats(connection: Connection, pool: int) -> list[Seat]:
     """Every version that is or was entered in a pool, by id."""
     query = (
-        select(versions, entered.c.active, entered.c.anchor, entered.c.suspended)
+        select(versions, entered.c.active, entered.c.anchor, entered.c.suspended, entered.c.suspended_in)
         .join(entered, entered.c.version == versions.c.id)
         .where(entered.c.pool == pool)
         .order_by(versions.c.id)
@@ -46,19 +46,26 @@ def seats(connection: Connection, pool: int) -> list[Seat]:
             parent=row.parent,
             anchor=row.anchor,
             suspended=row.suspended,
+            since=row.suspended_in,
             entered=row.active,
         )
         for row in connection.execute(query)
     ]
 
 
-def suspend(connection: Connection, version: int, reason: str, pool: int | None = None) -> None:
-    """In one pool, or in all. Whoever is suspended already stays so for the first reason."""
+def suspend(connection: Connection, version: int, reason: str, pool: int | None = None, batch: int = -1) -> None:
+    """In one pool, or in all. Whoever is suspended already stays so for the first reason, that of the lowest batch.
+
+    Of two batches that are played at the same time either may be the first to say so: what is kept is the same.
+    """
     reason = clean(reason, TEXT) or "no reason was given"
-    query = entered.update().where(entered.c.version == version, entered.c.suspended == "")
+    query = entered.update().where(entered.c.version == version)
     if pool is not None:
         query = query.where(entered.c.pool == pool)
-    if connection.execute(query.values(suspended=reason)).rowcount:
+    values = query.values(suspended=reason, suspended_in=batch)
+    new = connection.execute(values.where(entered.c.suspended == "")).rowcount
+    connection.execute(values.where(entered.c.suspended_in > batch))
+    if new:
         note(connection, "suspended", f"{_label(connection, version)}: {reason}")
 
 
@@ -66,7 +73,7 @@ def readmit(connection: Connection, name: str) -> bool:
     """All versions of a name, or the one of a label; whether any of them was suspended."""
     named = [id for id, label in _called(connection, name)]
     query = entered.update().where(entered.c.version.in_(named), entered.c.suspended != "")
-    if not connection.execute(query.values(suspended="")).rowcount:
+    if not connection.execute(query.values(suspended="", suspended_in=-1)).rowcount:
         return False
     note(connection, "readmitted", name)
     return True
@@ -194,7 +201,7 @@ def _enter(connection: Connection, pool: int, name: str, entrants: dict[int, Ent
             this = (entered.c.pool == pool) & (entered.c.version == id)
             connection.execute(entered.update().where(this).values(active=True, anchor=bot.anchor))
         else:
-            values = {"pool": pool, "version": id, "active": True, "anchor": bot.anchor, "suspended": ""}
+            values = {"pool": pool, "version": id, "active": True, "anchor": bot.anchor, "suspended": "", "suspended_in": -1}
             connection.execute(entered.insert().values(values))
     left = {id: row for id, row in were.items() if id not in entrants}
     by_name = {row.name: row for row in left.values()}

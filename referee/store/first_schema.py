@@ -65,6 +65,7 @@ CREATE TABLE entered (
     active BOOLEAN NOT NULL,
     anchor {real},
     suspended TEXT NOT NULL,
+    suspended_in {int} NOT NULL,
     PRIMARY KEY (pool, version),
     FOREIGN KEY(pool) REFERENCES pools (id),
     FOREIGN KEY(version) REFERENCES versions (id)

@@ -121,6 +121,7 @@ entered = _table(
     Column("active", Boolean, nullable=False, comment="Whether the ladder's file enters it now."),
     Column("anchor", Double, comment="Its rating, where that is known: Elo."),
     Column("suspended", Text, nullable=False, comment="Why it is not paired, empty if it is."),
+    Column("suspended_in", ID, nullable=False, comment="The first batch with a pair that was its fault; -1: none."),
 )
 
 pairs = _table(
