@@ -95,7 +95,8 @@ class Past:
     """What the store holds of a pool, as a schedule begins from it. Batches are numbered from 0.
 
     `settled`: meetings of the batches below `batches` - 2; `recent`: the pairs of the last two batches, with their
-    results as far as they have any. `met`: pairs issued per (lower id, higher id). `results`: of a test, all, in order.
+    results as far as they have any. `met`: pairs issued per (lower id, higher id); `withdrawn`: of these, as far
+    as they were withdrawn. `results`: of a test, all, in order.
     """
 
     batches: int = 0
@@ -104,3 +105,4 @@ class Past:
     recent: tuple[tuple[Pair, PairResult | None], ...] = ()
     met: Mapping[tuple[int, int], int] = field(default_factory=dict)
     results: tuple[PairResult, ...] = ()
+    withdrawn: Mapping[tuple[int, int], int] = field(default_factory=dict)

@@ -88,9 +88,20 @@ class Ratings:
         apart = self.difference(twin, anchor)
         return abs(apart.elo) > sigmas * apart.se
 
+    def errors(self) -> Floats:
+        """Standard errors, Elo, in the order of `counts.names`: sd(θ_i − the mean θ of the anchors or of the pool)."""
+        names = self.counts.names
+        reference = np.zeros(len(names))
+        chosen = [names.index(name) for name in self.anchors] or list(range(len(names)))
+        reference[chosen] = 1 / len(chosen)
+        covariance = self.fitted.covariance[: len(names), : len(names)]
+        towards = covariance @ reference
+        variance = covariance.diagonal() - 2 * towards + reference @ towards
+        return np.sqrt(np.maximum(variance, 0)) * ELO
+
     def standings(self) -> list[Standing]:
         """Best first."""
-        errors, games, scores = self._errors(), self.counts.games, self.counts.scores
+        errors, games, scores = self.errors(), self.counts.games, self.counts.scores
         order = sorted(range(len(self.elo)), key=lambda index: (-self.elo[index], self.counts.names[index]))
         return [
             Standing(
@@ -132,17 +143,6 @@ class Ratings:
         outcomes = 2 if self.tie else 1
         parameters = len(self.elo) - 1 + self.fitted.with_advantage + (outcomes - 1)
         return max(0, outcomes * len(self.counts.played.first) - parameters)
-
-    def _errors(self) -> Floats:
-        """sd(θ_i − the mean θ of the reference), in Elo."""
-        names = self.counts.names
-        reference = np.zeros(len(names))
-        chosen = [names.index(name) for name in self.anchors] or list(range(len(names)))
-        reference[chosen] = 1 / len(chosen)
-        covariance = self.fitted.covariance[: len(names), : len(names)]
-        towards = covariance @ reference
-        variance = covariance.diagonal() - 2 * towards + reference @ towards
-        return np.sqrt(np.maximum(variance, 0)) * ELO
 
     def _difference(self, one: int, other: int) -> Difference:
         cells = self.fitted.covariance

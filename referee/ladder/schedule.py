@@ -1,0 +1,214 @@
+"""The schedule of a pool: which pair of games is next, a pure function of format, seed and results. It plays nothing.
+
+Pairs come in batches. A batch is computed from the results of all batches but the last (swiss: of all) and from who is
+entered at that moment: workers are never idle meanwhile, and whoever begins again from what a store holds goes on with
+the very same pairs, in whatever order results came and whenever it was interrupted.
+"""
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from referee.ladder.encounters import Encounters
+from referee.ladder.entries import Format, Kind
+from referee.ladder.formats import batch_size, cycles
+from referee.ladder.pairing import Field, draw_batch, random_for
+from referee.ladder.pairs import GAMES, Pair, Pairing, PairResult, Past, Seat
+from referee.ladder.rating import elo_and_error, rate_tally
+from referee.ladder.tally import Tally
+from referee.ratings.counts import CountsError
+from referee.ratings.ratings import Ratings
+
+_COLD = 200  # versions up to which a fit begins from nothing: then it is the same after a restart to the last bit
+
+
+class Schedule:
+    """Of one pool. `batches` is the number of the next batch, `name` a word that tells its chance from other pools'.
+
+    The way of a pair: due → (the store numbers it) → add → issue → (it is played and stored) → fix.
+    """
+
+    def __init__(
+        self, format: Format, name: str, seed: int, seats: Sequence[Seat], past: Past, model: str = "davidson"
+    ) -> None:
+        self._format, self._name, self._seed, self._model = format, name, seed, model
+        self._lag = 1 if format.kind is Kind.SWISS else 2
+        self.batches, self._issued = past.batches, past.issued
+        self._tally, self._tallied = Tally(past.settled), max(0, past.batches - 2)  # of the batches below
+        self._met, self._lost = Encounters(past.met), Encounters(past.withdrawn)
+        self._results: defaultdict[int, list[PairResult]] = defaultdict(list)  # by batch, from `_tallied` on
+        self._spoilt: defaultdict[int, set[int]] = defaultdict(set)  # by batch: in whose pairs something did not count
+        self._open: dict[int, Pair] = {}  # issued by the store and not fixed, by number
+        self._waiting: list[int] = []  # a heap of the open ones that are to be played; some are no longer open
+        self._given: set[int] = set()  # open ones that are being played
+        self._size = 0  # pairs in the last batch
+        self._unfixed: Counter[int] = Counter()  # open ones by batch
+        self._withdrawn: dict[int, Pair] = {}
+        self._untold: list[Pair] = []
+        self._ratings: Ratings | None = None
+        self._key: object = None  # of what they were made
+        self._late = 0  # results that came after their batch was counted
+        self._seats: list[Seat] = []
+        self._idle = ""
+        for pair, result in past.recent:
+            if result is None:
+                self._take(pair)
+            else:
+                self._keep(result)
+            self._size += pair.batch == past.batches - 1
+        self.enter(seats)
+        self._here = sorted(self._active)  # who the next or last batch is of
+
+    def enter(self, seats: Sequence[Seat]) -> None:
+        """Who is or was here; acts from the next batch. Open pairs of seats that are not active are withdrawn."""
+        self._seats = sorted(seats, key=lambda seat: seat.id)
+        self._active = {seat.id for seat in self._seats if seat.active}
+        self._idle = ""
+        self._withdraw(self._open.values())
+
+    def due(self) -> list[Pairing] | None:
+        """The next batch, if it is time for it, otherwise None. The same until it is added."""
+        ready = all(number > self.batches - self._lag for number, count in self._unfixed.items() if count)
+        if self._idle or not ready or 0 < self._size <= len(self._open) - len(self._given):
+            return None
+        self._fold(self.batches - self._lag)
+        batch, reason = self._next_batch()
+        self._idle = "" if batch else reason
+        return batch or None
+
+    def add(self, pairs: Sequence[Pair]) -> None:
+        """The batch that was due, as the store numbered it."""
+        for pair in pairs:
+            self._met.add(pair.first, pair.second)
+            self._take(pair)
+        self.batches, self._size = self.batches + 1, len(pairs)
+        self._issued += len(pairs)
+        self._withdraw(pairs)
+
+    def issue(self) -> Pair | None:
+        """The next pair to be played, in the order of numbers. None: nothing now."""
+        while self._waiting:
+            number = heapq.heappop(self._waiting)
+            if number in self._open:
+                self._given.add(number)
+                return self._open[number]
+        return None
+
+    def fix(self, result: PairResult) -> None:
+        """It is stored: that cannot change any more. Whatever is fixed twice counts once."""
+        if not self._close(result.number):
+            if self._withdrawn.pop(result.number, None) is None:
+                return
+            if result.points is not None:  # it was being played when it was withdrawn
+                self._lost.add(result.first, result.second, -1)
+        if result.batch < self._tallied:
+            self._tally.add(result.meetings)
+            self._late += 1
+        else:
+            self._keep(result)
+
+    def rollback(self) -> None:
+        """What was issued and not fixed will be issued again, in order."""
+        self._waiting = sorted(self._open)
+        self._given.clear()
+
+    def withdrawn(self) -> list[Pair]:
+        """Pairs that will not be issued because a seat is no longer active: those since it was asked before."""
+        told, self._untold = self._untold, []
+        return told
+
+    @property
+    def finished(self) -> str:
+        """Why nothing more will be issued unless somebody enters; "" while there is something to play or wait for."""
+        return "" if self._open else self._idle
+
+    def ratings(self) -> Ratings | None:
+        """From the results that the latest batch was computed from; from all once it is finished.
+
+        None while fewer than two versions can be rated.
+        """
+        if not self.finished:
+            return self._rated(self._tally, self._tallied)
+        rest = [meeting for results in self._results.values() for one in results for meeting in one.meetings]
+        return self._rated(self._tally.plus(rest), self.batches)
+
+    # --- pairs on their way ---------------------------------------------------------------------------------------
+
+    def _take(self, pair: Pair) -> None:
+        self._open[pair.number] = pair
+        self._unfixed[pair.batch] += 1
+        heapq.heappush(self._waiting, pair.number)
+
+    def _close(self, number: int) -> bool:
+        """Whether it was open."""
+        pair = self._open.pop(number, None)
+        self._given.discard(number)
+        if pair is not None:
+            self._unfixed[pair.batch] -= 1
+        return pair is not None
+
+    def _keep(self, result: PairResult) -> None:
+        self._results[result.batch].append(result)
+        if result.points is None:
+            self._spoilt[result.batch] |= {result.first, result.second}
+
+    def _withdraw(self, pairs: Iterable[Pair]) -> None:
+        for pair in [pair for pair in pairs if not {pair.first, pair.second} <= self._active]:
+            self._close(pair.number)
+            self._withdrawn[pair.number] = pair
+            self._lost.add(pair.first, pair.second)
+            self._spoilt[pair.batch] |= {pair.first, pair.second}
+            self._untold.append(pair)
+
+    def _fold(self, last: int) -> None:
+        """Count the results of the batches up to `last`."""
+        for batch in range(self._tallied, last + 1):
+            for result in self._results.pop(batch, ()):
+                self._tally.add(result.meetings)
+            del self._unfixed[batch]
+            self._spoilt.pop(batch - 2, None)
+        self._tallied = max(self._tallied, last + 1)
+
+    # --- the next batch -------------------------------------------------------------------------------------------
+
+    def _next_batch(self) -> tuple[list[Pairing], str]:
+        """It, or why there is none."""
+        seats = [seat for seat in self._seats if seat.active or self._barred_later(seat)]
+        ids = self._here = [seat.id for seat in seats]
+        if len({seat.version for seat in seats}) < 2:
+            return [], "fewer than two different bots are entered"
+        size = batch_size(self._format, self._issued, len(seats))
+        if self._format.kind is Kind.LADDER:
+            return self._draw(seats, size), ""
+        met = self._met.table(ids)[0] - self._lost.table(ids)[0]
+        return cycles(self._format, seats, met, size), f"all have met in {self._format.pairs} pairs"
+
+    def _barred_later(self, seat: Seat) -> bool:
+        """Whether a suspension acts only from the batch after this one.
+
+        A pair that cannot be played is a result like any other: it may not change the very next batch, which would
+        then depend on how soon it was known.
+        """
+        if not seat.suspended:
+            return False
+        return seat.id in self._spoilt[self.batches - 1] and seat.id not in self._spoilt[self.batches - 2]
+
+    def _draw(self, seats: Sequence[Seat], size: int) -> list[Pairing]:
+        ratings = self._rated(self._tally, self._tallied)
+        assert ratings is not None, "two seats can be rated"
+        elo, error = elo_and_error(ratings, self._here)
+        met, issued = self._met.table(self._here)
+        field = Field(seats, elo, error, self._tally.games(self._here) // GAMES, issued, met)
+        return draw_batch(field, size, self._format.share, random_for(self._seed, self._name, self.batches))
+
+    def _rated(self, tally: Tally, upto: int) -> Ratings | None:
+        """Those of before, if nothing was counted since."""
+        key = (upto, self._late, self._here)
+        if self._ratings is None or self._key != key:
+            start = self._ratings if len(self._seats) > _COLD else None
+            try:
+                self._ratings = rate_tally(tally, self._seats, self._here, self._model, start)
+            except CountsError:  # fewer than two
+                return None
+            self._key = key
+        return self._ratings
