@@ -149,6 +149,19 @@ def make_fit(ratings: "Ratings", pool: int, games: int, seats: Sequence[Seat], e
     )
 
 
+def fit_meetings(
+    pool: int, games: int, meetings: Sequence[Meeting], seats: Sequence[Seat], model: str, everyone: bool = False
+) -> Fit | None:
+    """A fit made anew; None where nothing can be rated: fewer than two versions."""
+    from referee.ladder.rating import rate_seats
+    from referee.ratings.counts import CountsError
+
+    try:
+        return make_fit(rate_seats(meetings, seats, model), pool, games, seats, everyone)
+    except CountsError:
+        return None
+
+
 def places(seats: Sequence[Seat], scored: Mapping[int, Score], fit: Fit, everyone: bool = False) -> list[Place]:
     """The standings, best first: who is entered, or every version that ever was."""
     shown = {seat.id: seat for seat in seats if everyone or entered(seat)}

@@ -201,7 +201,14 @@ def _enter(connection: Connection, pool: int, name: str, entrants: dict[int, Ent
             this = (entered.c.pool == pool) & (entered.c.version == id)
             connection.execute(entered.update().where(this).values(active=True, anchor=bot.anchor))
         else:
-            values = {"pool": pool, "version": id, "active": True, "anchor": bot.anchor, "suspended": "", "suspended_in": -1}
+            values = {
+                "pool": pool,
+                "version": id,
+                "active": True,
+                "anchor": bot.anchor,
+                "suspended": "",
+                "suspended_in": -1,
+            }
             connection.execute(entered.insert().values(values))
     left = {id: row for id, row in were.items() if id not in entrants}
     by_name = {row.name: row for row in left.values()}

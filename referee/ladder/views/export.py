@@ -1,0 +1,156 @@
+"""`ggp ladder export`: the matches of a ladder as records, results, SGF or scripts, one at a time."""
+
+import contextlib
+import csv
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from protocol.records import read_records
+from referee.ladder.views import running
+from referee.ladder.views.game import read_game
+from referee.ladder.views.games import Filter, check_filter, ended_after, filter_options, matching, since_when
+from referee.ladder.views.source import ViewError, open_ladder, split, the_pool
+from referee.play.archive import written
+from referee.play.outcome import Termination
+from referee.store.rows import GameRow
+
+if TYPE_CHECKING:
+    from referee.store.store import Store
+
+_BY_PLAY = {Termination.RULES, Termination.RESIGNATION}
+
+
+def main(argv: list[str]) -> int:
+    """The exit status."""
+    return running.run_view(export, argv)
+
+
+@click.command("export", epilog=running.EPILOGUE, context_settings=running.SETTINGS)
+@running.words("[LADDER]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv", "sgf", "gtp"]),
+    default="jsonl",
+    show_default=True,
+    help="jsonl: for ggp verify and ggp show; csv: first,second,result for ggp rate.",
+)
+@filter_options
+@click.option("--key", metavar="KEY", help="Only the match of this key.")
+@click.option("--played", is_flag=True, help="Only games that were decided by play, not by a fault.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE, which appears when all is written.")
+@click.option("--quiet", is_flag=True, help="No progress bar.")
+def export(
+    words: tuple[str, ...],
+    form: str,
+    pool_name: str | None,
+    bot: str | None,
+    against: str | None,
+    termination: str | None,
+    since: str | None,
+    key: str | None,
+    played: bool,
+    output: str | None,
+    quiet: bool,
+) -> int:
+    """Write the matches of a ladder, newest first, to stdout or a file.
+
+    Void matches are left out of csv, which has results alone; a forfeit is there as a win or a loss.
+    """
+    ladder, _ = split(words, 0, 0)
+    wanted = Filter(pool_name, bot, against, termination, since_when(since))
+    if key is not None and (wanted.any is False or played or form == "csv"):
+        raise click.UsageError("--key is one match: leave out what chooses among many, and the format csv")
+    with open_ladder(ladder) as store:
+        if form == "csv":
+            the_pool(store.pools(), pool_name, "results of several may not be rated together")
+        pieces = _one(store, key, form) if key is not None else _pieces(store, wanted, form, played)
+        with _opened(output) as file:
+            counted = _with_progress(store, wanted, pieces) if _watched(output, quiet) else pieces
+            for piece in counted:
+                file.write(piece)
+            file.flush()
+    return 0
+
+
+def _one(store: "Store", key: str, form: str) -> Iterator[bytes]:
+    yield _bytes(written(read_game(store, key), form))
+
+
+def _pieces(store: "Store", wanted: Filter, form: str, played: bool) -> Iterator[bytes]:
+    """What to write, a piece a match; b"" for one that is left out."""
+    if form == "csv":
+        yield b"first,second,result\n"
+        for row in matching(store, wanted):
+            yield _csv_line(row) if row.result and not (played and row.termination not in _BY_PLAY) else b""
+        return
+    pool = check_filter(store, wanted)
+    found = store.records(pool, bot=wanted.bot, opponent=wanted.against, termination=wanted.termination)
+    for row, lines in found:
+        early = wanted.since is not None and not ended_after(row, wanted.since)
+        if early or (played and row.termination not in _BY_PLAY):
+            yield b""
+        elif form == "jsonl":
+            yield lines
+        else:
+            (record,) = read_records(lines.splitlines(keepends=True))
+            yield _bytes(written(record, form))
+
+
+def _csv_line(row: GameRow) -> bytes:
+    line = io.StringIO()
+    result = ("0.5", "1", "0")[row.winner]
+    csv.writer(line, lineterminator="\n").writerow((row.first, row.second, result))
+    return line.getvalue().encode()
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode()
+
+
+@contextlib.contextmanager
+def _opened(output: str | None) -> Iterator[BinaryIO]:
+    """stdout, or a file beside FILE that takes its name in the end. ViewError if it cannot be written."""
+    if output in (None, "-"):
+        yield sys.stdout.buffer
+        return
+    assert output is not None
+    path = Path(output)
+    if path.exists() and not path.is_file():  # a device, a named pipe
+        with path.open("wb") as there:
+            yield there
+        return
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("xb") as file:
+            yield file
+        part.replace(path)
+    except OSError as error:
+        raise ViewError(f"cannot write {output}: {error.strerror}; name another file or make room") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _watched(output: str | None, quiet: bool) -> bool:
+    """Whether a bar on stderr would be seen, and disturb nothing."""
+    return not quiet and sys.stderr.isatty() and (output not in (None, "-") or not sys.stdout.isatty())
+
+
+def _with_progress(store: "Store", wanted: Filter, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same pieces, counted before the eyes of the user."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    totals = store.totals()
+    total = totals.games + totals.void if wanted.any else None
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("matches"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console, transient=True
+    ) as bar:
+        yield from bar.track(pieces, total=total)

@@ -1,0 +1,228 @@
+"""`ggp ladder pair A B`: all that two bots did against each other, judged by pairs of games."""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from referee.ladder.pairs import Seat
+from referee.ladder.standings import Score, score_of
+from referee.ladder.views import running
+from referee.ladder.views.games import add_game, as_object, game_sheet
+from referee.ladder.views.sheet import clean, say, show
+from referee.ladder.views.source import ViewError, check_bots, chosen_pools, open_ladder, seat_of, split
+from referee.ladder.views.standings import Z95, title_of
+from referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, judge
+from referee.store.rows import GameRow, PoolRow
+
+if TYPE_CHECKING:
+    from referee.ratings.ratings import Difference
+    from referee.store.store import Store
+
+LAST = 5  # games that are listed
+MEANS = ("LL", "LD", "DD+WL", "WD", "WW")
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """Two versions in a pool, as the first of them sees it. `penta`: pairs by their points, 0, ½, 1, 1½, 2."""
+
+    pool: PoolRow
+    one: Seat
+    other: Seat
+    score: Score
+    first: Score  # where `one` had seat 1
+    penta: tuple[int, ...]
+    rated: "Difference | None"
+    verdicts: dict[str, tuple[Hypotheses, Verdict]]
+    last: list[GameRow]
+
+
+def main(argv: list[str]) -> int:
+    """The exit status."""
+    return running.run_view(pair, argv)
+
+
+@click.command("pair", epilog=running.EPILOGUE, context_settings=running.SETTINGS)
+@running.words("A B [LADDER]")
+@running.pool_option
+@click.option("--elo0", type=float, help="H0: A is this much better than B.")
+@click.option("--elo1", type=float, help="H1: A is this much better than B.")
+@click.option("--model", type=click.Choice(MODELS), help="What Elo means in these.  [default: normalized]")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Risk of H1 where H0 is true.")
+@click.option("--beta", type=float, default=0.05, show_default=True, help="Risk of H0 where H1 is true.")
+@running.json_option
+def pair(
+    words: tuple[str, ...],
+    pool_name: str | None,
+    elo0: float | None,
+    elo1: float | None,
+    model: Model | None,
+    alpha: float,
+    beta: float,
+    as_object: bool,
+) -> int:
+    """Show what A did against B: score, pairs of games, Elo, LOS, log-likelihood ratios, their ratings.
+
+    The ratios are those of a test of fixed length: who stops by them should let the ladder's format `test` do it.
+    """
+    hypotheses = _hypotheses(elo0, elo1, model, alpha, beta)
+    ladder, (one, other) = split(words, 2, 2)
+    with open_ladder(ladder) as store:
+        pools = chosen_pools(store.pools(), pool_name)
+        check_bots([seat for pool in pools for seat in store.seats(pool.id)], one, other)
+        found = [duel for pool in pools if (duel := read_duel(store, pool, one, other, hypotheses))]
+    if not found:
+        raise ViewError(f"{one} and {other} are in no pool together")
+    if as_object:
+        objects = {duel.pool.name: _as_json(duel) for duel in found}
+        single = next(iter(objects.values())) if len(found) == 1 else {"pools": objects}
+        say(json.dumps(single, ensure_ascii=False))
+        return 0
+    for number, duel in enumerate(found):
+        say(*[""] * bool(number))
+        _show(duel)
+    return 0
+
+
+def read_duel(store: "Store", pool: PoolRow, one: str, other: str, hypotheses: dict[str, Hypotheses]) -> Duel | None:
+    """None if either is not in the pool. ViewError if they are the same."""
+    seats = store.seats(pool.id)
+    a, b = seat_of(seats, one), seat_of(seats, other)
+    if a is None or b is None:
+        return None
+    if a.id == b.id:
+        raise ViewError(f"{one} and {other} are the same version: name two")
+    first, second = Score(), Score()
+    meetings = store.meetings(pool.id)
+    for met in meetings:
+        if (met.first, met.second) == (a.id, b.id):
+            first += score_of(met)
+        elif (met.first, met.second) == (b.id, a.id):
+            second += score_of(met, 2)
+    penta = [0] * 5
+    for result in store.pair_results(pool.id, a.id, b.id):
+        if result.points is not None:
+            penta[int(2 * result.points)] += 1
+    verdicts = {name: (tested, _judge(tested, penta, first + second)) for name, tested in hypotheses.items()}
+    last = list(islice(store.games(pool.id, bot=a.id, opponent=b.id), LAST))
+    rated = _difference(store, pool, seats, a, b)
+    return Duel(pool, a, b, first + second, first, tuple(penta), rated, verdicts, last)
+
+
+def _hypotheses(
+    elo0: float | None, elo1: float | None, model: Model | None, alpha: float, beta: float
+) -> dict[str, Hypotheses]:
+    """Those that were named, or the presets."""
+    try:
+        if elo0 is None and elo1 is None:
+            if model is not None:
+                raise click.UsageError("--model goes with --elo0 and --elo1")
+            return {name: replace(preset, alpha=alpha, beta=beta) for name, preset in PRESETS.items()}
+        if elo0 is None or elo1 is None:
+            raise click.UsageError("--elo0 and --elo1 go together")
+        return {f"[{elo0:g}, {elo1:g}]": Hypotheses(elo0, elo1, alpha, beta, model or "normalized")}
+    except SprtError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _judge(tested: Hypotheses, penta: list[int], score: Score) -> Verdict:
+    """By pairs; the model bayes knows only games."""
+    return judge([score.losses, score.ties, score.wins] if tested.model == "bayes" else penta, tested)
+
+
+def _difference(store: "Store", pool: PoolRow, seats: list[Seat], a: Seat, b: Seat) -> "Difference | None":
+    """Of their ratings by everything that was played in the pool; the covariance is in no stored fit."""
+    from referee.ladder.rating import rate_seats
+    from referee.ratings.counts import CountsError
+
+    meetings, fit = store.meetings(pool.id), store.fit(pool.id)
+    if not any(met.games for met in meetings):
+        return None
+    try:
+        ratings = rate_seats(meetings, seats, fit.model if fit else "davidson")
+        return ratings.difference(str(a.id), str(b.id))
+    except (CountsError, ValueError):  # one of them is not rated
+        return None
+
+
+def _as_json(duel: Duel) -> dict[str, Any]:
+    """Everything as A sees it."""
+    known = any(duel.penta)
+    plain = judge(duel.penta, PRESETS["gate"])
+    return {
+        "a": duel.one.label,
+        "b": duel.other.label,
+        "games": duel.score.games,
+        "points": duel.score.points,
+        "score": asdict(duel.score),
+        "seat1": asdict(duel.first),
+        "penta": list(duel.penta),
+        "elo": plain.elo if known else None,
+        "elo_error": plain.elo_error if known else None,
+        "nelo": plain.nelo if known else None,
+        "nelo_error": plain.nelo_error if known else None,
+        "los": plain.los if known else None,
+        "tests": {
+            name: {
+                "llr": tested.llr,
+                "lower": tested.lower,
+                "upper": tested.upper,
+                "state": tested.state,
+                **asdict(hypotheses),
+            }
+            for name, (hypotheses, tested) in duel.verdicts.items()
+        },
+        "rating_difference": duel.rated and {"elo": duel.rated.elo, "se": duel.rated.se, "los": duel.rated.los},
+        "last": [as_object(row) for row in duel.last],
+    }
+
+
+def _show(duel: Duel) -> None:
+    score, name, other = duel.score, duel.one.label, duel.other.label
+    say(clean(title_of(duel.pool)))
+    if not score.games:
+        say(clean(f"{name} and {other} have no game that counts"))
+        return
+    second = score.games - duel.first.games
+    lines = [
+        f"{name} {score.points:g} - {score.games - score.points:g} {other}   "
+        f"+{score.wins} ={score.ties} -{score.losses}, {score.share:.1%} of {score.games} games",
+        f"in seat 1    {duel.first.points:g}/{duel.first.games}",
+        f"in seat 2    {score.points - duel.first.points:g}/{second}",
+        f"forfeits     {score.forfeits} of {name}, {score.gifts} of {other}; {score.void} void",
+        "pairs        " + ", ".join(f"{mean} {count}" for mean, count in zip(MEANS, duel.penta, strict=True)),
+    ]
+    say(*map(clean, [*lines, *_judgement(duel)]))
+    sheet = game_sheet()
+    for row in duel.last:
+        add_game(sheet, row)
+    show(sheet, "last games")
+
+
+def _judgement(duel: Duel) -> list[str]:
+    lines = []
+    if any(duel.penta):
+        plain = judge(duel.penta, PRESETS["gate"])  # its Elo, nElo and LOS are the same under any hypotheses
+        lines += [
+            f"Elo          {plain.elo:.1f} ± {_error(plain.elo_error)} by pairs (95 %)",
+            f"nElo         {plain.nelo:.1f} ± {_error(plain.nelo_error)}",
+            f"LOS          {plain.los:.2%}",
+        ]
+        for name, (tested, judged) in duel.verdicts.items():
+            lines.append(
+                f"LLR          {judged.llr:.2f} within {judged.lower:.2f} and {judged.upper:.2f}: {judged.state} "
+                f"({name}: {tested.model} Elo {tested.elo0:g} against {tested.elo1:g})"
+            )
+    if duel.rated is not None:
+        lines.append(
+            f"ratings      {duel.one.label} is {duel.rated.elo:+.1f} ± {Z95 * duel.rated.se:.1f} Elo from "
+            f"{duel.other.label}, LOS {duel.rated.los:.1%}, by all games of the pool"
+        )
+    return lines
+
+
+def _error(value: float | None) -> str:
+    return "∞" if value is None else f"{value:.1f}"

@@ -1,0 +1,126 @@
+"""Where a ladder's store is, from a word of the command line; which pools and bots other words mean."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from referee.ladder.pairs import Seat
+from referee.store.rows import PoolRow
+
+if TYPE_CHECKING:
+    from referee.store.store import Store
+
+DEFAULT = "ladder.toml"
+_SQLITE = b"SQLite format 3\0"
+_SUFFIXES = (".toml", ".db", ".sqlite", ".sqlite3")
+
+
+class ViewError(click.ClickException):
+    """What was asked for is not there; the message says what is."""
+
+
+def open_ladder(word: str) -> "Store":
+    """The store that a ladder's file, a store's file or a URL means. ViewError, ConfigError, StoreError."""
+    from referee.store.store import Store
+
+    return Store.open(store_url(word))
+
+
+def store_url(word: str) -> str:
+    """A URL of SQLAlchemy. ViewError, ConfigError."""
+    if "://" in word:
+        return word
+    path = Path(word)
+    if _is_sqlite(path):
+        return f"sqlite:///{path.absolute()}"
+    from referee.ladder.config import ladder_name
+    from referee.ladder.keys import TOP
+    from referee.ladder.store_url import read_store
+    from referee.ladder.toml_section import Section, read_toml
+
+    # Only this much of the file: bots need not be installed where the ladder is looked at.
+    top = Section(word, "", read_toml(path), TOP)
+    return read_store(top, path.absolute().parent, ladder_name(top, path))
+
+
+def split(words: Sequence[str], least: int, most: int) -> tuple[str, list[str]]:
+    """The word that means a ladder, the last or the first of these, and the others: `least` to `most` of them.
+
+    Without one it is ladder.toml. UsageError for too many or too few words.
+    """
+    found, ladder = list(words), DEFAULT
+    if len(found) > most or (len(found) > least and any(map(_means_ladder, (found[-1], found[0])))):
+        ladder = found.pop(-1 if _means_ladder(found[-1]) or not _means_ladder(found[0]) else 0)
+    if not least <= len(found) <= most:
+        told = f"got {' '.join(words)!r}" if words else "got none"
+        raise click.UsageError(f"it takes {_number(least, most)} and the ladder's file or store, and {told}")
+    return ladder, found
+
+
+def chosen_pools(pools: Sequence[PoolRow], name: str | None) -> list[PoolRow]:
+    """All pools, or the one of that name or key."""
+    if name is None:
+        return list(pools)
+    chosen = [pool for pool in pools if name in (pool.name, pool.key)]
+    if not chosen:
+        raise ViewError(unknown("pool", name, [pool.name for pool in pools]))
+    return chosen
+
+
+def the_pool(pools: Sequence[PoolRow], name: str | None, why: str) -> PoolRow:
+    """The only pool there is, or the one of that name."""
+    chosen = chosen_pools(pools, name)
+    if len(chosen) != 1:
+        raise ViewError(f"choose one of the pools {', '.join(pool.name for pool in chosen)} with --pool: {why}")
+    return chosen[0]
+
+
+def seat_of(seats: Iterable[Seat], name: str) -> Seat | None:
+    """The version of this label, or NAME@VERSION; a bot's name alone is the label of its latest version."""
+    return next((seat for seat in seats if name in (seat.label, exact(seat))), None)
+
+
+def exact(seat: Seat) -> str:
+    """NAME@VERSION, which means this version whatever comes after it."""
+    return f"{seat.name}@{seat.version}"
+
+
+def check_bots(seats: Iterable[Seat], *names: str | None) -> None:
+    """ViewError for the first that is neither a bot's name nor a version's label."""
+    there = list(seats)
+    known = {word for seat in there for word in (seat.label, seat.name)}
+    for name in names:
+        if name is not None and name not in known and seat_of(there, name) is None:
+            raise ViewError(unknown("bot", name, sorted(known)))
+
+
+def unknown(what: str, name: str, known: Sequence[str]) -> str:
+    """`there is no bot 'rnadom': did you mean random?`"""
+    close = get_close_matches(name, known, 1, 0.5)
+    if close:
+        return f"there is no {what} {name!r}: did you mean {close[0]}?"
+    listed = ", ".join(known[:10]) + (" …" if len(known) > 10 else "")
+    return f"there is no {what} {name!r}: there {'is' if len(known) == 1 else 'are'} {listed or 'none yet'}"
+
+
+def _means_ladder(word: str) -> bool:
+    return "://" in word or word.endswith(_SUFFIXES) or (("/" in word or "." in word) and Path(word).is_file())
+
+
+def _number(least: int, most: int) -> str:
+    count = str(most) if least == most else f"{least} to {most}"
+    return f"{count} word{'' if most == 1 else 's'}"
+
+
+def _is_sqlite(path: Path) -> bool:
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                return file.read(len(_SQLITE)) == _SQLITE
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ViewError(f"cannot read {str(path)!r}: {reason}") from None
+    return False
