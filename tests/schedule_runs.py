@@ -79,18 +79,23 @@ class Store:
         self.pairs += made
         return made
 
-    def withdraw(self, pair: Pair) -> None:
+    def _withdraw(self, pair: Pair) -> None:
         self.withdrawn.add(pair.number)
         self.results[pair.number] = PairResult(pair.number, pair.batch, pair.first, pair.second, None, (), 1)
 
     def add(self, result: PairResult) -> None:
         """A pair that was played; a broken bot is suspended at once."""
         self.results.setdefault(result.number, result)
-        if broken := self.bots.broken & {result.first, result.second}:
-            self.seats = [
-                replace(seat, active=False, suspended="does not start") if seat.id in broken else seat
-                for seat in self.seats
-            ]
+        broken = self.bots.broken & {result.first, result.second}
+        self.seats = [_suspended(seat, result.batch) if seat.id in broken else seat for seat in self.seats]
+
+    def enter(self, seats: Sequence[Seat]) -> None:
+        """Others are entered now; open pairs of those who left are withdrawn."""
+        self.seats = list(seats)
+        gone = {seat.id for seat in seats if not seat.entered}
+        for pair in self.pairs:
+            if pair.number not in self.results and gone & {pair.first, pair.second}:
+                self._withdraw(pair)
 
     def past(self) -> Past:
         batches = self.pairs[-1].batch + 1 if self.pairs else 0
@@ -119,6 +124,12 @@ class Store:
     def played(self) -> list[tuple[int, int, int]]:
         """(batch, first, second) of every pair, in order."""
         return [(pair.batch, pair.first, pair.second) for pair in self.pairs]
+
+
+def _suspended(seat: Seat, batch: int) -> Seat:
+    """In the earliest batch that was its fault, as the store has it."""
+    since = min(batch, seat.since) if seat.suspended else batch
+    return replace(seat, active=False, suspended="does not start", since=since)
 
 
 def _outcome(game: Meeting) -> tuple[int, ...]:
@@ -164,8 +175,6 @@ def run(
             assert batch, "a batch that is due is never empty"
             assert schedule.due() == batch, "what is due stays due"
             schedule.add(store.issue(schedule.batches, batch))
-        for pair in schedule.withdrawn():
-            store.withdraw(pair)
         taken = None
         if len(flying) < how.workers and (not flying or chance.random() < how.keen):
             taken = schedule.issue()
@@ -188,10 +197,8 @@ def _end(store: Store, schedule: Schedule, pair: Pair) -> None:
         return
     store.add(result)
     schedule.fix(result)
-    if store.seats is not before:
+    if store.seats != before:
         schedule.enter(store.seats)
-        for gone in schedule.withdrawn():
-            store.withdraw(gone)
 
 
 def strengths(number: int, seed: int, spread: float = 150.0) -> dict[int, float]:

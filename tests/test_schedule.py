@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from referee.ladder.entries import Format, Kind
-from referee.ladder.pairs import Pairing, PairResult, Past
+from referee.ladder.pairs import Pairing, PairResult, Past, Seat
 from referee.ladder.schedule import Schedule
 from tests.schedule_runs import Bots, Disturbance, Store, run, seats_of, strengths
 
@@ -31,6 +31,10 @@ PAIRS = 60
 
 def _store(format: Format, bots: int = 5, **more: object) -> Store:
     return Store(format, seats_of(bots), Bots(strengths(bots, 3), void=0.05, forfeits=0.05, **more))  # type: ignore[arg-type]
+
+
+def _without(id: int, seats: list[Seat]) -> list[Seat]:
+    return [replace(seat, active=False, entered=False) if seat.id == id else seat for seat in seats]
 
 
 @EACH
@@ -76,8 +80,7 @@ def test_a_bot_that_does_not_start_changes_nothing_by_when_that_is_noticed(distu
     run(calm, PAIRS)
     run(disturbed, PAIRS, disturbance)
     assert disturbed.played() == calm.played()
-    counted = [n for n, result in calm.results.items() if result.meetings]
-    assert [calm.results[n] for n in counted] == [disturbed.results[n] for n in counted]
+    assert disturbed.results == calm.results and len(calm.results) == len(calm.pairs)
     broken = [pair.batch for pair in calm.pairs if 2 in (pair.first, pair.second)]
     assert broken and max(broken) <= min(broken) + 1, "it is paired in the batch after the first failure at the latest"
 
@@ -130,13 +133,8 @@ def test_who_leaves_is_not_issued_and_not_paired(format: Format) -> None:
     def change(store: Store, schedule: Schedule) -> None:
         if not at and len(store.results) >= 12:
             at.append(schedule.batches)
-            gone = [replace(seat, active=seat.id != 3) for seat in store.seats]
-            store.seats = [*gone, replace(seats_of(6)[5], parent=3)]
+            store.enter([*_without(3, store.seats), replace(seats_of(6)[5], parent=3)])
             schedule.enter(store.seats)
-            for pair in schedule.withdrawn():
-                assert 3 in (pair.first, pair.second)
-                store.withdraw(pair)
-            assert schedule.withdrawn() == []
             for pair in iter(schedule.issue, None):
                 assert 3 not in (pair.first, pair.second)
             schedule.rollback()
@@ -156,7 +154,7 @@ def test_a_result_that_comes_after_the_withdrawal_counts() -> None:
     schedule = store.schedule()
     schedule.add(store.issue(0, schedule.due() or []))
     pairs = list(iter(schedule.issue, None))
-    schedule.enter([replace(seat, active=seat.id != 1) for seat in store.seats])
+    schedule.enter(_without(1, store.seats))
     assert schedule.due() is not None, "nobody waits for those"
     for pair in pairs:
         schedule.fix(store.bots.play(pair))
@@ -224,7 +222,7 @@ def test_a_round_robin_catches_up_with_whoever_joins() -> None:
     store = Store(Format(kind=Kind.ROUND_ROBIN, pairs=3, batch=4), seats_of(3), Bots())
     schedule = run(store, 1000)
     assert schedule.finished and len(store.pairs) == 9
-    store.seats = seats_of(5)
+    store.enter(seats_of(5))
     schedule.enter(store.seats)
     assert not schedule.finished
     run(store, 1000)
@@ -236,12 +234,11 @@ def test_a_round_robin_plays_again_what_was_withdrawn() -> None:
     store = Store(Format(kind=Kind.ROUND_ROBIN, pairs=2, batch=30), seats_of(4), Bots())
     schedule = store.schedule()
     schedule.add(store.issue(0, schedule.due() or []))
-    store.seats = [replace(seat, active=seat.id != 4) for seat in seats_of(4)]
+    store.enter(_without(4, store.seats))
     schedule.enter(store.seats)
-    for pair in schedule.withdrawn():
-        store.withdraw(pair)
+    assert not {4} & {bot for pair in iter(schedule.issue, None) for bot in (pair.first, pair.second)}
     assert len(store.withdrawn) == 6
-    store.seats = seats_of(4)
+    store.enter(seats_of(4))
     schedule = run(store, 1000)
     past = store.past()
     assert {two: met - past.withdrawn.get(two, 0) for two, met in past.met.items()} == dict.fromkeys(past.met, 2)
@@ -252,6 +249,17 @@ def test_a_gauntlet_is_the_named_against_the_others() -> None:
     schedule = run(store, 1000, Disturbance(workers=4))
     assert schedule.finished
     assert store.past().met == {(named, other): 2 for named in (1, 2) for other in (3, 4, 5, 6)}
+
+
+def test_open_pairs_that_it_knows_are_not_added_again() -> None:
+    """Whoever begins from a store may hand over its open pairs besides."""
+    store = _store(Format(batch=5))
+    schedule = store.schedule()
+    schedule.add([])
+    schedule.add(store.issue(0, schedule.due() or []))
+    again = store.schedule()
+    again.add(store.pairs)
+    assert again.batches == 1 and list(iter(again.issue, None)) == store.pairs
 
 
 def test_a_result_of_another_pool_is_ignored() -> None:

@@ -37,14 +37,12 @@ class Schedule:
         self._tally, self._tallied = Tally(past.settled), max(0, past.batches - 2)  # of the batches below
         self._met, self._lost = Encounters(past.met), Encounters(past.withdrawn)
         self._results: defaultdict[int, list[PairResult]] = defaultdict(list)  # by batch, from `_tallied` on
-        self._spoilt: defaultdict[int, set[int]] = defaultdict(set)  # by batch: in whose pairs something did not count
         self._open: dict[int, Pair] = {}  # issued by the store and not fixed, by number
         self._waiting: list[int] = []  # a heap of the open ones that are to be played; some are no longer open
         self._given: set[int] = set()  # open ones that are being played
         self._size = 0  # pairs in the last batch
         self._unfixed: Counter[int] = Counter()  # open ones by batch
         self._withdrawn: dict[int, Pair] = {}
-        self._untold: list[Pair] = []
         self._ratings: Ratings | None = None
         self._key: object = None  # of what they were made
         self._late = 0  # results that came after their batch was counted
@@ -54,16 +52,21 @@ class Schedule:
             if result is None:
                 self._take(pair)
             else:
-                self._keep(result)
+                self._results[pair.batch].append(result)
             self._size += pair.batch == past.batches - 1
         self.enter(seats)
-        self._here = sorted(self._active)  # who the next or last batch is of
+        self._here = [seat.id for seat in self._seats if seat.active]  # who the next or last batch is of
 
     def enter(self, seats: Sequence[Seat]) -> None:
-        """Who is or was here; acts from the next batch. Open pairs of seats that are not active are withdrawn."""
-        self._seats = sorted(seats, key=lambda seat: seat.id)
-        self._active = {seat.id for seat in self._seats if seat.active}
-        self._idle = ""
+        """Who is or was here; acts from the next batch. Open pairs of whoever left are withdrawn.
+
+        Those of a suspended seat are still issued, whenever the suspension is known: they will prove unplayable.
+        """
+        seats = sorted(seats, key=lambda seat: seat.id)
+        if seats == self._seats:
+            return
+        self._seats, self._idle = seats, ""
+        self._present = {seat.id for seat in seats if seat.active or (seat.suspended and seat.entered)}
         self._withdraw(self._open.values())
 
     def due(self) -> list[Pairing] | None:
@@ -77,13 +80,15 @@ class Schedule:
         return batch or None
 
     def add(self, pairs: Sequence[Pair]) -> None:
-        """The batch that was due, as the store numbered it."""
-        for pair in pairs:
+        """The batch that was due, as the store numbered it. Pairs that it holds already are ignored."""
+        fresh = [pair for pair in pairs if pair.number >= self._issued]
+        for pair in fresh:
             self._met.add(pair.first, pair.second)
             self._take(pair)
-        self.batches, self._size = self.batches + 1, len(pairs)
-        self._issued += len(pairs)
-        self._withdraw(pairs)
+        if fresh:
+            self.batches, self._size = fresh[-1].batch + 1, len(fresh)
+            self._issued = fresh[-1].number + 1
+            self._withdraw(fresh)
 
     def issue(self) -> Pair | None:
         """The next pair to be played, in the order of numbers. None: nothing now."""
@@ -105,17 +110,12 @@ class Schedule:
             self._tally.add(result.meetings)
             self._late += 1
         else:
-            self._keep(result)
+            self._results[result.batch].append(result)
 
     def rollback(self) -> None:
         """What was issued and not fixed will be issued again, in order."""
         self._waiting = sorted(self._open)
         self._given.clear()
-
-    def withdrawn(self) -> list[Pair]:
-        """Pairs that will not be issued because a seat is no longer active: those since it was asked before."""
-        told, self._untold = self._untold, []
-        return told
 
     @property
     def finished(self) -> str:
@@ -147,18 +147,11 @@ class Schedule:
             self._unfixed[pair.batch] -= 1
         return pair is not None
 
-    def _keep(self, result: PairResult) -> None:
-        self._results[result.batch].append(result)
-        if result.points is None:
-            self._spoilt[result.batch] |= {result.first, result.second}
-
     def _withdraw(self, pairs: Iterable[Pair]) -> None:
-        for pair in [pair for pair in pairs if not {pair.first, pair.second} <= self._active]:
+        for pair in [pair for pair in pairs if not {pair.first, pair.second} <= self._present]:
             self._close(pair.number)
             self._withdrawn[pair.number] = pair
             self._lost.add(pair.first, pair.second)
-            self._spoilt[pair.batch] |= {pair.first, pair.second}
-            self._untold.append(pair)
 
     def _fold(self, last: int) -> None:
         """Count the results of the batches up to `last`."""
@@ -166,14 +159,13 @@ class Schedule:
             for result in self._results.pop(batch, ()):
                 self._tally.add(result.meetings)
             del self._unfixed[batch]
-            self._spoilt.pop(batch - 2, None)
         self._tallied = max(self._tallied, last + 1)
 
     # --- the next batch -------------------------------------------------------------------------------------------
 
     def _next_batch(self) -> tuple[list[Pairing], str]:
         """It, or why there is none."""
-        seats = [seat for seat in self._seats if seat.active or self._barred_later(seat)]
+        seats = [seat for seat in self._seats if seat.active or self._pardoned(seat)]
         ids = self._here = [seat.id for seat in seats]
         if len({seat.version for seat in seats}) < 2:
             return [], "fewer than two different bots are entered"
@@ -183,15 +175,9 @@ class Schedule:
         met = self._met.table(ids)[0] - self._lost.table(ids)[0]
         return cycles(self._format, seats, met, size), f"all have met in {self._format.pairs} pairs"
 
-    def _barred_later(self, seat: Seat) -> bool:
-        """Whether a suspension acts only from the batch after this one.
-
-        A pair that cannot be played is a result like any other: it may not change the very next batch, which would
-        then depend on how soon it was known.
-        """
-        if not seat.suspended:
-            return False
-        return seat.id in self._spoilt[self.batches - 1] and seat.id not in self._spoilt[self.batches - 2]
+    def _pardoned(self, seat: Seat) -> bool:
+        """Whether its suspension may not be known yet: it is the result of a batch that does not count yet."""
+        return bool(seat.suspended) and seat.entered and seat.since > max(-1, self.batches - self._lag)
 
     def _draw(self, seats: Sequence[Seat], size: int) -> list[Pairing]:
         ratings = self._rated(self._tally, self._tallied)
