@@ -51,6 +51,17 @@ class Filled:
             ]
             self.store.add(games)
 
+    def many(self, first: str, second: str, pairs: int, plies: int = 2, pool: str = "fast") -> None:
+        """So many pairs, each won by who sat first, stored at once."""
+        id = self.pools[pool]
+        ids = {seat.label: seat.id for seat in self.store.seats(id)}
+        batch = self._batches.setdefault(pool, 0)
+        self._batches[pool] += 1
+        issued = self.store.issue(id, batch, [Pairing(ids[first], ids[second])] * pairs)
+        self.store.add(
+            [match(pair, game, game, names=(first, second), plies=plies) for pair in issued for game in (0, 1)]
+        )
+
     def rate(self, pool: str = "fast") -> None:
         """Save a fit, as a ladder that runs does."""
         id = self.pools[pool]

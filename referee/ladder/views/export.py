@@ -15,7 +15,7 @@ from protocol.records import read_records
 from referee.ladder.views import running
 from referee.ladder.views.game import read_game
 from referee.ladder.views.games import Filter, check_filter, ended_after, filter_options, matching, since_when
-from referee.ladder.views.source import ViewError, open_ladder, split, the_pool
+from referee.ladder.views.source import Trouble, ViewError, open_ladder, split, the_pool
 from referee.play.archive import written
 from referee.play.outcome import Termination
 from referee.store.rows import GameRow
@@ -116,25 +116,29 @@ def _bytes(text: str | bytes) -> bytes:
 
 @contextlib.contextmanager
 def _opened(output: str | None) -> Iterator[BinaryIO]:
-    """stdout, or a file beside FILE that takes its name in the end. ViewError if it cannot be written."""
+    """stdout, or a file beside FILE that takes its name in the end. ViewError if it cannot be opened, Trouble later."""
     if output in (None, "-"):
         yield sys.stdout.buffer
         return
-    assert output is not None
-    path = Path(output)
-    if path.exists() and not path.is_file():  # a device, a named pipe
-        with path.open("wb") as there:
-            yield there
-        return
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    path = Path(str(output))
+    beside = path.is_file() or not path.exists()  # else it is a device, or a pipe that has a name
+    part = path.with_name(f"{path.name}.{os.getpid()}.part") if beside else path
     try:
-        with part.open("xb") as file:
-            yield file
-        part.replace(path)
+        file = part.open("xb" if beside else "wb")
     except OSError as error:
-        raise ViewError(f"cannot write {output}: {error.strerror}; name another file or make room") from None
+        raise ViewError(f"cannot write {output}: {error.strerror}; name another file") from None
+    try:
+        with file:
+            yield file
+        if beside:
+            part.replace(path)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Trouble(f"cannot write {output}: {error.strerror}; make room or name another file") from None
     finally:
-        part.unlink(missing_ok=True)
+        if beside:
+            part.unlink(missing_ok=True)
 
 
 def _watched(output: str | None, quiet: bool) -> bool:

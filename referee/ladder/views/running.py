@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from referee.ladder.toml_section import ConfigError
-from referee.ladder.views.source import ViewError
+from referee.ladder.views.source import Trouble, ViewError
 from referee.store.errors import StoreError
 
 TROUBLE, BAD_USAGE = 1, 2
@@ -21,7 +21,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def run_view(command: click.Command, argv: list[str]) -> int:
-    """The exit status: 1 for a store that cannot be read now, 2 for a command line that cannot be.
+    """The exit status: 1 for a store or an output that cannot be used now, 2 for a command line that cannot be.
 
     A closed pipe is left to the caller as BrokenPipeError.
     """
@@ -33,6 +33,9 @@ def run_view(command: click.Command, argv: list[str]) -> int:
         return end.exit_code
     except ViewError as error:
         click.echo(f"{name}: {error.format_message()}", err=True)
+    except Trouble as error:
+        click.echo(f"{name}: {error.format_message()}", err=True)
+        return TROUBLE
     except click.ClickException as error:
         click.echo(f"{name}: {error.format_message()} ({name} --help)", err=True)
     except ConfigError as error:

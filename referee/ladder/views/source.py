@@ -18,6 +18,10 @@ _SQLITE = b"SQLite format 3\0"
 _SUFFIXES = (".toml", ".db", ".sqlite", ".sqlite3")
 
 
+class Trouble(click.ClickException):
+    """Something that is none of the command line's faults; the message names the remedy."""
+
+
 class ViewError(click.ClickException):
     """What was asked for is not there; the message says what is."""
 
