@@ -15,9 +15,11 @@ from referee.ladder.formats import batch_size, cycles
 from referee.ladder.pairing import Field, draw_batch, random_for
 from referee.ladder.pairs import GAMES, Pair, Pairing, PairResult, Past, Seat
 from referee.ladder.rating import elo_and_error, rate_tally
+from referee.ladder.sequential import SequentialTest
 from referee.ladder.tally import Tally
 from referee.ratings.counts import CountsError
 from referee.ratings.ratings import Ratings
+from referee.ratings.sprt import Verdict
 
 _COLD = 200  # versions up to which a fit begins from nothing: then it is the same after a restart to the last bit
 
@@ -46,6 +48,9 @@ class Schedule:
         self._ratings: Ratings | None = None
         self._key: object = None  # of what they were made
         self._late = 0  # results that came after their batch was counted
+        self._test: SequentialTest | None = None
+        self._verdict: tuple[object, Verdict] | None = None
+        self._history = {result.number: result for result in past.results}  # of a test
         self._seats: list[Seat] = []
         self._idle = ""
         for pair, result in past.recent:
@@ -53,6 +58,7 @@ class Schedule:
                 self._take(pair)
             else:
                 self._results[pair.batch].append(result)
+                self._remember(result)
             self._size += pair.batch == past.batches - 1
         self.enter(seats)
         self._here = [seat.id for seat in self._seats if seat.active]  # who the next or last batch is of
@@ -68,11 +74,13 @@ class Schedule:
         self._seats, self._idle = seats, ""
         self._present = {seat.id for seat in seats if seat.active or (seat.suspended and seat.entered)}
         self._withdraw(self._open.values())
+        if self._format.kind is Kind.TEST:
+            self._begin_test()
 
     def due(self) -> list[Pairing] | None:
         """The next batch, if it is time for it, otherwise None. The same until it is added."""
         ready = all(number > self.batches - self._lag for number, count in self._unfixed.items() if count)
-        if self._idle or not ready or 0 < self._size <= len(self._open) - len(self._given):
+        if self.finished or self._idle or not ready or 0 < self._size <= len(self._open) - len(self._given):
             return None
         self._fold(self.batches - self._lag)
         batch, reason = self._next_batch()
@@ -88,11 +96,13 @@ class Schedule:
         if fresh:
             self.batches, self._size = fresh[-1].batch + 1, len(fresh)
             self._issued = fresh[-1].number + 1
+            if self._test:
+                self._test.expect(pair.number for pair in fresh if self._test.concerns(pair.first, pair.second))
             self._withdraw(fresh)
 
     def issue(self) -> Pair | None:
         """The next pair to be played, in the order of numbers. None: nothing now."""
-        while self._waiting:
+        while self._waiting and not (self._test and self._test.accepted):
             number = heapq.heappop(self._waiting)
             if number in self._open:
                 self._given.add(number)
@@ -111,6 +121,9 @@ class Schedule:
             self._late += 1
         else:
             self._results[result.batch].append(result)
+        self._remember(result)
+        if self._test and self._test.concerns(result.first, result.second):
+            self._test.offer(result.number, result)
 
     def rollback(self) -> None:
         """What was issued and not fixed will be issued again, in order."""
@@ -120,7 +133,24 @@ class Schedule:
     @property
     def finished(self) -> str:
         """Why nothing more will be issued unless somebody enters; "" while there is something to play or wait for."""
+        if self._test and self._test.accepted:
+            return f"{self._test.accepted} is accepted after {self._test.pairs} pairs"
         return "" if self._open else self._idle
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Of a test, on the pairs before which no result is missing; None while one of its bots is not there."""
+        if self._test is None:
+            return None
+        state = (self._test.new, self._test.old, tuple(self._test.counts), bool(self.finished))
+        if self._verdict is None or self._verdict[0] != state:  # judging is slow, and this is asked often
+            self._verdict = state, self._test.verdict(over=bool(self.finished))
+        return self._verdict[1]
+
+    @property
+    def pentanomial(self) -> tuple[int, ...]:
+        """What the verdict is on: pairs by the points of the new version, 0 to 2 in halves (bayes: see sequential)."""
+        return tuple(self._test.counts) if self._test else ()
 
     def ratings(self) -> Ratings | None:
         """From the results that the latest batch was computed from; from all once it is finished.
@@ -152,6 +182,8 @@ class Schedule:
             self._close(pair.number)
             self._withdrawn[pair.number] = pair
             self._lost.add(pair.first, pair.second)
+            if self._test and self._test.concerns(pair.first, pair.second):
+                self._test.offer(pair.number, None)
 
     def _fold(self, last: int) -> None:
         """Count the results of the batches up to `last`."""
@@ -160,6 +192,26 @@ class Schedule:
                 self._tally.add(result.meetings)
             del self._unfixed[batch]
         self._tallied = max(self._tallied, last + 1)
+
+    def _remember(self, result: PairResult) -> None:
+        if self._format.kind is Kind.TEST:
+            self._history[result.number] = result
+
+    def _begin_test(self) -> None:
+        """For the two versions that are there now, from all that they played, unless it is under way."""
+        there = [seat for seat in self._seats if seat.id in self._present]
+        two = [next((seat.id for seat in there if seat.name == name), None) for name in self._format.bots]
+        new, old = two if len(two) == 2 else (None, None)
+        if new is None or old is None or (self._test and (self._test.new, self._test.old) == (new, old)):
+            return
+        self._test = test = SequentialTest(self._format, new, old)
+        theirs = {n: r for n, r in self._history.items() if test.concerns(r.first, r.second)}
+        waiting = {n for n, pair in self._open.items() if test.concerns(pair.first, pair.second)}
+        test.expect(sorted(theirs.keys() | waiting))
+        # Another batch was issued after the last but two: those did not stop it. Judging all again would be slow.
+        settled = self.batches - 2 if any(r.batch >= self.batches - 2 for r in theirs.values()) or waiting else 0
+        for number in sorted(theirs):
+            test.offer(number, theirs[number], theirs[number].batch >= settled)
 
     # --- the next batch -------------------------------------------------------------------------------------------
 
@@ -172,8 +224,19 @@ class Schedule:
         size = batch_size(self._format, self._issued, len(seats))
         if self._format.kind is Kind.LADDER:
             return self._draw(seats, size), ""
+        if self._format.kind is Kind.TEST:
+            return self._tested(size)
         met = self._met.table(ids)[0] - self._lost.table(ids)[0]
         return cycles(self._format, seats, met, size), f"all have met in {self._format.pairs} pairs"
+
+    def _tested(self, size: int) -> tuple[list[Pairing], str]:
+        test = self._test
+        if test is None or not {test.new, test.old} <= set(self._here):
+            return [], f"{' or '.join(self._format.bots)} is not there"
+        two = sorted((test.new, test.old))
+        issued = int(self._met.table(two)[0][0, 1] - self._lost.table(two)[0][0, 1])
+        left = min(size, self._format.pairs - issued) if self._format.pairs else size
+        return [Pairing(test.new, test.old)] * left, f"inconclusive after {issued} pairs"
 
     def _pardoned(self, seat: Seat) -> bool:
         """Whether its suspension may not be known yet: it is the result of a batch that does not count yet."""

@@ -1,0 +1,82 @@
+"""The sequential test of a pool: results are looked at in the order of the schedule, and the first crossing decides.
+
+Results may become known in any order: only those are looked at before which none is missing. Whatever was played beyond
+the stop is not looked at. The statistics are in referee.ratings.sprt; who meets whom is not decided here.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import cast
+
+from referee.ladder.entries import Format
+from referee.ladder.pairs import PairResult
+from referee.ratings.sprt import Hypotheses, Model, Verdict, judge, log_likelihood_ratio
+
+
+@dataclass
+class SequentialTest:
+    """Of the version `new` against `old`, by ids. `counts`: what was looked at, worst for `new` first.
+
+    These are pairs by their points, 0 to 2 in halves, or, for the model bayes, games: losses, ties, wins.
+    """
+
+    format: Format
+    new: int
+    old: int
+    counts: list[int] = field(init=False)
+    pairs: int = 0  # that were looked at and count
+    accepted: str = ""  # H0 or H1, once the test has stopped
+    _expected: deque[int] = field(default_factory=deque)
+    _known: dict[int, PairResult | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.counts = [0] * (3 if self.format.model == "bayes" else 5)
+
+    @cached_property
+    def hypotheses(self) -> Hypotheses:
+        form = self.format
+        return Hypotheses(form.elo0, form.elo1, form.alpha, form.beta, cast("Model", form.model))
+
+    def concerns(self, first: int, second: int) -> bool:
+        """Whether a pair of these is part of the test."""
+        return {first, second} == {self.new, self.old}
+
+    def expect(self, numbers: Iterable[int]) -> None:
+        """Pairs that were issued, in order."""
+        self._expected.extend(numbers)
+
+    def offer(self, number: int, result: PairResult | None, decides: bool = True) -> None:
+        """The result of an expected pair, None if it will have none. Not `decides`: it is known not to be the stop."""
+        self._known[number] = result
+        while self._expected and self._expected[0] in self._known:
+            self._look_at(self._known.pop(self._expected.popleft()), decides)
+
+    def verdict(self, over: bool = False) -> Verdict:
+        """On what was looked at; `over`: no more will be played, so an open test is inconclusive."""
+        return judge(self.counts, self.hypotheses, sum(self.counts) if over else None)
+
+    def _look_at(self, result: PairResult | None, decides: bool) -> None:
+        if self.accepted or result is None or result.points is None:
+            return
+        self.pairs += 1
+        if len(self.counts) == 5:
+            points = result.points if result.first == self.new else 2 - result.points
+            self.counts[round(2 * points)] += 1
+        else:
+            self._count_games(result)
+        if not decides:
+            return
+        llr = log_likelihood_ratio(self.counts, self.hypotheses)
+        if llr >= self.hypotheses.upper:
+            self.accepted = "H1"
+        elif llr <= self.hypotheses.lower:
+            self.accepted = "H0"
+
+    def _count_games(self, result: PairResult) -> None:
+        for game in result.meetings:
+            won, lost = game.wins + game.forfeit_wins, game.losses + game.forfeit_losses
+            wins, losses = (won, lost) if game.first == self.new else (lost, won)
+            for cell, number in enumerate((losses, game.ties, wins)):
+                self.counts[cell] += number
