@@ -1,8 +1,15 @@
-"""`ggp bot NAME [name=value …]`: a built-in bot on stdin and stdout; without a name, which bots there are."""
+"""`ggp bot NAME [name=value …]`: a built-in bot on stdin and stdout; without a name, which bots there are.
 
+`ggp bot --check` starts none: for a JSON array of such words it says what is wrong with each.
+"""
+
+import json
 import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 
+from bots.options import parse_options
 from engines.game import Option, OptionError
 
 BOTS = {
@@ -16,12 +23,15 @@ BAD_USAGE = 2
 
 def main(argv: list[str]) -> int:
     """Run a bot until `quit` or the end of input. Returns the exit status; 2 and one line on stderr if badly called."""
+    if argv == ["--check"]:
+        print(json.dumps([find_problem(words) for words in json.load(sys.stdin)]))
+        return 0
     if not argv or argv[0] in ("-h", "--help"):
         print(USAGE, "", *(f"  {name:8}{text}" for name, text in BOTS.items()), sep="\n")
         return 0
     name, words = argv[0], argv[1:]
     if name not in BOTS:
-        print(f"ggp bot: unknown bot: {name[:40]}; there are: {' '.join(BOTS)}", file=sys.stderr)
+        print(f"ggp bot: {_unknown(name)}", file=sys.stderr)
         return BAD_USAGE
     module = import_module(f"bots.{name}")
     if "-h" in words or "--help" in words:
@@ -33,6 +43,24 @@ def main(argv: list[str]) -> int:
         print(f"ggp bot: {error}", file=sys.stderr)
         return BAD_USAGE
     return 0
+
+
+def find_problem(words: Sequence[str]) -> tuple[str, str] | None:
+    """Why `ggp bot WORDS` would not start: ("command" or "options", one line); None if nothing is against it."""
+    name = words[0]
+    if name not in BOTS:
+        return "command", _unknown(name)
+    try:
+        parse_options(name, import_module(f"bots.{name}").OPTIONS, words[1:])
+    except OptionError as error:
+        return "options", str(error)
+    return None
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name, BOTS, 1)
+    guess = f"; did you mean {near[0]}?" if near else ""
+    return f"unknown bot: {name[:40]}; there are: {' '.join(BOTS)}{guess}"
 
 
 def _help(name: str, options: tuple[Option, ...]) -> str:

@@ -1,5 +1,5 @@
 """Reads a ladder file into a Ladder: `read_ladder`. It starts no process, so games and built-in bots are not asked for
-(see ready); programs are looked up, and hashed for the versions of bots.
+(see prepare); programs are looked up, and hashed for the versions of bots.
 """
 
 import re
@@ -21,7 +21,7 @@ from referee.play.seating import Start
 from referee.play.versions import Snapshot
 from referee.play.words import WordError, read_engine, read_game
 
-__all__ = ["ConfigError", "ladder_name", "read_ladder"]
+__all__ = ["ConfigError", "ladder_name", "ladder_of", "read_ladder"]
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
 _NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
@@ -30,8 +30,13 @@ TAKEN = "engine"  # in records and tables of faults this is the engine's name
 
 def read_ladder(path: Path) -> Ladder:
     """The ladder of a file, with all that can be known without starting a process. Raises ConfigError."""
+    return ladder_of(read_toml(path), path)
+
+
+def ladder_of(values: dict[str, Any], path: Path) -> Ladder:
+    """The ladder that these values are, read from the file or to be written there. Raises ConfigError."""
     file, folder = str(path), path.absolute().parent
-    top = Section(file, "", read_toml(path), TOP)
+    top = Section(file, "", values, TOP)
     name = ladder_name(top, path)
     engine = _engine(top, folder, None)
     pools = _pools(top, folder, engine)
@@ -120,8 +125,9 @@ def _pool(name: str, section: Section, folder: Path, engine: Start) -> Pool:
         if key in options:
             raise section.error("options", f"{key} is also said by game: say it once")
         options[key] = value
+    said = section.text("control")
     try:
-        control = Control.parse(section.text("control"))
+        control = Control.parse(said)
     except ValueError as error:
         raise section.error("control", str(error)) from None
     return Pool(

@@ -46,6 +46,15 @@ class Key:
     choices: tuple[str, ...] = ()
     kinds: tuple[Kind, ...] = ()
 
+    @property
+    def domain(self) -> str:
+        """What may be written, in words."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if self.form in (Form.WHOLE, Form.NUMBER):
+            return f"{self.form} from {self.least:g} " + (f"to {self.most:.10g}" if self.most < 2**40 else "up")
+        return str(self.form)
+
 
 _COMMAND = "a command line, or `tcp://host:port`"
 _PAIRED = (Kind.ROUND_ROBIN, Kind.GAUNTLET, Kind.SWISS, Kind.TEST)
@@ -112,8 +121,26 @@ FORMAT = (
         choices=tuple(PRESETS),
         kinds=(Kind.TEST,),
     ),
-    Key("elo0", Form.NUMBER, "H0: the new version is so much better.", None, "", -2000, 2000, kinds=(Kind.TEST,)),
-    Key("elo1", Form.NUMBER, "H1: the new version is so much better.", None, "", -2000, 2000, kinds=(Kind.TEST,)),
+    Key(
+        "elo0",
+        Form.NUMBER,
+        "H0: the new version is so much better.",
+        None,
+        "as `preset` says",
+        -2000,
+        2000,
+        kinds=(Kind.TEST,),
+    ),
+    Key(
+        "elo1",
+        Form.NUMBER,
+        "H1: the new version is so much better.",
+        None,
+        "as `preset` says",
+        -2000,
+        2000,
+        kinds=(Kind.TEST,),
+    ),
     Key("alpha", Form.NUMBER, "Risk of H1 where H0 is true.", 0.05, least=1e-9, most=0.5, kinds=(Kind.TEST,)),
     Key("beta", Form.NUMBER, "Risk of H0 where H1 is true.", 0.05, least=1e-9, most=0.5, kinds=(Kind.TEST,)),
     Key("model", Form.TEXT, "What Elo means.", MODELS[0], choices=MODELS, kinds=(Kind.TEST,)),

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
-from referee.ladder.keys import TABLES, Form, Key
+from referee.ladder.keys import TABLES, Key
 
 LARGEST = 1 << 20  # bytes of a file
 LONGEST = 10_000  # characters of a text
@@ -19,7 +19,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _PLACE = re.compile(r"^(.*) \(at (?:(line \d+), (column \d+)|(end of document))\)$", re.DOTALL)
 
 
-class ConfigError(Exception):
+class ConfigError(ValueError):
     """A file that cannot be: str() is one line `FILE: key: what is wrong: remedy`."""
 
     def __init__(self, file: str, key: str, problem: str) -> None:
@@ -59,7 +59,7 @@ class Section:
             raise self._wrong(key, value)
         if not value.strip() or len(value) > LONGEST or "\0" in value:
             wrong = "is empty" if not value.strip() else "is too long" if len(value) > LONGEST else "holds a NUL"
-            raise self.error(key, f"{wrong}: leave the key out or say {_said(row)}")
+            raise self.error(key, f"{wrong}: leave the key out or say {row.domain}")
         if row.choices and value not in row.choices:
             raise self.error(key, f"{shown(value)} is none of {', '.join(row.choices)}{nearest(value, row.choices)}")
         return value
@@ -123,7 +123,7 @@ class Section:
         if not fits or isinstance(value, bool):
             raise self._wrong(row.name, value)
         if not row.least <= value <= row.most:  # nan is not, either
-            raise self.error(row.name, f"{shown(value)} is not {_said(row)}")
+            raise self.error(row.name, f"{shown(value)} is not {row.domain}")
 
     def _option(self, key: str, name: str, value: Any) -> str:
         where = dotted(dotted(self.path, key), name)
@@ -139,21 +139,22 @@ class Section:
         return text
 
     def _wrong(self, key: str, value: Any) -> ConfigError:
-        return self.error(key, f"{shown(value)} is not {_said(self._rows[key])}")
+        return self.error(key, f"{shown(value)} is not {self._rows[key].domain}")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The whole file. Raises ConfigError."""
     file = str(path)
     try:
-        if not path.is_file():
-            problem = "is a directory" if path.is_dir() else "is no file" if path.exists() else "does not exist"
-            raise ConfigError(file, "", f"{problem}: name the ladder's file (ggp ladder init writes an example)")
-        with path.open("rb") as opened:
-            data = opened.read(LARGEST + 1)
+        found = (
+            "a directory" if path.is_dir() else "" if path.is_file() else "no file" if path.exists() else "not there"
+        )
+        data = b"" if found else _bytes(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(file, "", f"cannot be read: {reason}: check its permissions and the path") from None
+    if problem:
+        raise ConfigError(file, "", f"{problem}: name the ladder's file (ggp ladder init writes an example)")
     if len(data) > LARGEST:
         raise ConfigError(file, "", f"is larger than {LARGEST >> 20} MiB: split it into several ladders")
     try:
@@ -163,6 +164,17 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(file, f"line {line}", "is not UTF-8: save the file as UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise _no_toml(file, error) from None
+
+
+def _why_no_file(path: Path) -> str:
+    if path.is_dir():
+        return "is a directory"
+    return "" if path.is_file() else "is no file" if path.exists() else "does not exist"
+
+
+def _bytes(path: Path) -> bytes:
+    with path.open("rb") as opened:
+        return opened.read(LARGEST + 1)
 
 
 def dotted(path: str, name: str) -> str:
@@ -200,17 +212,6 @@ def _unknown(path: str, name: str, value: object, known: list[str]) -> str:
         homes = " or ".join(f"[{other}]" if other else "the top of the file" for other in elsewhere)
         return f"is no key of {f'[{path}]' if path else 'the top of the file'}: it belongs to {homes}"
     return f"unknown key{close or ': there are ' + ', '.join(known)}"
-
-
-def _said(row: Key) -> str:
-    """What a value may be."""
-    if row.choices:
-        return f"one of {', '.join(row.choices)}"
-    if row.form in (Form.WHOLE, Form.NUMBER):
-        return (
-            f"{row.form} from {row.least:g} to {row.most:g}" if row.most < 1e9 else f"{row.form} from {row.least:g} up"
-        )
-    return str(row.form)
 
 
 def _no_toml(file: str, error: Exception) -> ConfigError:

@@ -2,8 +2,10 @@
 
 import json
 from dataclasses import replace
+from difflib import get_close_matches
 
 from protocol.transports.blocking import run_blocking
+from referee.config import Setting
 from referee.play.engine import Engine, GameRefused
 from referee.play.launch import LaunchError
 from referee.play.outcome import EngineFailed
@@ -36,18 +38,28 @@ async def _prepare(setup: Setup) -> tuple[Setup, list[str]]:
 
 
 async def _ask(engine: Engine, setup: Setup) -> tuple[Setup, list[str]]:
-    setting = setup.setting
+    setting, max_plies = await ask(engine, setup.setting, setup.max_plies)
+    return replace(setup, setting=setting, max_plies=max_plies), lacks(engine)
+
+
+async def ask(engine: Engine, setting: Setting, max_plies: int) -> tuple[Setting, int]:
+    """The setting with the game's defaults; the limit on plies, for which 0 asks. Raises PrepareError, EngineFailed."""
     games = await engine.games()
     if setting.game not in games:
-        raise PrepareError(f"the engine knows no game {setting.game!r}; it knows {', '.join(games)}")
+        near = get_close_matches(setting.game, games, 1)
+        guess = f"; did you mean {near[0]}?" if near else ""
+        raise PrepareError(f"the engine knows no game {setting.game!r}; it knows {', '.join(games)}{guess}")
     try:
         defaults = await engine.options(setting.game)
         await engine.new_game(setting.new_game)
     except GameRefused as refused:
         raise PrepareError(f"{setting.game}: {refused}") from None
-    max_plies = setup.max_plies or PLIES_PER_CELL * await _cells(engine)
-    lacks = [f"the engine has no {command}: {_MISSED[command]}" for command in engine.lacks]
-    return replace(setup, setting=replace(setting, defaults=defaults), max_plies=max_plies), lacks
+    return replace(setting, defaults=defaults), max_plies or PLIES_PER_CELL * await _cells(engine)
+
+
+def lacks(engine: Engine) -> list[str]:
+    """What is missed with this engine, in words."""
+    return [f"the engine has no {command}: {_MISSED[command]}" for command in engine.lacks]
 
 
 _MISSED = {

@@ -1,0 +1,181 @@
+"""`ggp ladder init [FILE]`: writes a ladder file that runs as it is, and says in comments what else could be in it."""
+
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+
+import click
+
+from referee.ladder.config import ConfigError, ladder_of
+from referee.ladder.entries import Ladder
+from referee.ladder.prepare import check_programs, prepare_pools
+from referee.play.words import WordError, read_game
+
+BAD_USAGE = 2
+GAME = "yugo,size=7"  # quick to play
+LADDER = """\
+# A ladder: bots play each other for ever, and their ratings become more and more exact. It runs as it is:
+#
+#     ggp ladder run {file}
+#
+# Change this file while it runs, too: bots join, leave or get a new version with the next batch of games.
+# A line that begins with # and a letter or bracket is an example: take the # away to use it.
+# All that can be said: docs/reference/ladder-file.md
+
+#name = "club"  # by default that of the file
+#seed = 1  # the same seed, file and results: the same games to be played
+#store = "club.db"  # where the games are kept; or "postgresql://me:${{PASSWORD}}@host/database"
+
+# A pool is what can be compared: a game with its options, and a time control.
+[pool.main]
+game = "{game}"
+control = "10+0.1"  # 10 seconds for each side and a tenth more for each move
+openings = 2  # random plies first, the same for both games of a pair
+
+# A bot is a command line, or a built-in one. `parent` says what it was made from: a first guess at its rating.
+[bot.random]
+command = "random"
+
+[bot.greedy-5]
+command = "greedy:playouts=5"
+
+[bot.greedy-20]
+command = "greedy"
+options = {{ playouts = 20 }}
+parent = "greedy-5"
+
+[bot.greedy-50]
+command = "greedy"
+options = {{ playouts = 50 }}
+parent = "greedy-20"
+
+# Your own; a relative path is seen from the folder of this file.
+#[bot.mine]
+#command = "python3 {script}"
+#environment = {{ OMP_NUM_THREADS = "1" }}
+#memory = 2000  # MiB
+#cores = 1
+#restart = true  # for each game
+
+# Another pool, with GNU Go in it (apt-get install gnugo). Bots without `pools` play in all of them.
+# `anchor` says that a rating is known: the others are measured by it.
+#[pool.go9]
+#game = "go"
+#options = {{ size = 9, komi = 6.5 }}
+#control = "10x1"
+#max_plies = 400
+#
+#[bot.gnugo]
+#command = "gnugo --mode gtp --level 1 --chinese-rules --capture-all-dead --positional-superko"
+#pools = ["go9"]
+#anchor = 1000
+
+# A format that comes to an end, in place of the ladder; one of these.
+#[format]
+#kind = "round-robin"
+#pairs = 10  # of games, the seats exchanged, between any two
+
+#[format]
+#kind = "gauntlet"
+#bots = ["greedy-50"]  # against all others
+#pairs = 100
+
+#[format]
+#kind = "swiss"
+#rounds = 9
+
+# Is a new version better? That is a file of its own, which ggp ladder init --test writes.
+
+# Seconds for everything apart from the clock.
+#[budget]
+#start = 120  # from the launch of a program to its first answers
+"""
+TEST = """\
+# A test: is the new version better? It ends as soon as the answer is certain enough. It runs as it is:
+#
+#     ggp ladder run {file}
+#
+# A line that begins with # and a letter or bracket is an example: take the # away to use it.
+# All that can be said: docs/reference/ladder-file.md
+
+[format]
+kind = "test"
+bots = ["new", "old"]
+preset = "gate"  # 0 against 20 normalized Elo; or "simplify": is it no worse? or "big": is it much better?
+#alpha = 0.05  # risk to accept a version that is no better
+#beta = 0.05  # risk to reject one that is
+#pairs = 10000  # then the test is given up
+
+[pool.main]
+game = "{game}"
+control = "10+0.1"
+openings = 2  # random plies first, the same for both games of a pair
+
+[bot.old]
+command = "greedy:playouts=5"
+
+# Your own, as a command line: command = "python3 {script}"
+[bot.new]
+command = "greedy:playouts=20"
+parent = "old"
+"""
+
+
+def main(argv: list[str]) -> int:
+    """The exit status."""
+    try:
+        return int(init.main(argv, prog_name="ggp ladder init", standalone_mode=False) or 0)
+    except (ConfigError, WordError) as error:
+        click.echo(f"ggp ladder init: {error}", err=True)
+    except click.ClickException as error:
+        click.echo(f"ggp ladder init: {error.format_message()} (ggp ladder init --help)", err=True)
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    return BAD_USAGE
+
+
+@click.command("init", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.argument("file", metavar="[FILE]", default="ladder.toml", type=click.Path(path_type=Path))
+@click.option("--game", default=GAME, show_default=True, help="GAME[,name=value…] of the pool.")
+@click.option("--test", "as_test", is_flag=True, help="A sequential test between two versions in place of a ladder.")
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@click.option("--quiet", is_flag=True, help="Do not say what to do next.")
+def init(file: Path, game: str, as_test: bool, force: bool, quiet: bool) -> int:
+    """Write a commented ladder file that runs as it is (by default ladder.toml), of built-in bots."""
+    read_game(game)
+    said = shlex.quote(str(file)) if str(file).isprintable() else "FILE"
+    text = example(said, game, as_test)
+    ladder, _ = prepare_pools(ladder_of(tomllib.loads(text), file))  # a game that there is not is found out now
+    check_programs(ladder)
+    try:
+        with file.open("w" if force else "x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise click.UsageError(f"{file} exists: name another file, or add --force to overwrite it") from None
+    except OSError as error:
+        raise click.UsageError(f"{file} cannot be written: {error.strerror}: name another file") from None
+    if not quiet:
+        click.echo(_next_steps(said, ladder))
+    return 0
+
+
+def example(file: str, game: str = GAME, as_test: bool = False) -> str:
+    """The text of the file, which commands name as `file`."""
+    return (TEST if as_test else LADDER).format(file=file, game=game, script="my_bot.py")
+
+
+def _next_steps(file: str, ladder: Ladder) -> str:
+    bots = ", ".join(bot.name for bot in ladder.bots)
+    return "\n".join(
+        [
+            f"{file}: {bots} on {ladder.pools[0].setting.game}. Worth trying next:",
+            f"  ggp ladder run {file}         (Ctrl-C at any time: the same command goes on)",
+            f"  ggp ladder standings {file}   (also while it runs)",
+            f"  and look into {file}: it says what else can be in it",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
