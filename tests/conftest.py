@@ -17,6 +17,7 @@ from tests.zmq_service import SERVICE, Connect, Serving
 
 if TYPE_CHECKING:
     from referee.store.store import Store
+    from tests.postgres import Server
 
 # A machine that stands still for a second is no fault of the code under test.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -70,10 +71,26 @@ def raw(serving: Serving) -> Iterator[Callable[[int], "zmq.Socket[bytes]"]]:
     context.destroy(linger=0)
 
 
-@pytest.fixture(params=["sqlite"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture(scope="session")
+def postgres() -> Iterator["Server"]:
+    """One server for all tests of this process."""
+    from tests.postgres import Server, server_binaries
+
+    binaries = server_binaries()
+    if binaries is None:
+        pytest.skip("there is no PostgreSQL server here: apt-get install --no-install-recommends postgresql")
+    server = Server(binaries)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Where a store may be made, on each database."""
-    return f"sqlite:///{tmp_path}/store.db"
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/store.db"
+    else:
+        yield from request.getfixturevalue("postgres").database()
 
 
 @pytest.fixture

@@ -70,10 +70,12 @@ def release(connection: Connection, me: Holder) -> None:
         connection.execute(run_lock.delete())
 
 
-def running(connection: Connection, me: Holder) -> str:
-    """Who runs the ladder now, "" for nobody."""
+def running(connection: Connection, me: Holder, others: bool = False) -> str:
+    """Who runs the ladder now, "" for nobody; `others`: this process does not matter."""
     row = connection.execute(run_lock.select()).one_or_none()
-    return _who(row) if row is not None and _lives(row, me, _clock(connection)) else ""
+    if row is None or (others and _is(row, me)) or not _lives(row, me, _clock(connection)):
+        return ""
+    return _who(row)
 
 
 def start_of(pid: int) -> int | None:

@@ -58,7 +58,10 @@ def past(connection: Connection, pool: int, kind: Kind) -> Past:
     for (first, second), row in settled.items():
         met[min(first, second), max(first, second)] += row[0]
     for first, second, *less in _recent_counts(connection, these):
-        settled[first, second][1:] = [have - one for have, one in zip(settled[first, second][1:], less, strict=True)]
+        row = settled.get((first, second), [0] * (1 + len(COLUMNS)))
+        row[1:] = [have - one for have, one in zip(row[1:], less, strict=True)]
+        if min(row) < 0:
+            raise StoreError("the store's counts are not those of its games: ggp ladder check --repair works them out")
     return Past(
         batches=batches,
         issued=issued,

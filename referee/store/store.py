@@ -5,7 +5,6 @@ beside this one.
 """
 
 import json
-import zlib
 from collections.abc import Iterator, Sequence
 
 from sqlalchemy import func, select
@@ -16,11 +15,12 @@ from referee.store import adding, enrolment, fitting, listing, lock, pairing
 from referee.store.database import Database
 from referee.store.errors import Locked, StoreError
 from referee.store.migrations import NEWEST, migrate, version_of
+from referee.store.packing import unpacked
+from referee.store.rebuild import Findings, Progress, rebuild
 from referee.store.rows import Event, Finished, Fit, GameRow, PoolRow, Totals, Unplayable
 from referee.store.schema import endings, events, games, pools, records
 
 _PAGE, _PAGE_OF_RECORDS = 1000, 100  # matches that are read at a time
-_LONGEST = 1 << 28  # bytes of a record
 
 
 class Store:
@@ -230,6 +230,24 @@ class Store:
         with self._database.reading() as connection:
             return [Event(*row) for row in connection.execute(query)][::-1]
 
+    # -- is it whole? --------------------------------------------------------------------------------------------
+
+    def check(self, progress: Progress = lambda done, total: None) -> Findings:
+        """Every record's chain, every match against its record, every derived row against the matches. See rebuild."""
+        with self._database.reading() as connection:
+            return rebuild(connection, False, progress)
+
+    def repair(self, progress: Progress = lambda done, total: None) -> Findings:
+        """What check finds, mended as far as the records tell. Nobody may run the ladder meanwhile."""
+        with self._database.writing() as connection:
+            if runner := lock.running(connection, self._me, others=True):
+                raise Locked(f"{self._database.name} is run by {runner}: wait until it is done, or end it")
+            return rebuild(connection, True, progress)
+
+    def rebuild(self) -> list[str]:
+        """Repair, and what differed, a line each."""
+        return self.repair().lines
+
     # ------------------------------------------------------------------------------------------------------------
 
     def _filter(
@@ -258,18 +276,6 @@ class Store:
                 return
             after = page[-1][0].id
             left = None if left is None else left - len(page)
-
-
-def unpacked(data: bytes, key: str) -> bytes:
-    """A record as JSON lines. Raises StoreError for one that is damaged, or would fill the memory."""
-    stream = zlib.decompressobj()
-    try:
-        lines = stream.decompress(data, _LONGEST)
-    except zlib.error as error:
-        raise StoreError(f"the record of {key} is damaged ({error}): see ggp ladder check") from None
-    if not stream.eof:
-        raise StoreError(f"the record of {key} is damaged (cut off, or too long): see ggp ladder check")
-    return lines
 
 
 def _prepare(database: Database, create: bool) -> None:
