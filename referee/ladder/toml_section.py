@@ -146,10 +146,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """The whole file. Raises ConfigError."""
     file = str(path)
     try:
-        found = (
-            "a directory" if path.is_dir() else "" if path.is_file() else "no file" if path.exists() else "not there"
-        )
-        data = b"" if found else _bytes(path)
+        data = b"" if (problem := _why_no_file(path)) else _bytes(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(file, "", f"cannot be read: {reason}: check its permissions and the path") from None
