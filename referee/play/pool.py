@@ -99,9 +99,9 @@ class LocalPool:
         self._executor.shutdown()
 
 
-def paced(size: int, results: list[Chunk]) -> int:
-    """How large the next chunks are to be, after these."""
-    if any(chunk.ended - chunk.began < _SHORT for chunk in results):
+def paced(size: int, results: list[Chunk], short: float = _SHORT) -> int:
+    """How large the next chunks are to be, after these; what takes less than `short` seconds is too small."""
+    if any(chunk.ended - chunk.began < short for chunk in results):
         return min(2 * size, _LARGEST)
     return size
 

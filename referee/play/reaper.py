@@ -11,6 +11,7 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _adopting: list[bool] = []
 _cores: set[int] = set()  # that this process might run on before it was pinned
+_spared: set[int] = set()  # children of others in this process, from before we adopted
 _ROUNDS = 50  # a stray may leave children of its own, which become ours when it is killed
 
 
@@ -30,9 +31,10 @@ def unpin(pid: int) -> None:
 def adopt_orphans() -> None:
     """Become the parent of every grandchild whose parent ends, wherever it hides, so that it can be ended.
 
-    Only for a process that starts children through launch alone: kill_strays then kills all others.
+    Only for a process that from now on starts children through launch alone: kill_strays then kills all others.
     """
     _adopting.append(True)
+    _spared.update(_children())
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -47,7 +49,7 @@ def kill_strays(known: Container[int]) -> None:
     Does nothing in a process that did not adopt_orphans.
     """
     for _ in range(_ROUNDS if _adopting else 0):
-        strays = [pid for pid in _children() if pid not in known]
+        strays = [pid for pid in _children() if pid not in known and pid not in _spared]
         if not strays:
             return
         for pid in strays:
@@ -59,18 +61,19 @@ def kill_strays(known: Container[int]) -> None:
 
 
 def run_delay() -> float:
-    """Seconds this process has stood ready in the queue for a core; 0 where the kernel does not count it."""
+    """Seconds this thread has stood ready in the queue for a core; 0 where the kernel does not count it."""
     try:
-        return int(Path("/proc/self/schedstat").read_bytes().split()[1]) / 1e9
+        return int(Path("/proc/thread-self/schedstat").read_bytes().split()[1]) / 1e9
     except (OSError, IndexError):
         return 0.0
 
 
 def _children() -> list[int]:
-    try:
-        words = Path(f"/proc/self/task/{os.getpid()}/children").read_bytes().split()
-    except OSError:
-        return []
+    """Of all threads: the kernel keeps a list for each, and gives orphans to any."""
+    words: list[bytes] = []
+    for thread in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # it has just ended
+            words += (thread / "children").read_bytes().split()
     return [int(word) for word in words]
 
 

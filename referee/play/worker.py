@@ -67,8 +67,8 @@ class Chunk:
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
-class _Stop(BaseException):
-    """The parent asks the worker to drop the match it is in."""
+class Stop(BaseException):
+    """Raised in a worker that is to drop the match it is in."""
 
 
 # Not SIGTERM: at its signal the parent may still look alive, and a worker that waits for work would wait for ever.
@@ -85,7 +85,7 @@ class _State:
     record: int | None = None
     played: list[Played]
     records: list[bytes]
-    playing = False  # whether SIGTERM may raise _Stop
+    playing = False  # whether SIGTERM may raise Stop
     stopped = False
 
 
@@ -114,7 +114,7 @@ def begin(place: Place, workers: "SynchronizedArray[int]") -> None:
         state.record = os.open(place.record, _APPEND, 0o644)
         state.live = os.open(live_path(place.record, number + 1), _APPEND, 0o644)
     state.place = place
-    multiprocessing.util.Finalize(None, _close, exitpriority=10)
+    multiprocessing.util.Finalize(None, close_table, exitpriority=10)
 
 
 def play_chunk(chunk: list[Work]) -> Chunk:
@@ -135,8 +135,8 @@ def play_chunk(chunk: list[Work]) -> Chunk:
                     run_blocking(state.table.play(work.setup, number))
             except Suspended as error:
                 refused.append(Refused(work.setup.series, error.who, str(error)))
-    except _Stop:
-        _close(kill=True)
+    except Stop:
+        close_table(kill=True)
     finally:
         state.playing = False
     rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -159,10 +159,10 @@ def _keep(record: bytes, facts: Played) -> None:
     state.playing = True
     if state.stopped:
         state.playing = False
-        raise _Stop
+        raise Stop
 
 
-def _close(kill: bool = False) -> None:
+def close_table(kill: bool = False) -> None:
     """End every process of this worker, also those that a match was stopped over while it started them."""
     table, state.table = state.table, None
     if table is not None:
@@ -174,13 +174,13 @@ def _on_sigterm(number: int, frame: FrameType | None) -> None:
     state.stopped = True
     if state.playing:
         state.playing = False
-        raise _Stop
+        raise Stop
 
 
 def _abandon(number: int = 0, frame: FrameType | None = None) -> None:
     """End every process of this worker, and the worker; what was finished is in the record."""
     try:
-        _close(kill=True)
+        close_table(kill=True)
     finally:
         os._exit(1)
 

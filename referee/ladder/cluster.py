@@ -1,0 +1,276 @@
+"""A pool of workers on a Dask cluster: chunks out, chunks in. What a worker does with them is in cluster_worker.
+
+The cluster may grow and shrink. A chunk whose worker is lost is played again from its beginning, so a match may be
+played twice: its key tells. That is a fault of the network or of a machine, never of a bot. Dask is imported
+when a pool is made, not before.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from dataclasses import replace
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from referee.ladder.cluster_worker import (
+    PROJECT,
+    Answer,
+    Ending,
+    Misfit,
+    Task,
+    Versions,
+    end_run,
+    leave,
+    misfit,
+    play_here,
+    versions,
+)
+from referee.play.pool import WorkersLost, paced
+from referee.play.table import MOST_BOTS
+from referee.play.worker import Chunk, Work
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+T = TypeVar("T")
+
+SLOT = "slot"
+OURS = versions()
+_SCHEMES = {"dask": "tcp", "dask+tls": "tls"}
+_SHORT = 0.5  # seconds: a chunk should take longer than its way through the network
+_TRIES = 3  # to play a chunk, each of them on as many workers as Dask's allowed-failures says
+_COUNT = 1.0  # seconds between counts of the slots
+_LAST = 60.0  # seconds that workers have to answer when they were told to drop everything
+_TELL = 10.0  # seconds to tell all workers something
+_CLOSING = ("closing", "closed", "newly-created")
+
+
+class DaskPool:
+    """One chunk at a time for each slot of the cluster: see referee.play.pool.Pool. `jobs` is the number of slots.
+
+    `bots` are kept alive at a time by a worker; `patience`: seconds to wait for a scheduler, once it is gone too;
+    `drought`: seconds to wait for a worker when there is none. Raises WorkersLost when the cluster cannot be used.
+    """
+
+    def __init__(self, url: str, bots: int = MOST_BOTS, *, patience: float = 15.0, drought: float = 300.0) -> None:
+        self.url, self.jobs, self._size = url, 1, 1
+        self._bots, self._patience, self._drought = bots, patience, drought
+        self._client = _connect(url, patience)
+        self._run = uuid.uuid4().hex[:12]
+        self._number = 0
+        self._running: set[Future[Chunk]] = set()
+        self._kept: list[Chunk] = []  # done, and not taken because something else went wrong
+        self._stopped = False
+        self._slots = 0
+        self._seen = time.monotonic()  # when there was a slot for the last time
+        try:
+            self._counting: Future[None] = self._on_loop(self._count_slots())
+            self._await_slots()
+            self._check_versions()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def running(self) -> int:
+        return len(self._running)
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def submit(self, chunk: list[Work]) -> None:
+        self._number += 1
+        task = Task(self._run, chunk, self._bots, OURS)
+        self._running.add(self._on_loop(self._play(task, f"ggp-{self._run}-{self._number}")))
+
+    def gather(self, seconds: float) -> list[Chunk]:
+        if not self._running:
+            time.sleep(seconds)
+        self._check_cluster()
+        done, self._running = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
+        lost = self._take(done)
+        if lost is not None:
+            raise lost
+        chunks, self._kept = self._kept, []
+        self._size = paced(self._size, chunks, _SHORT)
+        return chunks
+
+    def stop(self) -> None:
+        """Matches under way end within about a second; one that a bot or an engine is being set up for, then."""
+        self._stopped = True
+        self._tell(end_run, self._run, True)
+
+    def drain(self) -> list[Chunk]:
+        if self._running and not self._stopped:
+            self._tell(end_run, self._run, False)
+        until = time.monotonic() + _LAST
+        while self._running and self._client.status not in _CLOSING:
+            done, self._running = wait(self._running, timeout=_COUNT)
+            self._take(done)
+            nobody_there = time.monotonic() - self._seen > self._patience
+            if nobody_there or (self._stopped and time.monotonic() > until):
+                break
+        for future in self._running:
+            future.cancel()
+        self._running = set()
+        chunks, self._kept = self._kept, []
+        return chunks
+
+    def close(self) -> None:
+        """The workers stay, without our bots; they are another's."""
+        if self._client.status not in _CLOSING:
+            self._tell(leave, self._run)
+        with contextlib.suppress(Exception):  # whatever is wrong with the cluster, we are done with it
+            self._client.close(timeout=_TELL)  # type: ignore[no-untyped-call]
+
+    # -- on the event loop of the client, which has a thread of its own --------------------------------------
+
+    async def _play(self, task: Task, key: str) -> Chunk:
+        """Have a chunk played, again if its workers are lost. Raises WorkersLost."""
+        lost = ""
+        attempts, tries = count(), 0
+        while tries < _TRIES:
+            await self._connected()
+            try:
+                future = self._client.submit(
+                    play_here, task, key=f"{key}-{next(attempts)}", resources={SLOT: 1}, pure=False
+                )
+                answer = await self._client.gather(future, asynchronous=True)  # type: ignore[no-untyped-call]
+            except Misfit as error:
+                raise WorkersLost(str(error)) from None
+            except ImportError as error:
+                raise WorkersLost(
+                    f"a worker of {self.url} is not of our kind ({error}): install {OURS} there"
+                ) from None
+            except Ending:
+                continue
+            except CancelledError:
+                tries, lost = tries + 1, "the scheduler forgot it when its connection to us was lost"
+            except Exception as error:
+                tries, lost = tries + 1, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            else:
+                return _as_if_here(answer)
+        raise WorkersLost(f"{self.url} could not play a chunk, {_TRIES} times in a row; last: {lost}")
+
+    async def _connected(self) -> None:
+        """Wait while the client looks for a scheduler that is gone. Raises WorkersLost when it gave up."""
+        while self._client.status == "connecting":
+            await asyncio.sleep(0.1)
+        if self._client.status in _CLOSING:
+            raise WorkersLost(self._gone())
+
+    async def _count_slots(self) -> None:
+        while True:
+            with contextlib.suppress(OSError, TimeoutError, AttributeError):  # no scheduler for the moment
+                identity = await self._client.scheduler.identity()  # type: ignore[union-attr]
+                self._slots = _slots(identity)
+                if self._slots:
+                    self._seen = time.monotonic()
+                self.jobs = max(1, self._slots)  # what is given out waits for the next worker
+            await asyncio.sleep(_COUNT)
+
+    # -- on the thread of the run ----------------------------------------------------------------------------
+
+    def _on_loop(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._client.loop.asyncio_loop)  # type: ignore[union-attr]
+
+    def _take(self, done: Iterable[Future[Chunk]]) -> WorkersLost | None:
+        """Keep what was played; the error of what was not."""
+        lost = None
+        for future in done:
+            try:
+                self._kept.append(future.result())
+            except WorkersLost as error:
+                lost = error
+        return lost
+
+    def _check_cluster(self) -> None:
+        if self._client.status in _CLOSING:
+            raise WorkersLost(self._gone())
+        if time.monotonic() - self._seen > self._drought:
+            raise WorkersLost(f"{self._no_slot()}, {self._drought:.0f} s long")
+
+    def _await_slots(self) -> None:
+        until = time.monotonic() + self._patience
+        while not self._slots:
+            if self._counting.done():
+                self._counting.result()
+            if time.monotonic() > until:
+                raise WorkersLost(self._no_slot())
+            time.sleep(0.02)
+
+    def _check_versions(self) -> None:
+        """Workers that come later are asked with their first chunk (Misfit)."""
+        found: dict[str, Versions | Exception] = self._client.run(versions, on_error="return", callback_timeout=_TELL)
+        for address, its in found.items():
+            if isinstance(its, Exception):
+                raise WorkersLost(f"the worker at {address} has no {PROJECT} ({its}): install {OURS} there")
+            if reason := misfit(address, its, OURS):
+                raise WorkersLost(reason)
+
+    def _tell(self, function: Callable[..., None], *words: object) -> None:
+        """Call this on every worker, as well as it goes."""
+        with contextlib.suppress(Exception):  # who cannot be told has nothing under way that we would still learn of
+            self._client.run(function, *words, on_error="ignore", callback_timeout=_TELL)
+
+    def _no_slot(self) -> str:
+        place = address_of(self.url)
+        start = f"dask worker {place} --nworkers N --nthreads 1 --resources {SLOT}=1"
+        return f"no worker of {self.url} has a slot: start some with `{start}`"
+
+    def _gone(self) -> str:
+        return f"the scheduler {self.url} is gone, or the network between: start it and the run again"
+
+
+def address_of(url: str) -> str:
+    """`dask://HOST:PORT` or `dask+tls://HOST:PORT` -> Dask's own address. Raises ValueError, one line."""
+    scheme, _, place = url.partition("://")
+    host, _, port = place.rpartition(":")
+    if scheme not in _SCHEMES or not host or not port.isdigit():
+        raise ValueError(f"{url}: write a cluster as dask://HOST:PORT or dask+tls://HOST:PORT, the scheduler's")
+    return f"{_SCHEMES[scheme]}://{place}"
+
+
+def _connect(url: str, patience: float) -> "Client":
+    """Raises WorkersLost, ValueError."""
+    address = address_of(url)
+    try:
+        import distributed
+    except ImportError as error:
+        raise WorkersLost(f'--cluster needs Dask ({error}): pip install "general-game-protocol[cluster]"') from None
+    for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is said here, in one line
+    try:
+        with warnings.catch_warnings(action="ignore"):  # other versions of Dask; what must be equal, we compare
+            security = distributed.Security(require_encryption=address.startswith("tls"))  # type: ignore[no-untyped-call]
+            return distributed.Client(  # type: ignore[no-untyped-call]
+                address, timeout=patience, set_as_default=False, security=security, name="ggp-ladder"
+            )
+    except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
+        reason = " ".join(str(error.__cause__ or error).split())[:300]
+        raise WorkersLost(f"{url} cannot be reached ({reason}): {_remedy(address)}") from None
+
+
+def _remedy(address: str) -> str:
+    if address.startswith("tls"):
+        return (
+            "start `dask scheduler --protocol tls …`, and give us the certificates too (docs/how-to/run-a-cluster.md)"
+        )
+    return f"start `dask scheduler --port {address.rpartition(':')[2]}` there; if it uses TLS, write dask+tls://"
+
+
+def _slots(identity: dict[str, Any]) -> int:
+    workers = identity["workers"].values()
+    return int(sum(worker.get("resources", {}).get(SLOT, 0) for worker in workers))
+
+
+def _as_if_here(answer: Answer) -> Chunk:
+    """The chunk with its times as our clock would have said them."""
+    lag = time.monotonic() - answer.clock
+    return replace(answer.chunk, began=answer.chunk.began + lag, ended=answer.chunk.ended + lag)

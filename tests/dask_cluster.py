@@ -1,0 +1,134 @@
+"""A real Dask cluster on loopback: a scheduler, workers that come and go, and a look at what they leave behind."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+
+PATIENCE = 60.0
+DASK = [sys.executable, "-m", "dask"]
+
+
+class DaskCluster:
+    """Use it in a `with`: whatever runs at the end is killed. `words` go to every program, for TLS."""
+
+    def __init__(self, place: Path, *words: str, protocol: str = "tcp") -> None:
+        self.place = place
+        self.port = _free_port()
+        self.address = f"{protocol}://127.0.0.1:{self.port}"
+        self.url = f"dask{'+tls' if protocol == 'tls' else ''}://127.0.0.1:{self.port}"
+        self._words = [*words, "--protocol", protocol, "--host", "127.0.0.1", "--no-dashboard"]
+        self._mark = f"GGP_TEST_CLUSTER={uuid.uuid4().hex}"
+        name, _, value = self._mark.partition("=")
+        self._environment = {**os.environ, name: value, "DASK_DISTRIBUTED__WORKER__DAEMON": "False"}
+        self._numbers = count()
+        self._programs: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> "DaskCluster":
+        self.scheduler = self._start("scheduler", "--port", str(self.port))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for program in self._programs:
+            program.kill()
+            program.wait()
+        for pid in self._marked():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+    @contextlib.contextmanager
+    def alone(self) -> "Iterator[DaskCluster]":
+        """The workers that are added in here end here."""
+        try:
+            yield self
+        finally:
+            for program in self._programs[1:]:
+                program.kill()
+                program.wait()
+            del self._programs[1:]
+            wait_for(lambda: self._marked() == [self.scheduler.pid], "all but the scheduler to end")
+
+    def add_worker(self, *words: str, nanny: bool = False, slots: int = 1) -> "subprocess.Popen[bytes]":
+        """A worker of one slot, a single process without a nanny."""
+        more = ["--resources", f"slot={slots}"] if slots else []
+        return self._start(
+            "worker", self.address, "--nthreads", "1", "--nanny" if nanny else "--no-nanny", *more, *words
+        )
+
+    def table_processes(self) -> set[int]:
+        """The engines and bots that workers of this cluster started, and what these started."""
+        return {pid for pid in self._marked() if not any(word in _words(pid) for word in (b"dask", b"multiprocessing"))}
+
+    def plays_at(self, worker: int) -> bool:
+        """Whether that worker process has an engine and both bots."""
+        return sum(_parent(pid) == worker for pid in self.table_processes()) >= 3
+
+    def running(self, word: str) -> int:
+        """How many engines and bots have this word in their command line."""
+        return sum(word.encode() in _words(pid) for pid in self.table_processes())
+
+    def nannies_child(self, nanny: "subprocess.Popen[bytes]") -> int:
+        """The worker process that a nanny has started."""
+        (child,) = [pid for pid in self._marked() if _parent(pid) == nanny.pid and b"spawn_main" in _words(pid)]
+        return child
+
+    def log(self) -> str:
+        return "\n".join(path.read_text() for path in sorted(self.place.glob("*.log")))
+
+    def _start(self, *words: str) -> "subprocess.Popen[bytes]":
+        with (self.place / f"{next(self._numbers)}.log").open("wb") as log:
+            program = subprocess.Popen(
+                [*DASK, *words, *self._words], cwd=self.place, env=self._environment, stdout=log, stderr=log
+            )
+        self._programs.append(program)
+        return program
+
+    def _marked(self) -> list[int]:
+        mark = self._mark.encode()
+        return [pid for pid in _processes() if mark in _read(pid, "environ").split(b"\0")]
+
+
+def wait_for(condition: Callable[[], object], what: str) -> None:
+    """Raises AssertionError when it does not come true in a minute."""
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < until, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _processes() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def _words(pid: int) -> bytes:
+    return _read(pid, "cmdline")
+
+
+def _parent(pid: int) -> int:
+    return int((_read(pid, "stat").rpartition(b")")[2].split() or [b"0", b"0"])[1])
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""
