@@ -9,6 +9,8 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from referee.ladder.encounters import Encounters
 from referee.ladder.entries import Format, Kind
 from referee.ladder.formats import batch_size, cycles
@@ -16,6 +18,7 @@ from referee.ladder.pairing import Field, draw_batch, random_for
 from referee.ladder.pairs import GAMES, Pair, Pairing, PairResult, Past, Seat
 from referee.ladder.rating import elo_and_error, rate_tally
 from referee.ladder.sequential import SequentialTest
+from referee.ladder.swiss import Table, pair_round
 from referee.ladder.tally import Tally
 from referee.ratings.counts import CountsError
 from referee.ratings.ratings import Ratings
@@ -226,6 +229,8 @@ class Schedule:
             return self._draw(seats, size), ""
         if self._format.kind is Kind.TEST:
             return self._tested(size)
+        if self._format.kind is Kind.SWISS:
+            return self._round(seats)
         met = self._met.table(ids)[0] - self._lost.table(ids)[0]
         return cycles(self._format, seats, met, size), f"all have met in {self._format.pairs} pairs"
 
@@ -238,6 +243,26 @@ class Schedule:
         left = min(size, self._format.pairs - issued) if self._format.pairs else size
         return [Pairing(test.new, test.old)] * left, f"inconclusive after {issued} pairs"
 
+    def _round(self, seats: Sequence[Seat]) -> tuple[list[Pairing], str]:
+        """A round of a Swiss tournament is a batch. Nobody wrote down byes: they are rounds without a pair.
+
+        A bye is as good as winning all games of a round. Who joined late missed rounds, too: no more of them count as
+        byes than one in as many rounds as there are bots. A game that does not count is half a point to either.
+        """
+        if self.batches >= self._format.rounds:
+            return [], f"all {self._format.rounds} rounds are played"
+        ids, each = self._here, max(1, self._format.pairs)
+        met, issued = self._met.table(ids)
+        games, points = self._tally.totals(ids)
+        missed = np.maximum(0, self.batches - issued // each)
+        byes = np.minimum(missed, -(-self.batches // len(ids)))
+        points = points + (GAMES * issued - games) / 2 + GAMES * each * byes
+        versions = np.unique([seat.version for seat in seats], return_inverse=True)[1].reshape(-1)
+        chance = random_for(self._seed, self._name, self.batches)
+        pairs = pair_round(Table(points, missed, versions, -(-met // each)), chance)
+        turns = [pairs if turn % 2 == 0 else [(two, one) for one, two in pairs] for turn in range(each)]
+        return [Pairing(ids[one], ids[two]) for turn in turns for one, two in turn], "nobody is left to meet"
+
     def _pardoned(self, seat: Seat) -> bool:
         """Whether its suspension may not be known yet: it is the result of a batch that does not count yet."""
         return bool(seat.suspended) and seat.entered and seat.since > max(-1, self.batches - self._lag)
@@ -247,7 +272,7 @@ class Schedule:
         assert ratings is not None, "two seats can be rated"
         elo, error = elo_and_error(ratings, self._here)
         met, issued = self._met.table(self._here)
-        field = Field(seats, elo, error, self._tally.games(self._here) // GAMES, issued, met)
+        field = Field(seats, elo, error, self._tally.totals(self._here)[0] // GAMES, issued, met)
         return draw_batch(field, size, self._format.share, random_for(self._seed, self._name, self.batches))
 
     def _rated(self, tally: Tally, upto: int) -> Ratings | None:

@@ -45,15 +45,18 @@ class Tally:
         rows = self.rows
         return np.unique(rows[rows[:, 2:7].any(axis=1), :2])
 
-    def games(self, ids: Sequence[int]) -> Ints:
-        """Games that count of each of these versions, whose ids rise."""
-        chosen, total = np.array(ids, dtype=np.int64), np.zeros(len(ids), dtype=np.int64)
-        rows = self.rows
-        for side in (0, 1):
+    def totals(self, ids: Sequence[int]) -> tuple[Ints, Floats]:
+        """Of each of these versions, whose ids rise: the games that count, and the points in them."""
+        rows, chosen = self.rows, np.array(ids, dtype=np.int64)
+        games, points = np.zeros(len(ids), dtype=np.int64), np.zeros(len(ids))
+        played = rows[:, 2:7].sum(axis=1)
+        of_first = rows[:, 2] + rows[:, 3] / 2 + rows[:, 5]
+        for side, scored in enumerate((of_first, played - of_first)):
             places = np.minimum(np.searchsorted(chosen, rows[:, side]), len(ids) - 1)
             here = chosen[places] == rows[:, side]
-            np.add.at(total, places[here], rows[here, 2:7].sum(axis=1))
-        return total
+            np.add.at(games, places[here], played[here])
+            np.add.at(points, places[here], scored[here])
+        return games, points
 
     def counts(self, ids: Ints) -> Counts:
         """What was played among these versions, under their ids as names. `ids` rise and hold all that `ids` says."""

@@ -1,0 +1,133 @@
+"""A round of a Swiss tournament: equals meet equals, nobody meets anybody again while that can be avoided.
+
+Among those who have as many points the upper half meets the lower half (who is upper is drawn by lot), and whoever
+finds nobody there floats to the nearest. An odd one has a bye: the lowest who had none yet. It keeps no table.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from referee.ladder.matching import matched
+from referee.ratings.counts import Floats, Ints
+
+Flags = NDArray[np.bool_]
+NOBODY = -1
+_POINT = 1e3  # what a point of difference costs beside a place, squared
+_BYE = 1e4  # what the bye of a higher one costs beside a worse pair
+_AGAIN = 1e15  # what a second meeting costs beside all else
+_SWEEPS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Before a round, arrays by player. `versions`: equal ones never meet; `met`: how often any two have."""
+
+    points: Floats
+    byes: Ints
+    versions: Ints
+    met: Ints
+
+
+def pair_round(table: Table, chance: Random) -> list[tuple[int, int]]:
+    """Who meets whom, the highest first; whoever is in none of the pairs has a bye."""
+    size = len(table.points)
+    lot = [chance.random() for _ in range(size)]
+    ranked = sorted(range(size), key=lambda player: (-table.points[player], lot[player]))
+    odd = size % 2 == 1
+    again, allowed = _meetings(table, ranked, odd)
+    cost = _cost(table.points[ranked], odd) + _AGAIN * again
+    partner = _improved(_any_pairs(cost, again, allowed, odd), np.where(allowed, cost, np.inf))
+    pairs = [(one, other) for one, other in enumerate(partner) if one < other < size]
+    return [(ranked[one], ranked[other]) for one, other in pairs]
+
+
+def _meetings(table: Table, ranked: Sequence[int], odd: bool) -> tuple[Ints, Flags]:
+    """By rank, the bye being one more player whom everybody may meet: how often two have met, and whether they may."""
+    size = len(ranked) + odd
+    again, allowed = np.zeros((size, size), dtype=np.int64), np.ones((size, size), dtype=bool)
+    order, versions = np.ix_(ranked, ranked), table.versions[list(ranked)]
+    again[: len(ranked), : len(ranked)] = table.met[order]
+    allowed[: len(ranked), : len(ranked)] = versions[:, None] != versions[None, :]
+    if odd:
+        again[-1, :-1] = again[:-1, -1] = table.byes[list(ranked)] - table.byes.min()
+    np.fill_diagonal(allowed, False)
+    return again, allowed
+
+
+def _cost(points: Floats, odd: bool) -> Floats:
+    """By rank: how far two are apart in points, then how far from meeting half a group further."""
+    size = len(points)
+    places = np.arange(size)
+    apart = np.abs(places[:, None] - places[None, :])
+    gap = points[:, None] - points[None, :]
+    group = (gap == 0).sum(axis=1)
+    cost = _POINT * gap**2 + np.where(gap == 0, np.abs(apart - group[:, None] / 2), apart)
+    if not odd:
+        return np.asarray(cost, dtype=np.float64)
+    bye = _BYE * (_POINT * (points - points[-1]) ** 2 + size - places)
+    whole = np.zeros((size + 1, size + 1))
+    whole[:size, :size] = cost
+    whole[-1, :-1] = whole[:-1, -1] = bye
+    return whole
+
+
+def _any_pairs(cost: Floats, again: Ints, allowed: Flags, odd: bool) -> list[int]:
+    """As many pairs as can be without a second meeting, of the rest as many with one, and so on; the nearest first."""
+    size = len(cost)
+    partner = [NOBODY] * size
+    for most in np.unique(again).tolist():
+        alone = [player for player in range(size) if partner[player] == NOBODY]
+        if not alone:
+            break
+        edges = (allowed & (again <= most))[np.ix_(alone, alone)]
+        order = np.argsort(cost[np.ix_(alone, alone)], axis=1, kind="stable")
+        neighbours = [row[edges[player, row]].tolist() for player, row in enumerate(order)]
+        for player, other in enumerate(matched(neighbours, _greedy(neighbours, odd and not most))):
+            if other != NOBODY:
+                partner[alone[player]] = alone[other]
+    return partner
+
+
+def _greedy(neighbours: Sequence[Sequence[int]], odd: bool) -> list[int]:
+    """From the top, but first the bye, which is the last if there is one: everybody takes the nearest who is free."""
+    last = len(neighbours) - 1
+    partner = [NOBODY] * len(neighbours)
+    for player in [last, *range(last)] if odd else range(last + 1):
+        if partner[player] == NOBODY:
+            other = next((one for one in neighbours[player] if partner[one] == NOBODY), NOBODY)
+            if other != NOBODY:
+                partner[player], partner[other] = other, player
+    return partner
+
+
+def _improved(partner: list[int], cost: Floats) -> list[int]:
+    """Two pairs exchange partners wherever that costs less, until it never does."""
+    pairs = np.array([(one, other) for one, other in enumerate(partner) if one < other], dtype=np.int64).reshape(-1, 2)
+    for _ in range(_SWEEPS):
+        changed = False
+        for index in range(len(pairs)):
+            one, other = pairs[index]
+            left, right = pairs[:, 0], pairs[:, 1]
+            now = cost[one, other] + cost[left, right]
+            straight = cost[one, left] + cost[other, right] - now
+            crossed = cost[one, right] + cost[other, left] - now
+            straight[index] = crossed[index] = 0
+            best = int(np.argmin(np.minimum(straight, crossed)))
+            if min(straight[best], crossed[best]) >= -1e-6:
+                continue
+            third, fourth = pairs[best]
+            new = (
+                ((one, third), (other, fourth)) if straight[best] <= crossed[best] else ((one, fourth), (other, third))
+            )
+            pairs[index], pairs[best] = sorted(new[0]), sorted(new[1])
+            changed = True
+        if not changed:
+            break
+    result = [NOBODY] * len(partner)
+    for one, other in pairs.tolist():
+        result[one], result[other] = other, one
+    return result
