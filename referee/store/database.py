@@ -17,9 +17,9 @@ from referee.store.errors import Locked, StoreError
 from referee.store.meaning import meaning
 
 PATIENCE = 5  # seconds to wait for another process that writes
-_WRITING = 0x6767705F  # of PostgreSQL's advisory locks, the one that every writer holds
+WRITING = 0x6767705F  # of PostgreSQL's advisory locks, the one that every writer holds
+_NO_ROOM_BESIDE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 _FORMS = "sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE"
-_SQLITE_PRAGMAS = ("synchronous=FULL", "foreign_keys=ON", f"busy_timeout={PATIENCE * 1000}", "cache_size=-32768")
 
 
 class Database:
@@ -93,7 +93,7 @@ def _sqlite_writer(url: URL) -> Engine:
         # First of all: to change to WAL may have to wait, too.
         for pragma in (f"busy_timeout={PATIENCE * 1000}", "journal_mode=WAL", "journal_size_limit=67108864"):
             connection.execute(f"PRAGMA {pragma}").fetchall()
-        for pragma in _SQLITE_PRAGMAS:
+        for pragma in ("synchronous=FULL", "foreign_keys=ON", "cache_size=-32768"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
@@ -132,7 +132,7 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             connection.close()
             wal = path.with_name(f"{path.name}-wal")
-            if mode != "mode=ro" or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN or wal.exists():
+            if mode != "mode=ro" or error.sqlite_errorcode & 0xFF not in _NO_ROOM_BESIDE or wal.exists():
                 raise
         else:
             break
@@ -144,7 +144,7 @@ def _postgresql_writer(url: URL) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begun(connection: Connection) -> None:
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITING})")
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITING})")
 
     return engine
 
