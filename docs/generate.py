@@ -16,6 +16,7 @@ from engines.game import Game
 from protocol.commands import COMMANDS, Level, Row
 from referee.ladder.example import example
 from referee.ladder.keys import TABLES
+from referee.store.schema import metadata
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -68,6 +69,7 @@ def pages() -> dict[Path, str]:
     return {
         REFERENCE / "protocol-commands.md": NOTE + commands_page(),
         REFERENCE / "command-line.md": NOTE + command_line_page(),
+        REFERENCE / "store.md": NOTE + store_page(),
         REFERENCE / "ladder-file.md": NOTE + ladder_file_page(),
         REFERENCE / "games" / "README.md": NOTE + games_page(games),
         **{REFERENCE / "games" / f"{game.name}.md": NOTE + game_page(game) for game in games},
@@ -122,6 +124,20 @@ def ladder_file_page() -> str:
         parts.append(_table((*head, "in formats") if formats else head, cells))
     parts.append(f"## A ladder\n\n```toml\n{example('ladder.toml')}```\n")
     parts.append(f"## A test\n\n```toml\n{example('test.toml', as_test=True)}```\n")
+    return "\n".join(parts)
+
+
+def store_page() -> str:
+    """The tables of a ladder's store, with what their columns mean."""
+    parts = [
+        "# The store of a ladder\n",
+        "An SQLite file or a PostgreSQL database. Anybody may read it while the ladder runs; only `ggp ladder`\n"
+        "writes. Seats are 1 and 2, times whole milliseconds, moments UTC in ISO 8601. What is *derived* follows\n"
+        "from `games` and `records` alone: `ggp ladder check` compares, with `--repair` it works it out anew.\n",
+    ]
+    for table in metadata.tables.values():
+        rows = [(f"`{column.name}`", str(column.type).lower(), column.comment or "") for column in table.columns]
+        parts += [f"## `{table.name}`\n\n{table.comment}\n", _table(("column", "type", "meaning"), rows)]
     return "\n".join(parts)
 
 
