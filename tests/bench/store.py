@@ -34,7 +34,7 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
         rows = _bench_add(f"sqlite:///{folder}/add.db", 5 if quick else 50)
         for bots in (BOTS, MANY_BOTS):
             url = f"sqlite:///{folder}/many-{bots}.db"
-            pool = _fill(url, bots, games)
+            pool = fill(url, bots, games)
             rows += _bench_reading(url, pool, f"{games:,} games of {bots} bots")
             Path(f"{folder}/many-{bots}.db").unlink()
     return rows
@@ -106,7 +106,7 @@ def _median(call: Callable[[], None]) -> float:
     return statistics.median(taken)
 
 
-def _fill(url: str, bots: int, games: int) -> int:
+def fill(url: str, bots: int, games: int) -> int:
     """A ladder with so many games, written in bulk; the same for every run."""
     with Store.open(url, create=True) as store:
         pool = store.enrol(ladder([f"bot{number}" for number in range(bots)]))["fast"]

@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -116,10 +117,11 @@ def _show_all(tables: list[Crosstable]) -> None:
 def _show(table: Crosstable) -> None:
     """One column a bot, named by its rank; on a terminal as many as there is room for."""
     columns = [[_cell(table, bot, other) for bot in table.bots] for other in table.bots]
+    points = _points(table)
     fit = len(columns)
     if on_terminal():
         used = 10 + max(width(bot.label) for bot in table.bots) + len(str(len(columns)))
-        used += max(len(_points(table, bot)) for bot in table.bots)
+        used += max(map(len, points))
         room = shutil.get_terminal_size().columns - used
         fit = 0
         for column in columns:
@@ -130,7 +132,7 @@ def _show(table: Crosstable) -> None:
         fit = max(1, fit)
     sheet = Sheet(("#", "bot", "points", *(str(rank + 1) for rank in range(fit))), frozenset({"bot"}))
     for rank, bot in enumerate(table.bots):
-        sheet.add(rank + 1, bot.label, _points(table, bot), *(column[rank] for column in columns[:fit]))
+        sheet.add(rank + 1, bot.label, points[rank], *(column[rank] for column in columns[:fit]))
     show(sheet, title_of(table.pool))
     say(
         "a cell: points of the row's bot against the column's, +wins =ties -losses"
@@ -147,7 +149,10 @@ def _cell(table: Crosstable, bot: Seat, other: Seat) -> str:
     return f"{score.points:g} +{score.wins}={score.ties}-{score.losses}"
 
 
-def _points(table: Crosstable, bot: Seat) -> str:
-    rows = [score for (first, _), score in table.cells.items() if first == bot.id]
-    total = sum(rows, Score())
-    return f"{total.points:g}/{total.games}"
+def _points(table: Crosstable) -> list[str]:
+    """Of every bot against all others in the table: `points/games`."""
+    points, games = Counter[int](), Counter[int]()
+    for (first, _), score in table.cells.items():
+        points[first] += score.wins * 2 + score.ties  # in halves, which are whole
+        games[first] += score.games
+    return [f"{points[bot.id] / 2:g}/{games[bot.id]}" for bot in table.bots]

@@ -14,7 +14,15 @@ import click
 from protocol.records import read_records
 from referee.ladder.views import running
 from referee.ladder.views.game import read_game
-from referee.ladder.views.games import Filter, check_filter, ended_after, filter_options, matching, since_when
+from referee.ladder.views.games import (
+    Filter,
+    check_filter,
+    ended_after,
+    filter_options,
+    long_before,
+    matching,
+    since_when,
+)
 from referee.ladder.views.source import Trouble, ViewError, open_ladder, split, the_pool
 from referee.play.archive import written
 from referee.play.outcome import Termination
@@ -93,6 +101,8 @@ def _pieces(store: "Store", wanted: Filter, form: str, played: bool) -> Iterator
     pool = check_filter(store, wanted)
     found = store.records(pool, bot=wanted.bot, opponent=wanted.against, termination=wanted.termination)
     for row, lines in found:
+        if wanted.since is not None and long_before(row, wanted.since):
+            return
         early = wanted.since is not None and not ended_after(row, wanted.since)
         if early or (played and row.termination not in _BY_PLAY):
             yield b""

@@ -120,6 +120,11 @@ def ended_after(row: GameRow, moment: datetime) -> bool:
     return bool(row.ended) and datetime.fromisoformat(row.ended) >= moment
 
 
+def long_before(row: GameRow, moment: datetime) -> bool:
+    """Whether no match that was stored before this one can have ended at that moment or later."""
+    return bool(row.ended) and not ended_after(row, moment - _SLACK)
+
+
 def when(row: GameRow) -> str:
     """`2026-11-30 18:04:05`, UTC."""
     return row.ended[:19].replace("T", " ")
@@ -129,7 +134,7 @@ def _later(rows: Iterator[GameRow], since: datetime) -> Iterator[GameRow]:
     for row in rows:
         if ended_after(row, since):
             yield row
-        elif row.ended and not ended_after(row, since - _SLACK):
+        elif long_before(row, since):
             return
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from referee.ladder.pairs import Seat
+from referee.ladder.pairs import Meeting, Seat
 from referee.ladder.standings import Score, score_of
 from referee.ladder.views import running
 from referee.ladder.views.games import add_game, as_object, game_sheet
@@ -108,7 +108,7 @@ def read_duel(store: "Store", pool: PoolRow, one: str, other: str, hypotheses: d
             penta[int(2 * result.points)] += 1
     verdicts = {name: (tested, _judge(tested, penta, first + second)) for name, tested in hypotheses.items()}
     last = list(islice(store.games(pool.id, bot=a.id, opponent=b.id), LAST))
-    rated = _difference(store, pool, seats, a, b)
+    rated = _difference(store, pool, meetings, seats, a, b)
     return Duel(pool, a, b, first + second, first, tuple(penta), rated, verdicts, last)
 
 
@@ -133,12 +133,14 @@ def _judge(tested: Hypotheses, penta: list[int], score: Score) -> Verdict:
     return judge([score.losses, score.ties, score.wins] if tested.model == "bayes" else penta, tested)
 
 
-def _difference(store: "Store", pool: PoolRow, seats: list[Seat], a: Seat, b: Seat) -> "Difference | None":
+def _difference(
+    store: "Store", pool: PoolRow, meetings: list[Meeting], seats: list[Seat], a: Seat, b: Seat
+) -> "Difference | None":
     """Of their ratings by everything that was played in the pool; the covariance is in no stored fit."""
     from referee.ladder.rating import rate_seats
     from referee.ratings.counts import CountsError
 
-    meetings, fit = store.meetings(pool.id), store.fit(pool.id)
+    fit = store.fit(pool.id)
     if not any(met.games for met in meetings):
         return None
     try:
