@@ -18,9 +18,9 @@ DASK = [sys.executable, "-m", "dask"]
 
 
 class DaskCluster:
-    """Use it in a `with`: whatever runs at the end is killed. `words` go to every program, for TLS."""
+    """Use it in a `with`: whatever runs at the end is killed. `words` and `environment` are for every program."""
 
-    def __init__(self, place: Path, *words: str, protocol: str = "tcp") -> None:
+    def __init__(self, place: Path, *words: str, protocol: str = "tcp", **environment: str) -> None:
         self.place = place
         self.port = _free_port()
         self.address = f"{protocol}://127.0.0.1:{self.port}"
@@ -28,7 +28,7 @@ class DaskCluster:
         self._words = [*words, "--protocol", protocol, "--host", "127.0.0.1", "--no-dashboard"]
         self._mark = f"GGP_TEST_CLUSTER={uuid.uuid4().hex}"
         name, _, value = self._mark.partition("=")
-        self._environment = {**os.environ, name: value, "DASK_DISTRIBUTED__WORKER__DAEMON": "False"}
+        self._environment = {**os.environ, name: value, **environment}
         self._numbers = count()
         self._programs: list[subprocess.Popen[bytes]] = []
 

@@ -19,7 +19,7 @@ from referee.play.seating import Start
 from referee.play.series import Setup
 from referee.play.worker import Chunk, Refused, Work
 from tests.dask_cluster import DaskCluster, wait_for
-from tests.series_table import make_setup
+from tests.series_table import make_setup, script
 
 SLOW = "chaos:fault=late,move=0,ms=4"  # milliseconds a move
 
@@ -142,6 +142,32 @@ def test_a_worker_that_is_told_to_end_gives_its_chunk_back(scheduler: DaskCluste
             second = dask.add_worker()
             wait_for(lambda: dask.plays_at(second.pid), "the match to be played elsewhere")
             assert whole(play(pool, setup, 0), setup, 1)
+
+
+def test_a_worker_without_work_lets_its_bots_go(scheduler: DaskCluster) -> None:
+    hasty = scheduler.place / "hasty.py"
+    hasty.write_text("from referee.ladder import cluster_worker\ncluster_worker._IDLE = 0.2\n")
+    setup = make_setup("yugo,size=4", "random", "random", time="none")
+    with scheduler.alone() as dask:
+        dask.add_worker("--preload", str(hasty))
+        with pool_of(dask, slots=1) as pool:
+            for _ in range(2):
+                assert whole(play(pool, setup, 3), setup, 3)
+                wait_for(lambda: not dask.table_processes(), "bots to end while the run goes on")
+
+
+@pytest.mark.long
+def test_what_kills_every_worker_ends_the_run(tmp_path: Path) -> None:
+    """Dask sees one worker die and says so; we try thrice in all, on the workers that the nanny starts."""
+    killer = script("import signal; os.kill(os.getppid(), signal.SIGKILL)", "killer")
+    setup = make_setup("yugo,size=4", killer, "random", time="none")
+    with DaskCluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as dask:
+        dask.add_worker(nanny=True)
+        with (
+            pool_of(dask, slots=1) as pool,
+            pytest.raises(WorkersLost, match=r"3 times in a row; last: KilledWorker: "),
+        ):
+            play(pool, setup, 1)
 
 
 def test_a_scheduler_that_is_gone_is_said_in_one_line(tmp_path: Path) -> None:

@@ -1,0 +1,59 @@
+"""A Dask cluster behind TLS with a certificate that is made here, by the commands of docs/how-to/run-a-cluster.md."""
+
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from referee.ladder.cluster import DaskPool
+from referee.play.pool import WorkersLost
+from tests.dask_cluster import DaskCluster
+from tests.series_table import make_setup
+from tests.test_ladder_cluster import play, whole
+
+PAGE = Path(__file__).resolve().parent.parent / "docs/how-to/run-a-cluster.md"
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+    """A scheduler and a worker that both want a certificate, which is made by the page's command."""
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not installed")
+    place = tmp_path_factory.mktemp("tls")
+    (command,) = re.findall(r"^openssl .*$", PAGE.read_text().replace("\\\n", " "), re.MULTILINE)
+    subprocess.run(shlex.split(command), cwd=place, check=True, capture_output=True)
+    words = ["--tls-ca-file", "cluster.pem", "--tls-cert", "cluster.pem", "--tls-key", "cluster.key"]
+    with DaskCluster(place, *words, protocol="tls") as dask:
+        dask.add_worker()
+        yield dask
+
+
+def test_who_has_the_certificate_plays(secured: DaskCluster) -> None:
+    import dask.config
+    import distributed  # with its defaults, which are not to be lost when ours are
+
+    assert distributed
+    with dask.config.set(_settings(secured.place)):
+        pool = DaskPool(secured.url, patience=60)
+    setup = make_setup("yugo,size=4", "random", "random")
+    try:
+        assert whole(play(pool, setup, 4), setup, 4)
+    finally:
+        pool.close()
+
+
+def test_who_has_none_is_told_so(secured: DaskCluster) -> None:
+    with pytest.raises(WorkersLost, match=r"cannot be reached \(.*\): start .* give us the certificates too"):
+        DaskPool(secured.url, patience=2)
+    with pytest.raises(WorkersLost, match=r"cannot be reached \(.*\): .* if it uses TLS, write dask\+tls://"):
+        DaskPool(secured.url.replace("dask+tls", "dask"), patience=2)
+
+
+def _settings(place: Path) -> dict[str, str]:
+    """What the variables that the page exports mean to Dask, with its file names taken from here."""
+    said = re.findall(r"^export DASK_(\w+)=(\S+)$", PAGE.read_text(), re.MULTILINE)
+    return {name.lower().replace("__", "."): value.replace("$PWD", str(place)) for name, value in said}
