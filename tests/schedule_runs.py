@@ -25,12 +25,12 @@ def seats_of(number: int, **more: object) -> list[Seat]:
 
 @dataclass
 class Bots:
-    """Play by Bradley and Terry with ties and a first-seat advantage; sometimes a game is void or forfeited."""
+    """Play by Davidson's model, ν being `ties`, with a first-seat advantage; some games are void or forfeited."""
 
     elo: Elo = field(default_factory=dict)
     seed: int = 1
     advantage: float = 30.0
-    ties: float = 0.2
+    ties: float = 0.4
     void: float = 0.0
     forfeits: float = 0.0
     broken: frozenset[int] = frozenset()  # whoever cannot be started
@@ -47,13 +47,14 @@ class Bots:
 
     def _game(self, first: int, second: int, chance: Random) -> Meeting:
         gap = self.elo.get(first, 0) - self.elo.get(second, 0) + self.advantage
-        share, draw, way = 1 / (1 + 10 ** (-gap / 400)), chance.random(), chance.random()
+        draw, way = chance.random(), chance.random()
         if way < self.void:
             return Meeting(first, second, void=1)
         if way < self.void + self.forfeits:
             return Meeting(first, second, forfeit_wins=int(draw < 0.5), forfeit_losses=int(draw >= 0.5))
-        tie = self.ties * 2 * min(share, 1 - share)
-        won, tied = draw < share - tie / 2, draw < share + tie / 2
+        win, loss = 10 ** (gap / 800), 10 ** (-gap / 800)
+        draw *= win + self.ties + loss
+        won, tied = draw < win, draw < win + self.ties
         return Meeting(first, second, wins=int(won), ties=int(tied and not won), losses=int(not tied))
 
 

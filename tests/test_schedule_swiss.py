@@ -23,18 +23,12 @@ EDGES = st.integers(2, 9).flatmap(
 
 
 def _largest(edges: frozenset[tuple[int, int]]) -> int:
-    """The most pairs that can be, by trying all."""
-    return (
-        max(
-            (1 + _largest(frozenset(e for e in edges if not set(e) & set(edge))) for edge in sorted(edges)[:1]),
-            default=0,
-        )
-        if len(edges) < 2
-        else max(
-            1 + _largest(frozenset(e for e in edges if not set(e) & set(min(edges)))),
-            _largest(edges - {min(edges)}),
-        )
-    )
+    """The most pairs that can be, by trying all: the first edge is taken or not."""
+    if not edges:
+        return 0
+    first = min(edges)
+    rest = frozenset(edge for edge in edges if not set(edge) & set(first))
+    return max(1 + _largest(rest), _largest(edges - {first}))
 
 
 @given(graph=EDGES, seed=st.integers(0, 1000))
@@ -53,7 +47,7 @@ def test_matchings_are_the_largest(graph: tuple[int, set[tuple[int, int]]], seed
     assert sum(other != -1 for other in partner) == 2 * _largest(frozenset(edges))
 
 
-def _tournament(bots: int, rounds: int, seed: int, byes: bool = True) -> None:
+def _tournament(bots: int, rounds: int, seed: int) -> None:
     """Rounds of random results: checks every one."""
     chance = Random(seed)
     points, sat_out, met = np.zeros(bots), np.zeros(bots, dtype=np.int64), np.zeros((bots, bots), dtype=np.int64)
@@ -112,13 +106,9 @@ def test_score_groups_meet_among_themselves() -> None:
     nothing = np.zeros((14, 14), dtype=np.int64)
     pairs = pair_round(Table(points, nothing[0], np.arange(14), nothing), Random(1))
     assert all(points[one] == points[other] for one, other in pairs)
-    points[3] = 3.0  # floats to the next group, one of which floats to the last
-    gaps = [
-        abs(points[one] - points[other])
-        for one, other in pair_round(Table(points, nothing[0], np.arange(14), nothing), Random(1))
-    ]
-    assert sum(gap > 0 for gap in gaps) == 2 or sum(gap > 0 for gap in gaps) == 1
-    assert max(gaps) <= 2
+    points[3] = 3.0  # alone: one of the first group floats down to it
+    pairs = pair_round(Table(points, nothing[0], np.arange(14), nothing), Random(1))
+    assert sorted(abs(points[one] - points[other]) for one, other in pairs) == [0.0] * 6 + [1.0]
 
 
 def test_the_bye_is_for_the_lowest_without_one() -> None:

@@ -1,0 +1,91 @@
+"""Ratings of a pool's versions: names and ids, parents, anchors and their twins, forfeits, whoever has no game yet."""
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from referee.ladder.pairs import Meeting
+from referee.ladder.rating import by_id, drifts, elo_and_error, parents_of, rate_seats
+from referee.ladder.tally import Tally
+from referee.ratings.counts import Counts, CountsError
+from referee.ratings.priors import Priors
+from referee.ratings.ratings import rate
+from tests.schedule_runs import seats_of
+
+MEETINGS = [
+    Meeting(1, 2, wins=7, ties=2, losses=3, forfeit_wins=2, void=5),
+    Meeting(2, 1, wins=4, ties=1, losses=6, forfeit_losses=1),
+    Meeting(2, 3, wins=9, losses=2),
+    Meeting(3, 1, ties=3, losses=4),
+]
+
+
+def test_it_is_the_rating_of_the_same_counts() -> None:
+    """Parents, anchors and forfeits as the mathematics has them; void games count for nobody."""
+    one, two, three = seats_of(3)
+    seats = [replace(one, anchor=100.0), two, replace(three, parent=2)]
+    played = [("1", "2", 7, 2, 3), ("2", "1", 4, 1, 6), ("2", "3", 9, 0, 2), ("3", "1", 0, 3, 4)]
+    forfeits = [("1", "2", 2, 0, 0), ("2", "1", 0, 0, 1)]
+    expected = rate(Counts.of(played, forfeits, "123"), priors=Priors(parents={"3": "2"}, anchors={"1": 100.0}))
+    found = rate_seats(MEETINGS, seats)
+    assert found.counts.names == ("1", "2", "3") and found.anchors == ("1",)
+    assert found.elo == pytest.approx(expected.elo, abs=1e-9)
+    assert found.counts.forfeit_rates().tolist() == expected.counts.forfeit_rates().tolist()
+    lines = by_id(found)
+    assert list(lines) == sorted(lines, key=lambda id: -lines[id].elo)
+    elo, error = elo_and_error(found, [3, 1])
+    assert elo.tolist() == [lines[3].elo, lines[1].elo] and error.tolist() == [lines[3].se, lines[1].se]
+
+
+def test_the_other_model() -> None:
+    assert rate_seats(MEETINGS, seats_of(3), "rao-kupper").model.name == "rao-kupper"
+
+
+def test_the_order_of_meetings_changes_no_bit() -> None:
+    calm = rate_seats(MEETINGS, seats_of(3)).elo.tolist()
+    for seed in range(5):
+        portions = [
+            half for one in MEETINGS for half in (replace(one, wins=0), Meeting(one.first, one.second, one.wins))
+        ]
+        Random(seed).shuffle(portions)
+        assert rate_seats(portions, seats_of(3)).elo.tolist() == calm
+        tally = Tally(portions[:3])
+        tally.add(portions[3:6])
+        assert tally.plus(portions[6:]).rows.tolist() == Tally(MEETINGS).rows.tolist()
+
+
+def test_totals() -> None:
+    games, points = Tally(MEETINGS).totals([1, 3])
+    assert games.tolist() == [33, 18] and points.tolist() == [7 + 1 + 2 + 6 + 0.5 + 1 + 4 + 1.5, 2 + 1.5]
+
+
+def test_who_has_no_game_is_rated_by_the_prior() -> None:
+    ratings = rate_seats([], seats_of(4))
+    assert np.abs(ratings.elo).max() < 1e-9 and len(by_id(ratings)) == 4
+    gone = [replace(seat, active=seat.id < 3) for seat in seats_of(4)]
+    assert set(by_id(rate_seats([], gone))) == {1, 2}
+    assert set(by_id(rate_seats(MEETINGS, gone))) == {1, 2, 3}, "whoever played is rated, also when it has left"
+    with pytest.raises(CountsError):
+        rate_seats([], seats_of(1))
+
+
+def test_parents_are_the_nearest_that_are_rated() -> None:
+    seats = [replace(seat, parent=seat.id - 1 or None) for seat in seats_of(5)]
+    assert parents_of(seats, {1, 3, 5}) == {"3": "1", "5": "3"}
+    circle = [replace(seat, parent=seat.id % 3 + 1) for seat in seats_of(3)]
+    assert len(parents_of(circle, {1, 2, 3})) == 2, "cut open"
+    assert len(by_id(rate_seats(MEETINGS, circle))) == 3
+
+
+@pytest.mark.parametrize(("wins", "told"), [(50, 0), (95, 1)])
+def test_a_twin_that_leaves_its_anchor_is_told(wins: int, told: int) -> None:
+    """Anchor 1 and its twin 2 meet 3 alone, of which the anchor wins half."""
+    one, two, three = seats_of(3)
+    seats = [replace(one, anchor=0.0), replace(two, version=one.version), three]
+    meetings = [Meeting(1, 3, wins=25, losses=25), Meeting(3, 1, wins=25, losses=25)]
+    meetings += [Meeting(2, 3, wins=wins, losses=100 - wins), Meeting(3, 2, wins=100 - wins, losses=wins)]
+    warnings = drifts(rate_seats(meetings, seats), seats)
+    assert len(warnings) == told
+    assert all("b, the unpinned twin of the anchor a, is +" in warning for warning in warnings)
