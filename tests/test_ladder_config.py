@@ -146,6 +146,11 @@ def test_variables_are_for_the_store_alone(tmp_path: Path) -> None:
         ("xyzzy = 1\n" + FILE, "xyzzy: unknown key: there are name, seed, store, engine, model, format, budget, pool"),
         ("share = 0.2\n" + FILE, "share: is no key of the top of the file: it belongs to [format]"),
         ("seed = -1\n" + FILE, "seed: -1 is not a whole number from 0 up"),
+        ("seed = 0x" + "f" * 9999 + "\n" + FILE, "seed: a number of so many digits is not a whole number from 0 up"),
+        (
+            '[pool.a]\ngame = "yugo"\noptions = { size = 0x' + "f" * 9999 + " }\n" + PAIR,
+            "pool.a.options.size: 'a number of so many digits' is no value of an option",
+        ),
         ("seed = 1.5\n" + FILE, "seed: 1.5 is not a whole number from 0 up"),
         ("seed = true\n" + FILE, "seed: true is not a whole number"),
         ('seed = "1"\n' + FILE, "seed: '1' is not a whole number"),

@@ -34,6 +34,8 @@ def test_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, url:
         ("${NO_SUCH}", "there is no variable NO_SUCH in the environment"),
         ("postgresql://me:${SECRET}@${x y}/db", "a variable is written ${NAME}"),
         ("mysql://me:${SECRET}@host/db", "is no store that is known: name a file, or write postgresql://"),
+        ("postgresql://me:hush@host:port/db", "is no URL: write postgresql://user:password@host:port/database"),
+        ("postgresql://me:hush/1@host/db", "is no URL: write "),
         ("sqlite://", "names no file|is no store"),
         ("sqlite:///:memory:", "names no file"),
         ("a?b.db", "names no file"),

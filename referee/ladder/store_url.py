@@ -3,7 +3,7 @@
 import os
 import re
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from referee.ladder.toml_section import Section
 
@@ -22,6 +22,12 @@ def read_store(section: Section, folder: Path, name: str) -> str:
     if "${" in _VARIABLE.sub("", said):
         raise section.error("store", "a variable is written ${NAME}, with letters, digits and _")
     if postgres := _POSTGRES.match(text):
+        try:
+            urlsplit(f"postgresql://{text[postgres.end() :]}").port  # noqa: B018  (it raises)
+        except ValueError:
+            form = "postgresql://user:password@host:port/database"
+            problem = f"is no URL: write {form}, and %40, %2F and %3A for @, / and : in a password"
+            raise section.error("store", problem) from None
         return f"postgresql+psycopg://{text[postgres.end() :]}"
     if "://" in text and not text.startswith(_SQLITE):
         raise section.error("store", "is no store that is known: name a file, or write postgresql://user@host/database")

@@ -129,7 +129,7 @@ class Section:
         where = dotted(dotted(self.path, key), name)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise ConfigError(self.file, where, f"{shown(value)} is neither text nor number: put it in quotes")
-        text = str(value)
+        text = shown(value) if isinstance(value, int) else str(value)
         if not re.fullmatch(r"[\x21-\x7e]{1,100}", text) or re.search("[#,]", text):
             raise ConfigError(
                 self.file, where, f"{shown(text)} is no value of an option: blanks, commas and # are none"
@@ -192,6 +192,8 @@ def shown(value: object) -> str:
         return str(value).lower()
     if isinstance(value, dict | list):
         return "a table" if isinstance(value, dict) else "a list"
+    if isinstance(value, int) and abs(value) >= 1 << 64:  # Python writes no number of thousands of digits
+        return "a number of so many digits"
     text = repr(value) if isinstance(value, str | int | float) else str(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
