@@ -213,6 +213,16 @@ def test_past_tells_settled_batches_from_recent_ones(store: Store) -> None:
     assert [result.number for result in store.past(id, Kind.TEST).results] == [0, 1, 2, 3, 4, 5]
 
 
+def test_past_tells_what_was_withdrawn(store: Store) -> None:
+    id, (pair, *_) = _issued(store)
+    store.add([match(pair, 0), match(pair, 1)])
+    two = [(min(one.first, one.second), max(one.first, one.second)) for one in store.open_pairs(id)]
+    assert dict(store.past(id, Kind.ROUND_ROBIN).withdrawn) == {}
+    store.enrol(ladder(BOTS[2:]))
+    gone = {seat.id for seat in store.seats(id) if not seat.entered}
+    assert gone and dict(store.past(id, Kind.ROUND_ROBIN).withdrawn) == Counter(one for one in two if gone & set(one))
+
+
 def test_fits_are_kept_and_replaced(store: Store) -> None:
     (id,) = store.enrol(ladder()).values()
     one, two, *_ = [seat.id for seat in store.seats(id)]

@@ -96,7 +96,7 @@ class Past:
 
     `settled`: meetings of the batches below `batches` - 2; `recent`: the pairs of the last two batches, with their
     results as far as they have any. `met`: pairs issued per (lower id, higher id); `withdrawn`: of these, as far
-    as they were withdrawn. `results`: of a test, all, in order.
+    as they were withdrawn (not needed of a ladder or swiss). `results`: of a test, all, in order.
     """
 
     batches: int = 0

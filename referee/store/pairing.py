@@ -11,7 +11,7 @@ from referee.ladder.pairs import Meeting, Pair, Pairing, PairResult, Past
 from referee.store.adding import tally_rows
 from referee.store.counting import COLUMNS, Ending, meetings_of, played_games
 from referee.store.errors import StoreError
-from referee.store.schema import ISSUED, games, pairs, pools, tallies
+from referee.store.schema import ISSUED, WITHDRAWN, games, pairs, pools, tallies
 from referee.store.words import add_up
 
 _PAGE = 2000  # pairs that are read at a time
@@ -69,6 +69,7 @@ def past(connection: Connection, pool: int, kind: Kind) -> Past:
         recent=tuple(recent),
         met={pair: number for pair, number in met.items() if number},
         results=tuple(_all_results(connection, pool)) if kind is Kind.TEST else (),
+        withdrawn={} if kind in (Kind.LADDER, Kind.SWISS) else _withdrawn(connection, pool),  # a look at every pair
     )
 
 
@@ -107,6 +108,16 @@ def _all_results(connection: Connection, pool: int) -> Iterator[PairResult]:
         if len(page) < _PAGE:
             return
         after = page[-1][0].number
+
+
+def _withdrawn(connection: Connection, pool: int) -> dict[tuple[int, int], int]:
+    """How many pairs of any two were, (lower id, higher id)."""
+    columns = (pairs.c.first, pairs.c.second, func.count())
+    query = select(*columns).where(pairs.c.pool == pool, pairs.c.state == WITHDRAWN)
+    found: dict[tuple[int, int], int] = defaultdict(int)
+    for first, second, number in connection.execute(query.group_by(pairs.c.first, pairs.c.second)):
+        found[min(first, second), max(first, second)] += number
+    return dict(found)
 
 
 def _with_results(
