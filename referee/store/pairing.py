@@ -1,5 +1,7 @@
 """Pairs: issued, open, finished, and the counts of meetings. Within the caller's transaction."""
 
+import contextlib
+import gc
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,6 +17,7 @@ from referee.store.schema import ISSUED, WITHDRAWN, games, pairs, pools, tallies
 from referee.store.words import add_up
 
 _PAGE = 2000  # pairs that are read at a time
+_COUNTS = tuple(tallies.c[name] for name in COLUMNS)
 _ENDED = (games.c.game, games.c.result, games.c.winner, games.c.termination)
 
 
@@ -53,21 +56,14 @@ def past(connection: Connection, pool: int, kind: Kind) -> Past:
     batches, issued = extent(connection, pool)
     these = and_(pairs.c.pool == pool, pairs.c.batch >= batches - 2)
     recent = [(_pair(row), result) for row, result in _with_results(connection, these)]
-    settled = _counts(connection, pool)
-    met: dict[tuple[int, int], int] = defaultdict(int)
-    for (first, second), row in settled.items():
-        met[min(first, second), max(first, second)] += row[0]
-    for first, second, *less in _recent_counts(connection, these):
-        row = settled.get((first, second), [0] * (1 + len(COLUMNS)))
-        row[1:] = [have - one for have, one in zip(row[1:], less, strict=True)]
-        if min(row) < 0:
-            raise StoreError("the store's counts are not those of its games: ggp ladder check --repair works them out")
+    with _many_values():
+        settled, met = _settled(connection, pool, _recent_counts(connection, these))
     return Past(
         batches=batches,
         issued=issued,
-        settled=_meetings(settled),
+        settled=tuple(settled),
         recent=tuple(recent),
-        met={pair: number for pair, number in met.items() if number},
+        met=met,
         results=tuple(_all_results(connection, pool)) if kind is Kind.TEST else (),
         withdrawn={} if kind in (Kind.LADDER, Kind.SWISS) else _withdrawn(connection, pool),  # a look at every pair
     )
@@ -75,7 +71,10 @@ def past(connection: Connection, pool: int, kind: Kind) -> Past:
 
 def meetings(connection: Connection, pool: int) -> list[Meeting]:
     """All finished games, per ordered pair of versions."""
-    return list(_meetings(_counts(connection, pool)))
+    query = select(tallies.c.first, tallies.c.second, *_COUNTS)
+    met = query.where(tallies.c.pool == pool, or_(*(count > 0 for count in _COUNTS)))
+    with _many_values():
+        return [Meeting(*row) for row in connection.execute(met.order_by(tallies.c.first, tallies.c.second)).all()]
 
 
 def pair_results(connection: Connection, pool: int, one: int, other: int, after: int) -> list[PairResult]:
@@ -146,23 +145,53 @@ def _as_first(result: PairResult, one: int) -> PairResult:
     return PairResult(result.number, result.batch, result.second, result.first, points, result.meetings, result.pool)
 
 
-def _counts(connection: Connection, pool: int) -> dict[tuple[int, int], list[int]]:
-    """[issued, *COLUMNS] per ordered pair of versions."""
-    columns = (tallies.c[name] for name in ("first", "second", "issued", *COLUMNS))
-    query = select(*columns).where(tallies.c.pool == pool).order_by(tallies.c.first, tallies.c.second)
-    return {(first, second): counts for first, second, *counts in connection.execute(query)}
+def _settled(
+    connection: Connection, pool: int, less: dict[tuple[int, int], list[int]]
+) -> tuple[list[Meeting], dict[tuple[int, int], int]]:
+    """All meetings but those, and pairs issued per (lower id, higher id)."""
+    settled: list[Meeting] = []
+    met: dict[tuple[int, int], int] = {}
+    query = select(tallies.c.first, tallies.c.second, tallies.c.issued, *_COUNTS).where(tallies.c.pool == pool)
+    for row in connection.execute(query.order_by(tallies.c.first, tallies.c.second)).all():
+        first, second, issued = row[:3]
+        counts: Sequence[int] = row[3:]
+        if (first, second) in less:
+            counts = [have - one for have, one in zip(counts, less.pop((first, second)), strict=True)]
+            if min(counts) < 0:
+                less[first, second] = list(counts)  # to be told below
+                break
+        if any(counts):
+            settled.append(Meeting(first, second, *counts))
+        if issued:
+            both = (first, second) if first < second else (second, first)
+            met[both] = met.get(both, 0) + issued
+    if less:
+        raise StoreError("the store's counts are not those of its games: ggp ladder check --repair works them out")
+    return settled, met
 
 
-def _recent_counts(connection: Connection, these: ColumnElement[bool]) -> Iterator[Sequence[int]]:
-    """(first, second, *COLUMNS) of every finished game of these pairs."""
+def _recent_counts(connection: Connection, these: ColumnElement[bool]) -> dict[tuple[int, int], list[int]]:
+    """What the finished games of these pairs add to meetings, in the order of COLUMNS."""
+    counts: dict[tuple[int, int], list[int]] = {}
     rows = select(pairs.c.first, pairs.c.second, *_ENDED).join(games, games.c.pair == pairs.c.id)
     for first, second, *ending in connection.execute(rows.where(these, games.c.finished)):
         for met in meetings_of(first, second, [Ending(*ending)]):
-            yield met.first, met.second, *(getattr(met, name) for name in COLUMNS)
+            sofar = counts.setdefault((met.first, met.second), [0] * len(COLUMNS))
+            for index, name in enumerate(COLUMNS):
+                sofar[index] += getattr(met, name)
+    return counts
 
 
-def _meetings(counts: dict[tuple[int, int], list[int]]) -> tuple[Meeting, ...]:
-    return tuple(Meeting(first, second, *row[1:]) for (first, second), row in counts.items() if any(row[1:]))
+@contextlib.contextmanager
+def _many_values() -> Iterator[None]:
+    """No search for cycles in here: hundreds of thousands of values hold none, and each search looks at all of them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _pair(row: Row[Any]) -> Pair:
