@@ -1,0 +1,233 @@
+"""What the report says of a pool, read from the store once: standings, who met whom, expected points, the tests.
+
+Values and the reading of them; no markup. What is of one bot alone (games, faults) is read when its page is made.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from protocol.records import RecordError
+from referee.ladder.entries import Entrant, Format, Kind
+from referee.ladder.format_section import read_format
+from referee.ladder.keys import TOP
+from referee.ladder.pairs import Meeting, PairResult, Seat
+from referee.ladder.report.plots import Curve
+from referee.ladder.standings import Place, Score, places, score_of
+from referee.ladder.toml_section import Section, read_toml
+from referee.ladder.views.game import diagnostics, read_game
+from referee.ladder.views.standings import Standings, read_standings
+from referee.play.seating import Start
+from referee.ratings.outcome_models import MODELS, NO_TIES
+from referee.ratings.priors import ELO
+from referee.ratings.sprt import Hypotheses, Model, Verdict, judge, log_likelihood_ratio
+from referee.store.rows import Fit, GameRow, PoolRow, Totals
+
+if TYPE_CHECKING:
+    from referee.store.store import Store
+
+LAST = 20  # games of a bot that are listed
+SEARCHED = 5000  # matches of a kind that are looked through for a bot's last fault
+CURVE = 400  # points of a plot
+
+
+@dataclass(slots=True)
+class Met:
+    """A version against one opponent: by seat, and the points that the ratings say it should have (None: unrated)."""
+
+    first: Score = field(default_factory=Score)
+    second: Score = field(default_factory=Score)
+    expected: float | None = 0.0
+
+    @property
+    def score(self) -> Score:
+        return self.first + self.second
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A sequential test as it stands: after the pair that decided it, or after the last one. `open`: pairs since."""
+
+    new: Seat
+    old: Seat
+    hypotheses: Hypotheses
+    penta: tuple[int, ...]
+    verdict: Verdict
+    curve: Curve
+    later: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A pool. `met` is by version id; `rated` are all versions, those of before too."""
+
+    pool: PoolRow
+    standings: Standings
+    rated: Mapping[int, Place]
+    ranks: Mapping[int, int]
+    met: Mapping[int, Mapping[int, Met]]
+    seat1: Score
+    totals: Totals
+    trial: Trial | None
+
+    @property
+    def seats(self) -> dict[int, Seat]:
+        return {seat.id: seat for seat in self.standings.seats}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The last match that a bot lost or voided by a fault, and what it left behind."""
+
+    game: GameRow
+    left: list[str]
+
+
+def read_facts(store: "Store", pool: PoolRow, form: Format | None) -> Facts:
+    """Everything of a pool. Raises StoreError."""
+    standings = read_standings(store, pool)
+    fit, seats = standings.fit, standings.seats
+    scored = {version: Score(*counts) for version, counts in store.scores(pool.id).items()}
+    rated = {place.seat.id: place for place in places(seats, scored, fit, everyone=True)} if fit else {}
+    meetings = store.meetings(pool.id)
+    return Facts(
+        pool=pool,
+        standings=standings,
+        rated=rated,
+        ranks={place.seat.id: rank for rank, place in enumerate(standings.places, 1)},
+        met=_met(meetings, expectations(meetings, fit)),
+        seat1=_sum(meetings),
+        totals=store.totals(pool.id),
+        trial=read_trial(store, pool, seats, form) if form is not None and form.kind is Kind.TEST else None,
+    )
+
+
+def latest(seats: Sequence[Seat], name: str) -> Seat | None:
+    """The version of a bot that has its name now: the last one that was entered."""
+    named = [seat for seat in seats if seat.name == name]
+    return next((seat for seat in named if seat.label == name), named[-1] if named else None)
+
+
+def last_games(store: "Store", pool: PoolRow, seat: Seat) -> list[GameRow]:
+    """Newest first, void ones too."""
+    return list(islice(store.games(pool.id, bot=seat.id), LAST))
+
+
+def last_fault(store: "Store", facts: Facts, seat: Seat) -> Fault | None:
+    """Of its newest matches; a record that cannot be read says so."""
+    kinds = sorted(what for who, what in facts.totals.faults if who == seat.label)
+    found = [row for what in kinds if (row := _newest_fault(store, facts.pool, seat, what))]
+    if not found:
+        return None
+    game = max(found, key=lambda row: row.id)
+    try:
+        end = read_game(store, game.key).end
+    except (RecordError, ValueError) as error:
+        return Fault(game, [f"its record cannot be read: {error}"])
+    return Fault(game, diagnostics(end) if end is not None else [])
+
+
+def expectations(meetings: Sequence[Meeting], fit: Fit | None) -> list[float | None]:
+    """Of each meeting: points of the first by the ratings; None where one of the two has none."""
+    if fit is None:
+        return [None] * len(meetings)
+    elo = {row.id: row.elo for row in fit.rows}
+    known = [number for number, met in enumerate(meetings) if met.first in elo and met.second in elo]
+    apart = [elo[meetings[number].first] - elo[meetings[number].second] + fit.advantage for number in known]
+    x = np.array(apart, dtype=np.float64) / ELO
+    win, tie, _ = MODELS[fit.model].probabilities(x, math.log(fit.tie) if fit.tie > 0 else NO_TIES)
+    found: list[float | None] = [None] * len(meetings)
+    for number, share in zip(known, (win + tie / 2).tolist(), strict=True):
+        found[number] = share * meetings[number].games
+    return found
+
+
+def format_of(word: str) -> Format | None:
+    """The format that a ladder's file says; None for a store, which knows none. Raises ConfigError."""
+    if not word.endswith(".toml"):
+        return None
+    top = Section(word, "", read_toml(Path(word)), TOP)
+    # Names and parents are enough: programs need not be there where the ladder is looked at.
+    bots = [
+        Entrant(name, Start(name, name), (), str(table.get("parent", "")) if isinstance(table, dict) else "")
+        for name, table in top.table("bot").items()
+    ]
+    return read_format(top, bots, ())
+
+
+def read_trial(store: "Store", pool: PoolRow, seats: Sequence[Seat], form: Format) -> Trial | None:
+    """The test of a pool by its pairs in the order of the schedule; None if the two are not there."""
+    new, old = (latest(seats, name) for name in form.bots)
+    if new is None or old is None:
+        return None
+    model: Model = form.model  # type: ignore[assignment]  # one of the reader's choices
+    tested = Hypotheses(form.elo0, form.elo1, form.alpha, form.beta, model)
+    penta, wdl, points, later = [0] * 5, [0] * 3, [(0, 0.0)], 0
+    stopped: int | None = None
+    missing = [pair.number for pair in store.open_pairs(pool.id) if {pair.first, pair.second} == {new.id, old.id}]
+    for pair in store.pair_results(pool.id, new.id, old.id):
+        if missing and pair.number > missing[0]:
+            break  # only complete pairs in the order of the schedule may decide
+        if stopped is not None:
+            later += 1
+            continue
+        _count(pair, new.id, penta, wdl)
+        pairs = sum(penta)
+        llr = log_likelihood_ratio(wdl if model == "bayes" else penta, tested) if pairs else 0.0
+        points.append((pairs, llr))
+        if not tested.lower < llr < tested.upper or (form.pairs and pairs >= form.pairs):
+            stopped = pairs
+    counts, cap = (wdl, 2 * form.pairs) if model == "bayes" else (penta, form.pairs)
+    curve = Curve(thinned(points, CURVE), tested.lower, tested.upper, stopped)
+    return Trial(new, old, tested, tuple(penta), judge(counts, tested, cap or None), curve, later)
+
+
+def thinned(points: Sequence[tuple[int, float]], most: int) -> list[tuple[int, float]]:
+    """Every so-manieth and the last, about `most` in all."""
+    step = -(-len(points) // most)
+    return [*points[:-1:step], points[-1]]
+
+
+def _count(pair: PairResult, new: int, penta: list[int], wdl: list[int]) -> None:
+    """Add a pair that counts: `penta` by points of the new version, `wdl` its losses, ties, wins."""
+    if pair.points is None:
+        return
+    penta[int(2 * pair.points)] += 1
+    for met in pair.meetings:
+        score = score_of(met, 1 if met.first == new else 2)
+        for cell, number in enumerate((score.losses, score.ties, score.wins)):
+            wdl[cell] += number
+
+
+def _met(meetings: Sequence[Meeting], expected: Sequence[float | None]) -> dict[int, dict[int, Met]]:
+    """By version, then by opponent."""
+    found: dict[int, dict[int, Met]] = defaultdict(dict)
+    for met, points in zip(meetings, expected, strict=True):
+        here = found[met.first].setdefault(met.second, Met())
+        here.first += score_of(met)
+        there = found[met.second].setdefault(met.first, Met())
+        there.second += score_of(met, 2)
+        if points is None or here.expected is None or there.expected is None:
+            here.expected = there.expected = None
+        else:
+            here.expected += points
+            there.expected += met.games - points
+    return found
+
+
+def _sum(meetings: Sequence[Meeting]) -> Score:
+    """What seat 1 scored in all of them."""
+    names = ("wins", "ties", "losses", "forfeit_losses", "forfeit_wins", "void")
+    wins, ties, losses, forfeits, gifts, void = (sum(getattr(met, name) for met in meetings) for name in names)
+    return Score(wins + gifts, ties, losses + forfeits, forfeits, gifts, void)
+
+
+def _newest_fault(store: "Store", pool: PoolRow, seat: Seat, what: str) -> GameRow | None:
+    rows = islice(store.games(pool.id, bot=seat.id, termination=what), SEARCHED)
+    return next((row for row in rows if row.culprit == seat.label), None)
