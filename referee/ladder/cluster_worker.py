@@ -211,7 +211,8 @@ class _Bench(threading.Thread):
         except Stop:  # it came when the chunk was about to end, or while a table was being closed
             self._end_chunk()
             worker.close_table(kill=True)
-            chunk = Chunk(state.played, state.records, [], began, time.monotonic(), 0.0, 0)
+            given = [work.setup.series for work in task.chunk]
+            chunk = Chunk(given, state.played, state.records, [], began, time.monotonic(), 0.0, 0)
         return replace(chunk, records=chunk.records[: len(chunk.played)])
 
     def _end_chunk(self) -> None:

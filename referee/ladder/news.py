@@ -1,0 +1,142 @@
+"""Keeps the Progress of a run up to date: what is counted, how fast, the standings now and then. It plays nothing."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from referee.ladder.contest import Contest
+from referee.ladder.limits import Limits
+from referee.ladder.pairs import PairResult
+from referee.ladder.progress import Playing, Progress
+from referee.ladder.rating import rate_seats
+from referee.ladder.standings import make_fit, standing_lines
+from referee.ladder.work import UnderWay
+from referee.play.worker import Chunk
+from referee.ratings.counts import CountsError
+from referee.ratings.ratings import Ratings
+from referee.store.errors import StoreError
+from referee.store.store import Store
+
+_SHOWN = 0.25  # seconds between two looks of the screen at us
+_WINDOW = 15.0  # seconds over which the rate is taken
+_COST = 0.02  # part of the time that may go into standings
+_SOONEST = 1.0  # seconds between two of them
+_MESSAGES = 1000  # of a run; whoever has not read these does not read more
+
+
+class News:
+    """What the operator should know. `enough`: why nothing more is to begin, "" while it may."""
+
+    def __init__(self, progress: Progress, store: Store, limits: Limits) -> None:
+        self.enough = ""
+        self._progress = progress
+        self._store = store
+        self._limits = limits
+        self._began = time.monotonic()
+        self._window: deque[tuple[float, int]] = deque([(self._began, 0)])
+        self._shown = self._rated = 0.0
+        self._labels: dict[int, str] = {}
+        self._ratings: dict[int, Ratings] = {}  # the last ones of every pool, for the next to begin from
+
+    def begin(self, contests: Mapping[int, Contest]) -> None:
+        """The contests were made (anew)."""
+        self._labels = {seat.id: seat.label for row in contests for seat in self._store.seats(row)}
+        self._recount()
+        self._rated = 0.0
+
+    def say(self, text: str) -> None:
+        """A message, unless it is the last one again."""
+        messages = self._progress.messages
+        if len(messages) < _MESSAGES and text not in messages[-1:]:
+            messages.append(text)
+
+    def played(self, chunk: Chunk) -> None:
+        """A chunk came back."""
+        self._progress.plies += sum(facts.plies for facts in chunk.played)
+        for facts in chunk.played:
+            self._progress.terminations[facts.termination] += 1
+            if facts.culprit:
+                self._progress.faults[facts.culprit, facts.termination] += 1
+        for refused in chunk.refused:
+            self.say(f"{refused.who} is suspended: {refused.reason}")
+
+    def counted(self, result: PairResult) -> None:
+        """A pair is durable."""
+        games = sum(meeting.games for meeting in result.meetings)
+        self._progress.games += games
+        self._progress.stored += games
+
+    def tell(self, contests: Mapping[int, Contest], under_way: UnderWay, seen: Callable[[Progress], None]) -> None:
+        """Show how it goes, if it is time."""
+        now = time.monotonic()
+        if now - self._shown < _SHOWN:
+            return
+        self._shown = now
+        progress = self._progress
+        self._pace(now)
+        progress.playing = [
+            Playing(contests[pair.pool].pool.name, self._labels[pair.first], self._labels[pair.second], since)
+            for pair, since in under_way.pairs()
+            if pair.pool in contests and pair.first in self._labels and pair.second in self._labels
+        ]
+        if now > self._rated:
+            self._rate(contests)
+            self._rated = now + max(_SOONEST, (time.monotonic() - now) / _COST)
+        self._judge_limits()
+        seen(progress)
+
+    def end(self, contests: Mapping[int, Contest], seen: Callable[[Progress], None]) -> None:
+        """The last word: everything that is in the store."""
+        progress = self._progress
+        progress.playing = []
+        progress.left = None
+        self._pace(time.monotonic())
+        self._rate(contests)
+        self._recount()
+        seen(progress)
+
+    def _pace(self, now: float) -> None:
+        progress, window = self._progress, self._window
+        progress.seconds = now - self._began
+        window.append((now, progress.games))
+        while len(window) > 2 and now - window[0][0] > _WINDOW:
+            window.popleft()
+        (then, games), span = window[0], now - window[0][0]
+        progress.rate = (progress.games - games) / span if span > 0 and then < now else 0.0
+        progress.left = None
+        if progress.target is not None and progress.rate > 0:
+            progress.left = max(0, progress.target - progress.stored) / progress.rate
+        if self._limits.at is not None:
+            progress.left = max(0.0, self._limits.at - time.time())
+
+    def _rate(self, contests: Mapping[int, Contest]) -> None:
+        """Standings from all that is stored, kept for those who ask the store."""
+        for row, contest in contests.items():
+            try:
+                seats, meetings = self._store.seats(row), self._store.meetings(row)
+                ratings = self._ratings[row] = rate_seats(meetings, seats, contest.model, self._ratings.get(row))
+                fit = make_fit(ratings, row, self._store.counted(row), seats)
+                self._store.save_fit(row, fit)
+            except CountsError:  # fewer than two bots
+                continue
+            except StoreError:  # whoever saves games says so
+                continue
+            self._progress.standings[contest.pool.name] = standing_lines(seats, meetings, fit)
+            if verdict := contest.schedule.verdict:
+                self._progress.verdicts[contest.pool.name] = str(verdict)
+            self._labels.update((seat.id, seat.label) for seat in seats)
+
+    def _recount(self) -> None:
+        try:
+            self._progress.stored = self._store.totals().games
+        except StoreError:
+            return
+
+    def _judge_limits(self) -> None:
+        """Whether it is time to begin nothing more."""
+        limits, standings = self._limits, self._progress.standings
+        if limits.at is not None and time.time() >= limits.at:
+            self.enough = "it is the time that was said"
+        errors = [line.se for lines in standings.values() for line in lines if line.games]
+        if limits.se is not None and errors and max(errors) <= limits.se:
+            self.enough = f"no standard error is above {limits.se:g} Elo"

@@ -1,0 +1,234 @@
+"""The loop of a ladder: pairs to the workers, what they played to the store, then it counts. It draws no screen.
+
+The data's way: schedule → store (a batch is durable before a game of it begins) → workers → store (a game is durable
+before it counts) → schedule. Killed at any instant it loses what no commit has reached, and that is played again
+under the same key and from the same chance.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable
+from types import FrameType
+
+from referee.ladder.contest import Contest, pairs_each
+from referee.ladder.entries import Ladder
+from referee.ladder.limits import Limits
+from referee.ladder.news import News
+from referee.ladder.pairs import GAMES
+from referee.ladder.progress import Progress
+from referee.ladder.toml_section import ConfigError
+from referee.ladder.unsaved import Unsaved
+from referee.ladder.work import UnderWay, series_of
+from referee.play.pool import Pool, WorkersLost, on_signals
+from referee.play.seating import CHANGED
+from referee.play.worker import Work
+from referee.store.errors import StoreError
+from referee.store.rows import Finished, Unplayable
+from referee.store.store import Store
+
+COMMIT = 0.05  # seconds that a finished game may wait for others: "durable by group commit (at most 100 ms)"
+PATIENCE = 900.0  # seconds that a full disk or a locked store is waited for
+_LOOK = 1.0  # seconds between looks at the configuration
+_BEAT = 10.0  # seconds between heartbeats
+_DEATHS = 3  # times in a row that workers may die without a game in between
+
+
+class LadderRun:
+    """One run of a ladder whose store is open and locked by us.
+
+    `hire` gives a new pool of workers; `seen` is told how it goes, a few times a second; `read` gives the ladder
+    when its file or a program has changed, else None, and raises ConfigError for a file that cannot be.
+    """
+
+    def __init__(
+        self,
+        ladder: Ladder,
+        store: Store,
+        hire: Callable[[], Pool],
+        limits: Limits,
+        seen: Callable[[Progress], None],
+        read: Callable[[], Ladder | None] = lambda: None,
+    ) -> None:
+        self.progress = Progress(ladder.name, target=limits.games)
+        self._ladder = ladder
+        self._store = store
+        self._hire = hire
+        self._limits = limits
+        self._seen = seen
+        self._read = read
+        self._contests: dict[int, Contest] = {}
+        self._under_way = UnderWay(series_of(ladder))
+        self._unsaved = Unsaved(store)
+        self._doubtful: list[Unplayable] = []  # whose program was changed: the configuration may say why
+        self._news = News(self.progress, store, limits)
+        self._looked = self._beaten = time.monotonic()
+        self._deaths = 0
+        self._hungry = False  # workers could do with more than the schedule gives, which waits for results
+        self._pool: Pool
+
+    def go(self) -> Progress:
+        """Play until the limits are reached, nothing is left, somebody stops us or the store fails for good.
+
+        Raises StoreError if the store cannot even be begun with, WorkersLost if no workers can be had at first.
+        """
+        self._enrol()
+        with on_signals(self._stop):
+            self._pool = self._hire()
+            try:
+                self._play()
+            finally:
+                self._wind_up()
+        return self.progress
+
+    def _play(self) -> None:
+        progress = self.progress
+        while not (progress.stopped or progress.failed):
+            self._look()
+            self._give()
+            if not (self._under_way or self._unsaved or self._doubtful):
+                progress.finished = self._why_over()
+                return
+            self._take()
+            self._save()
+            self._news.tell(self._contests, self._under_way, self._seen)
+
+    def _wind_up(self) -> None:
+        """Drop what is being played, keep what was; then the last words."""
+        if self._pool.running:
+            self._pool.stop()
+        for chunk in self._pool.drain():
+            self._keep(*self._under_way.end(chunk))
+        self._pool.close()
+        self._unsaved.add((), self._doubtful)
+        self._save(last=True)
+        self._news.end(self._contests, self._seen)
+
+    # -- who plays -------------------------------------------------------------------------------------------
+
+    def _enrol(self) -> None:
+        """Begin (again) from what the file and the store say."""
+        ladder = self._ladder
+        rows = self._store.enrol(ladder)
+        games = self._limits.games
+        each = {} if games is None else {"limit": pairs_each(games, len(rows))}
+        self._contests = {
+            rows[pool.name]: Contest(ladder, pool, rows[pool.name], self._store, **each) for pool in ladder.pools
+        }
+        self._news.begin(self._contests)
+
+    def _look(self) -> None:
+        """Now and then: show that we live, and see whether the file or a program has changed."""
+        now = time.monotonic()
+        if now - self._beaten > _BEAT:
+            self._beaten = now
+            with contextlib.suppress(StoreError):
+                self._store.beat()
+        if now - self._looked < _LOOK and not self._doubtful:
+            return
+        self._looked = now
+        try:
+            ladder = self._read()
+        except ConfigError as error:
+            self._news.say(f"{error}; going on as before")
+            return
+        if ladder is None:
+            self._unsaved.add((), self._doubtful)  # nothing explains it: the bot is at fault
+        elif self._save(now_or_never=True):
+            self._ladder = ladder
+            self._enrol()
+            self._news.say("the configuration was read again")
+        self._doubtful = []
+
+    # -- pairs go out, and come back -------------------------------------------------------------------------
+
+    def _give(self) -> None:
+        """Work for everybody: at most two chunks a worker, so that none waits for us."""
+        while self._pool.running < 2 * self._pool.jobs and not (self._news.enough or self._unsaved.troubled):
+            try:
+                chunk = self._chunk()
+            except StoreError as error:
+                self._unsaved.refused()
+                self._news.say(str(error))
+                return
+            self._hungry = not chunk
+            if self._hungry:
+                return
+            self._pool.submit(chunk)
+
+    def _chunk(self) -> list[Work]:
+        """Pairs of the pool that has come least far; more of them when matches are short."""
+        most, share = max(1, self._pool.size // GAMES), 2 * self._pool.jobs
+        for contest in sorted(self._contests.values(), key=lambda contest: contest.next):
+            pairs = max(1, min(most, contest.ready(most * share) // share))
+            chunk: list[Work] = []
+            while len(chunk) < pairs and (pair := contest.take()) is not None:
+                if pair not in self._under_way:
+                    work = self._under_way.begin(pair, contest.pool, contest.starts, self._ladder.budgets)
+                    chunk.append(work)
+            if chunk:
+                return chunk
+        return []
+
+    def _take(self) -> None:
+        """What came back in the meantime."""
+        if not self._pool.running:
+            time.sleep(COMMIT if self._unsaved.troubled else 0)
+            return
+        try:
+            chunks = self._pool.gather(COMMIT)
+        except WorkersLost as lost:
+            self._replace_workers(lost)
+            return
+        for chunk in chunks:
+            self._deaths = 0 if chunk.played else self._deaths
+            self._news.played(chunk)
+            self._keep(*self._under_way.end(chunk))
+
+    def _keep(self, finished: list[Finished], unplayable: list[Unplayable]) -> None:
+        self._doubtful += [row for row in unplayable if CHANGED in row.reason]
+        self._unsaved.add(finished, [row for row in unplayable if CHANGED not in row.reason])
+
+    def _replace_workers(self, lost: WorkersLost) -> None:
+        """What they had in hand is begun anew from the store."""
+        self._deaths += 1
+        for chunk in self._pool.drain():
+            self._keep(*self._under_way.end(chunk))
+        self._pool.close()
+        self._under_way.clear()
+        if self._deaths > _DEATHS or not self._save(now_or_never=True):
+            self.progress.failed = f"{lost}, {self._deaths} times in a row"
+            return
+        self._news.say(f"{lost}: others are started, and its games played again")
+        self._enrol()
+        try:
+            self._pool = self._hire()
+        except WorkersLost as none:
+            self.progress.failed = str(none)
+
+    # -- the store -------------------------------------------------------------------------------------------
+
+    def _save(self, now_or_never: bool = False, last: bool = False) -> bool:
+        """Commit what has waited long enough (or all); then it counts. Whether nothing is left unsaved."""
+        hurry = now_or_never or last or self._hungry
+        try:
+            saved = self._unsaved.save(COMMIT if not hurry else 0.0, again=now_or_never or last)
+        except StoreError as error:
+            self._news.say(f"{error}: waiting, nothing is lost")
+            if self._unsaved.troubled > PATIENCE or last:
+                self.progress.failed = str(error)
+            return False
+        for result in saved:
+            if contest := self._contests.get(result.pool):
+                contest.fix(result)
+            self._news.counted(result)
+        return not self._unsaved
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self.progress.stopped = number
+
+    def _why_over(self) -> str:
+        if self._news.enough:
+            return self._news.enough
+        reasons = {contest.pool.name: contest.over for contest in self._contests.values()}
+        several = len(reasons) > 1
+        return "; ".join(f"{name}: {why}" if several else why for name, why in reasons.items())

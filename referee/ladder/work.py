@@ -1,0 +1,102 @@
+"""Pairs of a ladder as work for a pool of workers, and what came back as rows for the store. It decides nothing."""
+
+import hashlib
+import time
+from collections.abc import Mapping
+from functools import cache
+
+from protocol.installed import version
+from referee.config import Budgets
+from referee.ladder.entries import Ladder, Pool
+from referee.ladder.pairs import GAMES, Pair
+from referee.play.seating import Extras, Start
+from referee.play.series import Setup
+from referee.play.worker import Chunk, Work
+from referee.store.rows import Finished, Unplayable
+
+
+class UnderWay:
+    """The pairs that workers have, by the name that their games have in keys. Results of any other are nobody's."""
+
+    def __init__(self, series: str) -> None:
+        self._series = series
+        self._pairs: dict[str, tuple[Pair, Mapping[str, int], float]] = {}
+        self._ids: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __contains__(self, pair: Pair) -> bool:
+        return pair.id in self._ids
+
+    def begin(self, pair: Pair, pool: Pool, starts: Mapping[int, Start], budgets: Budgets) -> Work:
+        """The games of the pair that are still to be played. `starts`: how each version comes to the table."""
+        setup = make_setup(self._series, pair, pool, starts, budgets)
+        self._pairs[setup.name] = pair, {starts[bot].name: bot for bot in (pair.first, pair.second)}, time.monotonic()
+        self._ids.add(pair.id)
+        return Work(setup, tuple(game for game in range(GAMES) if game not in pair.played))
+
+    def end(self, chunk: Chunk) -> tuple[list[Finished], list[Unplayable]]:
+        """Workers have no more of these pairs, finished or not; what the store is to keep of them."""
+        finished = []
+        for facts, record in zip(chunk.played, chunk.records, strict=True):
+            series, _, game = facts.key.rpartition("-")
+            if series in self._pairs:
+                attempt = int(game.partition(".")[2] or 0)
+                finished.append(Finished(self._pairs[series][0], facts.number, facts.key, attempt, facts, record))
+        unplayable = []
+        for refused in chunk.refused:
+            if refused.series in self._pairs:
+                pair, ids, _ = self._pairs[refused.series]
+                unplayable.append(Unplayable(pair, ids.get(refused.who), refused.reason))
+        for series in chunk.given:
+            if series in self._pairs:
+                self._ids.discard(self._pairs.pop(series)[0].id)
+        return finished, unplayable
+
+    def pairs(self) -> list[tuple[Pair, float]]:
+        """With when they were given out (CLOCK_MONOTONIC)."""
+        return [(pair, since) for pair, _, since in self._pairs.values()]
+
+    def clear(self) -> None:
+        """The workers are gone."""
+        self._pairs.clear()
+        self._ids.clear()
+
+
+def series_of(ladder: Ladder) -> str:
+    """Eight hex digits before the keys of all games of a ladder: its name and its seed."""
+    return hashlib.sha256(f"{ladder.name}\n{ladder.seed}".encode()).hexdigest()[:8]
+
+
+def pair_name(series: str, pool: Pool, number: int) -> str:
+    """What the keys of a pair's games begin with."""
+    return f"{series}-{pool.key[:8]}-{number}"
+
+
+def make_setup(series: str, pair: Pair, pool: Pool, starts: Mapping[int, Start], budgets: Budgets) -> Setup:
+    """The pair as a series of two matches. Its chance, openings and bots', follows from its name alone."""
+    name = pair_name(series, pool, pair.number)
+    return Setup(
+        setting=pool.setting,
+        engine=pool.engine,
+        bots=(starts[pair.first], starts[pair.second]),
+        games=GAMES,
+        max_plies=pool.max_plies,
+        margin=pool.margin,
+        seed=int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) >> 1,
+        openings=pool.openings,
+        budgets=budgets,
+        restart=False,
+        extras=Extras(),
+        pin=True,
+        record="",
+        referee=_referee(),
+        name=name,
+        seeded=True,
+    )
+
+
+@cache
+def _referee() -> str:
+    return f"general-game-protocol {version('general-game-protocol')}"
