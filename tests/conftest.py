@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from protocol.channel import Channel
 from protocol.connection import PeerRole
 from protocol.transports.zmq import Dealer
+from tests.ggp_command import end_all
 from tests.zmq_service import SERVICE, Connect, Serving
 
 if TYPE_CHECKING:
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 # A machine that stands still for a second is no fault of the code under test.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_runs_on() -> Iterator[None]:
+    yield
+    end_all()
 
 
 @pytest.fixture

@@ -23,6 +23,18 @@ class Ran(NamedTuple):
         return json.loads(self.out)
 
 
+started: list["Ggp"] = []
+
+
+def end_all() -> None:
+    """Whatever a test that failed has left running would take the time of all others."""
+    while started:
+        running = started.pop()
+        if running.process.returncode is None:
+            running.process.kill()
+            running.process.communicate()
+
+
 class Ggp:
     """A running `ggp`; every process that it starts carries a mark in its environment."""
 
@@ -38,6 +50,7 @@ class Ggp:
             env={**os.environ, **(environment or {}), name: value},
             start_new_session=True,
         )
+        started.append(self)
 
     def wait(self, seconds: float = 180) -> Ran:
         """Its end. Everything that it started has ended too, or an AssertionError names it."""

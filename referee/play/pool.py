@@ -72,7 +72,12 @@ class LocalPool:
 
     def submit(self, chunk: list[Work]) -> None:
         with _signals_blocked():  # workers may be started in here
-            self._running.add(self._executor.submit(play_chunk, chunk))
+            try:
+                self._running.add(self._executor.submit(play_chunk, chunk))
+            except BrokenProcessPool as broken:  # gather says so
+                future: Future[Chunk] = Future()
+                future.set_exception(broken)
+                self._running.add(future)
 
     def gather(self, seconds: float) -> list[Chunk]:
         done, self._running = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
@@ -93,6 +98,8 @@ class LocalPool:
         left = [future for future in self._running if not future.cancelled()]
         wait(left)
         self._running = set()
+        if any(isinstance(future.exception(), BrokenProcessPool) for future in left):
+            stop_workers(self._workers, ABANDON)  # the executor waits for those that are left, and they for work
         return [future.result() for future in left if future.exception() is None]
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import random
+import time
 from collections.abc import Callable
 
 from protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed, Record
@@ -15,6 +16,7 @@ from referee.play.series import Played, Setup, played, seats
 
 REPLAYS = 3  # "void, replayed at most 3 times, then the bot is suspended"
 MOST_BOTS = 2  # kept alive at a time: those of a series
+_LAME = 60.0  # seconds before a bot that did not start is tried again
 _DRAWS = 100  # attempts to draw an opening that is not over before it begins
 
 
@@ -41,6 +43,7 @@ class Table:
         self._engines: dict[Start, Engine] = {}
         self._players: dict[Start, Player] = {}  # whoever played last is last
         self._opening: tuple[object, tuple[str, ...]] = (None, ())
+        self._lame: dict[Start, tuple[str, float]] = {}  # who did not start, why, until when it is not tried again
 
     async def play(self, setup: Setup, number: int) -> None:
         """Play one match of the schedule, and again while it is void. Raises Suspended when it cannot be played."""
@@ -102,9 +105,19 @@ class Table:
         if player is not None and player.peer.exited():
             await player.peer.stop(kill=True)
             player = None
-        if player is None:
+        self._players[bot] = player or await self._start(bot, setup)
+        return self._players[bot]
+
+    async def _start(self, bot: Start, setup: Setup) -> Player:
+        """A ladder asks for a bot again and again; one that hangs at its start would take the time of all others."""
+        reason, until = self._lame.get(bot, ("", 0.0))
+        if time.monotonic() < until:
+            raise CannotStart(bot.name, reason)
+        try:
             player = await start_bot(bot, setup.budgets, setup.extras)
-        self._players[bot] = player
+        except CannotStart as error:
+            self._lame[bot] = str(error), time.monotonic() + _LAME
+            raise
         return player
 
     async def _make_room(self, playing: list[Start]) -> None:

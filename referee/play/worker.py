@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 import time
+import zlib
 from dataclasses import dataclass
 from multiprocessing.sharedctypes import SynchronizedArray
 from types import FrameType
@@ -52,9 +53,11 @@ class Refused:
 class Chunk:
     """What a worker played: whole matches only. Times are CLOCK_MONOTONIC seconds, the same in all processes.
 
-    `records` of what was played, in the same order, if the worker has no record file to append them to.
+    `given`: the series it had work for. `records` of what was played, in the same order, compressed (zlib), if the
+    worker has no record file to append them to.
     """
 
+    given: list[str]
     played: list[Played]
     records: list[bytes]
     refused: list[Refused]
@@ -141,18 +144,18 @@ def play_chunk(chunk: list[Work]) -> Chunk:
         state.playing = False
     rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ended, cpu = time.monotonic(), time.process_time() - cpu
-    return Chunk(state.played, state.records, refused, began, ended, cpu, rss)
+    return Chunk([work.setup.series for work in chunk], state.played, state.records, refused, began, ended, cpu, rss)
 
 
 def _keep(record: bytes, facts: Played) -> None:
     """One write for a whole match, so those of several workers do not mix; it outlives us. The parent syncs.
 
     Whoever is killed in the middle of it leaves half a line, and the next match begins behind that: see read_records.
-    Without a file the record goes to the parent.
+    Without a file the record goes to the parent, small enough to be stored as it is.
     """
     state.playing = False  # not to be stopped between the record and the count
     if state.record is None:
-        state.records.append(record)
+        state.records.append(zlib.compress(record, 1))
     elif os.write(state.record, record) < len(record):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), state.place.record)
     state.played.append(facts)
