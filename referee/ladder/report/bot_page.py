@@ -33,7 +33,7 @@ def bot_page(store: "Store", ladder: str, pools: Sequence[Facts], name: str) -> 
 
 
 def _part(store: "Store", facts: Facts, seat: Seat) -> list[Content]:
-    met = facts.met.get(seat.id, {})
+    met = facts.met.of(seat.id)
     fault = last_fault(store, facts, seat)
     return [
         _summary(facts, seat, met),

@@ -50,6 +50,33 @@ class Met:
         return self.first + self.second
 
 
+class Encounters:
+    """Who met whom in a pool: meetings by version, added up only when somebody asks for one."""
+
+    def __init__(self, meetings: Sequence[Meeting], expected: Sequence[float | None]) -> None:
+        self._meetings = meetings
+        self._expected = expected
+        self._places: dict[int, list[int]] = defaultdict(list)
+        for place, met in enumerate(meetings):
+            self._places[met.first].append(place)
+            self._places[met.second].append(place)
+
+    def of(self, version: int) -> dict[int, Met]:
+        """By opponent."""
+        found: dict[int, Met] = defaultdict(Met)
+        for place in self._places.get(version, ()):
+            met, points = self._meetings[place], self._expected[place]
+            as_first = met.first == version
+            one = found[met.second if as_first else met.first]
+            if as_first:
+                one.first += score_of(met)
+            else:
+                one.second += score_of(met, 2)
+                points = None if points is None else met.games - points
+            one.expected = None if points is None or one.expected is None else one.expected + points
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """A sequential test as it stands: after the pair that decided it, or after the last one. `open`: pairs since."""
@@ -65,13 +92,13 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A pool. `met` is by version id; `rated` are all versions, those of before too."""
+    """A pool. `rated` are all versions, those of before too."""
 
     pool: PoolRow
     standings: Standings
     rated: Mapping[int, Place]
     ranks: Mapping[int, int]
-    met: Mapping[int, Mapping[int, Met]]
+    met: Encounters
     seat1: Score
     totals: Totals
     trial: Trial | None
@@ -101,7 +128,7 @@ def read_facts(store: "Store", pool: PoolRow, form: Format | None) -> Facts:
         standings=standings,
         rated=rated,
         ranks={place.seat.id: rank for rank, place in enumerate(standings.places, 1)},
-        met=_met(meetings, expectations(meetings, fit)),
+        met=Encounters(meetings, expectations(meetings, fit)),
         seat1=_sum(meetings),
         totals=store.totals(pool.id),
         trial=read_trial(store, pool, seats, form) if form is not None and form.kind is Kind.TEST else None,
@@ -203,22 +230,6 @@ def _count(pair: PairResult, new: int, penta: list[int], wdl: list[int]) -> None
         score = score_of(met, 1 if met.first == new else 2)
         for cell, number in enumerate((score.losses, score.ties, score.wins)):
             wdl[cell] += number
-
-
-def _met(meetings: Sequence[Meeting], expected: Sequence[float | None]) -> dict[int, dict[int, Met]]:
-    """By version, then by opponent."""
-    found: dict[int, dict[int, Met]] = defaultdict(dict)
-    for met, points in zip(meetings, expected, strict=True):
-        here = found[met.first].setdefault(met.second, Met())
-        here.first += score_of(met)
-        there = found[met.second].setdefault(met.first, Met())
-        there.second += score_of(met, 2)
-        if points is None or here.expected is None or there.expected is None:
-            here.expected = there.expected = None
-        else:
-            here.expected += points
-            there.expected += met.games - points
-    return found
 
 
 def _sum(meetings: Sequence[Meeting]) -> Score:

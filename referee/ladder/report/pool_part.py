@@ -132,7 +132,7 @@ def _crosstable(facts: Facts, root: str) -> list[Content]:
     heads += [el("th", rank, scope="col", title=bot.label) for rank, bot in enumerate(bots, 1)]
     rows = []
     for rank, bot in enumerate(bots, 1):
-        met = facts.met.get(bot.id, {})
+        met = facts.met.of(bot.id)
         cells = [
             el("td", "·", class_="none")
             if other is bot
