@@ -118,19 +118,20 @@ class Ratings:
     def misfits(self) -> list[Misfit]:
         """Every ordered pair that met, the worst fit first."""
         played, names = self.counts.played, self.counts.names
+        games = played.games  # a sum over all pairs: taken once
         theta = self.elo / ELO
         x = theta[played.first] - theta[played.second] + self.fitted.advantage
         shares = self.model.probabilities(x, self.fitted.t)
         deviance = np.zeros_like(x)
         for count, share in zip((played.wins, played.ties, played.losses), shares, strict=True):
             met = count > 0
-            deviance[met] += 2 * count[met] * np.log(count[met] / (played.games[met] * share[met]))
-        points, expected = played.wins + played.ties / 2, played.games * (shares[0] + shares[1] / 2)
+            deviance[met] += 2 * count[met] * np.log(count[met] / (games[met] * share[met]))
+        points, expected = played.wins + played.ties / 2, games * (shares[0] + shares[1] / 2)
         return [
             Misfit(
                 names[played.first[pair]],
                 names[played.second[pair]],
-                float(played.games[pair]),
+                float(games[pair]),
                 float(points[pair]),
                 float(expected[pair]),
                 max(0.0, float(deviance[pair])),
