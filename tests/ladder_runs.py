@@ -37,12 +37,12 @@ def results(file: Path) -> dict[str, tuple[str, int, str, str, int]]:
         return {row.key: (row.result, row.winner, row.termination, row.culprit, row.plies) for row in store.games()}
 
 
-def elos(file: Path) -> dict[str, float]:
+def elos(file: Path, pool: str = "main") -> dict[str, float]:
     """The ratings that the last run kept, by label."""
     with open_store(file) as store:
-        pool = store.pools()[0]
-        labels = {seat.id: seat.label for seat in store.seats(pool.id)}
-        fit = store.fit(pool.id)
+        row = next(row for row in store.pools() if row.name == pool)
+        labels = {seat.id: seat.label for seat in store.seats(row.id)}
+        fit = store.fit(row.id)
         assert fit is not None
         return {labels[row.id]: row.elo for row in fit.rows}
 
