@@ -143,7 +143,7 @@ def latest(seats: Sequence[Seat], name: str) -> Seat | None:
 
 def last_games(store: "Store", pool: PoolRow, seat: Seat) -> list[GameRow]:
     """Newest first, void ones too."""
-    return list(islice(store.games(pool.id, bot=seat.id), LAST))
+    return list(store.games(pool.id, bot=seat.id, limit=LAST))
 
 
 def last_fault(store: "Store", facts: Facts, seat: Seat) -> Fault | None:
