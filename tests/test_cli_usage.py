@@ -68,9 +68,9 @@ def test_two_may_not_write_one_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "name", "argv"),
     [
-        ("random", "random", ["-m", "bots", "random"]),
-        ("greedy:playouts=50,seed=3", "greedy", ["-m", "bots", "greedy", "playouts=50", "seed=3"]),
-        ("one=greedy:playouts=50", "one", ["-m", "bots", "greedy", "playouts=50"]),
+        ("random", "random", ["-P", "-m", "bots", "random"]),
+        ("greedy:playouts=50,seed=3", "greedy", ["-P", "-m", "bots", "greedy", "playouts=50", "seed=3"]),
+        ("one=greedy:playouts=50", "one", ["-P", "-m", "bots", "greedy", "playouts=50"]),
         ("gnugo --mode gtp", "gnugo", ["--mode", "gtp"]),
         ("gnu=gnugo --mode 'g t p'", "gnu", ["--mode", "g t p"]),
         ("env A=1 sh", "env", ["A=1", "sh"]),

@@ -10,7 +10,7 @@ from referee.ladder.toml_section import Section, nearest, shown
 from referee.play.launch import LaunchError
 from referee.play.seating import Start
 from referee.play.versions import Snapshot
-from referee.play.words import WordError, is_built_in, read_bot
+from referee.play.words import BOTS, WordError, is_built_in, read_bot
 
 _ASSIGNED = re.compile(r"[A-Za-z0-9_.-]+=")
 _OF_PROCESSES = ("environment", "memory", "cores", "restart")
@@ -66,14 +66,13 @@ def _with_options(start: Start, section: Section) -> Start:
         if given:
             raise section.error("options", "only built-in bots have them: put yours into the command")
         return start
-    *head, bot = start.argv[:4]
-    words = list(start.argv[4:])
+    bot, *words = start.argv[len(BOTS) :]
     for key, value in given.items():
         if key in [word.partition("=")[0] for word in words]:
             raise section.error("options", f"{key} is also said by command: say it once")
         words.append(f"{key}={value}")
     words.sort()
-    return replace(start, command=":".join([bot, *([",".join(words)] if words else [])]), argv=(*head, bot, *words))
+    return replace(start, command=":".join([bot, *([",".join(words)] if words else [])]), argv=(*BOTS, bot, *words))
 
 
 def _environment(section: Section) -> tuple[tuple[str, str], ...]:

@@ -5,6 +5,7 @@ Work goes through a concurrent.futures.Executor; tasks are idempotent by key.
 
 import contextlib
 import multiprocessing
+import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -17,6 +18,7 @@ from referee.play.worker import ABANDON, Chunk, Place, Work, begin, play_chunk, 
 
 _SHORT = 0.1  # seconds: chunks that take less are made larger
 _LARGEST = 128  # matches in a chunk
+_SAFE = "PYTHONSAFEPATH"
 
 
 class WorkersLost(Exception):
@@ -57,8 +59,10 @@ class LocalPool:
     def __init__(self, jobs: int, place: Place) -> None:
         self.jobs = jobs
         context = multiprocessing.get_context("spawn")
-        self._workers: SynchronizedArray[int] = context.Array("i", jobs)
-        self._executor = ProcessPoolExecutor(jobs, context, begin, (place, self._workers))
+        with _safe_path():
+            self._workers: SynchronizedArray[int] = context.Array("i", jobs)  # starts a process that counts such things
+        ours = _SAFE not in os.environ
+        self._executor = ProcessPoolExecutor(jobs, context, _begin, (ours, place, self._workers))
         self._running: set[Future[Chunk]] = set()
         self._size = 1
 
@@ -71,7 +75,7 @@ class LocalPool:
         return self._size
 
     def submit(self, chunk: list[Work]) -> None:
-        with _signals_blocked():  # workers may be started in here
+        with _signals_blocked(), _safe_path():  # workers may be started in here
             try:
                 self._running.add(self._executor.submit(play_chunk, chunk))
             except BrokenProcessPool as broken:  # gather says so
@@ -122,6 +126,29 @@ def on_signals(handler: Callable[[int, FrameType | None], object]) -> Iterator[N
     finally:
         for number, old in before.items():
             signal.signal(number, old)
+
+
+def _begin(ours: bool, place: Place, workers: "SynchronizedArray[int]") -> None:
+    """Initialise a worker. A bot's script finds the modules beside it, unless somebody else forbids that."""
+    if ours:
+        os.environ.pop(_SAFE, None)
+    begin(place, workers)
+
+
+@contextlib.contextmanager
+def _safe_path() -> Iterator[None]:
+    """A Python that is started in here imports nothing from the current folder, whatever is called `random.py` there.
+
+    As `-P` would; multiprocessing takes no option for the workers that it starts.
+    """
+    if _SAFE in os.environ:
+        yield
+        return
+    os.environ[_SAFE] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_SAFE]
 
 
 @contextlib.contextmanager

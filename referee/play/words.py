@@ -8,8 +8,9 @@ from pathlib import Path, PurePath
 from referee.play.launch import LaunchError, find_program
 from referee.play.seating import Start
 
-ENGINE = (sys.executable, "-m", "engines")
-BOTS = (sys.executable, "-m", "bots")
+# -P: what happens to lie in the current folder, such as a `random.py` or a `bots.py`, is not imported instead.
+ENGINE = (sys.executable, "-P", "-m", "engines")
+BOTS = (sys.executable, "-P", "-m", "bots")
 
 _NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.+)", re.DOTALL)
 _BUILT_IN = re.compile(r"([a-z][a-z0-9_]*)(?::(.*))?")
@@ -78,7 +79,7 @@ def distinct(one: Start, two: Start) -> tuple[Start, Start]:
 
 
 def is_built_in(start: Start) -> bool:
-    return start.argv[:3] == BOTS
+    return start.argv[: len(BOTS)] == BOTS
 
 
 def _split(text: str, what: str) -> tuple[str, ...]:
