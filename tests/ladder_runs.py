@@ -4,6 +4,7 @@ from pathlib import Path
 
 from referee.ladder.entries import Kind
 from referee.store.store import Store
+from tests.ggp_command import Ggp
 
 HEAD = """\
 seed = 7
@@ -57,3 +58,12 @@ def check_whole(file: Path) -> None:
         for pool in store.pools():
             past = store.past(pool.id, Kind.LADDER)
             assert all(pair.batch >= past.batches - 2 for pair in store.open_pairs(pool.id))
+
+
+def first_line(running: Ggp, what: str) -> str:
+    """The first line that it says with this in it."""
+    assert running.process.stderr is not None
+    for line in running.process.stderr:
+        if what in line:
+            return str(line)
+    raise AssertionError(f"it never said {what!r}")

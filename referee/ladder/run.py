@@ -148,7 +148,7 @@ class LadderRun:
                 chunk = self._chunk()
             except StoreError as error:
                 self._unsaved.refused()
-                self._news.say(str(error))
+                self._refused(error)
                 return
             self._hungry = not chunk
             if self._hungry:
@@ -213,15 +213,19 @@ class LadderRun:
         try:
             saved = self._unsaved.save(COMMIT if not hurry else 0.0, again=now_or_never or last)
         except StoreError as error:
-            self._news.say(f"{error}: waiting, nothing is lost")
-            if self._unsaved.troubled > PATIENCE or last:
-                self.progress.failed = str(error)
+            self._refused(error, last)
             return False
         for result in saved:
             if contest := self._contests.get(result.pool):
                 contest.fix(result)
             self._news.counted(result)
         return not self._unsaved
+
+    def _refused(self, error: StoreError, last: bool = False) -> None:
+        """The store takes nothing: wait, but not for ever."""
+        self._news.say(f"{error}; the run waits")
+        if self._unsaved.troubled > PATIENCE or last:
+            self.progress.failed = str(error)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self.progress.stopped = number

@@ -1,0 +1,91 @@
+"""A ladder that runs out of room says so, waits, loses nothing, and goes on when there is room again."""
+
+import resource
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.ggp_command import Ggp, ggp, wait_until
+from tests.ladder_runs import check_whole, first_line, open_store, results, write_ladder
+
+GAMES = "1000"
+
+
+def _played_undisturbed(folder: Path) -> dict[str, tuple[str, int, str, str, int]]:
+    folder.mkdir()
+    file = write_ladder(folder)
+    assert ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1").status == 0
+    return results(file)
+
+
+def test_no_room_for_the_store(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    assert ggp("ladder", "run", str(file), "--games", "100", "--quiet").status == 0
+    running = Ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1")
+    pid, (_, hard) = running.process.pid, resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (file.with_suffix(".db").stat().st_size + 60_000, hard))
+    line = first_line(running, "the run waits")
+    assert "make room" in line and line.count("\n") == 1, line
+    with open_store(file) as store:
+        assert 100 <= store.totals().games < int(GAMES), "whoever reads is not disturbed"
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
+    assert running.wait().status == 0
+    check_whole(file)
+    assert results(file) == _played_undisturbed(tmp_path / "undisturbed")
+
+
+def test_stopped_while_there_is_no_room(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    assert ggp("ladder", "run", str(file), "--games", "100", "--quiet").status == 0
+    running = Ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1")
+    pid, (_, hard) = running.process.pid, resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (file.with_suffix(".db").stat().st_size + 60_000, hard))
+    first_line(running, "the run waits")
+    running.process.send_signal(signal.SIGTERM)
+    ran = running.wait()
+    assert ran.status == 143 and "the same command goes on" in ran.err and "Traceback" not in ran.err
+    assert ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1").status == 0
+    check_whole(file)
+    assert results(file) == _played_undisturbed(tmp_path / "undisturbed")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 1.5 MB, where we may mount one."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1500k", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("mounting is not allowed here; RLIMIT_FSIZE stands for a full disk in the other tests")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
+    file = write_ladder(small_disk)
+    (small_disk / "filler").write_bytes(b"x" * 1_100_000)
+    running = Ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1")
+    line = first_line(running, "the run waits")
+    assert "room" in line, line
+    with open_store(file) as store:
+        held = store.totals().games
+    (small_disk / "filler").unlink()
+    wait_until(lambda: _games(file) > held)
+    running.process.send_signal(signal.SIGINT)
+    assert running.wait().status == 130
+    shutil.copytree(small_disk, tmp_path / "large")
+    file = tmp_path / "large" / file.name
+    assert ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1").status == 0
+    check_whole(file)
+    assert results(file) == _played_undisturbed(tmp_path / "undisturbed")
+
+
+def _games(file: Path) -> int:
+    with open_store(file) as store:
+        return store.totals().games
