@@ -90,13 +90,13 @@ def test_who_leaves_is_no_neighbour_any_more() -> None:
 
 def test_the_suspended_stay_in_the_standings_with_the_reason() -> None:
     seats = [SEATS[0], replace(SEATS[1], active=False, suspended="it does not start"), SEATS[2]]
-    notes = {line.label: line.note for line in standing_lines(seats, MEETINGS, _fit(seats))}
+    notes = {line.label: line.note for line in standing_lines(seats, scores(MEETINGS), _fit(seats))}
     assert notes == {"ann": "", "bob": "suspended: it does not start", "cat": ""}
 
 
 def test_lines_are_the_same_from_ratings_and_from_their_fit() -> None:
-    lines = standing_lines(SEATS, MEETINGS, _fit())
-    assert lines == standing_lines(SEATS, MEETINGS, rate_seats(MEETINGS, SEATS))
+    lines = standing_lines(SEATS, scores(MEETINGS), _fit())
+    assert lines == standing_lines(SEATS, scores(MEETINGS), rate_seats(MEETINGS, SEATS))
     ann = next(line for line in lines if line.label == "ann")
     assert (ann.games, ann.share) == (25, 17.5 / 25)
 

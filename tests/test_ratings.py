@@ -233,6 +233,9 @@ def test_standings_and_misfits() -> None:
     assert lines[-1].next is None
     misfits = ratings.misfits()
     assert [pair.deviance for pair in misfits] == sorted((pair.deviance for pair in misfits), reverse=True)
+    for most in range(6):
+        assert ratings.misfits(most) == misfits[:most]
+    assert ratings.deviance() == pytest.approx(sum(pair.deviance for pair in misfits))
     (pair,) = [pair for pair in misfits if (pair.first, pair.second) == ("c", "b")]
     theta = dict(zip(counts.names, ratings.elo / ELO, strict=True))
     odds = math.exp((theta["c"] - theta["b"] + ratings.advantage / ELO) / 2)
@@ -242,6 +245,22 @@ def test_standings_and_misfits() -> None:
     assert pair.score == 2
     assert pair.expected == pytest.approx(10 * (win + ratings.tie / total / 2))
     assert ratings.degrees_of_freedom() == 2 * 4 - (2 + 1 + 1)
+
+
+def test_of_misfits_that_are_equally_bad_the_first_come_first() -> None:
+    bots = [f"bot{number}" for number in range(8)]
+    games = [(one, other, 1, 0, 1) for one in bots for other in bots if one != other]
+    ratings = rate(Counts.of(games))
+    for most in (1, 3, 55, 56, 57):
+        assert ratings.misfits(most) == ratings.misfits()[:most]
+
+
+def test_the_next_in_the_standings_may_be_sought_among_some() -> None:
+    ratings = rate(Counts.of([("a", "b", 6, 2, 2), ("b", "c", 5, 2, 3), ("a", "c", 8, 1, 1), ("c", "d", 7, 0, 2)]))
+    assert [line.name for line in ratings.standings()] == ["a", "b", "c", "d"]
+    best, *rest = ratings.standings({"a", "c"})
+    assert best.next == ratings.difference("a", "c")
+    assert [line.next for line in rest] == [ratings.difference("b", "c"), None, None]
 
 
 def test_a_refit_starts_where_the_last_one_ended() -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Table
 
 from referee.ladder.entries import Kind
 from referee.ladder.pairs import Meeting, Pairing
+from referee.ladder.standings import Score, scores
 from referee.store import schema
 from referee.store.counting import COLUMNS
 from referee.store.database import Database
@@ -45,6 +46,14 @@ def test_what_was_played_is_as_it_was_recorded(played: Store) -> None:
     assert played.rebuild() == []
 
 
+def test_scores_are_those_of_the_meetings(played: Store) -> None:
+    (pool,) = [row.id for row in played.pools()]
+    found = {version: Score(*counts) for version, counts in played.scores(pool).items()}
+    assert found == scores(played.meetings(pool))
+    together = sum(found.values(), Score())
+    assert (together.games, together.void, together.forfeits, together.gifts) == (36, 4, 2, 2)
+
+
 def _update(table: Table, **values: object) -> Spoil:
     return lambda connection: connection.execute(table.update().where(next(iter(table.c)) == 1).values(values))
 
@@ -61,6 +70,8 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     "done": (_update(schema.pairs, done=1), "pair 0 of pool 1 is played with games 01"),
     "tallies": (lambda at: at.execute(schema.tallies.update().values(wins=7)), "tallies of pool 1, first 1, second 2"),
     "no tallies": (lambda at: at.execute(schema.tallies.delete()), "nothing, by the games"),
+    "scores": (_update(schema.scores, gifts=5), "scores of pool 1, version 1: {"),
+    "no scores": (lambda at: at.execute(schema.scores.delete()), "scores of pool 1, version 2: nothing, by the games"),
     "endings": (lambda at: at.execute(schema.endings.delete()), "endings of pool 1, termination ply_limit"),
     "pools": (_update(schema.pools, played=3), "pool fast has 3 pairs played, by its pairs 10"),
 }
@@ -206,4 +217,4 @@ def _all(store: Store) -> object:
         past: object = store.past(pool, Kind.LADDER)
     except StoreError as error:
         past = str(error)
-    return store.pools(), store.totals(), store.meetings(pool), past, list(store.games()), results
+    return store.pools(), store.totals(), store.meetings(pool), store.scores(pool), past, list(store.games()), results

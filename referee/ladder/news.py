@@ -9,7 +9,7 @@ from referee.ladder.limits import Limits
 from referee.ladder.pairs import PairResult
 from referee.ladder.progress import Playing, Progress
 from referee.ladder.rating import rate_seats
-from referee.ladder.standings import make_fit, standing_lines
+from referee.ladder.standings import Score, make_fit, standing_lines
 from referee.ladder.work import UnderWay
 from referee.play.worker import Chunk
 from referee.ratings.counts import CountsError
@@ -115,13 +115,14 @@ class News:
             try:
                 seats, meetings = self._store.seats(row), self._store.meetings(row)
                 ratings = self._ratings[row] = rate_seats(meetings, seats, contest.model, self._ratings.get(row))
+                scored = {version: Score(*counts) for version, counts in self._store.scores(row).items()}
                 fit = make_fit(ratings, row, self._store.counted(row), seats)
                 self._store.save_fit(row, fit)
             except CountsError:  # fewer than two bots
                 continue
             except StoreError:  # whoever saves games says so
                 continue
-            self._progress.standings[contest.pool.name] = standing_lines(seats, meetings, fit)
+            self._progress.standings[contest.pool.name] = standing_lines(seats, scored, fit)
             if verdict := contest.schedule.verdict:
                 self._progress.verdicts[contest.pool.name] = str(verdict)
             self._labels.update((seat.id, seat.label) for seat in seats)

@@ -5,7 +5,7 @@ Pure: it opens no store and draws nothing. numpy is loaded only where a fit is m
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -122,14 +122,7 @@ def make_fit(ratings: "Ratings", pool: int, games: int, seats: Sequence[Seat], e
     `next_*` of those who are entered compares with the next lower one of them; with `everyone`, of all versions.
     """
     shown = {str(seat.id) for seat in seats if everyone or entered(seat)}
-    best = ratings.standings()
-    lower: dict[str, str | None] = {}
-    below: str | None = None
-    for line in reversed(best):
-        lower[line.name] = below
-        if line.name in shown:
-            below = line.name
-    misfits = ratings.misfits()
+    best = ratings.standings(shown)
     return Fit(
         pool=pool,
         games=games,
@@ -137,13 +130,13 @@ def make_fit(ratings: "Ratings", pool: int, games: int, seats: Sequence[Seat], e
         advantage=ratings.advantage,
         advantage_se=ratings.advantage_se,
         tie=ratings.tie,
-        rows=tuple(_row(ratings, line, lower[line.name]) for line in best),
+        rows=tuple(map(_row, best)),
         anchors=_anchors(seats, {int(line.name) for line in best}),
-        deviance=math.fsum(pair.deviance for pair in misfits),
+        deviance=ratings.deviance(),
         freedom=ratings.degrees_of_freedom(),
         misfits=tuple(
             Misfit(int(pair.first), int(pair.second), pair.games, pair.score, pair.expected, pair.deviance)
-            for pair in misfits[:WORST]
+            for pair in ratings.misfits(WORST)
         ),
         drifts=tuple(_drifts(ratings, seats)),
     )
@@ -173,12 +166,12 @@ def places(seats: Sequence[Seat], scored: Mapping[int, Score], fit: Fit, everyon
     ]
 
 
-def standing_lines(seats: Sequence[Seat], meetings: Iterable[Meeting], fit: "Fit | Ratings") -> list[Line]:
+def standing_lines(seats: Sequence[Seat], scored: Mapping[int, Score], fit: "Fit | Ratings") -> list[Line]:
     """The standings of who is entered as the live table wants them. Ratings are those of rate_seats."""
     found = fit if isinstance(fit, Fit) else make_fit(fit, 0, 0, seats)
     return [
         Line(place.seat.label, place.row.elo, place.row.se, place.score.games, place.score.share, place.note)
-        for place in places(seats, scores(meetings), found)
+        for place in places(seats, scored, found)
     ]
 
 
@@ -195,11 +188,9 @@ def misfits_badly(fit: Fit) -> bool:
     return fit.freedom > 0 and fit.deviance > fit.freedom + 3 * math.sqrt(2 * fit.freedom)
 
 
-def _row(ratings: "Ratings", line: "Standing", lower: str | None) -> FitRow:
-    apart = ratings.difference(line.name, lower) if lower is not None else None
-    if apart is None:
-        return FitRow(int(line.name), line.elo, line.se, line.games, line.score)
-    return FitRow(int(line.name), line.elo, line.se, line.games, line.score, apart.elo, apart.se, apart.los)
+def _row(line: "Standing") -> FitRow:
+    row = FitRow(int(line.name), line.elo, line.se, line.games, line.score)
+    return replace(row, next_elo=line.next.elo, next_se=line.next.se, next_los=line.next.los) if line.next else row
 
 
 def _anchors(seats: Sequence[Seat], rated: set[int]) -> dict[int, float]:

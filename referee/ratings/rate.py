@@ -181,14 +181,14 @@ def _notes(ratings: "Ratings", prior: str) -> list[str]:
     """What the numbers are, and where the model does not hold."""
     against = "the anchors" if len(ratings.anchors) > 1 else ratings.anchors[0] if ratings.anchors else "the mean"
     seat = f"{ratings.advantage:.1f} ± {Z95 * ratings.advantage_se:.1f} Elo" if ratings.advantage_se else "fixed at 0"
-    games, misfits = int(ratings.counts.played.games.sum()), ratings.misfits()
+    games = int(ratings.counts.played.games.sum())
     notes = [
         f"model {ratings.model.name}, prior {prior}; ± is 95 %, of Elo against {against}",
         f"first seat {seat}; {ratings.model.tie} = {ratings.tie:.3f}; {games} games",
     ]
-    deviance, free = math.fsum(pair.deviance for pair in misfits), ratings.degrees_of_freedom()
+    deviance, free = ratings.deviance(), ratings.degrees_of_freedom()
     if free and deviance > free + 3 * math.sqrt(2 * free):
-        worst = misfits[0]
+        (worst,) = ratings.misfits(1)
         notes.append(
             f"the model misfits: deviance {deviance:.1f}, {free} expected; worst: {worst.first} against "
             f"{worst.second}, {worst.score:g} of {worst.games:g} where {worst.expected:.1f} were expected"

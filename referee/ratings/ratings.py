@@ -1,13 +1,13 @@
 """Ratings of a pool: what the fit says in Elo, with error bars, neighbours, and where the model misfits."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from referee.ratings.brownian import phi
-from referee.ratings.counts import Counts, Floats
+from referee.ratings.counts import Counts, Floats, Ints
 from referee.ratings.fit import Fit, fit
 from referee.ratings.outcome_models import DAVIDSON, NO_TIES, Model
 from referee.ratings.priors import ELO, Priors
@@ -47,6 +47,16 @@ class Misfit:
     score: float
     expected: float
     deviance: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitness:
+    """The numbers of Misfit of all ordered pairs that met, in the order of `counts.played`."""
+
+    games: Floats
+    points: Floats
+    expected: Floats
+    deviance: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,44 +109,45 @@ class Ratings:
         variance = covariance.diagonal() - 2 * towards + reference @ towards
         return np.sqrt(np.maximum(variance, 0)) * ELO
 
-    def standings(self) -> list[Standing]:
-        """Best first."""
-        errors, games, scores = self.errors(), self.counts.games, self.counts.scores
-        order = sorted(range(len(self.elo)), key=lambda index: (-self.elo[index], self.counts.names[index]))
+    def standings(self, among: Collection[str] | None = None) -> list[Standing]:
+        """Best first. `next` is the next lower bot of all, or of those `among` them."""
+        names, errors, games, scores = self.counts.names, self.errors(), self.counts.games, self.counts.scores
+        order = sorted(range(len(self.elo)), key=lambda index: (-self.elo[index], names[index]))
+        lower: list[int | None] = []  # the worst first
+        below: int | None = None
+        for bot in reversed(order):
+            lower.append(below)
+            if among is None or names[bot] in among:
+                below = bot
         return [
             Standing(
-                self.counts.names[bot],
+                names[bot],
                 float(self.elo[bot]),
                 float(errors[bot]),
                 int(games[bot]),
                 float(scores[bot]),
-                self._difference(bot, lower) if lower is not None else None,
+                self._difference(bot, next) if next is not None else None,
             )
-            for bot, lower in zip(order, [*order[1:], None], strict=True)
+            for bot, next in zip(order, reversed(lower), strict=True)
         ]
 
-    def misfits(self) -> list[Misfit]:
-        """Every ordered pair that met, the worst fit first."""
-        played, names = self.counts.played, self.counts.names
-        games = played.games  # a sum over all pairs: taken once
-        theta = self.elo / ELO
-        x = theta[played.first] - theta[played.second] + self.fitted.advantage
-        shares = self.model.probabilities(x, self.fitted.t)
-        deviance = np.zeros_like(x)
-        for count, share in zip((played.wins, played.ties, played.losses), shares, strict=True):
-            met = count > 0
-            deviance[met] += 2 * count[met] * np.log(count[met] / (games[met] * share[met]))
-        points, expected = played.wins + played.ties / 2, games * (shares[0] + shares[1] / 2)
+    def deviance(self) -> float:
+        """Of all ordered pairs that met."""
+        return math.fsum(self._fitness().deviance.tolist())
+
+    def misfits(self, most: int | None = None) -> list[Misfit]:
+        """The ordered pairs that met, the worst fit first: all of them, or so many."""
+        played, names, fitness = self.counts.played, self.counts.names, self._fitness()
         return [
             Misfit(
                 names[played.first[pair]],
                 names[played.second[pair]],
-                float(games[pair]),
-                float(points[pair]),
-                float(expected[pair]),
-                max(0.0, float(deviance[pair])),
+                float(fitness.games[pair]),
+                float(fitness.points[pair]),
+                float(fitness.expected[pair]),
+                float(fitness.deviance[pair]),
             )
-            for pair in np.argsort(-deviance, kind="stable").tolist()
+            for pair in _greatest(fitness.deviance, most).tolist()
         ]
 
     def degrees_of_freedom(self) -> int:
@@ -144,6 +155,18 @@ class Ratings:
         outcomes = 2 if self.tie else 1
         parameters = len(self.elo) - 1 + self.fitted.with_advantage + (outcomes - 1)
         return max(0, outcomes * len(self.counts.played.first) - parameters)
+
+    def _fitness(self) -> _Fitness:
+        played = self.counts.played
+        games, theta = played.games, self.elo / ELO
+        x = theta[played.first] - theta[played.second] + self.fitted.advantage
+        shares = self.model.probabilities(x, self.fitted.t)
+        deviance = np.zeros_like(x)
+        for count, share in zip((played.wins, played.ties, played.losses), shares, strict=True):
+            met = count > 0
+            deviance[met] += 2 * count[met] * np.log(count[met] / (games[met] * share[met]))
+        expected = games * (shares[0] + shares[1] / 2)
+        return _Fitness(games, played.wins + played.ties / 2, expected, np.maximum(deviance, 0.0))
 
     def _difference(self, one: int, other: int) -> Difference:
         cells = self.fitted.covariance
@@ -173,3 +196,12 @@ def worths(ratings: Ratings) -> Sequence[float]:
     """Bradley-Terry worths e^θ, of sum 1."""
     worth = np.exp(ratings.elo / ELO - (ratings.elo / ELO).max())
     return [float(value) for value in worth / worth.sum()]
+
+
+def _greatest(values: Floats, most: int | None) -> Ints:
+    """Where the greatest are, falling; of equal ones the first comes first. A large array is not sorted for a few."""
+    here = np.arange(len(values))
+    if most is not None and most < len(values):
+        least = np.partition(values, len(values) - most)[len(values) - most] if most else math.inf
+        here = np.flatnonzero(values >= least)
+    return here[np.argsort(-values[here], kind="stable")][:most]

@@ -13,7 +13,17 @@ from sqlalchemy import Connection, Row, bindparam, func, select
 
 from referee.ladder.pairs import PairResult
 from referee.play.series import Played, seats
-from referee.store.counting import ALL_DONE, COLUMNS, Ending, column, meetings_of, ordered, points_of
+from referee.store.counting import (
+    ALL_DONE,
+    COLUMNS,
+    SCORE_COLUMNS,
+    Ending,
+    column,
+    meetings_of,
+    ordered,
+    points_of,
+    score_columns,
+)
 from referee.store.enrolment import suspend
 from referee.store.errors import StoreError
 from referee.store.rows import Finished, Unplayable
@@ -31,6 +41,7 @@ from referee.store.schema import (
     pairs,
     pools,
     records,
+    scores,
     tallies,
     versions,
 )
@@ -140,6 +151,7 @@ class _Batch:
             connection.execute(games.insert(), self._games)
             connection.execute(records.insert(), self._records)
         add_up(connection, tallies, tally_rows(self._tallies))
+        add_up(connection, scores, score_rows(self._tallies))
         add_up(connection, endings, ending_rows(self._endings))
         if stand:
             connection.execute(_SETTLE, stand)
@@ -206,6 +218,20 @@ def tally_rows(counted: Mapping[tuple[int, int, int, str], int]) -> list[dict[st
             **dict.fromkeys(COLUMNS, 0),
         }
         rows.setdefault((pool, first, second), nothing)[name] = number
+    return list(rows.values())
+
+
+def score_rows(counted: Mapping[tuple[int, int, int, str], int]) -> list[dict[str, object]]:
+    """Rows of `scores` from the same, in the order in which all writers take them."""
+    sums: Counter[tuple[int, int, str]] = Counter()
+    for (pool, first, second, name), number in counted.items():
+        for version, columns in zip((first, second), score_columns(name), strict=True):
+            for one in columns:
+                sums[pool, version, one] += number
+    rows: dict[tuple[int, int], dict[str, object]] = {}
+    for (pool, version, one), number in sorted(sums.items()):
+        nothing: dict[str, object] = {"pool": pool, "version": version, **dict.fromkeys(SCORE_COLUMNS, 0)}
+        rows.setdefault((pool, version), nothing)[one] = number
     return list(rows.values())
 
 

@@ -8,7 +8,16 @@ from referee.play.outcome import Termination
 from referee.play.series import seats
 
 COLUMNS = ("wins", "ties", "losses", "forfeit_wins", "forfeit_losses", "void")
+SCORE_COLUMNS = ("wins", "ties", "losses", "forfeits", "gifts", "void")
 ALL_DONE = (1 << GAMES) - 1
+_IN_SCORES = {
+    "wins": (("wins",), ("losses",)),
+    "ties": (("ties",), ("ties",)),
+    "losses": (("losses",), ("wins",)),
+    "forfeit_wins": (("wins", "gifts"), ("losses", "forfeits")),
+    "forfeit_losses": (("losses", "forfeits"), ("wins", "gifts")),
+    "void": (("void",), ("void",)),
+}
 _BY_PLAY = {Termination.RULES, Termination.RESIGNATION}
 
 
@@ -30,6 +39,11 @@ def column(result: str, winner: int, termination: str) -> str:
         return "ties"
     won = "wins" if winner == 1 else "losses"
     return won if termination in _BY_PLAY else f"forfeit_{won}"
+
+
+def score_columns(column: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What such a game counts as in the score of seat 1, and in that of seat 2."""
+    return _IN_SCORES[column]
 
 
 def ordered(first: int, second: int, game: int) -> tuple[int, int]:

@@ -22,10 +22,14 @@ from sqlalchemy import (
 )
 
 from referee.play.outcome import Termination
-from referee.store.counting import ALL_DONE, COLUMNS
-from referee.store.schema import ISSUED, PLAYED, endings, games, pairs, pools, tallies
+from referee.store.counting import ALL_DONE, COLUMNS, SCORE_COLUMNS, score_columns
+from referee.store.schema import ISSUED, PLAYED, endings, games, pairs, pools, scores, tallies
 
-_KEYS = {tallies: ("pool", "first", "second"), endings: ("pool", "termination", "culprit")}
+_KEYS = {
+    tallies: ("pool", "first", "second"),
+    scores: ("pool", "version"),
+    endings: ("pool", "termination", "culprit"),
+}
 _STANDING = ("state", "done", "points")
 
 
@@ -33,7 +37,7 @@ def differences(connection: Connection) -> Iterator[str]:
     """A line for every derived row that is not what the games make it."""
     for row in _pairs_that_differ(connection):
         yield f"pair {row.number} of pool {row.pool} is {_said(row, '')}, by its games {_said(row, 'true_')}"
-    for query, table in ((_tallies(), tallies), (_endings(), endings)):
+    for query, table in _counted():
         there, true = _by_key(connection, select(table), table), _by_key(connection, query, table)
         for key in sorted(there.keys() | true.keys()):
             if (have := there.get(key)) != (should := true.get(key)):
@@ -52,7 +56,7 @@ def refresh(connection: Connection) -> None:
     if stand:
         values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in _STANDING}
         connection.execute(pairs.update().where(pairs.c.id == bindparam("pair")).values(values), stand)
-    for query, table in ((_tallies(), tallies), (_endings(), endings)):
+    for query, table in _counted():
         rows = [dict(row._mapping) for row in connection.execute(query)]
         connection.execute(table.delete())
         if rows:
@@ -60,6 +64,10 @@ def refresh(connection: Connection) -> None:
     counted = {row.id: row.true_played for row in connection.execute(_played_pairs())}
     for id, played in counted.items():
         connection.execute(pools.update().where(pools.c.id == id).values(played=played))
+
+
+def _counted() -> tuple[tuple[Select[Any], Table], ...]:
+    return (_tallies(), tallies), (_scores(), scores), (_endings(), endings)
 
 
 def _pairs_that_differ(connection: Connection) -> Iterator[Row[Any]]:
@@ -113,6 +121,21 @@ def _tallies() -> Select[Any]:
     )
     both = ended.union_all(issued).subquery()
     return _summed(both.c, keys, ("issued", *COLUMNS))
+
+
+def _scores() -> Select[Any]:
+    """The rows of `scores`, from the meetings that the games make."""
+    met = _tallies().cte()
+    sides = []
+    for side, seat in enumerate(("first", "second")):
+        parts = {
+            name: [met.c[column] for column in COLUMNS if name in score_columns(column)[side]] for name in SCORE_COLUMNS
+        }
+        sums = (sum(columns[1:], columns[0]).label(name) for name, columns in parts.items())
+        finished = or_(*(met.c[column] > 0 for column in COLUMNS))
+        sides.append(select(met.c.pool, met.c[seat].label("version"), *sums).where(finished))
+    both = sides[0].union_all(sides[1]).subquery()
+    return _summed(both.c, _KEYS[scores], SCORE_COLUMNS)
 
 
 def _endings() -> Select[Any]:

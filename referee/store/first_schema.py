@@ -117,6 +117,19 @@ CREATE TABLE ratings (
     FOREIGN KEY(pool) REFERENCES pools (id),
     FOREIGN KEY(version) REFERENCES versions (id)
 );
+CREATE TABLE scores (
+    pool {int} NOT NULL,
+    version {int} NOT NULL,
+    wins {int} NOT NULL,
+    ties {int} NOT NULL,
+    losses {int} NOT NULL,
+    forfeits {int} NOT NULL,
+    gifts {int} NOT NULL,
+    void {int} NOT NULL,
+    PRIMARY KEY (pool, version),
+    FOREIGN KEY(pool) REFERENCES pools (id),
+    FOREIGN KEY(version) REFERENCES versions (id)
+);
 CREATE TABLE tallies (
     pool {int} NOT NULL,
     first {int} NOT NULL,

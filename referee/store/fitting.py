@@ -5,9 +5,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
+from referee.store.counting import SCORE_COLUMNS
 from referee.store.remarks import read_remarks, write_remarks
 from referee.store.rows import Fit, FitRow, Totals
-from referee.store.schema import ENGINE, NOBODY, endings, fits, pools, ratings, tallies, versions
+from referee.store.schema import ENGINE, NOBODY, endings, fits, pools, ratings, scores, versions
 
 _ROW = ("version", "elo", "se", "games", "score", "next_elo", "next_se", "next_los")
 _FIT = ("games", "model", "advantage", "advantage_se", "tie")
@@ -37,24 +38,13 @@ def counted(connection: Connection, pool: int) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def scores(connection: Connection, pool: int) -> dict[int, tuple[int, ...]]:
+def scored(connection: Connection, pool: int) -> dict[int, tuple[int, ...]]:
     """Of every version that met anybody, by play and by faults: wins, ties, losses, forfeits, gifts, and void games.
 
-    Its forfeits are among the losses, those of others, the gifts, among its wins. Added up by the database: a large
-    pool has many meetings.
+    Its forfeits are among the losses, those of others, the gifts, among its wins.
     """
-    found: dict[int, list[int]] = {}
-    for seat, won, lost, gifts, forfeits in (
-        (tallies.c.first, "wins", "losses", "forfeit_wins", "forfeit_losses"),
-        (tallies.c.second, "losses", "wins", "forfeit_losses", "forfeit_wins"),
-    ):
-        c = tallies.c
-        sums = (c[won] + c[gifts], c.ties, c[lost] + c[forfeits], c[forfeits], c[gifts], c.void)
-        query = select(seat, *map(func.sum, sums)).where(c.pool == pool).group_by(seat)
-        for version, *counts in connection.execute(query):
-            sofar = found.get(version, [0] * len(counts))
-            found[version] = [one + int(more) for one, more in zip(sofar, counts, strict=True)]
-    return {version: tuple(counts) for version, counts in found.items() if any(counts)}
+    query = select(scores.c.version, *(scores.c[name] for name in SCORE_COLUMNS)).where(scores.c.pool == pool)
+    return {version: tuple(counts) for version, *counts in connection.execute(query.order_by(scores.c.version))}
 
 
 def save(connection: Connection, pool: int, fit: Fit) -> None:

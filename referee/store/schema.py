@@ -201,6 +201,19 @@ tallies = _table(
     _count("void", "Finished without a result."),
 )
 
+scores = _table(
+    "scores",
+    "Counts per pool and version, so that standings need not add up all its meetings. Derived.",
+    _pool(primary_key=True),
+    _version("version", "who", primary_key=True),
+    _count("wins", "By play and by gift."),
+    _count("ties", "By play."),
+    _count("losses", "By play and by forfeit."),
+    _count("forfeits", "Losses because it was at fault."),
+    _count("gifts", "Wins because the other was at fault."),
+    _count("void", "Finished without a result."),
+)
+
 endings = _table(
     "endings",
     "Matches per pool, termination and culprit. Derived.",

@@ -154,7 +154,7 @@ class Store:
     def scores(self, pool: int) -> dict[int, tuple[int, ...]]:
         """Of every version that met anybody: wins, ties, losses, forfeits of these, gifts of the wins, void games."""
         with self._database.reading() as connection:
-            return fitting.scores(connection, pool)
+            return fitting.scored(connection, pool)
 
     def counted(self, pool: int) -> int:
         """How many games of a pool count; quick, to be compared with Fit.games."""
