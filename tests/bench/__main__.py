@@ -13,7 +13,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-BENCHMARKS = ("core_playouts", "engine_plies", "referee", "ratings", "store", "ladder_views", "schedule")
+BENCHMARKS = ("core_playouts", "engine_plies", "referee", "ratings", "store", "ladder_views", "schedule", "ladder")
 
 
 def main(arguments: list[str]) -> int:

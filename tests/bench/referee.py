@@ -33,7 +33,7 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
     share = 10 if quick else 1
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        bot = _build(place)
+        bot = build(place)
         return [
             ("pipe round trip in Python, one core", _median(lambda: _round_trip(bot, place, True)), "µs"),
             ("pipe round trip in Python, two cores", _median(lambda: _round_trip(bot, place, False)), "µs"),
@@ -46,11 +46,11 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
 
 def _plies(bot: Path, place: Path, game: str, options: dict[str, str], games: int) -> Iterator[tuple[str, float, str]]:
     """What a ply costs in a series of one game, on one core and on two."""
-    script = _script(game, options, place / f"{game}.moves")
+    moves = script(game, options, place / f"{game}.moves")
     name = ",".join([game, *(f"{key}={value}" for key, value in options.items())])
     for jobs in (1, 2):
         head = f"match {game} 9x9, --jobs {jobs}"
-        runs = [_match(place, name, f"{bot} {script}", games * jobs, jobs) for _ in range(ROUNDS)]
+        runs = [_match(place, name, f"{bot} {moves}", games * jobs, jobs) for _ in range(ROUNDS)]
         whole = [jobs * run["seconds"] / run["plies"] * 1e6 for run in runs]
         yield f"{head}: plies a second", statistics.median(run["plies_per_second"] for run in runs), "1/s"
         yield f"{head}: a ply, on its core", statistics.median(whole), "µs"
@@ -62,7 +62,7 @@ def _games(bot: Path, place: Path, share: int) -> Iterator[tuple[str, float, str
     """What a new game costs: with bots that are kept, beyond its two plies; with bots that are started anew."""
     two, ten = place / "two.moves", place / "ten.moves"
     two.write_text("pass\npass\n")
-    ten.write_text("\n".join([*_script("go", {"size": "9"}, ten).read_text().split()[:8], "pass", "pass", ""]))
+    ten.write_text("\n".join([*script("go", {"size": "9"}, ten).read_text().split()[:8], "pass", "pass", ""]))
     runs = [_match(place, "go,size=9", f"{bot} {two}", 20_000 // share, 1) for _ in range(ROUNDS)]
     each = [run["seconds"] / run["games"] * 1e6 for run in runs]
     yield "a game of 2 plies, bots kept, --jobs 1", statistics.median(each), "µs"
@@ -71,13 +71,13 @@ def _games(bot: Path, place: Path, share: int) -> Iterator[tuple[str, float, str
     yield "games of 10 plies, bots restarted for each, --jobs 2", statistics.median(rate), "games/s"
 
 
-def _build(place: Path) -> Path:
+def build(place: Path) -> Path:
     program = place / "instant"
     subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", program, HERE / "instant.c"], check=True)
     return program
 
 
-def _script(game: str, options: dict[str, str], path: Path) -> Path:
+def script(game: str, options: dict[str, str], path: Path) -> Path:
     """A random legal game, a move a line."""
     chance = random.Random(7)
     rules = Registry().load(game)
