@@ -3,16 +3,17 @@
 #   make setup PYTHON=python3.12     choose the interpreter
 #   make test ARGS="-k clock -x"     more arguments for pytest (test, test-long) or for the table (bench)
 #   make test JOBS=1                 one test at a time
-#   make play GAMES=50               a longer series
+#   make play UNTIL=10m              a longer ladder, or GAMES=500: until it holds so many games
 #   make check-native ARGS="go seed=7 positions=1000"     other games, more of them
 
 PYTHON ?= python3
-GAMES ?= 10
+UNTIL ?= 25s
+GAMES ?=
 ARGS ?=
 JOBS ?= $(shell nproc)
 BIN := .venv/bin
 SOURCES := protocol engines referee bots tests docs/*.py
-BOTS := random greedy:playouts=20
+LADDER := games/play.toml
 
 # Another environment's settings must not reach into ours.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_USER PIP_TARGET PIP_PREFIX
@@ -28,13 +29,16 @@ help: ## list these targets
 setup: ## make .venv with the `ggp` command in it (quick when it is there)
 	@$(if $(shell if $(READY); then echo yes; fi),:,$(if $(missing),$(error $(missing)),$(INSTALL)))
 
-play: setup ## the main job: built-in bots play a short series of Yugo 9x9
-	@mkdir -p games && record="games/yugo-$$(date +%Y%m%d-%H%M%S).jsonl" && \
-	$(BIN)/ggp match yugo $(BOTS) --games $(GAMES) --record "$$record" && printf '%s\n' \
+play: setup ## the main job: built-in bots play a ladder on Yugo, half a minute; again, and it goes on
+	@mkdir -p games && { [ -e $(LADDER) ] || $(BIN)/ggp ladder init $(LADDER) --quiet; } && \
+	$(BIN)/ggp ladder run $(LADDER) $(if $(GAMES),--games $(GAMES),--until $(UNTIL)) > /dev/null && \
+	$(BIN)/ggp ladder standings $(LADDER) && printf '%s\n' \
 	    "" "Worth trying next:" \
+	    "  make play                                             (it goes on; add your own bot to $(LADDER) before)" \
+	    "  $(BIN)/ggp ladder report $(LADDER) -o games/report   (then open games/report/index.html)" \
+	    "  $(BIN)/ggp ladder games $(LADDER)" \
 	    "  $(BIN)/ggp match go,size=9 random greedy --games 4 --time 5+0.1" \
-	    "  $(BIN)/ggp match yugo,size=5 random greedy --games 1 --verbose" \
-	    "  $(BIN)/ggp engine yugo size=7        (then type: showboard, ggp-legal_moves, play B D4, quit)"
+	    "  $(BIN)/ggp engine yugo size=7                         (then type: showboard, ggp-legal_moves, play B D4, quit)"
 
 test: setup ## all tests (a few minutes)
 	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)

@@ -14,6 +14,7 @@ from pathlib import Path
 from docs.pictures import examples_of, picture, section
 from engines.game import Game
 from protocol.commands import COMMANDS, Level, Row
+from referee.ladder.command import SUBCOMMANDS
 from referee.ladder.example import example
 from referee.ladder.keys import TABLES
 from referee.store.schema import metadata
@@ -101,6 +102,11 @@ def command_line_page() -> str:
     parts = ["# The command line\n", f"## `ggp`\n\n```text\n{_help('referee.cli:main')}```\n"]
     for name, value in PROJECT["entry-points"]["ggp.commands"].items():
         parts.append(f"## `ggp {name}`\n\n```text\n{_help(value)}```\n")
+        if name == "ladder":
+            parts += [
+                f"### `ggp ladder {sub}`\n\n```text\n{_help(f'{module}:main')}```\n"
+                for sub, (module, _) in SUBCOMMANDS.items()
+            ]
     return "\n".join(parts)
 
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ import pytest
 from docs.generate import pages
 from engines.registry import Registry
 from protocol.commands import TABLE
+from referee.ladder.command import SUBCOMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -31,7 +33,10 @@ FENCE = re.compile(r"^```(\S*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, what stands behind it (`run`: a test runs it), its text, its page."""
+    """A fenced block: its language, what stands behind it, its text, its page.
+
+    `run`: a test runs it. `then`: after the block before it, in the same folder; TOML is added to its ladder.toml.
+    """
 
     language: str
     mark: str
@@ -50,6 +55,11 @@ BLOCKS = [
 SHELL = [block for block in BLOCKS if block.language == "sh"]
 PYTHON = [block for block in BLOCKS if block.language == "python"]
 RUN = [block for block in SHELL if block.mark == "run"]
+CHAINS = [
+    [block, *takewhile(lambda later: later.mark == "then", (b for b in BLOCKS[index + 1 :] if b.mark))]
+    for index, block in enumerate(BLOCKS)
+    if block.mark == "run"
+]
 GGP = [
     (page, words)
     for page, line in [
@@ -115,6 +125,9 @@ def test_command_lines_exist(page: Path, words: list[str]) -> None:
         assert command in _options(""), page
         return
     assert command in PROJECT["entry-points"]["ggp.commands"], page
+    if command == "ladder" and arguments and arguments[0] not in ("…", "SUB"):
+        assert set(arguments[0].split("|")) <= set(SUBCOMMANDS), page
+        command = f"ladder {arguments[0].partition('|')[0]}"
     options = [word.partition("=")[0] for word in arguments if word.startswith("--")]
     assert [option for option in options if option not in _options(command)] == [], page
     if command == "match" and arguments and not arguments[0].startswith("-") and arguments[0] != "GAME":
@@ -160,23 +173,35 @@ def desk(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("block", RUN, ids=lambda block: f"{_name(block.page)}: {block.lines[0]}")
-def test_commands_run(block: Block, desk: Path) -> None:
-    """A block's lines, one after another as the reader would type them, with fewer and quicker games."""
-    for line in block.lines:
-        words = _quick(shlex.split(line))
-        result = _run(words, desk)
-        assert "Traceback" not in result.stderr
-        if "gnugo" in line and not _find("gnugo"):
-            assert result.returncode != 0 and "'gnugo'" in result.stderr
+@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: f"{_name(chain[0].page)}: {chain[0].lines[0]}")
+def test_commands_run(chain: list[Block], desk: Path) -> None:
+    """The lines of blocks, one after another as the reader would type them, with fewer and quicker games."""
+    lines = 0
+    for block in chain:
+        if block.language == "toml":
+            with (desk / "ladder.toml").open("a") as file:
+                file.write(f"\n{block.text}")
             continue
-        assert result.returncode == 0, result.stdout + result.stderr
-        if "--json" in words:
-            assert json.loads(result.stdout)
+        for line in block.lines:
+            lines += 1
+            _run_line(_quick(shlex.split(line), lines), line, desk)
 
 
-def _quick(words: list[str]) -> list[str]:
-    """Of options that are given twice the last counts."""
+def _run_line(words: list[str], line: str, desk: Path) -> None:
+    result = _run(words, desk)
+    assert "Traceback" not in result.stderr
+    if "gnugo" in line and not _find("gnugo"):
+        assert result.returncode != 0 and "'gnugo'" in result.stderr
+        return
+    assert result.returncode == 0, result.stdout + result.stderr
+    if "--json" in words:
+        assert json.loads(result.stdout)
+
+
+def _quick(words: list[str], lines: int) -> list[str]:
+    """Of options that are given twice the last counts. A ladder plays a few games more for every line before."""
+    if words[:3] == ["ggp", "ladder", "run"]:
+        return [*words, "--games", str(4 * lines)]
     if words[:2] != ["ggp", "match"]:
         return words
     games = 1 if any("gnugo" in word for word in words) else 2
@@ -228,7 +253,7 @@ def _anchors(page: Path) -> set[str]:
 
 @cache
 def _options(command: str) -> frozenset[str]:
-    words = ["ggp", command, "--help"] if command else ["ggp", "--help"]
+    words = ["ggp", *command.split(), "--help"]
     result = _run(words, ROOT)
     assert result.returncode == 0, result.stderr
     return frozenset(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", result.stdout))

@@ -209,19 +209,35 @@ def test_a_compiler_without_cpp20_is_named(fresh: Path, tmp_path: Path) -> None:
     assert str(old) in line and "apt-get install g++" in line
 
 
+def test_make_play_goes_on(tmp_path: Path) -> None:
+    """Without a terminal: lines, then the standings. The ladder file is the user's from then on."""
+    bins = f"BIN={Path(sys.executable).parent}"
+    makefile = str(ROOT / "Makefile")
+    for games in (4, 8):
+        result = _run(["make", "-f", makefile, "-o", "setup", "play", bins, f"GAMES={games}"], folder=tmp_path)
+        assert result.returncode == 0, result.stdout + result.stderr
+        assert "greedy-50" in result.stdout and "Worth trying next" in result.stdout
+        counted = re.search(r"(\d+) games$", result.stdout, re.MULTILINE)
+        assert counted is not None and int(counted[1]) >= games
+        assert "\x1b" not in result.stdout + result.stderr and " games" in result.stderr
+        with (tmp_path / "games" / "play.toml").open("a") as file:
+            file.write("# mine\n")
+    assert (tmp_path / "games" / "play.toml").read_text().count("# mine") == 2
+    (tmp_path / "games" / "play.toml").write_text("[pool.a]\n")
+    result = _run(["make", "-f", makefile, "-o", "setup", "play", bins], folder=tmp_path)
+    assert result.returncode != 0 and "games/play.toml: " in result.stderr and result.stdout == ""
+
+
 @pytest.mark.long
 def test_make_play_in_a_fresh_copy(tmp_path: Path) -> None:
     """From nothing, with an empty environment, in a folder with a blank in its name; twice is quick."""
     copy = _fresh_copy(tmp_path)
-    for _ in range(2):
-        result = _run(["make", "play", "GAMES=2"], folder=copy, path="/usr/bin:/bin", timeout=900)
+    for games in (4, 8):
+        result = _run(["make", "play", f"GAMES={games}"], folder=copy, path="/usr/bin:/bin", timeout=900)
         assert result.returncode == 0, result.stdout + result.stderr
-        assert "random" in result.stdout and "greedy" in result.stdout
-        (record, *_) = sorted((copy / "games").iterdir())
-        assert record.stat().st_size > 0
-        assert f"games/{record.name}" in result.stdout
-        assert len(re.findall(r"^  \.venv/bin/ggp ", result.stdout, re.MULTILINE)) == 3
-        shutil.rmtree(copy / "games")
+        assert "random" in result.stdout and "greedy-5" in result.stdout
+        assert (copy / "games" / "play.db").stat().st_size > 0
+        assert len(re.findall(r"^  \.venv/bin/ggp ", result.stdout, re.MULTILINE)) == 4
     assert "Setting up" not in result.stdout
     (copy / ".venv" / ".ready").write_text("3.8 /elsewhere\n")  # made by another Python, or moved
     (copy / ".venv" / "left over").touch()

@@ -185,6 +185,18 @@ def test_a_wide_crosstable_is_cut_with_a_word(season: Filled) -> None:
     assert max(map(len, frame)) <= 50
 
 
+def test_standings_lose_their_frame_before_their_cells_are_broken(season: Filled) -> None:
+    """Framed where there is room; no cell is broken up where the columns alone fit."""
+    program = f"import sys; from referee.ladder.views.standings import main; sys.exit(main([{str(season.path)!r}]))"
+    for columns, framed in (("140", True), ("90", False)):
+        environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": columns, "TERM": "xterm"}
+        ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        lines = re.sub("\x1b\\[[0-9]*m", "", ran.stdout).splitlines()
+        assert any("│" in line for line in lines) == framed
+        (line,) = [line for line in lines if "ann" in line]
+        assert line.count(".") >= 4 and max(map(len, lines)) <= int(columns)
+
+
 def test_a_suspension_is_lifted(season: Filled, capsys: Capture) -> None:
     (id,) = season.pools.values()
     dan = next(seat for seat in season.store.seats(id) if seat.label == "dan")

@@ -1,5 +1,6 @@
 """Keeps the Progress of a run up to date: what is counted, how fast, the standings now and then. It plays nothing."""
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -9,11 +10,13 @@ from referee.ladder.limits import Limits
 from referee.ladder.pairs import PairResult
 from referee.ladder.progress import Playing, Progress
 from referee.ladder.rating import rate_seats
+from referee.ladder.sequential import in_words
 from referee.ladder.standings import Score, make_fit, standing_lines
 from referee.ladder.work import UnderWay
 from referee.play.worker import Chunk
 from referee.ratings.counts import CountsError
 from referee.ratings.ratings import Ratings
+from referee.ratings.sprt import Verdict
 from referee.store.errors import StoreError
 from referee.store.store import Store
 
@@ -36,11 +39,15 @@ class News:
         self._window: deque[tuple[float, int]] = deque([(self._began, 0)])
         self._shown = self._rated = 0.0
         self._labels: dict[int, str] = {}
+        self._undecided: set[str] = set()  # pools whose test was seen to be open in this run
         self._ratings: dict[int, Ratings] = {}  # the last ones of every pool, for the next to begin from
 
     def begin(self, contests: Mapping[int, Contest]) -> None:
         """The contests were made (anew)."""
         self._labels = {seat.id: seat.label for row in contests for seat in self._store.seats(row)}
+        for contest in contests.values():
+            if verdict := contest.schedule.verdict:
+                self._judged(contest.pool.name, verdict)
         self._recount()
         self._rated = 0.0
 
@@ -124,8 +131,18 @@ class News:
                 continue
             self._progress.standings[contest.pool.name] = standing_lines(seats, scored, fit)
             if verdict := contest.schedule.verdict:
-                self._progress.verdicts[contest.pool.name] = str(verdict)
+                self._judged(contest.pool.name, verdict)
             self._labels.update((seat.id, seat.label) for seat in seats)
+
+    def _judged(self, pool: str, verdict: Verdict) -> None:
+        """How a test stands; what decided it in this run is an event of the ladder."""
+        line = self._progress.verdicts[pool] = in_words(verdict)
+        if verdict.state == "continue":
+            self._undecided.add(pool)
+        elif pool in self._undecided:
+            with contextlib.suppress(StoreError):  # it is told again the next time
+                self._store.note("verdict", f"{pool}: {line}")
+                self._undecided.remove(pool)
 
     def _recount(self) -> None:
         try:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from referee.ladder.limits import FORMS, LimitError, read_limits
+from referee.ladder.limits import FORMS, LimitError, Limits, read_limits
 from referee.ladder.progress import Progress
 from referee.ladder.toml_section import ConfigError
 from referee.play.pool import LocalPool, Pool, WorkersLost
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from referee.ladder.watch import Watched
 
 BAD_USAGE = 2
+MINUTE = 60.0
 BOTS = 8  # that a worker keeps alive
 EPILOGUE = f"""\b
 --until is {FORMS}.
@@ -92,7 +94,7 @@ def run(
     with Store.open(ladder.store, create=True) as store:
         store.take_lock(f"ggp ladder run {file}")
         try:
-            with _screen(quiet or as_object) as seen:
+            with _screen(quiet or as_object, limits) as seen:
                 for warning in warnings:
                     click.echo(f"ggp ladder run: {warning}", err=True)
                 again = _rereader(file, watched)
@@ -105,13 +107,15 @@ def run(
 
 
 @contextlib.contextmanager
-def _screen(quiet: bool) -> Iterator[Callable[[Progress], None]]:
+def _screen(quiet: bool, limits: Limits) -> Iterator[Callable[[Progress], None]]:
     """Where to show the run: a live table on a terminal, else lines of a log, both on stderr."""
     from referee.ladder.live import LiveTable, LogLines
 
     err = Console(stderr=True)
     if quiet or not err.is_terminal:
-        yield LogLines(lambda line: click.echo(line, err=True)).update
+        left = math.inf if limits.at is None else limits.at - time.time()
+        every = max(1.0, min(MINUTE, left / 5))  # a short run says something, too
+        yield LogLines(lambda line: click.echo(line, err=True), every).update
         return
     with LiveTable(err, time.monotonic) as table:
         yield table.update

@@ -80,3 +80,21 @@ class SequentialTest:
             wins, losses = (won, lost) if game.first == self.new else (lost, won)
             for cell, number in enumerate((losses, game.ties, wins)):
                 self.counts[cell] += number
+
+
+def in_words(verdict: Verdict) -> str:
+    """One line: the decision, what it rests on, and how large the effect is."""
+    open_or_given_up = {"continue": "not decided yet", "inconclusive": "inconclusive"}
+    words = [
+        open_or_given_up.get(verdict.state, f"{verdict.state} is accepted"),
+        f"LLR {verdict.llr:.2f} of {verdict.lower:.2f} … {verdict.upper:.2f}",
+        f"{verdict.games} games",
+    ]
+    estimate = None if verdict.state == "continue" else verdict.estimate
+    if estimate is not None and estimate.elo is not None:
+        low = "-∞" if estimate.low is None else f"{estimate.low:.0f}"
+        high = "∞" if estimate.high is None else f"{estimate.high:.0f}"
+        words.append(f"Elo {estimate.elo:+.0f} ({low} to {high}, median-unbiased)")
+    elif verdict.elo_error is not None:
+        words.append(f"Elo {verdict.elo:+.0f} ± {verdict.elo_error:.0f}")
+    return ", ".join(words)

@@ -1,4 +1,4 @@
-"""Tables of text: framed on a terminal, plain columns elsewhere. What comes from bots cannot command the terminal."""
+"""Tables of text: framed on a terminal with room, else plain columns. What bots say cannot command the terminal."""
 
 import os
 import sys
@@ -53,8 +53,7 @@ def width(text: str) -> int:
 
 
 def _plain(sheet: Sheet) -> Iterable[str]:
-    lines = [list(sheet.heads), *sheet.rows]
-    widths = [max(map(width, column)) for column in zip(*lines, strict=True)]
+    lines, widths = [list(sheet.heads), *sheet.rows], _widths(sheet)
     left = [head in sheet.left for head in sheet.heads]
     for line in lines:
         yield "  ".join(
@@ -63,14 +62,21 @@ def _plain(sheet: Sheet) -> Iterable[str]:
         ).rstrip()
 
 
+def _widths(sheet: Sheet) -> list[int]:
+    return [max(map(width, column)) for column in zip(sheet.heads, *sheet.rows, strict=True)]
+
+
 def _show_framed(sheet: Sheet, title: str) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(highlight=False)
     table = Table(title=Text(clean(title)) if title else None, title_justify="left")
+    if sum(_widths(sheet)) + 3 * len(sheet.heads) + 1 > console.width:  # without a frame it needs a fifth less
+        table.box, table.pad_edge, table.padding = None, False, (0, 2, 0, 0)
     for head in sheet.heads:
         table.add_column(Text(head), justify="left" if head in sheet.left else "right", overflow="fold")
     for row in sheet.rows:
         table.add_row(*map(Text, row))
-    Console(highlight=False).print(table)
+    console.print(table)

@@ -141,15 +141,16 @@ def _show(found: Standings) -> None:
         names = ", ".join(seat.label for seat in found.seats if seat.active)
         say(clean(title_of(found.pool)), clean(f"no game counts yet; entered: {names or 'nobody'}"))
         return
-    heads = ("#", "bot", "Elo", "±", "games", "score", "+", "=", "-", "forfeits", "to next", "± ", "LOS")
-    noted = any(place.note for place in found.places)
-    sheet = Sheet([*heads, "note"] if noted else heads, frozenset({"bot", "note"}))
+    forfeited = ["forfeits"] if any(place.score.forfeits for place in found.places) else []
+    noted = ["note"] if any(place.note for place in found.places) else []
+    heads = ["#", "bot", "Elo", "±", "games", "score", "+", "=", "-", *forfeited, "to next", "± ", "LOS", *noted]
+    sheet = Sheet(heads, frozenset({"bot", "note"}))
     for rank, place in enumerate(found.places, 1):
         score = place.score
         share = f"{score.share:.1%}" if score.games else ""
         sheet.add(
             *(rank, place.seat.label, f"{place.row.elo:.1f}", f"{Z95 * place.row.se:.1f}", score.games, share),
-            *(score.wins, score.ties, score.losses, score.forfeits or "", *_next(place)),
+            *(score.wins, score.ties, score.losses, *([score.forfeits or ""] if forfeited else []), *_next(place)),
             *([place.note] if noted else []),
         )
     show(sheet, title_of(found.pool))
