@@ -13,6 +13,7 @@ from referee.ratings.priors import ELO, Priors, of_ratings
 _STEPS = 200
 _NEAR = 1e-6  # natural units; a step that is no longer is the last: the error after it is its square
 _OPEN = 1e7  # a variance in natural units that no finite estimate has
+_TIE_NEAR = 0.01
 _FORFEIT_NEAR = 1e-8
 
 
@@ -86,11 +87,28 @@ class Objective:
     def begin(self, start: Fit | None) -> Floats:
         """The first vector: an earlier fit's, or the prior's."""
         theta, a, t = np.zeros(self._size), 0.0, self._priors.tie_mean
+        if self._t and start is None:
+            t = self._tie()
         if start is not None and len(start.theta) == self._size:
             theta, a, t = start.theta, start.advantage, max(start.t, -30.0)
         elif self._priors.anchors:
             theta = theta + sum(self._priors.anchors.values()) / len(self._priors.anchors) / ELO
         return np.concatenate([theta, [a] * self._a, [t] * self._t])
+
+    def _tie(self) -> float:
+        """Near where t ends: the best one if all bots were equal. From afar each step would bring it by 1 at most."""
+        shared, one, t = self._shared, np.zeros(1, dtype=np.int64), self._priors.tie_mean
+        wins, ties, losses = (np.array([count.sum()]) for count in (shared.wins, shared.ties, shared.losses))
+        together, pull = Matrix(one, one, wins, ties, losses), 0.0 if self._priors.plain else self._priors.tie**-2
+        for _ in range(_STEPS):
+            found = self._model.derivatives(together, np.zeros(1), t)
+            slope = float(found.t[0]) - pull * (t - self._priors.tie_mean)
+            curve = float(found.tt[0]) + pull
+            step = slope / curve if curve > 0 else math.copysign(1.0, slope)
+            t += max(-1.0, min(1.0, step))
+            if abs(step) < _TIE_NEAR:
+                break
+        return t if math.isfinite(t) else self._priors.tie_mean
 
     def parts(self, point: Floats) -> tuple[Floats, float, float]:
         """Ratings, a and t."""

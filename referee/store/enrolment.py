@@ -192,11 +192,15 @@ def _pass_on(connection: Connection, had: int, has: int | None) -> None:
 
 def _enter(connection: Connection, pool: int, name: str, entrants: dict[int, Entrant]) -> None:
     """Make these the active versions of a pool; withdraw what the others were to play, and say who came and went."""
-    query = select(entered.c.version, entered.c.active, versions.c.name, versions.c.version.label("hash"))
+    query = select(
+        entered.c.version, entered.c.active, entered.c.anchor, versions.c.name, versions.c.version.label("hash")
+    )
     rows = connection.execute(query.join(versions).where(entered.c.pool == pool)).all()
-    there = {row.version for row in rows}
+    there = {row.version: (row.active, row.anchor) for row in rows}
     were = {row.version: row for row in rows if row.active}
     for id, bot in entrants.items():
+        if there.get(id) == (True, bot.anchor):
+            continue  # as most are: a thousand statements that change nothing take their time
         if id in there:
             this = (entered.c.pool == pool) & (entered.c.version == id)
             connection.execute(entered.update().where(this).values(active=True, anchor=bot.anchor))

@@ -13,7 +13,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-BENCHMARKS = ("core_playouts", "engine_plies", "referee", "ratings", "store", "ladder_views", "schedule", "ladder")
+BENCHMARKS = ("core_playouts", "engine_plies", "referee", "ratings", "store", "schedule", "ladder", "ladder_size")
 
 
 def main(arguments: list[str]) -> int:

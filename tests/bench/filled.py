@@ -1,0 +1,92 @@
+"""Writes a ladder of 10⁶ played games into an SQLite file within a minute, for the benchmarks. It measures nothing."""
+
+import random
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from referee.ladder.entries import Ladder
+from referee.store import schema
+from referee.store.database import Database
+from referee.store.derived import refresh
+from referee.store.store import Store
+from tests.stores import entrant, ladder
+
+_BATCH = 512  # pairs
+_PORTION = 20_000  # pairs in memory at a time
+_EACH = 4  # pairs of any two that meet
+_FAST = ("journal_mode=OFF", "synchronous=OFF", "cache_size=-262144", "foreign_keys=OFF")  # it is thrown away anyway
+
+
+def ladder_of(bots: int) -> Ladder:
+    """The ladder of so many bots that the file is of."""
+    return ladder([entrant(f"bot{number}", f"v{number}") for number in range(bots)])
+
+
+def fill(path: Path, bots: int, games: int) -> int:
+    """Make the file, the same for every run; the id of its pool. All that is derived is worked out by the store."""
+    with Store.open(f"sqlite:///{path}", create=True) as store:
+        pool = store.enrol(ladder_of(bots))["fast"]
+        ids = [seat.id for seat in store.seats(pool)]
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for pragma in _FAST:
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        connection.execute("BEGIN")
+        _insert(connection, pool, ids, games // 2)
+        connection.execute("COMMIT")
+    database = Database(f"sqlite:///{path}")
+    with database.writing() as written:
+        refresh(written)
+        written.exec_driver_sql("ANALYZE")
+    database.close()
+    return pool
+
+
+def _insert(connection: sqlite3.Connection, pool: int, ids: list[int], pairs: int) -> None:
+    """Both games of every pair; its indexes are made when all is there."""
+    query = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+    indexes = connection.execute(query).fetchall()
+    for name, _ in indexes:
+        connection.execute(f"DROP INDEX {name}")
+    record, rows = zlib.compress(b"a small record"), _pairs(pool, ids)
+    for start in range(0, pairs, _PORTION):
+        portion = [next(rows) for _ in range(min(_PORTION, pairs - start))]
+        played = [game for _, *both in portion for game in both]
+        _bulk(connection, schema.pairs.name, [pair for pair, *_ in portion])
+        _bulk(connection, schema.games.name, played)
+        _bulk(connection, schema.records.name, [(game[0], record) for game in played])
+    for _, made in indexes:
+        connection.execute(made)
+
+
+def _pairs(pool: int, ids: list[int]) -> Iterator[tuple[tuple[object, ...], ...]]:
+    """Without end: a pair and its two games, the better bot winning more often; every 1000th is lost on time."""
+    chance = random.Random(0)
+    two = (ids[0], ids[1])
+    number = 0
+    while True:
+        if number % _EACH == 0:
+            two = (ids[int(chance.random() * len(ids))], ids[int(chance.random() * len(ids))])
+            if two[0] == two[1]:
+                continue
+        first, second = two
+        share = 0.5 + 0.4 * (second - first) / len(ids)
+        games, points = [], 0
+        for game in (0, 1):
+            id, won = 2 * number + game + 1, chance.random() < share
+            points += won
+            seats = (first, second) if game == 0 else (second, first)
+            winner = game + 1 if won else 2 - game
+            ended = "time" if id % 1000 == 0 else "rules"
+            culprit = seats[2 - winner] if ended == "time" else 0
+            facts = (" BW"[winner] + "+1", winner, ended, culprit, "", 60, 1000, 1000, False, "2026-11-21T12:00:00Z")
+            games.append((id, f"bench-{number:07}-{game + 1}", number + 1, pool, game, 0, True, *seats, *facts))
+        state = ("played", 3, points, None, "")
+        yield (number + 1, pool, number, number // _BATCH, first, second, *state), *games
+        number += 1
+
+
+def _bulk(connection: sqlite3.Connection, table: str, rows: list[tuple[object, ...]]) -> None:
+    connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
