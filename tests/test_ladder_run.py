@@ -3,6 +3,7 @@
 import os
 import signal
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,7 @@ def test_a_bot_that_does_not_start_is_suspended_and_the_others_play_on(tmp_path:
     answer = run(file, "--games", "200")
     assert "d is suspended: does not start" in "\n".join(answer["messages"])  # type: ignore[arg-type]
     lines = {line["name"]: line for line in answer["pools"]["main"]}  # type: ignore[index]
+    assert answer["stored"] < 200 and f"{answer['stored']} count, the others could not" in str(answer["finished"])  # type: ignore[operator]
     assert "d" not in lines and min(line["games"] for line in lines.values()) > 20
     with open_store(file) as store:
         seat = next(seat for seat in store.seats(store.pools()[0].id) if seat.name == "d")
@@ -172,6 +174,23 @@ def test_a_locked_store_is_waited_for(tmp_path: Path) -> None:
     check_whole(file)
 
 
+def test_a_change_of_the_file_waits_for_a_locked_store(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    wait_until(lambda: stored(file) > 20)
+    connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    write_ladder(tmp_path, *BOTS, "random:seed=4")
+    first_line(running, "is locked by another process")
+    time.sleep(8)  # until the run has looked at the file: it waits up to 5 s for the store, and looks then
+    connection.execute("ROLLBACK")
+    connection.close()
+    wait_until(lambda: _games_of(file, "d") > 10)
+    running.process.send_signal(signal.SIGINT)
+    assert running.wait().status == 130
+    check_whole(file)
+
+
 def test_formats_that_end(tmp_path: Path) -> None:
     more = '[format]\nkind = "round-robin"\npairs = 4\n'
     file = write_ladder(tmp_path, more=more)
@@ -188,6 +207,7 @@ def test_formats_that_end(tmp_path: Path) -> None:
         (["--until", "soon"], "--until soon: write a time"),
         (["--cluster", "dask://localhost:1", "--jobs", "2"], "do not go with --cluster"),
         (["--games", "0"], "--games"),
+        (["--cluster", "ftp://localhost:1"], "write a cluster as dask://HOST:PORT"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, words: list[str], said: str) -> None:
@@ -195,6 +215,41 @@ def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, words: list[str], sa
     given = words if words[0].endswith(".toml") else [str(file), *words]
     ran = ggp("ladder", "run", *given)
     assert ran.status == 2 and said in ran.err and ran.err.count("\n") == 1 and not file.with_suffix(".db").exists()
+
+
+@pytest.mark.parametrize("line", ['name = "another"', "seed = 8", 'store = "another.db"'])
+def test_what_makes_it_another_ladder_waits_for_another_run(tmp_path: Path, line: str) -> None:
+    file = write_ladder(tmp_path)
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    wait_until(lambda: stored(file) > 10)
+    key = line.partition(" ")[0]
+    write_ladder(tmp_path, head=HEAD.replace("seed = 7", line if key == "seed" else f"seed = 7\n{line}"))
+    assert f": {key}: cannot change while the ladder runs" in first_line(running, "going on as before")
+    running.process.send_signal(signal.SIGINT)
+    assert running.wait().status == 130
+    assert len({key.partition("-")[0] for key in results(file)}) == 1
+    write_ladder(tmp_path)
+    assert ggp("ladder", "check", str(file)).status == 0
+
+
+def test_the_last_line_says_why_it_is_over(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path, more='[format]\nkind = "round-robin"\npairs = 1\n')
+    for words in (["--quiet"], []):
+        ran = ggp("ladder", "run", str(file), *words)
+        assert ran.status == 0 and ran.err.splitlines()[-1] == "ggp ladder run: over: all have met in 1 pairs"
+
+
+def test_errors_of_ratings_are_of_all_who_may_play_and_of_nobody_else(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    run(file, "--games", "30")
+    with open_store(file) as store:
+        seats = store.seats(store.pools()[0].id)
+        store.suspend(seats[2].id, "it was to be so")  # nobody waits for it
+    write_ladder(tmp_path, *BOTS, "random:seed=9")  # it has no games yet
+    answer = run(file, "--until", "se=45")
+    lines = {line["name"]: line for line in answer["pools"]["main"]}  # type: ignore[index]
+    assert lines["c"]["se"] > 45 and max(lines[name]["se"] for name in "abd") <= 45
+    assert answer["finished"] == "no standard error is above 45 Elo"
 
 
 def test_sub_commands_are_listed_and_near_misses_named() -> None:

@@ -53,10 +53,13 @@ class Contest:
 
     @property
     def over(self) -> str:
-        """Why there is nothing to play."""
-        if self._next >= self.limit:
-            return f"{GAMES * self._next} games were to be played, and are"
-        return self.schedule.finished
+        """Why there is nothing to play. Raises StoreError."""
+        if self._next < self.limit:
+            return self.schedule.finished
+        wanted, counted = GAMES * int(self.limit), self._store.counted(self.row)
+        if counted >= wanted:
+            return f"{wanted} games were to be played, and are"
+        return f"{wanted} games were to be played: {counted} count, the others could not be played or are void"
 
     def fix(self, result: PairResult) -> None:
         """The store has it."""

@@ -23,7 +23,7 @@ from referee.store.store import Store
 _SHOWN = 0.25  # seconds between two looks of the screen at us
 _WINDOW = 15.0  # seconds over which the rate is taken
 _COST = 0.02  # part of the time that may go into standings
-_SOONEST = 1.0  # seconds between two of them
+_SOONEST, _LATEST = 1.0, 30.0  # seconds between two of them; a machine that was busy once says nothing of the next
 _MESSAGES = 1000  # of a run; whoever has not read these does not read more
 
 
@@ -40,6 +40,7 @@ class News:
         self._shown = self._rated = 0.0
         self._labels: dict[int, str] = {}
         self._undecided: set[str] = set()  # pools whose test was seen to be open in this run
+        self._errors: dict[int, list[float]] = {}  # of whoever may play, by pool
         self._ratings: dict[int, Ratings] = {}  # the last ones of every pool, for the next to begin from
 
     def begin(self, contests: Mapping[int, Contest]) -> None:
@@ -48,6 +49,7 @@ class News:
         for contest in contests.values():
             if verdict := contest.schedule.verdict:
                 self._judged(contest.pool.name, verdict)
+        self._errors = {row: [] for row in contests}
         self._recount()
         self._rated = 0.0
 
@@ -88,7 +90,7 @@ class News:
         ]
         if now > self._rated:
             self._rate(contests)
-            self._rated = now + max(_SOONEST, (time.monotonic() - now) / _COST)
+            self._rated = now + min(_LATEST, max(_SOONEST, (time.monotonic() - now) / _COST))
         self._judge_limits()
         seen(progress)
 
@@ -126,10 +128,13 @@ class News:
                 fit = make_fit(ratings, row, self._store.counted(row), seats)
                 self._store.save_fit(row, fit)
             except CountsError:  # fewer than two bots
+                self._errors[row] = [0.0]
                 continue
             except StoreError:  # whoever saves games says so
                 continue
             self._progress.standings[contest.pool.name] = standing_lines(seats, scored, fit)
+            active = {seat.id for seat in seats if seat.active}
+            self._errors[row] = [line.se for line in fit.rows if line.id in active]
             if verdict := contest.schedule.verdict:
                 self._judged(contest.pool.name, verdict)
             self._labels.update((seat.id, seat.label) for seat in seats)
@@ -152,9 +157,8 @@ class News:
 
     def _judge_limits(self) -> None:
         """Whether it is time to begin nothing more."""
-        limits, standings = self._limits, self._progress.standings
+        limits = self._limits
         if limits.at is not None and time.time() >= limits.at:
             self.enough = "it is the time that was said"
-        errors = [line.se for lines in standings.values() for line in lines if line.games]
-        if limits.se is not None and errors and max(errors) <= limits.se:
+        if limits.se is not None and all(errors and max(errors) <= limits.se for errors in self._errors.values()):
             self.enough = f"no standard error is above {limits.se:g} Elo"

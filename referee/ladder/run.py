@@ -59,6 +59,7 @@ class LadderRun:
         self._contests: dict[int, Contest] = {}
         self._under_way = UnderWay(series_of(ladder))
         self._unsaved = Unsaved(store)
+        self._changed: Ladder | None = None  # the configuration that comes into force when the store takes it
         self._doubtful: list[Unplayable] = []  # whose program was changed: the configuration may say why
         self._news = News(self.progress, store, limits)
         self._looked = self._beaten = time.monotonic()
@@ -71,7 +72,7 @@ class LadderRun:
 
         Raises StoreError if the store cannot even be begun with, WorkersLost if no workers can be had at first.
         """
-        self._enrol()
+        self._enrol(self._ladder)
         with on_signals(self._stop):
             self._pool = self._hire()
             try:
@@ -85,7 +86,7 @@ class LadderRun:
         while not (progress.stopped or progress.failed):
             self._look()
             self._give()
-            if not (self._under_way or self._unsaved or self._doubtful):
+            if not (self._under_way or self._unsaved or self._doubtful or self._changed):
                 progress.finished = self._why_over()
                 return
             self._take()
@@ -105,16 +106,16 @@ class LadderRun:
 
     # -- who plays -------------------------------------------------------------------------------------------
 
-    def _enrol(self) -> None:
-        """Begin (again) from what the file and the store say."""
-        ladder = self._ladder
+    def _enrol(self, ladder: Ladder) -> None:
+        """Begin (again) from what the file and the store say. Raises StoreError, and then all is as before."""
         rows = self._store.enrol(ladder)
         games = self._limits.games
         each = {} if games is None else {"limit": pairs_each(games, len(rows))}
-        self._contests = {
+        contests = {
             rows[pool.name]: Contest(ladder, pool, rows[pool.name], self._store, **each) for pool in ladder.pools
         }
-        self._news.begin(self._contests)
+        self._news.begin(contests)
+        self._ladder, self._contests = ladder, contests
 
     def _look(self) -> None:
         """Now and then: show that we live, and see whether the file or a program has changed."""
@@ -127,17 +128,25 @@ class LadderRun:
             return
         self._looked = now
         try:
-            ladder = self._read()
+            self._changed = self._read() or self._changed
         except ConfigError as error:
             self._news.say(f"{error}; going on as before")
             return
-        if ladder is None:
+        if self._changed is None:
             self._unsaved.add((), self._doubtful)  # nothing explains it: the bot is at fault
+            self._doubtful = []
         elif self._save(now_or_never=True):
-            self._ladder = ladder
-            self._enrol()
-            self._news.say("the configuration was read again")
-        self._doubtful = []
+            self._change(self._changed)
+
+    def _change(self, ladder: Ladder) -> None:
+        """Go on with this one; later if the store does not take it now."""
+        try:
+            self._enrol(ladder)
+        except StoreError as error:
+            self._refuse(error)
+            return
+        self._changed, self._doubtful = None, []
+        self._news.say("the configuration was read again")
 
     # -- pairs go out, and come back -------------------------------------------------------------------------
 
@@ -147,8 +156,7 @@ class LadderRun:
             try:
                 chunk = self._chunk()
             except StoreError as error:
-                self._unsaved.refused()
-                self._refused(error)
+                self._refuse(error)
                 return
             self._hungry = not chunk
             if self._hungry:
@@ -199,7 +207,11 @@ class LadderRun:
             self.progress.failed = f"{lost}, {self._deaths} times in a row"
             return
         self._news.say(f"{lost}: others are started, and its games played again")
-        self._enrol()
+        try:
+            self._enrol(self._ladder)
+        except StoreError as error:
+            self._refuse(error)
+            self._changed = self._changed or self._ladder
         try:
             self._pool = self._hire()
         except WorkersLost as none:
@@ -220,6 +232,11 @@ class LadderRun:
                 contest.fix(result)
             self._news.counted(result)
         return not self._unsaved
+
+    def _refuse(self, error: StoreError) -> None:
+        """It did not take what is no game: ask again after a while."""
+        self._unsaved.refused()
+        self._refused(error)
 
     def _refused(self, error: StoreError, last: bool = False) -> None:
         """The store takes nothing: wait, but not for ever."""

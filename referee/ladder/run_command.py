@@ -88,17 +88,16 @@ def run(
     limits = read_limits(games, until, datetime.now().astimezone())
     if cluster and (jobs or not pin):
         raise click.UsageError("--jobs and --no-pin are of workers on this machine: they do not go with --cluster")
+    hire = _hire(cluster, jobs or len(os.sched_getaffinity(0)), Place(pin, "", keep))
     watched = Watched(file)
     ladder, warnings = _read(file, watched)
-    jobs = jobs or len(os.sched_getaffinity(0))
     with Store.open(ladder.store, create=True) as store:
         store.take_lock(f"ggp ladder run {file}")
         try:
             with _screen(quiet or as_object, limits) as seen:
                 for warning in warnings:
                     click.echo(f"ggp ladder run: {warning}", err=True)
-                again = _rereader(file, watched)
-                ladder_run = LadderRun(ladder, store, _hire(cluster, jobs, Place(pin, "", keep)), limits, seen, again)
+                ladder_run = LadderRun(ladder, store, hire, limits, seen, _rereader(file, watched, ladder))
                 progress = ladder_run.go()
         finally:
             store.release_lock()
@@ -121,13 +120,20 @@ def _screen(quiet: bool, limits: Limits) -> Iterator[Callable[[Progress], None]]
         yield table.update
 
 
-def _rereader(file: Path, watched: "Watched") -> "Callable[[], Ladder | None]":
-    """Reads the file again when it, or a program in it, has changed. Raises ConfigError."""
+def _rereader(file: Path, watched: "Watched", begun: "Ladder") -> "Callable[[], Ladder | None]":
+    """Reads the file again when it, or a program in it, has changed. Raises ConfigError.
+
+    What makes it another ladder than the one that was begun is for another run.
+    """
 
     def read() -> "Ladder | None":
         if not watched.changed():
             return None
-        return _read(file, watched)[0]
+        ladder, _ = _read(file, watched)
+        for key in ("name", "seed", "store"):
+            if getattr(ladder, key) != getattr(begun, key):
+                raise ConfigError(str(file), key, "cannot change while the ladder runs: end the run and start it again")
+        return ladder
 
     return read
 
@@ -146,8 +152,12 @@ def _read(file: Path, watched: "Watched") -> "tuple[Ladder, list[str]]":
 def _hire(cluster: str | None, jobs: int, place: Place) -> Callable[[], Pool]:
     if cluster is None:
         return partial(LocalPool, jobs, place)
-    from referee.ladder.cluster import DaskPool
+    from referee.ladder.cluster import DaskPool, address_of
 
+    try:
+        address_of(cluster)
+    except ValueError as error:
+        raise click.UsageError(f"--cluster {error}") from None
     return partial(DaskPool, cluster, place.bots)
 
 
@@ -161,6 +171,8 @@ def _show(progress: Progress, file: Path, as_object: bool, quiet: bool) -> None:
         click.echo(
             f"\nNext: ggp ladder standings {file}, ggp ladder crosstable {file}, ggp ladder report {file} -o site"
         )
+    if progress.finished:
+        click.echo(f"ggp ladder run: over: {progress.finished}", err=True)
     if progress.failed:
         click.echo(f"ggp ladder run: {progress.failed}; the same command goes on from what is stored", err=True)
     if progress.stopped:
