@@ -303,3 +303,19 @@ def test_every_command_has_help(capsys: Capture) -> None:
         assert main(["--help"]) == 0
         told = capsys.readouterr().out
         assert told.startswith(f"Usage: ggp ladder {name} ") and "LADDER is a ladder's file" in told
+
+
+@pytest.mark.parametrize("columns", [70, 60, 48])
+def test_where_there_is_little_room_columns_are_left_out_and_no_number_is_broken(season: Filled, columns: int) -> None:
+    program = f"import sys; from referee.ladder.views.standings import main; sys.exit(main([{str(season.path)!r}]))"
+    environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": str(columns), "TERM": "xterm"}
+    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    lines = re.sub("\x1b\\[[0-9]*m", "", ran.stdout).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("#"))
+    head, ann, bob = lines[at : at + 3]
+    assert head.split()[:4] == ["#", "bot", "Elo", "±"] and "+" not in head.split()
+    for line, rank, name in ((ann, "1", "ann"), (bob, "2", "bob")):
+        assert line.split()[:2] == [rank, name]
+        assert all(re.fullmatch(r"-?\d+\.\d", number) for number in line.split()[2:4])
+    assert max(map(len, lines[: at + 5])) <= columns
+    assert any(line.startswith("not shown: ") and "+ = -" in line for line in lines)

@@ -23,6 +23,8 @@ from referee.store.rows import GameRow, PoolRow
 if TYPE_CHECKING:
     from referee.store.store import Store
 
+_SPARE = (("made from",), ("score",), ("games",))  # of the versions, where there is little room
+
 
 @dataclass(slots=True)
 class Life:
@@ -212,7 +214,7 @@ def _as_json(career: Career, fault: list[str]) -> dict[str, Any]:
 
 def _show_versions(standings: list[Standings], name: str, labels: dict[int, str]) -> None:
     heads = ("pool", "version", "made from", "Elo", "±", "games", "score", "state")
-    sheet = Sheet(heads, frozenset({"pool", "version", "made from", "state"}))
+    sheet = Sheet(heads, frozenset({"pool", "version", "made from", "state"}), spare=_SPARE)
     for one in standings:
         placed = {place.seat.id: place for place in one.places}
         for seat in reversed(_named(one.seats, name)):
@@ -248,7 +250,8 @@ def _show(career: Career, fault: list[str], most: int) -> None:
     say(*map(clean, lines + fault))
     if life.games == most:
         say(f"colours, ends and time are of the newest {most} games: --games looks at more")
-    sheet = Sheet(("opponent", "points", "games", "score", "+", "=", "-", "forfeits"), frozenset({"opponent"}))
+    heads = ("opponent", "points", "games", "score", "+", "=", "-", "forfeits")
+    sheet = Sheet(heads, frozenset({"opponent"}), spare=(("+", "=", "-"), ("forfeits",), ("points",)))
     for name, score in sorted(career.opponents.items(), key=lambda row: -row[1].games):
         share = f"{score.share:.1%}" if score.games else ""
         sheet.add(name, f"{score.points:g}", score.games, share, score.wins, score.ties, score.losses, score.forfeits)

@@ -172,7 +172,8 @@ def _print_sheet(found: Iterator[GameRow], limit: int) -> None:
 def game_sheet() -> Sheet:
     """For add_game."""
     heads = ("key", "ended (UTC)", "pool", "seat 1", "seat 2", "result", "winner", "plies", "termination", "detail")
-    return Sheet(heads, frozenset(heads) - {"plies"})
+    spare = tuple((head,) for head in ("plies", "result", "ended (UTC)", "pool", "detail"))
+    return Sheet(heads, frozenset(heads) - {"plies"}, spare=spare)
 
 
 def add_game(sheet: Sheet, row: GameRow) -> None:

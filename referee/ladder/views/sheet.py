@@ -6,14 +6,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from unicodedata import combining, east_asian_width
 
+_LEAST = 16  # cells of a last column of text, over several lines if need be
+
 
 @dataclass(slots=True)
 class Sheet:
-    """Columns by their heads, right-aligned but those in `left`; in plain text the last one has any length."""
+    """Columns by their heads, right-aligned but those in `left`; in plain text the last one has any length.
+
+    On a terminal with too little room the groups in `spare` are left out, the first of them first, and it says so.
+    """
 
     heads: Sequence[str]
     left: frozenset[str] = frozenset()
     rows: list[list[str]] = field(default_factory=list)
+    spare: Sequence[tuple[str, ...]] = ()
 
     def add(self, *cells: object) -> None:
         """A row, as long as the heads."""
@@ -73,10 +79,31 @@ def _show_framed(sheet: Sheet, title: str) -> None:
 
     console = Console(highlight=False)
     table = Table(title=Text(clean(title)) if title else None, title_justify="left")
-    if sum(_widths(sheet)) + 3 * len(sheet.heads) + 1 > console.width:  # without a frame it needs a fifth less
+    widths, shown = _widths(sheet), list(sheet.heads)
+    if sum(widths) + 3 * len(widths) + 1 > console.width:  # without a frame it needs a fifth less
         table.box, table.pad_edge, table.padding = None, False, (0, 2, 0, 0)
-    for head in sheet.heads:
-        table.add_column(Text(head), justify="left" if head in sheet.left else "right", overflow="fold")
+        shown = _fitting(sheet, widths, console.width)
+    for head in shown:
+        # Numbers are never broken: names are, where not even the columns that must be there have room.
+        left = head in sheet.left
+        table.add_column(Text(head), justify="left" if left else "right", overflow="fold", no_wrap=not left)
+    chosen = [head in shown for head in sheet.heads]
     for row in sheet.rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(cell) for cell, there in zip(row, chosen, strict=True) if there))
     console.print(table)
+    if out := [head.strip() for head in sheet.heads if head not in shown]:
+        console.print(Text(f"not shown: {' '.join(out)} (a wider window or | less -S shows all)"))
+
+
+def _fitting(sheet: Sheet, widths: Sequence[int], room: int) -> list[str]:
+    """The heads of the columns that are shown, two cells between any two. A last one of text may be broken."""
+    sizes = dict(zip(sheet.heads, widths, strict=True))
+    last = sheet.heads[-1]
+    if last in sheet.left:
+        sizes[last] = min(sizes[last], max(_LEAST, width(last)))
+    for group in sheet.spare:
+        if sum(sizes.values()) + 2 * (len(sizes) - 1) <= room:
+            break
+        for head in group:
+            sizes.pop(head, None)
+    return list(sizes)

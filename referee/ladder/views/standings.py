@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Z95 = 1.96
 TIES = {"davidson": "ν", "rao-kupper": "δ"}
+_SPARE = (("+", "=", "-"), ("forfeits",), ("score",), ("to next", "± ", "LOS"), ("games",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def _show(found: Standings) -> None:
     forfeited = ["forfeits"] if any(place.score.forfeits for place in found.places) else []
     noted = ["note"] if any(place.note for place in found.places) else []
     heads = ["#", "bot", "Elo", "±", "games", "score", "+", "=", "-", *forfeited, "to next", "± ", "LOS", *noted]
-    sheet = Sheet(heads, frozenset({"bot", "note"}))
+    sheet = Sheet(heads, frozenset({"bot", "note"}), spare=_SPARE)
     for rank, place in enumerate(found.places, 1):
         score = place.score
         share = f"{score.share:.1%}" if score.games else ""
