@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -72,7 +73,8 @@ def whole(chunks: list[Chunk], setup: Setup, games: int) -> bool:
     for chunk in chunks:
         assert len(chunk.records) == len(chunk.played) and not chunk.refused
         assert all(
-            f'"match":"{f.key}"'.encode() in record for f, record in zip(chunk.played, chunk.records, strict=True)
+            f'"match":"{facts.key}"'.encode() in zlib.decompress(record)
+            for facts, record in zip(chunk.played, chunk.records, strict=True)
         )
     return set(keys(chunks)) == {setup.key(number) for number in range(games)}
 
