@@ -29,7 +29,7 @@ with Store.open(url) as store:
 """
 
 
-@pytest.mark.parametrize("kills", [8, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [4, pytest.param(200, marks=pytest.mark.long)])
 def test_killed_at_any_instant_nothing_is_lost_or_half_counted(url: str, kills: int) -> None:
     chance, sure = random.Random(kills), 0
     for _ in range(kills):

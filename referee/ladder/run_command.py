@@ -59,7 +59,7 @@ def main(argv: list[str]) -> int:
 
 @click.command("run", epilog=EPILOGUE, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("file", metavar="[LADDER.toml]", default="ladder.toml", type=click.Path(path_type=Path))
-@click.option("--games", type=click.IntRange(1, 10**9), help="End when the ladder holds so many games in all.")
+@click.option("--games", type=click.IntRange(1, 10**9), help="End when so many of the ladder were played or given up.")
 @click.option("--until", metavar="WHEN", help="End at a time, after a while, or when ratings are known well enough.")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Matches at a time.  [default: one a core]")
 @click.option("--cluster", metavar="URL", help="Workers of a Dask cluster: dask://HOST:PORT.")
