@@ -191,6 +191,17 @@ def test_a_change_of_the_file_waits_for_a_locked_store(tmp_path: Path) -> None:
     check_whole(file)
 
 
+def test_it_ends_when_another_process_has_taken_it_for_dead(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    wait_until(lambda: stored(file) > 0)
+    connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None, timeout=60)
+    connection.execute("UPDATE run_lock SET host = 'elsewhere', pid = 4711")
+    connection.close()
+    ran = running.wait()
+    assert ran.status == 1 and "was taken from this process" in ran.err and "4711 on elsewhere" in ran.err
+
+
 def test_formats_that_end(tmp_path: Path) -> None:
     more = '[format]\nkind = "round-robin"\npairs = 4\n'
     file = write_ladder(tmp_path, more=more)

@@ -5,7 +5,6 @@ before it counts) → schedule. Killed at any instant it loses what no commit ha
 under the same key and from the same chance.
 """
 
-import contextlib
 import time
 from collections.abc import Callable
 from types import FrameType
@@ -22,7 +21,7 @@ from referee.ladder.work import UnderWay, series_of
 from referee.play.pool import Pool, WorkersLost, on_signals
 from referee.play.seating import CHANGED
 from referee.play.worker import Work
-from referee.store.errors import StoreError
+from referee.store.errors import StoreError, Taken
 from referee.store.rows import Finished, Unplayable
 from referee.store.store import Store
 
@@ -122,8 +121,12 @@ class LadderRun:
         now = time.monotonic()
         if now - self._beaten > _BEAT:
             self._beaten = now
-            with contextlib.suppress(StoreError):
+            try:
                 self._store.beat()
+            except Taken as taken:  # whoever has it plays the same pairs
+                self.progress.failed = str(taken)
+            except StoreError:  # whoever saves games says so
+                pass
         if now - self._looked < _LOOK and not self._doubtful:
             return
         self._looked = now
@@ -180,7 +183,7 @@ class LadderRun:
     def _take(self) -> None:
         """What came back in the meantime."""
         if not self._pool.running:
-            time.sleep(COMMIT if self._unsaved.troubled else 0)
+            time.sleep(COMMIT if self._unsaved.troubled or self._changed else 0)
             return
         try:
             chunks = self._pool.gather(COMMIT)

@@ -9,6 +9,10 @@ class Locked(StoreError):
     """Another process runs this ladder, or holds the database."""
 
 
+class Taken(Locked):
+    """Another process has taken this one for dead and runs the ladder, or may: this one must end."""
+
+
 class Full(StoreError):
     """There is no room to write. Nothing is half done; the store goes on when there is room."""
 

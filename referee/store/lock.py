@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from referee.store.errors import Locked
+from referee.store.errors import Locked, Taken
 from referee.store.schema import NAME, TEXT, run_lock
 from referee.store.words import clean
 
@@ -55,11 +55,11 @@ def take(connection: Connection, me: Holder, name: str) -> None:
 
 
 def beat(connection: Connection, me: Holder, name: str) -> None:
-    """Say that this process lives. Raises Locked if another one has taken it for dead."""
+    """Say that this process lives. Raises Taken if another one has taken it for dead."""
     row = connection.execute(run_lock.select()).one_or_none()
     if row is None or not _is(row, me):
         other = f" and is run by {_who(row)} now" if row is not None else ""
-        raise Locked(f"{name} was taken from this process, which was silent for {SILENCE} s{other}: start it again")
+        raise Taken(f"{name} was taken from this process, which was silent for {SILENCE} s{other}: start it again")
     connection.execute(run_lock.update().values(beat=_clock(connection)))
 
 
