@@ -12,6 +12,7 @@ import pytest
 from referee.ladder.entries import Kind
 from referee.store import database
 from referee.store.errors import Locked, StoreError
+from referee.store.rows import Fit
 from referee.store.store import Store
 from tests.stores import ladder, match, pairings
 
@@ -136,6 +137,30 @@ def test_a_damaged_store_is_named(tmp_path: Path) -> None:
     ):
         list(store.games())
         store.seats(1)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("UPDATE pools SET options = '{'", "the options of pool "),
+        ("DROP TABLE ratings", "no such table: ratings"),
+        ("ALTER TABLE entered DROP COLUMN anchor", "no such column"),
+    ],
+)
+def test_a_store_that_somebody_changed_by_hand_is_named(tmp_path: Path, damage: str, said: str) -> None:
+    path = tmp_path / "store.db"
+    with Store.open(f"sqlite:///{path}", create=True) as store:
+        store.enrol(ladder())
+    with _sqlite(path) as hand:
+        hand.execute(damage)
+    damaged = pytest.raises(StoreError, match=r"is damaged .*: restore a copy of it")
+    with Store.open(f"sqlite:///{path}") as store, damaged as error:
+        for pool in store.pools():
+            store.seats(pool.id)
+            store.fit(pool.id)
+            store.save_fit(pool.id, Fit(pool.id, 0, "davidson", 0, 0, 0, ()))
+    assert said in str(error.value)
+
 
 
 @pytest.mark.parametrize(

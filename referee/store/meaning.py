@@ -27,6 +27,7 @@ _POSTGRESQL: dict[str, tuple[type[StoreError], str]] = {
     "42501": (StoreError, "{0} may not be used by this user ({1}): grant it"),
     "25006": (StoreError, "{0} may not be written ({1}): name another server"),
 }
+_LACKS = ("no such table", "no such column")  # of SQLite: somebody changed the tables
 
 
 def meaning(error: DBAPIError, name: str) -> Exception:
@@ -38,6 +39,8 @@ def meaning(error: DBAPIError, name: str) -> Exception:
         row = _POSTGRESQL.get(getattr(error.orig, "sqlstate", None) or "")
         if row is None and (isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated):
             row = StoreError, "{0} cannot be reached ({1}): start the server or mend the url"
+    if row is None and told.startswith(_LACKS):
+        row = StoreError, "{0} is damaged ({1}): restore a copy of it"
     if row is None:
         return error
     kind, text = row

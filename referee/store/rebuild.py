@@ -3,7 +3,6 @@
 A record whose chain is broken proves nothing: its match is named and left as it is.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +15,7 @@ from referee.store.derived import differences, refresh
 from referee.store.errors import StoreError
 from referee.store.packing import unpacked
 from referee.store.schema import ENGINE, NOBODY, TEXT, WORD, games, pairs, pools, records, versions
-from referee.store.words import clean
+from referee.store.words import clean, read_options
 
 _PAGE = 200  # records that are read at a time
 _FACTS = (
@@ -64,6 +63,7 @@ def _matches(connection: Connection) -> Iterator[Row[Any]]:
             pairs.c.first.label("pair_first"),
             pairs.c.second.label("pair_second"),
             pools.c.game.label("pool_game"),
+            pools.c.name.label("pool_name"),
             pools.c.options,
             pools.c.control,
             one.c.command.label("command1"),
@@ -119,7 +119,8 @@ def _mismatches(row: Row[Any], record: Record) -> Iterator[str]:
     number = f"{row.game + 1}" + (f".{row.attempt}" if row.attempt else "")
     if tail != number or not series.endswith(f"-{row.number}"):
         yield f"it is stored as game {number} of pair {row.number}"
-    if (start.game, start.options, start.control) != (row.pool_game, json.loads(row.options), row.control):
+    options = read_options(row.options, row.pool_name)
+    if (start.game, start.options, start.control) != (row.pool_game, options, row.control):
         yield f"its record is of {start.game} {start.options} at {start.control}, its pool is not"
     if (row.first, row.second) != (
         (row.pair_first, row.pair_second) if row.game == 0 else (row.pair_second, row.pair_first)

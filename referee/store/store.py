@@ -4,7 +4,6 @@ Calls that write may come from any thread, one at a time; calls that read from a
 beside this one.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 
 from sqlalchemy import func, select
@@ -19,6 +18,7 @@ from referee.store.packing import unpacked
 from referee.store.rebuild import Findings, Progress, rebuild
 from referee.store.rows import Event, Finished, Fit, GameRow, PoolRow, Totals, Unplayable
 from referee.store.schema import endings, events, games, pools, records
+from referee.store.words import read_options
 
 _PAGE, _PAGE_OF_RECORDS = 1000, 100  # matches that are read at a time
 
@@ -100,7 +100,7 @@ class Store:
                     key=row.key,
                     name=row.name,
                     game=row.game,
-                    options=json.loads(row.options),
+                    options=read_options(row.options, row.name),
                     control=row.control,
                     openings=row.openings,
                     games=int(row.games),

@@ -1,11 +1,14 @@
 """Statements that both databases understand only in their own words, and texts that both can keep."""
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Insert, Row, Select, Table
 from sqlalchemy.dialects import postgresql, sqlite
+
+from referee.store.errors import StoreError
 
 _PART = 500  # values in an IN list
 
@@ -37,3 +40,14 @@ def clean(text: str, longest: int) -> str:
     """A text that a database can keep: no NUL, nothing that is not Unicode, not longer than this."""
     kept = text.encode("utf-8", "replace").decode() if not text.isascii() else text
     return kept.replace("\0", "\N{REPLACEMENT CHARACTER}")[:longest]
+
+
+def read_options(text: str, pool: str) -> dict[str, Any]:
+    """Of a pool's game, from their JSON. StoreError if somebody made them something else."""
+    try:
+        options = json.loads(text)
+    except ValueError:
+        options = None
+    if not isinstance(options, dict):
+        raise StoreError(f"the store is damaged (the options of pool {pool} are no JSON object): restore a copy of it")
+    return options
