@@ -99,6 +99,14 @@ def test_standard_input_and_several_files(results: Path) -> None:
     assert {line["name"]: line["games"] for line in json.loads(ran.stdout)["ratings"]} == {"a": 61, "b": 82, "c": 37}
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
+def test_pgn_of_older_programs_is_latin_1(encoding: str) -> None:
+    text = '[Event "Zürich"]\n[White "Müller"]\n[Black "b"]\n[Result "1-0"]\n\n1. e4 {schön} 1-0\n'
+    results = Results()
+    read_results(io.BytesIO(text.encode(encoding)), "games.pgn", results)
+    assert list(results.rows()) == [("Müller", "b", 1, 0, 0)]
+
+
 def test_pgn_is_read_by_its_tags(tmp_path: Path) -> None:
     path = tmp_path / "games.pgn"
     path.write_text(PGN)

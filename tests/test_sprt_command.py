@@ -75,3 +75,9 @@ def test_bad_words_are_said_in_one_line(words: list[str], message: str) -> None:
     ran = ggp("sprt", *words)
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.startswith("ggp sprt: ") and ran.err.count("\n") == 1 and message in ran.err
+
+
+def test_a_tiny_loss_is_no_minus_zero() -> None:
+    """An effect that rounds to nothing has no sign."""
+    ran = ggp("sprt", "--wdl", "50000,0,50001", "--preset", "gate")
+    assert "Elo   0.00 ±" in ran.out and "-0.0" not in ran.out

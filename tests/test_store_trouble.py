@@ -162,7 +162,6 @@ def test_a_store_that_somebody_changed_by_hand_is_named(tmp_path: Path, damage: 
     assert said in str(error.value)
 
 
-
 @pytest.mark.parametrize(
     ("url", "said"),
     [

@@ -60,6 +60,7 @@ def read_results(file: BinaryIO, source: str, into: Results) -> None:
         if not start:
             raise ResultsError("there is no result: write lines first,second,result, or games in PGN")
         if start.lstrip().startswith(("[", "%", ";")):
+            lines.pgn = True
             _read_pgn(start, lines, into)
         else:
             _read_csv(start, lines, into)
@@ -71,7 +72,7 @@ class _Lines:
     """The lines of a file without their ends; `number` is that of the last one given."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file, self.number = file, 0
+        self._file, self.number, self.pgn = file, 0, False
 
     def __iter__(self) -> "_Lines":
         return self
@@ -86,6 +87,8 @@ class _Lines:
         try:
             return raw.decode("utf-8-sig" if self.number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
+            if self.pgn or raw.startswith(b"["):  # what the standard of PGN says, and older programs write
+                return raw.decode("latin-1").rstrip("\r\n")
             raise ResultsError("the line is no UTF-8 text") from None
 
 

@@ -140,9 +140,9 @@ def _lines(verdict: Verdict, hypotheses: Hypotheses, unit: str) -> list[str]:
     }[verdict.state]
     lines = [
         state,
-        f"LLR   {verdict.llr:.3f} within {verdict.lower:.3f} and {verdict.upper:.3f} ({h0} against {h1}, by {unit})",
-        f"Elo   {verdict.elo:.2f} ± {_number(verdict.elo_error)} (95 %)",
-        f"nElo  {verdict.nelo:.2f} ± {_number(verdict.nelo_error)}",
+        f"LLR   {verdict.llr:z.3f} within {verdict.lower:.3f} and {verdict.upper:.3f} ({h0} against {h1}, by {unit})",
+        f"Elo   {verdict.elo:z.2f} ± {_number(verdict.elo_error)} (95 %)",
+        f"nElo  {verdict.nelo:z.2f} ± {_number(verdict.nelo_error)}",
         f"LOS   {verdict.los:.2%}",
         f"games {verdict.games}",
     ]

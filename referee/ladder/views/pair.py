@@ -209,18 +209,18 @@ def _judgement(duel: Duel) -> list[str]:
     if any(duel.penta):
         plain = judge(duel.penta, PRESETS["gate"])  # its Elo, nElo and LOS are the same under any hypotheses
         lines += [
-            f"Elo          {plain.elo:.1f} ± {_error(plain.elo_error)} by pairs (95 %)",
-            f"nElo         {plain.nelo:.1f} ± {_error(plain.nelo_error)}",
+            f"Elo          {plain.elo:z.1f} ± {_error(plain.elo_error)} by pairs (95 %)",
+            f"nElo         {plain.nelo:z.1f} ± {_error(plain.nelo_error)}",
             f"LOS          {plain.los:.2%}",
         ]
         for name, (tested, judged) in duel.verdicts.items():
             lines.append(
-                f"LLR          {judged.llr:.2f} within {judged.lower:.2f} and {judged.upper:.2f}: {judged.state} "
+                f"LLR          {judged.llr:z.2f} within {judged.lower:.2f} and {judged.upper:.2f}: {judged.state} "
                 f"({name}: {tested.model} Elo {tested.elo0:g} against {tested.elo1:g})"
             )
     if duel.rated is not None:
         lines.append(
-            f"ratings      {duel.one.label} is {duel.rated.elo:+.1f} ± {Z95 * duel.rated.se:.1f} Elo from "
+            f"ratings      {duel.one.label} is {duel.rated.elo:+z.1f} ± {Z95 * duel.rated.se:.1f} Elo from "
             f"{duel.other.label}, LOS {duel.rated.los:.1%}, by all games of the pool"
         )
     return lines
