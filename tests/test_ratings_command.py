@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -209,3 +210,13 @@ def test_a_match_does_not_wait_for_numpy() -> None:
     program = "import sys, referee.play.command, referee.ratings.sprt_command; print('numpy' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "False\n"
+
+
+def test_no_number_is_cut_off_on_a_narrow_terminal(results: Path) -> None:
+    environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "56", "TERM": "xterm"}
+    words = [sys.executable, "-m", "referee.cli", "rate", str(results)]
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    plain = re.sub("\x1b\\[[0-9;]*m", "", ran.stdout).split("model ")[0]
+    assert "…" not in plain and max(map(len, plain.splitlines())) <= 56
+    whole = ggp("rate", str(results)).out.split("model ")[0]
+    assert [word for word in whole.split() if "." in word] == [word for word in plain.split() if "." in word]

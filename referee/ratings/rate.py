@@ -161,9 +161,9 @@ def _show(ratings: "Ratings", prior: str) -> None:
     plain = not console.is_terminal
     table = Table(box=None, pad_edge=False) if plain else Table()
     table.add_column("#", justify="right")
-    table.add_column("bot")
+    table.add_column("bot", overflow="fold")
     for head in ("Elo", "±", "games", "score", "to next", "±", "LOS"):
-        table.add_column(head, justify="right")
+        table.add_column(head, justify="right", no_wrap=True)
     for rank, line in enumerate(ratings.standings(), 1):
         share = f"{line.score / line.games:.1%}" if line.games else ""
         numbers = [f"{line.elo:.1f}", f"{Z95 * line.se:.1f}", str(line.games), share]
@@ -172,6 +172,8 @@ def _show(ratings: "Ratings", prior: str) -> None:
         table.add_row(str(rank), Text(line.name), *numbers)
     if plain:
         console.width = 4 * LONGEST_NAME
+    elif table.__rich_measure__(console, console.options.update(max_width=10_000)).maximum > console.width:
+        table.box, table.pad_edge = None, False  # it needs a fifth less
     console.print(table)
     for text in _notes(ratings, prior):
         console.print(Text(text))
