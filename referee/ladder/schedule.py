@@ -232,7 +232,10 @@ class Schedule:
         if self._format.kind is Kind.SWISS:
             return self._round(seats)
         met = self._met.table(ids)[0] - self._lost.table(ids)[0]
-        return cycles(self._format, seats, met, size), f"all have met in {self._format.pairs} pairs"
+        reason = f"all have met in {self._format.pairs} pairs"
+        if self._format.kind is Kind.GAUNTLET and not any(s.active and s.name in self._format.bots for s in seats):
+            reason = f"{' or '.join(self._format.bots)} is not there"
+        return cycles(self._format, seats, met, size), reason
 
     def _tested(self, size: int) -> tuple[list[Pairing], str]:
         test = self._test
