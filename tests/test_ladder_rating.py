@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from referee.ladder.pairs import Meeting
-from referee.ladder.rating import by_id, drifts, elo_and_error, parents_of, rate_seats
+from referee.ladder.rating import by_id, elo_and_error, parents_of, rate_seats
 from referee.ladder.tally import Tally
 from referee.ratings.counts import Counts, CountsError
 from referee.ratings.priors import Priors
@@ -77,15 +77,3 @@ def test_parents_are_the_nearest_that_are_rated() -> None:
     circle = [replace(seat, parent=seat.id % 3 + 1) for seat in seats_of(3)]
     assert len(parents_of(circle, {1, 2, 3})) == 2, "cut open"
     assert len(by_id(rate_seats(MEETINGS, circle))) == 3
-
-
-@pytest.mark.parametrize(("wins", "told"), [(50, 0), (95, 1)])
-def test_a_twin_that_leaves_its_anchor_is_told(wins: int, told: int) -> None:
-    """Anchor 1 and its twin 2 meet 3 alone, of which the anchor wins half."""
-    one, two, three = seats_of(3)
-    seats = [replace(one, anchor=0.0), replace(two, version=one.version), three]
-    meetings = [Meeting(1, 3, wins=25, losses=25), Meeting(3, 1, wins=25, losses=25)]
-    meetings += [Meeting(2, 3, wins=wins, losses=100 - wins), Meeting(3, 2, wins=100 - wins, losses=wins)]
-    warnings = drifts(rate_seats(meetings, seats), seats)
-    assert len(warnings) == told
-    assert all("b, the unpinned twin of the anchor a, is +" in warning for warning in warnings)

@@ -62,24 +62,6 @@ def elo_and_error(ratings: Ratings, ids: Sequence[int]) -> tuple[Floats, Floats]
     return ratings.elo[places], ratings.errors()[places]
 
 
-def drifts(ratings: Ratings, seats: Sequence[Seat]) -> list[str]:
-    """A warning for each anchor whose unpinned twin (same version, an entry of its own) has left it."""
-    rated = set(ratings.counts.names)
-    anchors = [seat for seat in seats if seat.anchor is not None and str(seat.id) in rated]
-    warnings = []
-    for anchor in anchors:
-        for twin in seats:
-            if twin.anchor is None and twin.version == anchor.version and str(twin.id) in rated:
-                if not ratings.drifts(str(twin.id), str(anchor.id)):
-                    continue
-                apart = ratings.difference(str(twin.id), str(anchor.id))
-                warnings.append(
-                    f"{twin.label}, the unpinned twin of the anchor {anchor.label}, is {apart.elo:+.0f} ± "
-                    f"{1.96 * apart.se:.0f} Elo from it: the scale has moved, or {anchor.label} is not what it was"
-                )
-    return warnings
-
-
 def _descends(parents: Mapping[str, str], name: str, forebear: str) -> bool:
     while name in parents:
         if name == forebear:

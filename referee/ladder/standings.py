@@ -200,13 +200,12 @@ def _anchors(seats: Sequence[Seat], rated: set[int]) -> dict[int, float]:
 def _drifts(ratings: "Ratings", seats: Sequence[Seat]) -> Iterable[Drift]:
     """Unpinned twins, the same version under another name, that have left their anchor."""
     rated = set(ratings.counts.names)
-    anchors = {seat.version: str(seat.id) for seat in seats if seat.anchor is not None and str(seat.id) in rated}
-    for seat in seats:
-        if seat.anchor is None and seat.version in anchors and str(seat.id) in rated:
-            anchor = anchors[seat.version]
-            if ratings.drifts(str(seat.id), anchor):
-                apart = ratings.difference(str(seat.id), anchor)
-                yield Drift(seat.id, int(anchor), apart.elo, apart.se)
+    present = [seat for seat in seats if str(seat.id) in rated]
+    for anchor in [seat for seat in present if seat.anchor is not None]:
+        for twin in [seat for seat in present if seat.anchor is None and seat.version == anchor.version]:
+            if ratings.drifts(str(twin.id), str(anchor.id)):
+                apart = ratings.difference(str(twin.id), str(anchor.id))
+                yield Drift(twin.id, anchor.id, apart.elo, apart.se)
 
 
 def _notes(seats: Sequence[Seat], fit: Fit) -> dict[int, str]:
