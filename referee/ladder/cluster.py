@@ -8,6 +8,7 @@ when a pool is made, not before.
 import asyncio
 import contextlib
 import logging
+import re
 import time
 import uuid
 import warnings
@@ -253,7 +254,8 @@ def _connect(url: str, patience: float) -> "Client":
                 address, timeout=patience, set_as_default=False, security=security, name="ggp-ladder"
             )
     except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
-        reason = " ".join(str(error.__cause__ or error).split())[:300]
+        said = " ".join(str(error.__cause__ or error).split())
+        reason = re.sub(r"(\s*\b(in|for))?\s*<[^>]* object at 0x[0-9a-f]+>:?", "", said).strip()[:300]
         raise WorkersLost(f"{url} cannot be reached ({reason}): {_remedy(address)}") from None
 
 

@@ -155,12 +155,14 @@ class LadderRun:
 
     def _give(self) -> None:
         """Work for everybody: at most two chunks a worker, so that none waits for us."""
-        while self._pool.running < 2 * self._pool.jobs and not (self._news.enough or self._unsaved.troubled):
+        while self._pool.running < 2 * self._pool.jobs and not (self._news.enough or self._unsaved.resting):
             try:
                 chunk = self._chunk()
             except StoreError as error:
                 self._refuse(error)
                 return
+            if not self._unsaved:
+                self._unsaved.accepted()
             self._hungry = not chunk
             if self._hungry:
                 return
@@ -243,7 +245,7 @@ class LadderRun:
 
     def _refused(self, error: StoreError, last: bool = False) -> None:
         """The store takes nothing: wait, but not for ever."""
-        self._news.say(f"{error}; the run waits")
+        self._news.say(str(error) if last else f"{error}; the run waits")
         if self._unsaved.troubled > PATIENCE or last:
             self.progress.failed = str(error)
 

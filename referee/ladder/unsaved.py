@@ -30,6 +30,11 @@ class Unsaved:
         """Seconds since the store began to refuse; 0: it takes what it is given."""
         return time.monotonic() - self._failing if self._failing else 0.0
 
+    @property
+    def resting(self) -> bool:
+        """Whether it refused a moment ago and is not to be asked now."""
+        return time.monotonic() < self._next
+
     def add(self, finished: Sequence[Finished], unplayable: Sequence[Unplayable]) -> None:
         """They wait from now on."""
         if not self:
@@ -44,7 +49,7 @@ class Unsaved:
         (`again`).
         """
         now = time.monotonic()
-        if not (self or self._failing) or now - self._oldest < age or (now < self._next and not again):
+        if not self or now - self._oldest < age or (self.resting and not again):
             return []
         try:
             results = self._store.add(self._finished, self._unplayable)
@@ -52,8 +57,12 @@ class Unsaved:
             self.refused()
             raise
         self._finished, self._unplayable = [], []
-        self._failing = self._next = 0.0
+        self.accepted()
         return results
+
+    def accepted(self) -> None:
+        """The store took something."""
+        self._failing = self._next = 0.0
 
     def refused(self) -> None:
         """The store took nothing: not now."""
