@@ -47,7 +47,7 @@ class Pool(Protocol):
         """Have the matches under way dropped."""
 
     def drain(self) -> list[Chunk]:
-        """What the running chunks had played before they were stopped; nothing more begins."""
+        """What the running chunks have played, to be asked after `stop`: those that wait come back empty."""
 
     def close(self) -> None:
         """Returns when every worker has ended."""
@@ -97,11 +97,10 @@ class LocalPool:
         stop_workers(self._workers, signal.SIGTERM)
 
     def drain(self) -> list[Chunk]:
-        for future in self._running:
-            future.cancel()
-        left = [future for future in self._running if not future.cancelled()]
+        # Not cancelled: stopped workers give waiting chunks back at once, and an executor whose last futures are
+        # cancelled never ends in Python before 3.11.4 (its issue 94440).
+        left, self._running = self._running, set()
         wait(left)
-        self._running = set()
         if any(isinstance(future.exception(), BrokenProcessPool) for future in left):
             stop_workers(self._workers, ABANDON)  # the executor waits for those that are left, and they for work
         return [future.result() for future in left if future.exception() is None]
