@@ -14,10 +14,11 @@ from protocol.errors import CommandFailed
 from protocol.records import Record, gtp_script, read_records
 from protocol.responder import Responder
 from protocol.transports.blocking import run_blocking
-from referee.play.archive import main_export, main_verify
+from referee.archive.export import main as main_export
+from referee.archive.replay import verify
+from referee.archive.sgf import fixed_handicap, sgf
+from referee.archive.verify import main as main_verify
 from referee.play.engine import Engine
-from referee.play.replay import verify
-from referee.play.sgf import fixed_handicap, sgf
 from tests.desk import Desk
 from tests.memory_match import BUDGETS, MemoryMatch, MemoryPeer, bot
 from tests.series_table import make_setup, play

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from protocol.records import MatchStarted, MovePlayed, Party, Record
-from referee.play.show import main
+from referee.archive.show import main
 from tests.ggp_command import ggp
 from tests.sample_records import CUT_OFF
 
@@ -103,8 +103,8 @@ def test_the_end_of_a_match(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--ply", "4"], "--ply 4: the match m-1 has the plies 0 to 3"),
-        (["--ply", "-5"], "--ply -5: the match m-1 has the plies 0 to 3"),
+        (["--ply", "4"], "ply 4: the match m-1 has the plies 0 to 3"),
+        (["--ply", "-5"], "ply -5: the match m-1 has the plies 0 to 3"),
         (["--ply", "x"], "'x' is not a valid integer"),
         (["--match", "m-3"], "holds no match m-3; it holds m-1, m-2"),
         (["-o", "board.png"], "-o board.png: pictures are SVG"),

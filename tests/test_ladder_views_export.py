@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from protocol.records import read_records
+from referee.archive.sgf import sgf
+from referee.archive.verify import main as main_verify
 from referee.ladder.views import export, standings
-from referee.play.archive import main_verify
-from referee.play.sgf import sgf
 from referee.ratings.rate import main as main_rate
 from tests.desk import Desk
 from tests.ladder_views import LOST, TIED, WON, Filled, a_season, real_setup

@@ -8,10 +8,10 @@ import pytest
 
 from protocol.records import Record, gtp_script, read_records
 from protocol.transports.blocking import run_blocking
+from referee.archive.replay import verify
+from referee.archive.sgf import sgf
 from referee.config import Budgets
-from referee.play.replay import verify
 from referee.play.seating import Extras, start_engine
-from referee.play.sgf import sgf
 from referee.play.words import read_engine
 from tests.desk import Desk
 from tests.series_table import make_setup, play

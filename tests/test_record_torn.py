@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from protocol.records import MAX_RECORD_LINE, RecordError, read_records
-from referee.play.archive import main_export, main_verify
+from referee.archive.export import main as main_export
+from referee.archive.verify import main as main_verify
 from referee.play.recorder import Recorder, RecorderError
 from tests.ggp_command import Ggp, ggp, wait_until
 from tests.memory_match import MemoryMatch, bot

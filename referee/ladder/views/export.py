@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from protocol.records import read_records
+from referee.archive.export import written
 from referee.ladder.views import running
 from referee.ladder.views.game import read_game
 from referee.ladder.views.games import (
@@ -24,7 +25,6 @@ from referee.ladder.views.games import (
     since_when,
 )
 from referee.ladder.views.source import Trouble, ViewError, open_ladder, split, the_pool
-from referee.play.archive import written
 from referee.play.outcome import Termination
 from referee.store.rows import GameRow
 

@@ -10,8 +10,9 @@ from protocol.drawing import svg, text
 from protocol.drawing.scene import DrawingError, Scene, clean, read_scene
 from protocol.records import Record
 from protocol.transports.blocking import run_blocking
+from referee.archive.reading import count_plies, find_record, started
+from referee.command_line import HELP, run_command
 from referee.config import Setting
-from referee.play.archive import records_in, run_command, started
 from referee.play.clock import Control, Kind
 from referee.play.engine import OVER, Engine, GameRefused, Status
 from referee.play.outcome import EngineFailed, Fault
@@ -23,7 +24,7 @@ def main(argv: list[str]) -> int:
     return run_command(show, "ggp show", argv)
 
 
-@click.command("show", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("show", context_settings=HELP)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--match", "key", metavar="NAME", help="The match of this name.  [default: the first]")
 @click.option("--ply", type=int, metavar="N", help="After N plies; -1 is the last, -2 the one before.  [default: -1]")
@@ -37,8 +38,8 @@ def show(file: Path, key: str | None, ply: int | None, output: str | None, engin
     """
     if output and output != "-" and not output.lower().endswith(".svg"):
         raise click.ClickException(f"-o {output}: pictures are SVG: end the name in .svg, or write -o -")
-    record = _find(file, key)
-    number = _ply(record, ply)
+    record = find_record(file, key)
+    number = count_plies(record, ply)
     scene, status = run_blocking(_replay(record, number, engine))
     heading = list(_heading(record, number, status))
     try:
@@ -49,28 +50,6 @@ def show(file: Path, key: str | None, ply: int | None, output: str | None, engin
     except DrawingError as error:
         raise click.ClickException(f"{record.start.match}: {error}") from None
     return 0
-
-
-def _find(file: Path, key: str | None) -> Record:
-    """The match of that name, or the first."""
-    names = []
-    for record in records_in(file, lambda piece: None, unfinished=True):
-        if key in (None, record.start.match):
-            return record
-        names.append(record.start.match)
-    if not names:
-        raise click.ClickException(f"{file} holds no match")
-    more = f" … ({len(names)} matches)" if len(names) > 5 else ""
-    raise click.ClickException(clean(f"{file} holds no match {key}; it holds {', '.join(names[:5])}{more}"))
-
-
-def _ply(record: Record, ply: int | None) -> int:
-    """How many plies to play; negative ones count from the end."""
-    last = len(record.plies)
-    number = last if ply is None else ply if ply >= 0 else last + 1 + ply
-    if not 0 <= number <= last:
-        raise click.ClickException(f"--ply {ply}: the match {clean(record.start.match)} has the plies 0 to {last}")
-    return number
 
 
 async def _replay(record: Record, number: int, text: str | None) -> tuple[Scene, Status]:

@@ -1,0 +1,91 @@
+"""Reads files of records for the commands that go through them: every match, one by its place, an engine for it."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from protocol.drawing.scene import clean
+from protocol.records import Record, RecordError, read_records
+from referee.config import Budgets
+from referee.play.engine import Engine
+from referee.play.launch import LaunchError
+from referee.play.outcome import EngineFailed
+from referee.play.recorder import lines_of
+from referee.play.seating import Extras, Start, start_engine
+
+_PLACE = re.compile(r"(?P<file>.+?)(?:#(?P<key>[^@#]+))?(?:@(?P<ply>-?\d{1,9}))?", re.DOTALL)
+
+
+class Place(NamedTuple):
+    """A position of a record: the file, the match ("" is the first), after how many plies (None: all of them)."""
+
+    file: Path
+    key: str = ""
+    ply: int | None = None
+
+
+def read_place(text: str) -> Place:
+    """`FILE[#MATCH][@PLY]`, as in `games.jsonl#a1b2c3d4-7@17`; -1 is the last ply, -2 the one before."""
+    if Path(text).exists():  # whose name may hold anything
+        return Place(Path(text))
+    found = _PLACE.fullmatch(text)
+    if found is None:
+        raise click.UsageError("a place is FILE, FILE@PLY or FILE#MATCH@PLY")
+    return Place(Path(found["file"]), found["key"] or "", None if found["ply"] is None else int(found["ply"]))
+
+
+def find_record(file: Path, key: str | None) -> Record:
+    """The match of that name, or the first; unfinished ones, too."""
+    names = []
+    for record in records_in(file, lambda piece: None, unfinished=True):
+        if key in (None, "", record.start.match):
+            return record
+        names.append(record.start.match)
+    if not names:
+        raise click.ClickException(f"{file} holds no match")
+    more = f" … ({len(names)} matches)" if len(names) > 5 else ""
+    raise click.ClickException(clean(f"{file} holds no match {key}; it holds {', '.join(names[:5])}{more}"))
+
+
+def count_plies(record: Record, ply: int | None) -> int:
+    """How many plies to play; None is all of them, negative ones count from the end."""
+    last = len(record.plies)
+    number = last if ply is None else ply if ply >= 0 else last + 1 + ply
+    if not 0 <= number <= last:
+        raise click.ClickException(f"ply {ply}: the match {clean(record.start.match)} has the plies 0 to {last}")
+    return number
+
+
+def records_in(file: Path, skipped: Callable[[str], None], unfinished: bool = False) -> Iterator[Record]:
+    """Every finished match of the file, read a line at a time; `skipped` is told of each that was cut off.
+
+    With `unfinished` those come, too.
+    """
+    half: list[str] = []
+    try:
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            raise click.ClickException(f"cannot read {file}: it is no regular file")
+        with file.open("rb") as lines:
+            for record in read_records(lines_of(lines), half.append):
+                if record.end is not None or unfinished:
+                    yield record
+                else:
+                    skipped("; ".join([f"{record.start.match}: {len(record.plies)} plies and no end", *half]))
+                    half.clear()
+            for piece in half:
+                skipped(piece)
+    except OSError as error:
+        raise click.ClickException(f"cannot read {file}: {error.strerror}") from None
+    except RecordError as error:
+        raise click.ClickException(f"{file} is not a whole record: {error}") from None
+
+
+async def started(start: Start) -> Engine:
+    """The engine, ready to be asked; a ClickException if it does not start."""
+    try:
+        return await start_engine(start, Budgets(), Extras())
+    except (EngineFailed, LaunchError) as error:
+        raise click.ClickException(f"{start.command}: {error}") from None

@@ -1,0 +1,34 @@
+"""How a sub-command of click runs under our rules: one line for what is wrong, the exit status returned.
+
+What the commands are, the entry points say (see cli).
+"""
+
+import click
+
+from protocol.errors import LocalProtocolError
+from referee.play.launch import LaunchError
+from referee.play.words import WordError
+
+BAD_USAGE = 2
+HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def run_command(command: click.Command, name: str, argv: list[str], *errors: type[Exception]) -> int:
+    """The exit status: the command's own, 2 for a command line or a file that cannot be, 130 after Ctrl-C.
+
+    `name` as the user typed it (`ggp verify`). What the command raises of `errors` is a line on stderr, too; its
+    str() says what to do.
+    """
+    try:
+        return int(command.main(argv, prog_name=name, standalone_mode=False) or 0)
+    except click.UsageError as error:
+        click.echo(f"{name}: {error.format_message()} ({name} --help)", err=True)
+    except click.ClickException as error:
+        click.echo(f"{name}: {error.format_message()}", err=True)
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except (WordError, LaunchError, LocalProtocolError) as error:
+        click.echo(f"{name}: {error}", err=True)
+    except errors as error:
+        click.echo(f"{name}: {error}", err=True)
+    return BAD_USAGE
