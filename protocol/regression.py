@@ -1,0 +1,203 @@
+r"""Regression transcripts as GNU Go and GoGui write them: parse, judge, write, update; not who runs them.
+
+    # Black must connect.
+    loadsgf games/ko.sgf 12
+    10 genmove b
+    #? [A3|B4]*
+
+A line is a command, a comment or blank. `#? [PATTERN]` after a command says what it is to answer; `!` at the
+pattern's start: anything else; `*` behind the bracket: expected to fail; `&`: never mind (GNU Go's documentation,
+"Test suites", and regress.awk; GoGui's Regress.java). As in GoGui, the pattern matches the whole answer, `.` and
+`[^x]` match line ends too, blanks around the answer do not count, and a refusal is a failure whatever the pattern;
+a command with an id is a test also when no `#?` follows it: it must not be refused.
+
+One thing is ours, for the field cannot say it: `#? [\? illegal move]` expects the refusal `? illegal move`.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from protocol.grammar import clean_line, parse_command
+from protocol.messages import Reply
+from protocol.pattern_syntax import PatternError
+from protocol.regular_expression import RegularExpression, escape
+
+MAX_FILE = 16 * 1024 * 1024  # characters of a transcript
+_REFUSAL = re.compile(r"\\\? ?")
+_BLANKS = " \t\n"
+_EXPECTED = re.compile(r"\[(.*)\]\s*([&*]*)")
+
+
+class TranscriptError(ValueError):
+    """A transcript cannot be read; `line` (from 1) is where."""
+
+    def __init__(self, line: int, what: str) -> None:
+        super().__init__(f"line {line}: {what}")
+        self.line = line
+
+
+class Verdict(StrEnum):
+    """What came of one command, in the words of GoGui's summary; capitals are what nobody expected."""
+
+    PASS = "pass"
+    UNEXPECTED_PASS = "PASS"
+    EXPECTED_FAIL = "fail"
+    FAIL = "FAIL"
+    ERROR = "error"  # refused, though it is no test: what follows stands on nothing
+    NONE = "none"  # answered, and nothing was asked of the answer
+
+
+class Expectation(NamedTuple):
+    """What a `#?` line says. `text` is what stands in the brackets; None where there are none: any success."""
+
+    line: int
+    text: str | None
+    pattern: RegularExpression | None = None
+    negated: bool = False
+    refusal: bool = False
+    fails: bool = False  # it is known to fail
+    ignored: bool = False
+
+
+class Step(NamedTuple):
+    """One command as it is sent (without LF) and what is expected of it. `line` counts from 1."""
+
+    line: int
+    command: str
+    id: int | None
+    expectation: Expectation | None = None
+
+    @property
+    def is_test(self) -> bool:
+        return self.expectation is not None or self.id is not None
+
+
+class Script(NamedTuple):
+    """A transcript: every line as it stands in the file, without its LF, and the steps."""
+
+    lines: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+
+def parse(text: str) -> Script:
+    """The transcript `text`; lines end at LF. Raises TranscriptError."""
+    if len(text) > MAX_FILE:
+        raise TranscriptError(1, f"a transcript has at most {MAX_FILE} characters, not {len(text)}")
+    lines = tuple(text.split("\n"))
+    steps: list[Step] = []
+    for number, raw in enumerate(lines, 1):
+        line = raw.strip()
+        if line.startswith("#?"):
+            if not steps or steps[-1].expectation is not None:
+                raise TranscriptError(number, "an expectation follows the command that it is of, one each")
+            steps[-1] = steps[-1]._replace(expectation=_parse_expectation(number, line[2:].strip()))
+        elif command := clean_line(line.encode("utf-8", "surrogateescape")):
+            steps.append(Step(number, command, parse_command(command).id))
+    return Script(lines, tuple(steps))
+
+
+def judge(step: Step, reply: Reply | None) -> Verdict:
+    """What `reply` (None: there was none) means for `step`.
+
+    Raises TranscriptError if the pattern takes too long to match.
+    """
+    expected = step.expectation
+    if expected is not None and expected.ignored and reply is not None:
+        return Verdict.NONE
+    passed = reply is not None and _is_expected(expected, reply)
+    if not step.is_test:
+        return Verdict.NONE if passed else Verdict.ERROR
+    if expected is not None and expected.fails:
+        return Verdict.UNEXPECTED_PASS if passed else Verdict.EXPECTED_FAIL
+    return Verdict.PASS if passed else Verdict.FAIL
+
+
+def write(dialogue: Iterable[tuple[str, Reply]]) -> str:
+    """What passed, command lines and their replies, as a transcript that expects exactly these answers.
+
+    The commands are numbered anew from 1; lines that get no answer are left out.
+    """
+    out: list[str] = []
+    for command, reply in dialogue:
+        if line := clean_line(command.encode("utf-8", "backslashreplace")):
+            words = line.split(" ", 1) if parse_command(line).id is not None else ["", line]
+            out.append(f"{len(out) + 1} {words[1].strip()}\n{format_expectation(reply)}\n")
+    return "\n".join(out)
+
+
+def format_expectation(reply: Reply) -> str:
+    """The `#?` line that expects exactly `reply`."""
+    text = escape(reply.text.strip(_BLANKS))
+    if not reply.ok:
+        return f"#? [\\? {text}]"
+    for sign, harmless in (("!", "[!]"), ("\\?", "[?]")):  # read as they stand they would negate, or expect a refusal
+        if text.startswith(sign):
+            text = harmless + text.removeprefix(sign)
+    return f"#? [{text}]"
+
+
+def update(script: Script, answers: Mapping[Step, Reply], passed: Collection[Step] = ()) -> str:
+    """The transcript with other expectations: exactly the given answers, and no `*` where a step has passed.
+
+    Every other line stays as it is, and how a line ends.
+    """
+    lines = list(script.lines)
+    after: dict[int, str] = {}
+    for step in script.steps:
+        expected = step.expectation
+        if step in answers:
+            end = "\r" if script.lines[step.line - 1].endswith("\r") else ""
+            text = format_expectation(answers[step]) + end
+            if expected is None:
+                after[step.line] = text
+            else:
+                lines[expected.line - 1] = text
+        elif step in passed and expected is not None and expected.fails:
+            lines[expected.line - 1] = _without_mark(script.lines[expected.line - 1])
+    out = []
+    for number, line in enumerate(lines, 1):
+        out.append(line)
+        if number in after:
+            out.append(after[number])
+    return "\n".join(out)
+
+
+def _parse_expectation(number: int, rest: str) -> Expectation:
+    if not rest:
+        return Expectation(number, None)
+    found = _EXPECTED.fullmatch(rest)
+    if found is None:
+        raise TranscriptError(number, f"an expectation is written #? [PATTERN], with * or & behind it: {rest[:80]}")
+    text, marks = found[1].strip(), found[2]
+    pattern, negated = text.removeprefix("!"), text.startswith("!")
+    refusal = _REFUSAL.match(pattern)
+    try:
+        compiled = RegularExpression(pattern[refusal.end() :] if refusal else pattern)
+    except PatternError as error:
+        raise TranscriptError(number, str(error)) from None
+    return Expectation(number, text, compiled, negated, refusal is not None, "*" in marks, "&" in marks)
+
+
+def _is_expected(expected: Expectation | None, reply: Reply) -> bool:
+    if expected is None or expected.pattern is None:
+        return reply.ok
+    if expected.refusal:
+        return (not reply.ok and _matches(expected, reply.text)) != expected.negated
+    return reply.ok and _matches(expected, reply.text) != expected.negated
+
+
+def _matches(expected: Expectation, text: str) -> bool:
+    """As the field does without the blanks around it, or as it is, so that a pattern may hold its layout."""
+    assert expected.pattern is not None
+    bare = text.strip(_BLANKS)
+    try:
+        return expected.pattern.matches(bare) or (bare != text and expected.pattern.matches(text))
+    except PatternError as error:
+        raise TranscriptError(expected.line, str(error)) from None
+
+
+def _without_mark(line: str) -> str:
+    bracket, end = line.rindex("]") + 1, len(line.rstrip())
+    return line[:bracket] + line[bracket:end].replace("*", "") + line[end:]
