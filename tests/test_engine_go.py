@@ -168,8 +168,10 @@ def test_a_record_within_its_bounds(tmp_path: Path) -> None:
     path = tmp_path / "long.sgf"
     path.write_text("(;SZ[19]" + ";B[]" * 10_001 + ")")
     assert Desk("go").fails(f"loadsgf {path}").startswith("cannot load file: more than 10000 moves")
-    path.write_text("(" * 100_000 + ";SZ[9]" + ")" * 100_000)
-    assert Desk("go").fails(f"loadsgf {path}").startswith("cannot load file: ")
+    path.write_text("(;SZ[9]" + ";" * 100_001 + ")")
+    assert Desk("go").fails(f"loadsgf {path}").startswith("cannot load file: more than 100000 nodes")
+    path.write_text("(" * 100_000 + ";SZ[9]" + ")" * 100_000)  # depth costs nothing
+    assert Desk("go")(f"loadsgf {path}") == ""
     path.write_text("(;SZ[9]" + "(;B[aa]" * 1 + "(;W[bb]" + ")))" + "(;B[cc])" * 50_000)
     desk = Desk("go")
     desk(f"loadsgf {path}")

@@ -8,6 +8,7 @@ import pytest
 
 from protocol.records import Record, gtp_script, read_records
 from protocol.transports.blocking import run_blocking
+from referee.archive.import_command import main as main_import
 from referee.archive.replay import verify
 from referee.archive.sgf import sgf
 from referee.config import Budgets
@@ -67,18 +68,22 @@ def test_a_script_of_a_record_runs_in_the_engine(game: str) -> None:
 
 
 @pytest.mark.parametrize("game", OURS)
-def test_sgf_holds_all_moves_by_colour(game: str) -> None:
-    """Go's are in its own letters; of the others every move is read back, by a reader that knows escapes only."""
-    for record in records(game, 1):
-        nodes = [dict(_properties(node)) for node in _nodes(sgf(record))]
-        root, plies = nodes[0], nodes[1:]
-        assert record.end is not None and root["RE"] == record.end.result
-        assert len(plies) == len(record.plies)
-        if game != "go":
-            options = dict(word.split("=") for word in root["XO"].split())
-            assert (root["XG"], options) == (game, record.start.options)
-            said = [next(iter(node.items())) for node in plies]
-            assert said == [("X" + ply.colour[0].upper(), ply.move) for ply in record.plies]
+def test_what_is_exported_as_sgf_is_imported_as_the_same_match(game: str, tmp_path: Path) -> None:
+    """Bids, swaps, dead lists and all: the moves, options, seats, clocks, result and hash."""
+    played = records(game, 1)
+    (tmp_path / "games.sgf").write_text("".join(map(sgf, played)))
+    assert main_import([str(tmp_path / "games.sgf"), "-o", str(tmp_path / "games"), "--quiet"]) == 0
+    back = list(read_records((tmp_path / "games").read_bytes().splitlines(keepends=True)))
+    assert list(map(_kept, back)) == list(map(_kept, played))
+
+
+def _kept(record: Record) -> object:
+    start, end = record.start, record.end
+    assert end is not None
+    plies = [(ply.seq, ply.ply, ply.seat, ply.colour, ply.move, ply.left) for ply in record.plies]
+    names = [bot.name for bot in start.bots]
+    told = (end.result, end.winner, end.termination, end.plies, end.hash, end.score)
+    return start.match, start.game, start.options, start.control, names, plies, told
 
 
 @pytest.mark.parametrize("game", OURS)

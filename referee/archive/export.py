@@ -1,36 +1,52 @@
-"""`ggp export FILE`: records as JSON lines, as GTP scripts, as SGF."""
+"""`ggp export FILE…`: records as JSON lines, as GTP scripts, as regression tests, as SGF."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import click
 
 from protocol.records import Record, gtp_script
-from referee.archive.reading import records_in
+from referee.archive.output import opened
+from referee.archive.reading import records_of
+from referee.archive.regression import regression
 from referee.archive.sgf import sgf
 from referee.command_line import HELP, run_command
 
-FORMS: dict[str, Callable[[Record], str | bytes]] = {"jsonl": Record.lines, "gtp": gtp_script, "sgf": sgf}
+FORMS: dict[str, Callable[[Record], str | bytes]] = {
+    "jsonl": Record.lines,
+    "gtp": gtp_script,
+    "sgf": sgf,
+    "tst": regression,
+}
+EPILOGUE = """\b
+FILE may be a place: FILE#MATCH is one match, FILE#MATCH@PLY (or FILE@PLY, of the first)
+a match up to that ply; - is standard input.
+
+\b
+jsonl  the records themselves, whose chain ggp verify checks
+gtp    a script that any engine of the game can run (go: any Go program)
+tst    the same with the answer that each ply should get, for ggp regress
+sgf    SGF FF[4], which ggp import reads back
+"""
 
 
 def main(argv: list[str]) -> int:
     """The exit status."""
-    return run_command(export_file, "ggp export", argv)
+    return run_command(export_files, "ggp export", argv)
 
 
-@click.command("export", context_settings=HELP)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.command("export", epilog=EPILOGUE, context_settings=HELP)
+@click.argument("files", metavar="FILE…", nargs=-1, required=True)
 @click.option("--format", "form", type=click.Choice(list(FORMS)), default="jsonl", show_default=True)
-@click.option("--match", "key", help="Only the match of this name.")
-def export_file(file: Path, form: str, key: str | None) -> int:
-    """Print the matches of FILE as JSON lines, as GTP scripts that an engine of the game can run, or as SGF."""
-    found = False
-    for record in records_in(file, _tell):
-        if key in (None, record.start.match):
-            found = True
-            click.echo(written(record, form), nl=False)
-    if not found:
-        raise click.ClickException(f"{file} holds no match {key}" if key else f"{file} holds no match")
+@click.option("--match", "key", metavar="NAME", help="Only the match of this name.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE, which appears when all is written.")
+def export_files(files: tuple[str, ...], form: str, key: str | None, output: str | None) -> int:
+    """Print the matches of FILEs as JSON lines, as GTP scripts that an engine of the game can run, or as SGF."""
+    with opened(output) as out:
+        for file in files:
+            for record in records_of(file, key, _tell):
+                text = written(record, form)
+                out.write(text if isinstance(text, bytes) else text.encode())
+        out.flush()
     return 0
 
 

@@ -1,9 +1,10 @@
 """Reads files of records for the commands that go through them: every match, one by its place, an engine for it."""
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import click
 
@@ -59,28 +60,55 @@ def count_plies(record: Record, ply: int | None) -> int:
     return number
 
 
+def records_of(word: str, key: str | None, skipped: Callable[[str], None]) -> Iterator[Record]:
+    """The finished matches that a word of the command line means: all of FILE or of `-`, or the one of FILE#MATCH.
+
+    `key` names a match, too. Of FILE#MATCH@PLY (or FILE@PLY) the plies up to that one come, without an end, and of
+    a match that was not finished its plies. Raises ClickException if there is none.
+    """
+    place = read_place(word)
+    name = key or place.key
+    if place.ply is not None:
+        record = find_record(place.file, name)
+        yield Record(record.start, record.plies[: count_plies(record, place.ply)], None)
+        return
+    found = False
+    for record in records_in(place.file, skipped, unfinished=bool(name)):
+        if not name or record.start.match == name:
+            found = True
+            yield record
+    if not found:
+        raise click.ClickException(clean(f"{word} holds no match" + (f" {name}" if name else "")))
+
+
 def records_in(file: Path, skipped: Callable[[str], None], unfinished: bool = False) -> Iterator[Record]:
     """Every finished match of the file, read a line at a time; `skipped` is told of each that was cut off.
 
-    With `unfinished` those come, too.
+    With `unfinished` those come, too. The file `-` is standard input.
     """
     half: list[str] = []
     try:
-        if file.exists() and not (file.is_file() or file.is_dir()):
-            raise click.ClickException(f"cannot read {file}: it is no regular file")
-        with file.open("rb") as lines:
+        with _open(file) as lines:
             for record in read_records(lines_of(lines), half.append):
                 if record.end is not None or unfinished:
                     yield record
                 else:
-                    skipped("; ".join([f"{record.start.match}: {len(record.plies)} plies and no end", *half]))
+                    skipped("; ".join([f"{clean(record.start.match)}: {len(record.plies)} plies and no end", *half]))
                     half.clear()
             for piece in half:
                 skipped(piece)
     except OSError as error:
         raise click.ClickException(f"cannot read {file}: {error.strerror}") from None
     except RecordError as error:
-        raise click.ClickException(f"{file} is not a whole record: {error}") from None
+        raise click.ClickException(f"{file} is not a whole record: {clean(str(error))}") from None
+
+
+def _open(file: Path) -> BinaryIO:
+    if str(file) == "-":
+        return sys.stdin.buffer
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        raise click.ClickException(f"cannot read {file}: it is no regular file")
+    return file.open("rb")
 
 
 async def started(start: Start) -> Engine:

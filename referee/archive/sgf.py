@@ -1,30 +1,37 @@
-"""A record as SGF FF[4]: go in the properties that every viewer knows, other games in private ones. It reads no SGF."""
+"""A record as SGF FF[4]: go in the properties that every viewer knows, other games in private ones.
+
+It reads no SGF (see sgf_games), though what it writes is read there as the same game.
+"""
 
 from protocol.records import MovePlayed, Record
+from protocol.sgf import written
+
+PROGRAM = "general-game-protocol"
 
 _LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # vertices skip I
 _POINTS = "abcdefghijklmnopqrstuvwxy"  # SGF does not
 
 
 def sgf(record: Record) -> str:
-    """One game tree, with its LF. A list of dead stones is a comment; times left are BL and WL, in seconds.
+    """One game tree, with its LF. Times left are BL and WL, in seconds.
 
-    Games other than go have the private properties XG (name), XO (options), XB and XW (moves as in RULES).
-    PB and PW are who had the colours in the end, after a swap of sides, because RE names a colour.
+    Private properties: XO (options) and XT (termination) of every game, XG (name) of all but go, XB and XW (moves as in
+    RULES) of all but go and there for lists of dead stones, which are a comment, too. PB and PW are who had the colours
+    in the end, after a swap of sides, because RE names a colour.
     """
     start = record.start
-    root = ["FF[4]CA[UTF-8]", _text("AP", "general-game-protocol:1"), _text("GN", start.match)]
+    root = ["FF[4]CA[UTF-8]", written("AP", f"{PROGRAM}:1"), written("GN", start.match)]
     swaps = sum(ply.move == "swap-sides" for ply in record.plies)
     black, white = reversed(start.bots) if swaps % 2 else start.bots
-    root += [_text("PB", black.name), _text("PW", white.name), _text("DT", start.started[:10])]
-    root += [_text("OT", start.control), _text("RE", (record.end.result or "Void") if record.end else "?")]
+    root += [written("PB", black.name), written("PW", white.name), written("DT", start.started[:10])]
+    root += [written("OT", start.control), written("RE", (record.end.result or "Void") if record.end else "?")]
+    root += [written("XT", record.end.termination)] if record.end else []
+    root += [written("XG", start.game)] if start.game != "go" else []
+    root += [written("XO", " ".join(f"{name}={value}" for name, value in start.options.items()))]
     if start.game != "go":
-        options = " ".join(f"{name}={value}" for name, value in start.options.items())
-        return (
-            f"(;{''.join(root)}{_text('XG', start.game)}{_text('XO', options)}{''.join(map(_private, record.plies))})\n"
-        )
+        return f"(;{''.join(root)}{''.join(map(_private, record.plies))})\n"
     size = int(start.options.get("size", "19"))
-    root += ["GM[1]", f"SZ[{size}]", _text("KM", start.options.get("komi", "7.5")), "RU[Chinese]"]
+    root += ["GM[1]", f"SZ[{size}]", written("KM", start.options.get("komi", "7.5")), "RU[Chinese]"]
     handicap = int(start.options.get("handicap", "0"))
     if handicap:
         stones = "".join(f"[{_point(vertex, size)}]" for vertex in fixed_handicap(size, handicap))
@@ -46,20 +53,18 @@ def fixed_handicap(size: int, stones: int) -> list[str]:
 
 def _node(ply: MovePlayed, size: int) -> str:
     if ply.move.startswith("dead:"):
-        return ";" + _text("C", f"{ply.colour} says {ply.move}")
-    colour = ply.colour[0].upper()
-    left = "" if ply.left is None else f"{colour}L[{ply.left / 1000:g}]"
-    return f";{colour}[{'' if ply.move == 'pass' else _point(ply.move, size)}]{left}"
+        return _private(ply) + written("C", f"{ply.colour} says {ply.move}")
+    name = ply.colour[0].upper()
+    return f";{name}[{'' if ply.move == 'pass' else _point(ply.move, size)}]{_left(ply)}"
 
 
 def _private(ply: MovePlayed) -> str:
-    return ";" + _text("X" + ply.colour[0].upper(), ply.move)
+    return f";{written('X' + ply.colour[0].upper(), ply.move)}{_left(ply)}"
+
+
+def _left(ply: MovePlayed) -> str:
+    return "" if ply.left is None else f"{ply.colour[0].upper()}L[{ply.left / 1000:.3f}]".replace(".000]", "]")
 
 
 def _point(vertex: str, size: int) -> str:
     return _POINTS[_LETTERS.index(vertex[0])] + _POINTS[size - int(vertex[1:])]
-
-
-def _text(name: str, value: str) -> str:
-    """A property; "only ], \\ and : must be escaped" in its value."""
-    return f"{name}[{value.replace(chr(92), chr(92) * 2).replace(']', chr(92) + ']')}]"

@@ -1,0 +1,148 @@
+"""SGF as text, of any game: collections in, the nodes of main lines out; and a property as it is written.
+
+What the properties mean is no matter of this file. Everything that is read is bounded, and nothing recurses.
+"""
+
+import re
+from collections.abc import Iterator
+
+MAX_ITEMS = 100_000  # nodes and values of one main line
+MAX_NAME = 64  # letters of a property's name
+_BLANKS = " \t\r\n\v\f"
+_PLAIN = re.compile(r"[^\]\\]*")
+_TREE = re.compile(r"[()\[]")
+_CHARSET = re.compile(rb"CA\s*\[\s*([A-Za-z0-9_.:-]{1,40})\s*\]")
+_CHARSETS = re.compile(
+    "ascii|utf-8(-sig)?|gb2312|gbk|gb18030|big5(hkscs)?|cp9(32|36|49|50)|shift_jis|euc_(jp|kr)|iso2022_jp|koi8-[ru]|"
+    "cp125[0-8]|tis-620|iso8859-\\d+"
+)
+
+Node = dict[str, list[str]]
+"""The properties of a node by name, in the order of the file, each with its values."""
+
+
+class SgfError(ValueError):
+    """Not SGF; str() says what is in the way and where."""
+
+
+def decode(data: bytes) -> str:
+    """The text: by its mark or its `CA`, else UTF-8 if it is, else Latin-1, which is the standard's default.
+
+    What is wrong in its own charset comes as U+FFFD. The whole file is decoded before it is read: in Shift_JIS, Big5
+    and GBK a `]` or a backslash may be the half of a letter.
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    found = _CHARSET.search(data[:65536])
+    if found and (name := _known(found[1].decode("ascii"))):
+        return data.decode(name, "replace").removeprefix("\ufeff")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def main_lines(text: str) -> Iterator[list[Node]]:
+    """The main line of every game of a collection: the first branch everywhere. Raises SgfError.
+
+    What stands before a game's `(;` is skipped, as the standard asks of readers.
+    """
+    at, number = _next_game(text, 0), 0
+    if at < 0:
+        raise SgfError("not an SGF file: it does not begin with (;")
+    while at >= 0:
+        number += 1
+        nodes, at, depth = _main_line(text, at)
+        yield nodes
+        at = _next_game(text, _after_tree(text, at, depth))
+
+
+def written(name: str, *values: str) -> str:
+    """A property with these values; "only ], \\ and : must be escaped", the colon where it would mean a pair."""
+    escaped = (re.sub(r"([\]\\])", r"\\\1", value) for value in values)
+    return name + "".join(f"[{value}]" for value in escaped)
+
+
+def _known(charset: str) -> str:
+    """The codec of a charset that people write SGF in, "" for all else: Python knows codecs that are no charsets."""
+    import codecs
+
+    try:
+        name = codecs.lookup(charset).name
+    except LookupError:
+        return ""
+    return name if _CHARSETS.fullmatch(name) else ""
+
+
+def _next_game(text: str, at: int) -> int:
+    found = re.compile(r"\(\s*;").search(text, at)
+    return found.start() if found else -1
+
+
+def _main_line(text: str, at: int) -> tuple[list[Node], int, int]:
+    """The nodes before the first `)`, the place after it, and how many `(` are still open there."""
+    nodes: list[Node] = []
+    name, items, depth = "", 0, 0
+    while at < len(text):
+        letter = text[at]
+        at += 1
+        if letter == ")":
+            return nodes, at, depth - 1
+        if letter == "(":
+            depth += 1
+        elif letter == ";":
+            nodes.append({})
+            name, items = "", items + 1
+        elif letter == "[":
+            if not name:
+                raise SgfError(f"a value without a property {_where(text, at - 1)}")
+            value, at = _value(text, at)
+            items += 1
+            nodes[-1].setdefault(name, []).append(value)
+        elif letter.isascii() and letter.isalnum():
+            # FF[3] allowed lower-case letters in names: "Black" is B.
+            begins = not (text[at - 2].isascii() and text[at - 2].isalnum())
+            name = ("" if begins else name) + ("" if letter.islower() else letter)
+            if len(name) > MAX_NAME:
+                raise SgfError(f"not an SGF file: a property's name has more than {MAX_NAME} letters")
+        elif letter not in _BLANKS:
+            raise SgfError(f"not an SGF file: unexpected {letter!r} {_where(text, at - 1)}")
+        if items > MAX_ITEMS:
+            raise SgfError(f"more than {MAX_ITEMS} nodes and values in one game")
+    raise SgfError("the file ends before its game does")
+
+
+def _after_tree(text: str, at: int, depth: int) -> int:
+    """The place where so many open `(` are closed; the end of the file if they never are."""
+    while depth > 0:
+        found = _TREE.search(text, at)
+        if found is None:
+            return len(text)
+        at = found.end()
+        if found[0] == "[":
+            _, at = _value(text, at)
+        else:
+            depth += 1 if found[0] == "(" else -1
+    return at
+
+
+def _value(text: str, at: int) -> tuple[str, int]:
+    """The text up to the `]` that no backslash protects, and the place after it. A protected line break is none."""
+    begin, parts = at, list[str]()
+    while True:
+        plain = _PLAIN.match(text, at)
+        assert plain is not None  # it matches nothing, too
+        parts.append(plain[0])
+        at = plain.end()
+        if text[at : at + 1] == "]":
+            return "".join(parts), at + 1
+        if at + 1 >= len(text):
+            raise SgfError(f"the file ends inside a value, which begins {_where(text, begin - 1)}")
+        protected = text[at + 1 : at + 3] if text[at + 1 : at + 3] in ("\r\n", "\n\r") else text[at + 1]
+        parts.append("" if protected[0] in "\r\n" else protected)
+        at += 1 + len(protected)
+
+
+def _where(text: str, at: int) -> str:
+    line = text.count("\n", 0, at) + 1
+    return f"in line {line}, column {at - text.rfind(chr(10), 0, at)}"

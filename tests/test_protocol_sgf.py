@@ -1,0 +1,110 @@
+"""SGF as text: main lines of collections, escapes, charsets, bounds; what is written is read back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol.sgf import MAX_ITEMS, SgfError, decode, main_lines, written
+
+
+def test_the_main_line_is_the_first_branch_everywhere() -> None:
+    text = "(;FF[4]C[root](;B[aa];W[bb](;B[cc])(;B[dd]C[)\\](;]))(;B[ee]))"
+    assert list(main_lines(text)) == [
+        [{"FF": ["4"], "C": ["root"]}, {"B": ["aa"]}, {"W": ["bb"]}, {"B": ["cc"]}],
+    ]
+
+
+def test_a_collection_with_anything_between_its_games() -> None:
+    text = "From: me (really)\n( ;SZ[9];B[aa](;W[bb])(;W[cc]))\njunk ) ( x (;SZ[5])"
+    assert [len(nodes) for nodes in main_lines(text)] == [3, 1]
+
+
+def test_old_long_names_repeated_properties_and_blanks() -> None:
+    (nodes,) = main_lines("(;GaMe [1]\r\nAddBlack[aa] [bb]AB[cc]\t;White1[dd])")
+    assert nodes == [{"GM": ["1"], "AB": ["aa", "bb", "cc"]}, {"W1": ["dd"]}]
+
+
+@pytest.mark.parametrize(
+    ("written_as", "means"),
+    [
+        ("a\\]b", "a]b"),
+        ("a\\\\b", "a\\b"),
+        ("a\\:b", "a:b"),
+        ("a\\\nb", "ab"),
+        ("a\\\r\nb", "ab"),
+        ("a\\\n\rb", "ab"),
+        ("a\\\n\nb", "a\nb"),
+        ("a\nb", "a\nb"),
+        ("[(;", "[(;"),
+        ("", ""),
+    ],
+)
+def test_escapes(written_as: str, means: str) -> None:
+    (nodes,) = main_lines(f"(;C[{written_as}])")
+    assert nodes == [{"C": [means]}]
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=3))
+def test_what_is_written_is_read_back(values: list[str]) -> None:
+    (nodes,) = main_lines(f"(;{written('C', *values)}(;B[]))")
+    assert nodes == [{"C": values}, {"B": [""]}]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "not an SGF file"),
+        ("hello (x) ", "not an SGF file"),
+        ("(;B[aa]", "the file ends before its game does"),
+        ("(;B[aa];W[bb", "the file ends inside a value, which begins in line 1, column 10"),
+        ("(;B[aa\\", "the file ends inside a value"),
+        ("(;[aa])", "a value without a property in line 1, column 3"),
+        ("(;\n\nB[aa]=)", "unexpected '=' in line 3, column 6"),
+        ("(;é[aa])", "unexpected 'é'"),
+        ("(;" + "A" * 65 + "[])", "more than 64 letters"),
+        ("(" + ";" * (MAX_ITEMS + 1) + ")", "more than 100000 nodes and values"),
+        ("(;C" + "[]" * MAX_ITEMS + ")", "more than 100000 nodes and values"),
+    ],
+)
+def test_what_is_no_sgf(text: str, reason: str) -> None:
+    with pytest.raises(SgfError) as error:
+        list(main_lines(text))
+    assert reason in str(error.value)
+
+
+def test_what_comes_before_a_fault_is_given_first() -> None:
+    games = main_lines("(;SZ[3])(;B[aa]")
+    assert next(games) == [{"SZ": ["3"]}]
+    with pytest.raises(SgfError):
+        next(games)
+
+
+def test_a_tree_that_never_ends_is_its_main_line() -> None:
+    assert len(list(main_lines("(;SZ[3](;B[aa])(;B[bb]"))) == 1
+
+
+def test_depth_costs_nothing() -> None:
+    deep = "(;B[aa]" * 50_000 + ")" * 50_000 + "(;SZ[3])"
+    assert [len(nodes) for nodes in main_lines(deep)] == [50_000, 1]
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("(;CA[UTF-8]PB[Zoë])".encode(), "Zoë"),
+        ("(;PB[Zoë])".encode(), "Zoë"),
+        ("\ufeff(;PB[Zoë])".encode(), "Zoë"),
+        ("(;PB[Zoë])".encode("utf-16"), "Zoë"),
+        ("(;PB[Zoë])".encode("latin-1"), "Zoë"),
+        ("(;CA [ISO-8859-1]PB[Zoë])".encode("latin-1"), "Zoë"),
+        ("(;CA[Shift_JIS]PB[ソフト])".encode("shift_jis"), "ソフト"),  # whose first letter holds a backslash
+        ("(;CA[gb2312]PB[柯洁])".encode("gb2312"), "柯洁"),
+        (b"(;CA[utf-8]PB[" + b"\xff" + b"])", "\ufffd"),
+        (b"(;CA[rot13]PB[nonsense])", "nonsense"),
+        ("(;CA[unknown-9]PB[Zoë])".encode(), "Zoë"),
+        (b"(;CA[unicode_escape]PB[\\\\x41])", "\\x41"),
+    ],
+)
+def test_charsets(data: bytes, text: str) -> None:
+    (nodes,) = main_lines(decode(data))
+    assert nodes[0]["PB"] == [text]
