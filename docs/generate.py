@@ -17,6 +17,7 @@ from protocol.commands import COMMANDS, Level, Row
 from referee.ladder.command import SUBCOMMANDS
 from referee.ladder.example import example
 from referee.ladder.keys import TABLES
+from referee.lobby.keys_command import keys
 from referee.store.schema import metadata
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -107,6 +108,8 @@ def command_line_page() -> str:
                 f"### `ggp ladder {sub}`\n\n```text\n{_help(f'{module}:main')}```\n"
                 for sub, (module, _) in SUBCOMMANDS.items()
             ]
+        if name == "keys":
+            parts += [f"### `ggp keys {sub}`\n\n```text\n{_help(value, sub)}```\n" for sub in keys.commands]
     return "\n".join(parts)
 
 
@@ -184,11 +187,11 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
-def _help(entry_point: str) -> str:
+def _help(entry_point: str, *words: str) -> str:
     """What a command prints for --help on a terminal of 100 columns."""
     module, _, function = entry_point.partition(":")
     environment = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "100", "TERM": "dumb", "LC_ALL": "C.UTF-8"}
-    program = f"import sys, {module}; sys.exit({module}.{function}(['--help']))"
+    program = f"import sys, {module}; sys.exit({module}.{function}({[*words, '--help']}))"
     result = subprocess.run(
         [sys.executable, "-c", program], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )

@@ -1,0 +1,116 @@
+"""CURVE keys as text (Z85, 40 characters) and pairs of them in files; not who is let in with which (the lobby's part).
+
+A pair's file is TOML with `public` and `secret`, for its owner's eyes only. A file with a public key alone may
+also hold just the 40 characters.
+"""
+
+import os
+import re
+import stat
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import zmq
+
+_Z85 = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
+_LARGEST = 4096  # bytes of a file
+_HEAD = "# A key pair of the General Game Protocol. Whoever has this file is you: give away the public key only.\n"
+
+
+class KeyFileError(ValueError):
+    """A key, or a file of one, that cannot be used; str() says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """Both halves in Z85; the secret one is not shown by repr."""
+
+    public: str
+    secret: str = field(repr=False)
+
+
+def new_pair() -> KeyPair:
+    """A pair that nobody else has. No public key begins with `-`, which a command would take for an option."""
+    while True:
+        public, secret = zmq.curve_keypair()
+        if not public.startswith(b"-"):
+            return KeyPair(public.decode(), secret.decode())
+
+
+def write_pair(path: Path, pair: KeyPair) -> None:
+    """A new file that only its owner may read. Raises KeyFileError if there is one, or none can be made."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        raise KeyFileError(f"{path} is there already, and a lost key cannot be had again: name another file") from None
+    except OSError as error:
+        raise KeyFileError(f"cannot write {path}: {error.strerror}") from None
+    with os.fdopen(descriptor, "w") as file:
+        file.write(f'{_HEAD}public = "{pair.public}"\nsecret = "{pair.secret}"\n')
+        file.flush()
+        os.fsync(descriptor)
+
+
+def read_pair(path: Path) -> KeyPair:
+    """The pair in a file. Raises KeyFileError, also for one that others than its owner may read."""
+    table = _read_table(path, private=True)
+    public, secret = table.get("public"), table.get("secret")
+    if not (isinstance(secret, str) and is_key(secret)):
+        raise KeyFileError(f'{path} holds no secret key: it says secret = "…", as ggp keys new writes it')
+    if zmq.curve_public(secret.encode()).decode() != public:
+        raise KeyFileError(f"{path}: the public key is not that of the secret one: make a new pair with ggp keys new")
+    return KeyPair(public, secret)
+
+
+def read_public(text: str) -> str:
+    """A public key, given as its 40 characters or by a file that holds it or a pair. Raises KeyFileError."""
+    if is_key(text):
+        return text
+    try:
+        table = _read_table(Path(text), private=False)
+    except FileNotFoundError:
+        raise KeyFileError(f"{text[:80]} is neither a public key (40 characters of Z85) nor a file with one") from None
+    public = table.get("public")
+    if not (isinstance(public, str) and is_key(public)):
+        raise KeyFileError(f"{text} holds no public key: 40 characters of Z85, or a file of ggp keys new")
+    return public
+
+
+def is_key(text: str) -> bool:
+    """Whether it is 32 bytes in Z85, written the one way there is."""
+    return bool(_Z85.fullmatch(text)) and all(_number(text[at : at + 5]) < 2**32 for at in range(0, 40, 5))
+
+
+def _read_table(path: Path, *, private: bool) -> dict[str, object]:
+    """What the file says; a file of 40 characters is its public key. FileNotFoundError only if not `private`."""
+    try:
+        with path.open("rb") as file:
+            if private and (mode := stat.S_IMODE(os.fstat(file.fileno()).st_mode)) & 0o077:
+                raise KeyFileError(f"others may read or change {path} (mode {mode:03o}): chmod 600 {path}")
+            data = file.read(_LARGEST + 1)
+    except FileNotFoundError:
+        if not private:
+            raise
+        raise KeyFileError(f"{path} does not exist: ggp keys new {path}") from None
+    except (OSError, ValueError) as error:  # ValueError: a name that holds a NUL
+        raise KeyFileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    if len(data) > _LARGEST:
+        raise KeyFileError(f"{path} is no file of a key: it has more than {_LARGEST} bytes")
+    try:
+        text = data.decode()
+        return {"public": text.strip()} if is_key(text.strip()) else tomllib.loads(text)
+    except ValueError:
+        raise KeyFileError(f"{path} is no file of a key: it is not as ggp keys new writes it") from None
+
+
+def _number(five: str) -> int:
+    """What five characters of Z85 stand for; it may be more than 32 bits hold."""
+    value = 0
+    for char in five:
+        value = value * 85 + _ORDER[char]
+    return value
+
+
+_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_ORDER = {char: value for value, char in enumerate(_ALPHABET)}
