@@ -88,7 +88,7 @@ def test_every_dependency_earns_its_place() -> None:
         if path.relative_to(ROOT).parts[0] in PACKAGES
         for match in re.finditer(r"^\s*(?:import|from) (\w+)", path.read_text(), re.MULTILINE)
     }
-    module_of = {"pyzmq": "zmq"}
+    module_of = {"pyzmq": "zmq", "prompt-toolkit": "prompt_toolkit"}
     names = [re.split(r"[>\[]", requirement)[0] for requirement in PROJECT["project"]["dependencies"]]
     assert [name for name in names if module_of.get(name, name) not in imported] == []
 

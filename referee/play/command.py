@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from protocol.records import Record
+from protocol.records import Event, Record
 from referee.config import Budgets, Setting
 from referee.play.clock import FORMS, Control
 from referee.play.launch import LaunchError
@@ -17,7 +17,7 @@ from referee.play.prepare import PrepareError, prepare
 from referee.play.recorder import Recorder, RecorderError
 from referee.play.report import as_json, print_report, progress_bar, score_line
 from referee.play.run import Report, run_series
-from referee.play.seating import Extras
+from referee.play.seating import Extras, is_human
 from referee.play.series import Setup, Tally, played
 from referee.play.words import WordError, distinct, is_built_in, read_bot, read_engine, read_game
 
@@ -25,10 +25,14 @@ BAD_USAGE = 2
 EPILOGUE = f"""\b
 GAME is a name the engine knows, with options: yugo,size=7,komi=0
 BOT  is a built-in with options (random, greedy:playouts=50), a command line in
-     quotes ("gnugo --mode gtp"), or tcp://host:port of a bot that listens;
-     NAME= before it names it.
+     quotes ("gnugo --mode gtp"), tcp://host:port of a bot that listens, or
+     `human`: you, at this terminal or from a pipe; NAME= before it names it.
 --time is one of
      {FORMS.replace(", 600", chr(10) + "     600")}
+A human plays one match, without a clock, unless --games and --time are given.
+The end of input resigns, Ctrl-C drops the match; :help at the prompt says more.
+--from FILE[#MATCH][@PLY] begins at a position of a recorded match; GAME is its
+game, with the record's options.
 
 \b
 The exit status is 0; 1 if games were void or a bot was suspended; 2 for a
@@ -55,12 +59,13 @@ def main(argv: list[str]) -> int:
 @click.command(epilog=EPILOGUE, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.argument("game")
 @click.argument("bots", metavar="BOT BOT", nargs=2)
-@click.option("--games", type=click.IntRange(1, 10_000_000), default=10, show_default=True, help="Matches to play.")
-@click.option("--time", "control", default="10+0.1", show_default=True, help="Time control of each side.")
+@click.option("--games", type=click.IntRange(1, 10_000_000), help="Matches to play.  [default: 10]")
+@click.option("--time", "control", help="Time control of each side.  [default: 10+0.1]")
 @click.option("--max-plies", type=click.IntRange(1, 10**7), help="A longer one is void.  [default: 20 times the cells]")
 @click.option("--margin", type=click.IntRange(0, 60_000), default=50, show_default=True, help="ms of overrun forgiven.")
 @click.option("--seed", type=int, default=1, show_default=True, help="What openings are drawn by.")
 @click.option("--openings", type=click.IntRange(0, 1000), default=0, help="Random plies first, the same for a pair.")
+@click.option("--from", "place", metavar="PLACE", help="Begin at a position of a record: FILE[#MATCH][@PLY].")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Matches at a time.  [default: one a core]")
 @click.option("--pin/--no-pin", default=True, help="Keep a match's processes on one core (the default).")
 @click.option("--restart", is_flag=True, help="Start the bots anew for each match.")
@@ -74,12 +79,13 @@ def main(argv: list[str]) -> int:
 def match(
     game: str,
     bots: tuple[str, str],
-    games: int,
-    control: str,
+    games: int | None,
+    control: str | None,
     max_plies: int | None,
     margin: int,
     seed: int,
     openings: int,
+    place: str | None,
     jobs: int | None,
     pin: bool,
     restart: bool,
@@ -95,12 +101,18 @@ def match(
 
     Each match is judged by the rules engine, on its clock, and recorded whole.
     """
-    name, options = read_game(game)
+    (name, options), position = read_game(game), tuple[str, ...]()
+    if place is not None:
+        options, position = _read_position(place, name, options)
+    first, second = distinct(read_bot(bots[0], human=True), read_bot(bots[1], human=True))
+    by_hand = is_human(first) or is_human(second)
+    if by_hand and (jobs or 1) > 1:
+        raise click.UsageError("--jobs: a human plays one match at a time")
     setup = Setup(
-        setting=Setting(name, options, {}, Control.parse(control)),
+        setting=Setting(name, options, {}, Control.parse(control or ("none" if by_hand else "10+0.1"))),
         engine=read_engine(engine),
-        bots=distinct(read_bot(bots[0]), read_bot(bots[1])),
-        games=games,
+        bots=(first, second),
+        games=games or (1 if by_hand else 10),
         max_plies=max_plies or 0,
         margin=margin,
         seed=seed,
@@ -111,6 +123,7 @@ def match(
         pin=pin,
         record=str(record) if record else "",
         referee=f"general-game-protocol {version('general-game-protocol')}",
+        position=position,
     )
     setup, warnings = prepare(setup)
     tally, left, recorder = _resume(setup, record, warnings)
@@ -119,12 +132,46 @@ def match(
         click.echo(f"ggp match: {warning}", err=True)
     jobs = min(jobs or (1 if verbose else len(os.sched_getaffinity(0))), max(1, len(left)))
     with recorder:
-        report = _run(setup, left, jobs, recorder, tally, None if quiet or verbose or not err.is_terminal else err)
+        if by_hand:
+            report = _sit_down(setup, left, recorder, tally, as_object)
+        else:
+            report = _run(setup, left, jobs, recorder, tally, None if quiet or verbose or not err.is_terminal else err)
     status = _status(setup, report)
     if status == BAD_USAGE and report.suspended:
         raise WordError(": ".join(report.suspended))
     _show(setup, report, str(record or ""), warnings, as_object, quiet)
     return status
+
+
+def _read_position(place: str, game: str, options: dict[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The options of the recorded match and its plies up to the place. `options` may only repeat them."""
+    from referee.archive.reading import count_plies, find_record, read_place
+
+    found = read_place(place)
+    record = find_record(found.file, found.key)
+    start, plies = record.start, count_plies(record, found.ply)
+    if start.game != game:
+        raise click.UsageError(f"--from {place}: the recorded game is {start.game}: write that instead of {game}")
+    for name, value in options.items():
+        if start.options.get(name) != value:
+            raise click.UsageError(f"--from {place}: options come from the record: leave {name}={value} out")
+    return dict(start.options), tuple(ply.move for ply in record.plies[:plies])
+
+
+def _sit_down(setup: Setup, left: list[int], recorder: Recorder, tally: Tally, as_object: bool) -> Report:
+    """The series with a human in it, here at the terminal."""
+    from referee.play.by_hand import announce, play_by_hand
+    from referee.play.desk import open_desk
+    from referee.play.reaper import adopt_orphans
+
+    adopt_orphans()
+    desk = open_desk(sys.stderr if as_object else sys.stdout)
+
+    def seen(event: Event) -> None:
+        if line := announce(event):
+            desk.show(line)
+
+    return play_by_hand(setup, left, recorder, tally, desk, seen)
 
 
 def _resume(setup: Setup, record: Path | None, warnings: list[str]) -> tuple[Tally, list[int], Recorder]:

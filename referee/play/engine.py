@@ -11,6 +11,7 @@ from referee.play.launch import LAST_WORDS, Peer
 from referee.play.outcome import EngineFailed, Fault, Termination
 
 REQUIRED = ("ggp-games", "ggp-options", "ggp-new", "ggp-play", "ggp-legal_moves")
+_MAX_MOVE = 8192  # characters
 OVER, AGREE = "over", "agree"
 
 
@@ -95,6 +96,18 @@ class Engine:
 
     async def legal_moves(self) -> list[str]:
         return (await self._ask("ggp-legal_moves", self._command)).text.split()
+
+    async def why_illegal(self, move: str) -> str:
+        """Why a word is no legal move here, "" if it is one; by the list of them, where no reason is to be had."""
+        if not move.isprintable() or "#" in move or len(move.split()) != 1 or len(move) > _MAX_MOVE:
+            return f"a move is one word, and {move[:40]!r} is none"
+        if "ggp-legal" in self._commands:
+            reply = await self._ask(f"ggp-legal {move}", self._command)
+            legal, _, reason = reply.text.partition(" ")
+            return "" if reply.ok and legal == "true" else reason or reply.text or "it is not legal"
+        listed = {legal.lower() for legal in await self.legal_moves()}
+        known = move.lower() in listed or (move.lower().startswith("dead:") and "dead:" in listed)
+        return "" if known else "it is not among the legal moves"
 
     async def history(self) -> list[str]:
         """`seat colour move` of every ply."""

@@ -6,9 +6,9 @@ from difflib import get_close_matches
 
 from protocol.transports.blocking import run_blocking
 from referee.config import Setting
-from referee.play.engine import Engine, GameRefused
+from referee.play.engine import OVER, Engine, GameRefused
 from referee.play.launch import LaunchError
-from referee.play.outcome import EngineFailed
+from referee.play.outcome import EngineFailed, Fault
 from referee.play.seating import start_engine
 from referee.play.series import Setup
 
@@ -39,6 +39,7 @@ async def _prepare(setup: Setup) -> tuple[Setup, list[str]]:
 
 async def _ask(engine: Engine, setup: Setup) -> tuple[Setup, list[str]]:
     setting, max_plies = await ask(engine, setup.setting, setup.max_plies)
+    await _play_up_to(engine, setup)
     return replace(setup, setting=setting, max_plies=max_plies), lacks(engine)
 
 
@@ -55,6 +56,19 @@ async def ask(engine: Engine, setting: Setting, max_plies: int) -> tuple[Setting
     except GameRefused as refused:
         raise PrepareError(f"{setting.game}: {refused}") from None
     return replace(setting, defaults=defaults), max_plies or PLIES_PER_CELL * await _cells(engine)
+
+
+async def _play_up_to(engine: Engine, setup: Setup) -> None:
+    """Whether this engine lets the plies be played that every match begins with, and a game is left to play then."""
+    status = await engine.new_game(setup.setting.new_game) if setup.position else None
+    for number, move in enumerate(setup.position, 1):
+        assert status is not None
+        try:
+            _, status = await engine.play(status.to_play, move)
+        except Fault as fault:
+            raise PrepareError(f"the engine does not take ply {number} of the position, {move}: {fault}") from None
+    if status is not None and status.phase == OVER:
+        raise PrepareError(f"the game is over after ply {status.ply}: begin from an earlier one, as in FILE@-2")
 
 
 def lacks(engine: Engine) -> list[str]:

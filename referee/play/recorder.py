@@ -4,6 +4,7 @@ The events and their chain are protocol.records'. The workers append, a whole ma
 what a worker left of a write when it was killed may stand in the middle of the file, before what another wrote next.
 """
 
+import errno
 import fcntl
 import itertools
 import os
@@ -14,6 +15,7 @@ from typing import BinaryIO
 
 from protocol.records import MAX_RECORD_LINE, Record, RecordError, read_records
 
+LIVE = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC  # how a side file is opened by who writes it
 _END = b'"event":"end"'  # inside a JSON string its quotes would be escaped
 
 
@@ -32,6 +34,7 @@ class Recorder:
         self.torn: list[str] = []  # what else is in the file of matches that were not finished
         self._path = path
         self._file = -1
+        self._live: int | None = None
         self._synced = 0
         if path is not None:
             self._file = _open(path)
@@ -44,6 +47,17 @@ class Recorder:
             os.fdatasync(self._file)
             self._synced = size
 
+    def append(self, record: bytes) -> None:
+        """Write a whole match, where no worker does. Raises OSError."""
+        if self._file >= 0 and os.write(self._file, record) < len(record):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+
+    def open_live(self) -> int | None:
+        """The side file for the plies of a match that no worker plays, open until this is closed."""
+        if self._path is not None and self._live is None:
+            self._live = os.open(live_path(str(self._path), 1), LIVE, 0o644)
+        return self._live
+
     def __enter__(self) -> "Recorder":
         return self
 
@@ -54,6 +68,8 @@ class Recorder:
         """A clean end: nothing is under way any more, so the side files have served. An empty record is no file."""
         if self._file >= 0 and self._path is not None:
             self._remove_side_files()
+            if self._live is not None:
+                os.close(self._live)
             if os.fstat(self._file).st_size == 0:
                 self._path.unlink()
             os.close(self._file)

@@ -10,10 +10,11 @@ from referee.config import Budgets
 from referee.play.dialects import meet
 from referee.play.engine import Engine
 from referee.play.launch import LaunchError, Peer, Process, Remote, executable_hash, find_program
-from referee.play.outcome import CannotStart, EngineFailed
+from referee.play.outcome import CannotStart
 from referee.play.player import Player
 from referee.play.versions import version_of
 
+HUMAN = "human"
 CHANGED = "its program is not the one that was entered"
 
 
@@ -44,13 +45,18 @@ class Extras:
     verbose: bool = False
 
 
+def is_human(start: Start) -> bool:
+    """Whether nothing is started for it: somebody sits at the terminal."""
+    return start.command == HUMAN and not (start.argv or start.url)
+
+
 async def start_engine(start: Start, budgets: Budgets, extras: Extras) -> Engine:
     """Raises EngineFailed, LaunchError."""
     peer = _launch(start, PeerRole.ENGINE, budgets, extras)
     engine = Engine(peer, start.command, budgets)
     try:
         await engine.start()
-    except EngineFailed:
+    except BaseException:  # Ctrl-C, too
         await peer.stop(kill=True)
         raise
     return engine
@@ -67,7 +73,7 @@ async def start_bot(start: Start, budgets: Budgets, extras: Extras) -> Player:
         raise CannotStart(start.name, str(error)) from None
     try:
         return await meet(peer, Party(name=start.name, command=start.command, hash=digest), budgets)
-    except CannotStart:
+    except BaseException:
         await peer.stop(kill=True)
         raise
 

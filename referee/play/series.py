@@ -35,6 +35,7 @@ class Setup:
     referee: str
     name: str = ""  # of the series in its keys; by default it follows from the rest
     seeded: bool = False  # whether bots that can are given a seed of chance for each match
+    position: tuple[str, ...] = ()  # the plies that every match begins with, before those that are drawn
 
     @cached_property
     def series(self) -> str:
@@ -44,6 +45,7 @@ class Setup:
         said = [
             *(self.setting.game, self.setting.options, str(self.setting.control), self.margin, self.max_plies),
             *(self.seed, self.openings, self.engine.command, [(bot.name, bot.command) for bot in self.bots]),
+            *([self.position] if self.position else []),
         ]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
 

@@ -11,7 +11,7 @@ from referee.play.launch import LaunchError
 from referee.play.match import Match, play_match
 from referee.play.outcome import CannotStart, EngineFailed, Fault, Outcome
 from referee.play.player import Player
-from referee.play.seating import Start, start_bot, start_engine
+from referee.play.seating import Start, is_human, start_bot, start_engine
 from referee.play.series import Played, Setup, played, seats
 
 REPLAYS = 3  # "void, replayed at most 3 times, then the bot is suspended"
@@ -34,12 +34,22 @@ class Table:
     Every match is given to `keep` as soon as it ends, void ones too: its record and the facts of it. `live` is a
     descriptor that each line of a record is written to at once, or None. Of more bots than `most` the one that
     has waited longest is ended; a bot is its Start: whoever changes anything in that gets another process.
+    `seen` is told each event as it happens. `host` seats a human before the engine of the table.
     """
 
-    def __init__(self, keep: Callable[[bytes, Played], None], live: int | None = None, most: int = MOST_BOTS) -> None:
+    def __init__(
+        self,
+        keep: Callable[[bytes, Played], None],
+        live: int | None = None,
+        most: int = MOST_BOTS,
+        seen: Callable[[Event], None] | None = None,
+        host: Callable[[Start, Callable[[], Engine]], Player] | None = None,
+    ) -> None:
         self._keep = keep
         self._live = live
         self._most = most
+        self._seen = seen
+        self._host = host
         self._engines: dict[Start, Engine] = {}
         self._players: dict[Start, Player] = {}  # whoever played last is last
         self._opening: tuple[object, tuple[str, ...]] = (None, ())
@@ -80,7 +90,8 @@ class Table:
                 bot_seeds=setup.bot_seeds(key),
             )
             tape = _Tape(self._live)
-            outcome = await play_match(match, engine, (first, second), tape.emit)
+            emit = tape.emit if self._seen is None else _both(tape.emit, self._seen)
+            outcome = await play_match(match, engine, (first, second), emit)
         except CannotStart as error:
             raise Suspended(error.who, str(error)) from None
         except (EngineFailed, GameRefused, LaunchError) as error:
@@ -110,6 +121,10 @@ class Table:
 
     async def _start(self, bot: Start, setup: Setup) -> Player:
         """A ladder asks for a bot again and again; one that hangs at its start would take the time of all others."""
+        if is_human(bot):
+            if self._host is None:
+                raise CannotStart(bot.name, "a human cannot sit here")
+            return self._host(bot, lambda: self._engines[setup.engine])
         reason, until = self._lame.get(bot, ("", 0.0))
         if time.monotonic() < until:
             raise CannotStart(bot.name, reason)
@@ -143,17 +158,18 @@ class Table:
     # -- openings --------------------------------------------------------------------------------------------
 
     async def _draw_opening(self, engine: Engine, setup: Setup, pair: int) -> tuple[str, ...]:
-        """Random plies, the same for both matches of a pair; drawn by the seed from the engine's legal moves.
+        """The setup's position and random plies after it, the same for both matches of a pair; drawn by the seed from
+        the engine's legal moves.
 
         Words (`pass`, `swap-sides`, `bid:7`) are drawn only where no move on the board is legal.
         """
         if not setup.openings:
-            return ()
-        drawn = (setup.engine, setup.setting.new_game, setup.openings, setup.seed, pair)
+            return setup.position
+        drawn = (setup.engine, setup.setting.new_game, setup.position, setup.openings, setup.seed, pair)
         if self._opening[0] != drawn:
             for draw in range(_DRAWS):
                 chance = random.Random(f"{setup.seed} {pair} {draw}")
-                moves = await _random_plies(engine, setup.setting.new_game, setup.openings, chance)
+                moves = await _random_plies(engine, setup, chance)
                 if moves is not None:
                     break
             else:
@@ -162,10 +178,13 @@ class Table:
         return self._opening[1]
 
 
-async def _random_plies(engine: Engine, new_game: str, plies: int, chance: random.Random) -> tuple[str, ...] | None:
-    """Canonical moves, or None if the game is over before somebody could play it."""
-    status, moves = await engine.new_game(new_game), list[str]()
-    while status.phase != OVER and len(moves) < plies:
+async def _random_plies(engine: Engine, setup: Setup, chance: random.Random) -> tuple[str, ...] | None:
+    """Canonical moves from the start of the game, or None if it is over before somebody could play it."""
+    status, moves = await engine.new_game(setup.setting.new_game), list[str]()
+    for move in setup.position:
+        _, status = await engine.play(status.to_play, move)
+        moves.append(move)
+    while status.phase != OVER and len(moves) < len(setup.position) + setup.openings:
         legal = await engine.legal_moves()
         on_board = [move for move in legal if not move[0].islower()]
         words = [move for move in legal if move != "pass"]
@@ -175,6 +194,14 @@ async def _random_plies(engine: Engine, new_game: str, plies: int, chance: rando
             raise EngineFailed(f"the engine refuses a move that it listed as legal: {fault}") from None
         moves.append(move)
     return None if status.phase == OVER else tuple(moves)
+
+
+def _both(one: Callable[[Event], None], other: Callable[[Event], None]) -> Callable[[Event], None]:
+    def emit(event: Event) -> None:
+        one(event)
+        other(event)
+
+    return emit
 
 
 class _Tape:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path, PurePath
 
 from referee.play.launch import LaunchError, find_program
-from referee.play.seating import Start
+from referee.play.seating import HUMAN, Start
 
 # -P: what happens to lie in the current folder, such as a `random.py` or a `bots.py`, is not imported instead.
 ENGINE = (sys.executable, "-P", "-m", "engines")
@@ -38,14 +38,18 @@ def read_game(text: str) -> tuple[str, dict[str, str]]:
     return name, options
 
 
-def read_bot(text: str, folder: Path | None = None) -> Start:
+def read_bot(text: str, folder: Path | None = None, human: bool = False) -> Start:
     """A built-in (`greedy:playouts=50`), a command line, or `tcp://host:port`; `name=` may stand before it.
 
-    Relative paths in it are seen from `folder`, if that is given. Raises WordError or LaunchError when nothing could
-    be started.
+    Relative paths in it are seen from `folder`, if that is given; `human`: whether one may sit here. Raises WordError
+    or LaunchError when nothing could be started.
     """
     named = _NAMED.fullmatch(text)
     name, what = (named[1], named[2]) if named else ("", text)
+    if what == HUMAN:
+        if not human:
+            raise WordError("a human plays in `ggp match` and in `:fork` of the console only: name a bot")
+        return Start(name or HUMAN, HUMAN)
     if what.startswith("tcp://"):
         return Start(name or _as_name(what[6:]), what, url=_read_url(what))
     built_in = _BUILT_IN.fullmatch(what)

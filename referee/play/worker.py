@@ -18,7 +18,7 @@ from types import FrameType
 
 from protocol.transports.blocking import run_blocking
 from referee.play.reaper import adopt_orphans, end_with_parent, kill_strays, pin
-from referee.play.recorder import live_path
+from referee.play.recorder import LIVE, live_path
 from referee.play.series import Played, Setup
 from referee.play.table import MOST_BOTS, Suspended, Table
 
@@ -67,9 +67,6 @@ class Chunk:
     rss: int  # KiB, the most so far
 
 
-_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-
-
 class Stop(BaseException):
     """Raised in a worker that is to drop the match it is in."""
 
@@ -114,8 +111,8 @@ def begin(place: Place, workers: "SynchronizedArray[int]") -> None:
         cores = sorted(os.sched_getaffinity(0))
         pin(cores[number % len(cores)])
     if place.record:
-        state.record = os.open(place.record, _APPEND, 0o644)
-        state.live = os.open(live_path(place.record, number + 1), _APPEND, 0o644)
+        state.record = os.open(place.record, LIVE, 0o644)
+        state.live = os.open(live_path(place.record, number + 1), LIVE, 0o644)
     state.place = place
     multiprocessing.util.Finalize(None, close_table, exitpriority=10)
 
