@@ -124,7 +124,7 @@ def test_what_is_no_game_is_not_exported(
 
 
 def test_a_control_that_nobody_knows_does_not_matter_to_a_replay() -> None:
-    assert run_blocking(verify(_wrong(_record(), start_control="blitz"), _engine())) == ""
+    assert run_blocking(verify(_wrong(_record(), start_control="blitz"), _engine())) is None
 
 
 def test_sgf_of_other_games_is_private_and_escaped() -> None:
@@ -155,6 +155,9 @@ def _wrong(record: Record, **changes: object) -> Record:
     whole = msgspec.to_builtins(record)
     for name, value in changes.items():
         where, _, key = name.partition("_")
+        if not key:
+            whole[where] = value
+            continue
         (whole["plies"][int(where[3:]) - 1] if where.startswith("ply") else whole[where])[key] = value
     return msgspec.convert(whole, Record)
 
@@ -168,42 +171,78 @@ def _engine(**handlers: object) -> Engine:
 
 
 @pytest.mark.parametrize(
-    ("changes", "problem"),
+    ("changes", "ply", "problem"),
     [
-        ({"ply2_move": "A1"}, "ply 2: illegal move"),
-        ({"ply2_move": "b2"}, "ply 2: the record says b2, the engine calls it B2"),
-        ({"ply2_seat": 1}, "ply 2: the record says seat 1 (white), the engine seat 2 (white), play"),
-        ({"end_result": "B+9"}, "the record says B+9, the engine W+0.5"),
-        ({"end_hash": "0" * 16}, "the record ends at hash 0000000000000000, the engine at"),
-        ({"end_plies": 3}, "the record says 3 plies and holds 4"),
-        ({"start_options": {"size": "99"}}, "the engine refuses the game"),
+        ({"ply2_move": "A1"}, 2, "the record says A1, the engine: illegal move"),
+        ({"ply2_move": "b2"}, 2, "the record says b2, the engine calls it B2"),
+        ({"ply2_seat": 1}, 2, "the record says seat 1 (white), the engine seat 2 (white), play"),
+        ({"end_result": "B+9"}, None, "the record says B+9, the engine W+0.5"),
+        ({"end_hash": "0" * 16}, None, "the record ends at hash 0000000000000000, the engine at"),
+        ({"end_plies": 3}, None, "the record says 3 plies and holds 4"),
+        ({"start_options": {"size": "99"}}, 0, "the engine refuses the game"),
     ],
 )
-def test_what_does_not_come_out_is_named(changes: dict[str, object], problem: str) -> None:
-    assert run_blocking(verify(_record(), _engine())) == ""
-    assert problem in run_blocking(verify(_wrong(_record(), **changes), _engine()))
+def test_what_does_not_come_out_is_named(changes: dict[str, object], ply: int | None, problem: str) -> None:
+    assert run_blocking(verify(_record(), _engine(), deep=True)) is None
+    assert run_blocking(verify(_wrong(_record(), end=None), _engine())) is None  # it was cut off
+    found = run_blocking(verify(_wrong(_record(), **changes), _engine()))
+    assert found is not None and problem in found.what and found.ply == ply and not found.failed
+    assert found.who == ("engine" if ply == 0 else "record")
+    board = {0: "", 2: "  A B\n2 . . 2\n1(X). 1\n  A B", None: "  A B\n2 . O 2\n1 X . 1\n  A B"}[ply]
+    assert found.board == board
 
 
 def _fail(arguments: list[str]) -> str:
     raise CommandFailed("illegal move: not here")
 
 
+SAME = "phase=play to_play=black seat=1 ply=0"
+
+
 @pytest.mark.parametrize(
-    ("handlers", "problem"),
+    ("handlers", "ply", "problem"),
     [
-        ({}, ""),
-        ({"ggp_legal_moves": lambda arguments: "A1 pass"}, "ply 1: legal for one engine only: A1 A2 B1 B2"),
-        ({"ggp_history": lambda arguments: "1 black A1"}, "the engines tell different histories"),
-        ({"ggp_play": _fail}, "ply 1: the other engine says illegal move: not here"),
+        ({}, None, ""),
+        (
+            {"ggp_legal_moves": lambda arguments: "A1 C9 pass"},
+            0,
+            "legal for the engine only: A2 B1 B2; legal for the other",
+        ),
+        ({"ggp_history": lambda arguments: "1 black A1"}, None, "the engines tell different histories"),
+        ({"ggp_play": _fail}, 1, "A1: the other engine says illegal move: not here"),
+        (
+            {"ggp_play": lambda arguments: "nonsense"},
+            1,
+            "the other engine answers `ggp-play black A1` with `= nonsense`",
+        ),
+        ({"ggp_play": lambda arguments: "move=a1 " + SAME}, 1, "the other engine calls A1 a1"),
+        (
+            {"ggp_play": lambda arguments: "move=A1 " + SAME},
+            1,
+            "the engine says seat 2 (white), play, the other engine seat 1",
+        ),
         (
             {"ggp_new": lambda arguments: "phase=play to_play=white seat=1 ply=0"},
-            "at the start: the engine says seat 1 (black), play, the other seat 1 (white), play",
+            0,
+            "the engine says seat 1 (black), play, the other engine seat 1 (white), play",
         ),
+        (
+            {"ggp_score": lambda arguments: '{"black": {"total": 9}, "white": {"total": 1}}'},
+            None,
+            "the other engine 9 to 1",
+        ),
+        ({"ggp_score": lambda arguments: "[" * 5000}, None, "the other engine's ggp-score is not what it should be"),
+        ({"ggp_hash": lambda arguments: "0" * 16}, 1, "the other engine's 0000000000000000"),
+        ({"ggp_undo": lambda arguments: SAME}, 4, "the other engine takes it back and says seat 1 (black), play, hash"),
+        ({"ggp_undo": _fail}, 4, "the other engine answers `ggp-undo` with `? illegal move: not here`"),
     ],
 )
-def test_another_engine_is_held_against_ours_ply_by_ply(handlers: dict[str, object], problem: str) -> None:
-    found = run_blocking(verify(_record(), _engine(), _engine(**handlers)))
-    assert found == problem if not problem else problem in found
+def test_another_engine_is_held_against_ours_ply_by_ply(
+    handlers: dict[str, object], ply: int | None, problem: str
+) -> None:
+    found = run_blocking(verify(_record(), _engine(), _engine(**handlers), deep=True))
+    assert found is None if not problem else found is not None and problem in found.what
+    assert found is None or (found.who, found.ply) == ("other", ply)
 
 
 def test_the_export_is_json_a_line() -> None:

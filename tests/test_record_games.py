@@ -50,7 +50,7 @@ def test_records_come_out_as_they_were_played(game: str, openings: int) -> None:
             assert record.end is not None and record.end.termination == "rules"
             moves = [ply.move for ply in record.plies]
             assert len(record.start.opening) == openings and moves[:openings] == list(record.start.opening)
-            assert run_blocking(verify(record, engine)) == ""
+            assert run_blocking(verify(record, engine, deep=True)) is None
     finally:
         run_blocking(engine.peer.stop())
     words = {ply.move for record in played for ply in record.plies}

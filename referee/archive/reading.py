@@ -111,9 +111,9 @@ def _open(file: Path) -> BinaryIO:
     return file.open("rb")
 
 
-async def started(start: Start) -> Engine:
+async def started(start: Start, budgets: Budgets | None = None) -> Engine:
     """The engine, ready to be asked; a ClickException if it does not start."""
     try:
-        return await start_engine(start, Budgets(), Extras())
+        return await start_engine(start, budgets or Budgets(), Extras())
     except (EngineFailed, LaunchError) as error:
         raise click.ClickException(f"{start.command}: {error}") from None

@@ -1,58 +1,169 @@
-"""`ggp verify FILE`: reads the records of a file, has each played again and shows what came out otherwise."""
+"""`ggp verify FILE…`: reads the records of files, has each played again and shows what came out otherwise."""
 
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
 from pathlib import Path
+from textwrap import indent
+from typing import Any
 
 import click
 
+from protocol.drawing.scene import clean
 from protocol.records import Record
-from protocol.transports.blocking import run_blocking
-from referee.archive.reading import records_in, started
-from referee.archive.replay import verify
-from referee.command_line import HELP, run_command
-from referee.play.engine import Engine
+from referee.archive.checking import Checked, Checker
+from referee.archive.reading import records_of
+from referee.archive.stores import is_store, records_of_store
+from referee.command_line import BAD_USAGE, HELP, run_command
 from referee.play.words import read_engine
+
+_MOST_TOLD = 1000  # matches that are listed in JSON
+EPILOGUE = """\b
+FILE is a record (- is standard input), a match of it (FILE#MATCH), or a ladder: its
+ladder.toml, its store's file or URL.
+
+\b
+The exit status is 0; 1 if a match does not come out as it was recorded, or an engine
+failed; 2 for a file that is no record, or is not as it was written (its hash chain).
+"""
 
 
 def main(argv: list[str]) -> int:
-    """The exit status; it is 1 if a match does not come out as it was recorded."""
-    return run_command(verify_file, "ggp verify", argv)
+    """The exit status."""
+    return run_command(verify_files, "ggp verify", argv)
 
 
-@click.command("verify", context_settings=HELP)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.command("verify", epilog=EPILOGUE, context_settings=HELP)
+@click.argument("files", metavar="FILE…", nargs=-1, required=True)
 @click.option("--engine", metavar="COMMAND|URL", help="Compare another engine with ours, ply by ply.")
-def verify_file(file: Path, engine: str | None) -> int:
-    """Check the hash chain of every match in FILE and play each again on the engine."""
-    return run_blocking(_verify_all(file, engine))
+@click.option("--deep", is_flag=True, help="Take every ply back again, too, and compare each position.")
+@click.option("--jobs", type=click.IntRange(1, 64), help="Matches at a time.  [default: one a core]")
+@click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
+@click.option("--quiet", is_flag=True, help="Say only what is not as recorded.")
+def verify_files(
+    files: tuple[str, ...], engine: str | None, deep: bool, jobs: int | None, as_object: bool, quiet: bool
+) -> int:
+    """Check the hash chain of every match in FILEs and play each again on the engine.
+
+    With --engine on another one as well: after each ply both must name the same status and the same legal moves, in
+    the end the same history, result and score. What an engine does wrong is not said of the record.
+    """
+    report = _Report(as_object, quiet)
+    other = read_engine(engine) if engine else None
+    # The other engine at its url has as many sessions as we like; still, one process a core is enough.
+    checker = Checker(read_engine(None), other, jobs or len(os.sched_getaffinity(0)), deep)
+    with closing(checker), report.bar() as seen:
+        for file in files:
+            for checked in checker.all((file, record) for record in _readable(file, report)):
+                report.add(checked)
+                seen()
+            report.end_of(file)
+    return report.close()
 
 
-async def _verify_all(file: Path, text: str | None) -> int:
-    matches = wrong = 0
-    skipped: list[str] = []
-    ours = await started(read_engine(None))
-    other = await started(read_engine(text)) if text else None
+def _readable(file: str, report: "_Report") -> Iterator[Record]:
+    """The records up to what is wrong with the file, which the report is told."""
     try:
-        for record in records_in(file, skipped.append):
-            matches += 1
-            problem = await _verify_one(record, ours, other)
-            if problem:
-                wrong += 1
-                click.echo(f"{record.start.match}: {problem}")
-    finally:
-        for engine in (ours, other):
-            if engine is not None:
-                await engine.peer.stop()
-    for piece in skipped:
-        click.echo(f"skipped {piece}")
-    unfinished = f"; {len(skipped)} that were not finished are skipped" if skipped else ""
-    click.echo(f"{file}: {matches} matches, {matches - wrong} as recorded, {wrong} not{unfinished}")
-    return 1 if wrong else 0
+        source = records_of_store(file) if is_store(file) else records_of(file, None, report.skip)
+        yield from source
+    except click.ClickException as error:
+        report.unreadable.append(error.format_message())
 
 
-async def _verify_one(record: Record, ours: Engine, other: Engine | None) -> str:
-    """On our engine and the other; a game that ours does not know, on the other alone."""
-    if record.start.game in await ours.games():
-        return await verify(record, ours, other)
-    if other is None:
-        return f"our engine knows no game {record.start.game}: name one that does with --engine"
-    return await verify(record, other)
+class _Report:
+    """What came of it, said as it comes or as one object in the end."""
+
+    def __init__(self, as_object: bool, quiet: bool) -> None:
+        self.unreadable: list[str] = []
+        self._as_object, self._quiet = as_object, quiet
+        self._told: list[dict[str, Any]] = []
+        self._skipped: list[str] = []
+        self._file: Counter[str] = Counter()  # of the file at hand
+        self._all: Counter[str] = Counter()
+
+    def skip(self, piece: str) -> None:
+        self._file["skipped"] += 1
+        if len(self._skipped) < _MOST_TOLD:
+            self._skipped.append(piece)
+        if not self._as_object and not self._quiet:
+            click.echo(f"skipped {piece}")
+
+    def add(self, checked: Checked) -> None:
+        self._file["matches"] += 1
+        found = checked.deviation
+        if found is None:
+            return
+        self._file["not"] += 1
+        file = str(Path(checked.file.partition("#")[0]))
+        place = clean(f"{file}#{checked.match}" + (f"@{found.ply}" if found.ply else ""))
+        if self._as_object:
+            if len(self._told) < _MOST_TOLD:
+                self._told.append({"file": file, "match": checked.match, **found._asdict()})
+            return
+        click.echo(f"{place}: {found.what}")
+        if found.board:
+            before = (
+                "the last position" if found.ply is None else f"before ply {found.ply}" if found.ply else "the start"
+            )
+            click.echo(indent(f"{before}:\n{found.board}", "    "))
+
+    def end_of(self, file: str) -> None:
+        matches, wrong, skipped = (self._file[key] for key in ("matches", "not", "skipped"))
+        self._all.update(self._file)
+        self._file.clear()
+        if self._as_object or (self._quiet and not wrong) or (self.unreadable and not matches):
+            return
+        unfinished = f"; {skipped} that were not finished are skipped" if skipped else ""
+        click.echo(f"{clean(file)}: {matches} matches, {matches - wrong} as recorded, {wrong} not{unfinished}")
+
+    def close(self) -> int:
+        """The exit status."""
+        wrong = self._all["not"]
+        status = BAD_USAGE if self.unreadable else 1 if wrong else 0
+        if self._as_object:
+            said = {
+                "matches": self._all["matches"],
+                "as_recorded": self._all["matches"] - wrong,
+                "deviations": self._told,
+                "deviating": wrong,
+                "skipped": self._skipped,
+                "unreadable": self.unreadable,
+            }
+            click.echo(json.dumps(said))
+        for reason in self.unreadable:
+            click.echo(f"ggp verify: {reason}", err=True)
+        return status
+
+    def bar(self) -> "nullcontext[Callable[[], None]] | _Bar":
+        """What shows progress, on stderr where it is seen and disturbs nothing."""
+        import sys
+
+        if self._quiet or not sys.stderr.isatty():
+            return nullcontext(lambda: None)
+        return _Bar(self)
+
+    def line(self) -> str:
+        seen = self._all + self._file
+        return f"{seen['matches']} matches, {seen['not']} not as recorded"
+
+
+class _Bar:
+    """A line on stderr that grows; how many matches there are nobody knows before they are read."""
+
+    def __init__(self, report: _Report) -> None:
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._report = report
+
+    def __enter__(self) -> Callable[[], None]:
+        self._progress.start()
+        task = self._progress.add_task("")
+        return lambda: self._progress.update(task, description=self._report.line())
+
+    def __exit__(self, *error: object) -> None:
+        self._progress.stop()

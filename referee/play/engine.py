@@ -113,6 +113,21 @@ class Engine:
         """`seat colour move` of every ply."""
         return (await self._ask("ggp-history", self._command)).text.splitlines()
 
+    def lists(self, command: str) -> bool:
+        return command in self._commands
+
+    async def undo(self) -> Status:
+        """The last ply is taken back. Raises EngineFailed if it is not."""
+        reply = await self._ask("ggp-undo", self._command)
+        if not reply.ok:
+            raise EngineFailed(f"the engine answers `ggp-undo` with `? {reply.text[:200]}`")
+        return parse_status(reply.text)
+
+    async def hash(self) -> str:
+        """The position's hash, "" if the engine has none."""
+        reply = await self._ask("ggp-hash", self._command) if self.lists("ggp-hash") else None
+        return reply.text if reply and reply.ok else ""
+
     async def final(self) -> tuple[str, str]:
         """The position's hash and the score in JSON, "" for what the engine has not."""
         lines = [command for command in ("ggp-hash", "ggp-score") if command not in self.lacks]
