@@ -50,6 +50,11 @@ class Channel:
         self._passed.append((">", data[-_CHUNK:]))
         await self.transport.write(data, deadline)
 
+    async def send_exactly(self, data: bytes, deadline: float | None = None) -> None:
+        """Send any bytes as they are (see Connection.send_exactly); return after the complete write."""
+        self._passed.append((">", self.connection.send_exactly(data)[-_CHUNK:]))
+        await self.transport.write(data, deadline)
+
     async def receive(self, deadline: float) -> Reply:
         """The next reply in order. Raises PeerTimeout, PeerGone, RemoteProtocolError."""
         connection, passed = self.connection, self._passed

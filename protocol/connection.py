@@ -5,7 +5,17 @@ from enum import Enum
 from typing import NamedTuple
 
 from protocol.errors import LocalProtocolError, PeerGone, ProtocolError, RemoteProtocolError
-from protocol.grammar import CONTROL, MAX_ANSWER, MAX_ANSWER_LINES, MAX_ID, check_line, parse_reply
+from protocol.grammar import (
+    CONTROL,
+    MAX_ANSWER,
+    MAX_ANSWER_LINES,
+    MAX_ID,
+    MAX_LINE,
+    check_line,
+    clean_line,
+    parse_command,
+    parse_reply,
+)
 from protocol.messages import Reply
 
 MAX_JUNK_LINES = 200
@@ -57,6 +67,7 @@ class Connection:
         self._size = 0  # their bytes as they came
         self._junk = self._blank = 0  # lines skipped before the present answer
         self._error: ProtocolError | None = None
+        self._half = b""  # what send_exactly was given behind the last LF
         self._no_echo = False  # the probe found that the peer does not echo ids
 
     @property
@@ -75,10 +86,7 @@ class Connection:
         Raises LocalProtocolError for a line that may not be sent (then none of them counts as sent), and what
         next_reply would raise: the peer's error, or RemoteProtocolError if it has begun an answer unasked.
         """
-        if self._error is not None:
-            raise self._error
-        if self._buffer and not self._expected and bytes(self._buffer.translate(None, CONTROL)[:1]) in (b"=", b"?"):
-            raise self._desynchronise(_UNASKED)
+        self._check_open()
         number, ids, clean = self._next_id, self.ids, not (self._expected or self._buffer)
         for line in lines:
             check_line(line, _LONGEST_ID if ids else "")
@@ -107,6 +115,23 @@ class Connection:
         self.ids = True
         data = self.send(line)
         self._probing = True
+        return data
+
+    def send_exactly(self, data: bytes) -> bytes:
+        """Any bytes -> the same, to be written as they are: for who tries what a peer makes of them.
+
+        Nothing in them is checked. Each whole line that gets an answer then expects one, under the id it carries; half
+        a line waits for the next bytes that are sent this way. Raises what send raises of the peer's errors.
+        """
+        self._check_open()
+        *lines, self._half = (self._half + data).split(b"\n")
+        for line in lines:
+            text = clean_line(line)
+            if len(line) > MAX_LINE:
+                self._expected.append(None)  # "one `? line too long`, its rest dropped"
+            elif text:
+                self._expected.append(parse_command(text).id)
+        self._head, self._probing = b"", False
         return data
 
     def receive(self, data: bytes) -> None:
@@ -148,6 +173,13 @@ class Connection:
             return False
         self.ids, self._no_echo = False, True
         return True
+
+    def _check_open(self) -> None:
+        """Raise what send raises before it looks at its lines."""
+        if self._error is not None:
+            raise self._error
+        if self._buffer and not self._expected and bytes(self._buffer.translate(None, CONTROL)[:1]) in (b"=", b"?"):
+            raise self._desynchronise(_UNASKED)
 
     # -- reading ------------------------------------------------------------------------------------------
 

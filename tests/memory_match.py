@@ -38,6 +38,9 @@ class MemoryPeer:
     def stderr_tail(self) -> str:
         return ""
 
+    def stderr_news(self) -> str:
+        return ""
+
     async def stop(self, kill: bool = False) -> None:
         self.channel.close()
 

@@ -4,7 +4,7 @@ import re
 
 from rich.cells import get_character_cell_size
 
-_TOKEN = re.compile(r"\x1b\[([?\d;]*)([A-Za-z])|([\r\n])|([^\x1b\r\n])", re.DOTALL)
+_TOKEN = re.compile(r"\x1b\[([?\d;]*)([A-Za-z])|([\r\n\b\a])|([^\x1b\r\n])", re.DOTALL)
 
 
 class Screen:
@@ -39,6 +39,10 @@ class Screen:
             parameters, final, control, character = token.groups()
             if final:
                 self._control(parameters, final)
+            elif control == "\b":
+                self._column = max(0, self._column - 1)
+            elif control == "\a":
+                pass
             elif control == "\r":
                 self._column = 0
             elif control == "\n":
@@ -49,16 +53,32 @@ class Screen:
     def _control(self, parameters: str, final: str) -> None:
         if final == "A":
             self._row = max(0, self._row - int(parameters or 1))
+        elif final == "B":
+            self._row = min(self._height - 1, self._row + int(parameters or 1))
+        elif final == "C":
+            self._column = min(self._width - 1, self._column + int(parameters or 1))
+        elif final == "D":
+            self._column = max(0, min(self._column, self._width - 1) - int(parameters or 1))
         elif final == "H":
-            self._row = self._column = 0
+            row, _, column = parameters.partition(";")
+            self._row, self._column = int(row or 1) - 1, int(column or 1) - 1
         elif final == "J":
-            self._cells = [[" "] * self._width for _ in range(self._height)]
+            first = 0 if parameters == "2" else self._row + 1
+            self._cells[first:] = [[" "] * self._width for _ in range(self._height - first)]
+            if first:
+                self._erase_line(self._column)
         elif final == "K":
-            self._cells[self._row] = [" "] * self._width
+            self._erase_line(0 if parameters == "2" else self._column)
         elif parameters == "?25":
             self.cursor_shown = final == "h"
+        elif final in "hl":
+            assert parameters in ("?2004", "?7", "?1", "?12"), f"unknown mode {parameters}"
         else:
             assert final == "m", f"unknown control sequence {parameters}{final}"
+
+    def _erase_line(self, column: int) -> None:
+        row = self._cells[self._row]
+        row[column:] = [" "] * (self._width - column)
 
     def _put(self, character: str) -> None:
         cells = get_character_cell_size(character)

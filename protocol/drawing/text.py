@@ -49,11 +49,11 @@ def draw(scene: Scene, width: int = WIDTH) -> str:
 
 def describe(scene: Scene, width: int = WIDTH) -> list[str]:
     """What the signs mean, what lies beside the board and whose turn it is; no line longer than `width`."""
-    held, stands = _controlled(scene), dict[str, str]()
+    held, stands = controlled(scene), dict[str, str]()
     for piece in scene.pieces:
         owner = held.get(piece.at, piece.colour)
         under = "" if owner == piece.colour else f" that {owner} controls"
-        stands[_sign(piece, held)] = f"{piece.colour} {clean(piece.kind)}{under}"
+        stands[sign(piece, held)] = f"{piece.colour} {clean(piece.kind)}{under}"
     taken = {piece.at for piece in scene.pieces}
     empty = {MARKS[entry.colour]: f"{entry.colour} controls" for entry in scene.control if entry.at not in taken}
     signs = [f"{sign} {word}" for part in (stands, empty) for sign, word in sorted(part.items(), key=lambda at: at[1])]
@@ -62,16 +62,29 @@ def describe(scene: Scene, width: int = WIDTH) -> list[str]:
     return [part.replace(FIXED, " ") for line in lines for part in wrap(line, width)]
 
 
+def sign(piece: Piece, held: dict[str, str]) -> str:
+    """One column; in lower case on a cell that the other side controls."""
+    glyph = piece.glyph
+    if not glyph.strip() or not glyph.isprintable() or combining(glyph) or east_asian_width(glyph) in "WF":
+        glyph = GLYPHS.get((piece.colour, piece.kind), "X" if piece.colour == "black" else "O")
+    return glyph.lower() if held.get(piece.at, piece.colour) != piece.colour else glyph
+
+
+def controlled(scene: Scene) -> dict[str, str]:
+    """Which side controls a cell."""
+    return {entry.at: entry.colour for entry in scene.control}
+
+
 def _draw_part(scene: Scene, cells: list[Cell], labels: list[Label]) -> list[str]:
     """The lines of these cells with these labels."""
     heights = {cell.y for cell in cells} | {label.y for label in labels}
     rows: dict[float, dict[int, str]] = {y: {} for y in sorted(heights)}
-    pieces, held, last = {piece.at: piece for piece in scene.pieces}, _controlled(scene), set(scene.last)
+    pieces, held, last = {piece.at: piece for piece in scene.pieces}, controlled(scene), set(scene.last)
     opens, first = set(), dict[float, int]()
     for cell in cells:
         column = round(2 * cell.x)
         piece = pieces.get(cell.at)
-        rows[cell.y][column] = _sign(piece, held) if piece else MARKS.get(held.get(cell.at, ""), EMPTY)
+        rows[cell.y][column] = sign(piece, held) if piece else MARKS.get(held.get(cell.at, ""), EMPTY)
         first[cell.y] = min(first.get(cell.y, column), column)
         if cell.at in last:
             opens.add((cell.y, column))
@@ -98,15 +111,3 @@ def _row_ends(cells: Iterable[Cell]) -> list[Label]:
         first, last = min(row, key=lambda cell: cell.x), max(row, key=lambda cell: cell.x)
         labels += [Label(first.at, first.x - 1, first.y), Label(last.at, last.x + 1, last.y)]
     return labels
-
-
-def _sign(piece: Piece, held: dict[str, str]) -> str:
-    """One column; in lower case on a cell that the other side controls."""
-    glyph = piece.glyph
-    if not glyph.strip() or not glyph.isprintable() or combining(glyph) or east_asian_width(glyph) in "WF":
-        glyph = GLYPHS.get((piece.colour, piece.kind), "X" if piece.colour == "black" else "O")
-    return glyph.lower() if held.get(piece.at, piece.colour) != piece.colour else glyph
-
-
-def _controlled(scene: Scene) -> dict[str, str]:
-    return {entry.at: entry.colour for entry in scene.control}

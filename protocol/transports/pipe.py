@@ -28,11 +28,13 @@ _FULL_PIPE = 1024 * 1024  # bytes: the most that Linux lets a pipe hold without 
 class Pipe:
     """A child's stdin, stdout and stderr as a Transport. Owns the descriptors and closes them.
 
-    `stderr_tail` holds the last 64 KiB of what the child wrote there; it is drained whenever we wait.
+    `stderr_tail` holds the last 64 KiB of what the child wrote there, `stderr_size` is how many bytes that were in all;
+    it is drained whenever we wait.
     """
 
     def __init__(self, stdin: int, stdout: int, stderr: int | None = None) -> None:
         self.stderr_tail = bytearray()
+        self.stderr_size = 0
         self.now = time.monotonic
         self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._pending = bytearray()
@@ -115,6 +117,7 @@ class Pipe:
             os.close(self._stderr)
             self._stderr = None
         self.stderr_tail += data
+        self.stderr_size += len(data)
         del self.stderr_tail[:-STDERR_TAIL]
         return len(data)
 

@@ -43,6 +43,9 @@ class Peer(Protocol):
 
     def stderr_tail(self) -> str: ...
 
+    def stderr_news(self) -> str:
+        """What came since this was last asked, at most the tail."""
+
     async def stop(self, kill: bool = False) -> None:
         """End it; `kill`: without asking. Returns when it is gone."""
 
@@ -71,6 +74,7 @@ class Process:
         program = find_program(argv[0])
         self._budgets = budgets
         self._exit = ""
+        self._stderr_told = 0  # bytes of stderr that stderr_news has given out
         self._popen, stdin, stdout, stderr = _start(
             [*_with_death_signal(os.getpid()), program, *argv[1:]], {**os.environ, **dict(environment)}
         )
@@ -97,6 +101,11 @@ class Process:
     def stderr_tail(self) -> str:
         """The last 64 KiB, as text."""
         return self._pipe.drain_stderr().decode("utf-8", "backslashreplace")
+
+    def stderr_news(self) -> str:
+        tail = self._pipe.drain_stderr()
+        came, self._stderr_told = self._pipe.stderr_size - self._stderr_told, self._pipe.stderr_size
+        return tail[max(0, len(tail) - came) :].decode("utf-8", "backslashreplace")
 
     async def stop(self, kill: bool = False) -> None:
         """`quit`, its answer, grace, SIGTERM, grace, SIGKILL to the group; then what still hides is killed.
@@ -141,7 +150,7 @@ class Process:
 
 
 class Remote:
-    """A peer that somebody else started, at tcp://host:port."""
+    """A peer that somebody else started, at tcp://host:port or ipc://path."""
 
     def __init__(self, url: str, role: PeerRole, budgets: Budgets, *, sink: Sink | None = None) -> None:
         from protocol.transports.zmq import AddressError, Dealer  # only who plays over a network waits for it
@@ -158,6 +167,9 @@ class Remote:
         return ""
 
     def stderr_tail(self) -> str:
+        return ""
+
+    def stderr_news(self) -> str:
         return ""
 
     async def stop(self, kill: bool = False) -> None:

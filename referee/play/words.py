@@ -14,7 +14,8 @@ BOTS = (sys.executable, "-P", "-m", "bots")
 
 _NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.+)", re.DOTALL)
 _BUILT_IN = re.compile(r"([a-z][a-z0-9_]*)(?::(.*))?")
-_URL = re.compile(r"tcp://[^\s/]+:\d{1,5}")
+_URL = re.compile(r"tcp://[^\s/]+:\d{1,5}|ipc://[^\s\0]{1,100}")
+_SCHEMES = ("tcp://", "ipc://")
 _INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|node|lua|bash|sh|java|mono)[\d.]*")
 
 
@@ -39,7 +40,7 @@ def read_game(text: str) -> tuple[str, dict[str, str]]:
 
 
 def read_bot(text: str, folder: Path | None = None, human: bool = False) -> Start:
-    """A built-in (`greedy:playouts=50`), a command line, or `tcp://host:port`; `name=` may stand before it.
+    """A built-in (`greedy:playouts=50`), a command line, `tcp://host:port` or `ipc://path`; after `name=` or not.
 
     Relative paths in it are seen from `folder`, if that is given; `human`: whether one may sit here. Raises WordError
     or LaunchError when nothing could be started.
@@ -50,8 +51,8 @@ def read_bot(text: str, folder: Path | None = None, human: bool = False) -> Star
         if not human:
             raise WordError("a human plays in `ggp match` and in `:fork` of the console only: name a bot")
         return Start(name or HUMAN, HUMAN)
-    if what.startswith("tcp://"):
-        return Start(name or _as_name(what[6:]), what, url=_read_url(what))
+    if what.startswith(_SCHEMES):
+        return Start(name or _as_name(what[6:]), what, url=read_url(what))
     built_in = _BUILT_IN.fullmatch(what)
     if built_in and (built_in[2] is not None or not _is_program(what)):
         options = [option for option in re.split("[,:]", built_in[2] or "") if option]
@@ -62,11 +63,11 @@ def read_bot(text: str, folder: Path | None = None, human: bool = False) -> Star
 
 
 def read_engine(text: str | None, folder: Path | None = None) -> Start:
-    """A command line or `tcp://host:port`; None is our own engine. `folder` as in read_bot."""
+    """A command line or an address; None is our own engine. `folder` as in read_bot."""
     if text is None:
         return Start("engine", "ggp engine", ENGINE)
-    if text.startswith("tcp://"):
-        return Start("engine", text, url=_read_url(text))
+    if text.startswith(_SCHEMES):
+        return Start("engine", text, url=read_url(text))
     argv = _beside(folder, _split(text, "--engine"))
     find_program(argv[0])
     return Start("engine", text, argv)
@@ -130,9 +131,10 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _read_url(text: str) -> str:
+def read_url(text: str) -> str:
+    """The address of a peer that listens. Raises WordError."""
     if not _URL.fullmatch(text):
-        raise WordError(f"{text!r} is no address: write tcp://host:port")
+        raise WordError(f"{text!r} is no address: write tcp://host:port or ipc://path")
     return text
 
 

@@ -1,0 +1,68 @@
+"""`ggp console [GAME …| -- COMMAND … | --connect URL]`: reads the command line and chooses how the console is shown."""
+
+import click
+
+from referee.command_line import BAD_USAGE, HELP, run_command
+from referee.config import Budgets
+from referee.console.console import TIMEOUT
+from referee.console.run import Settings, run_console
+from referee.console.target import read_target
+
+EPILOGUE = """\b
+Without arguments it is our engine that is talked to; with GAME name=value …
+that game has been started on it. After -- any engine, bot or referee may
+stand, and --connect reaches one that listens.
+
+\b
+A line that begins with : or ! is for the console (:help), every other line
+goes to the peer. Where stdin is no terminal the console is a filter: answers
+come out byte for byte, and what the console has to say is on stderr.
+
+\b
+The exit status is 0; 1 if an answer was a failure; 2 for a command line that
+cannot be, or a peer that cannot be started; 3 if the peer was lost, did not
+answer in time or broke the protocol; 130 after Ctrl-C.
+"""
+
+
+def main(argv: list[str]) -> int:
+    """The exit status."""
+    if "--" in argv:  # what stands behind it has options of its own
+        at = argv.index("--")
+        if at + 1 == len(argv):
+            click.echo("ggp console: after -- comes the command line of a program (ggp console --help)", err=True)
+            return BAD_USAGE
+        argv = [*argv[:at], *(f"--program={word}" for word in argv[at + 1 :])]
+    return run_command(console, "ggp console", argv)
+
+
+@click.command("console", epilog=EPILOGUE, context_settings=HELP, options_metavar="[OPTIONS]")
+@click.argument("words", metavar="[GAME [name=value]... | -- COMMAND...]", nargs=-1)
+@click.option("--program", multiple=True, hidden=True)
+@click.option("--connect", metavar="URL", default="", help="Talk to who listens at tcp://host:port or ipc://path.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.001, 86_400),
+    default=TIMEOUT,
+    show_default=True,
+    help="Seconds that an answer may take.",
+)
+@click.option("--raw", is_flag=True, help="Show all bytes as they pass, with escapes (as :raw on).")
+@click.option("--json", "as_json", is_flag=True, help="A filter: one JSON object a line for each command.")
+@click.option("--quiet", is_flag=True, help="A filter: nothing of the peer's stderr, no warnings.")
+def console(
+    words: tuple[str, ...],
+    program: tuple[str, ...],
+    connect: str,
+    timeout: float,
+    raw: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Talk to an engine, a bot or a referee: type commands, read answers, watch the board.
+
+    With no argument the peer is our engine; GAME name=value … starts a game on it.
+    """
+    # Another kind of target (a place in a match) would be made here, with `more` commands and lines `below` the board.
+    target = read_target(words, program, connect, Budgets())
+    return run_console(target, Settings(timeout, raw, as_json, quiet))

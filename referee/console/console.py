@@ -1,0 +1,107 @@
+"""One console, whatever shows it: its peer, its settings, and its own commands. It knows no terminal."""
+
+import shlex
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+
+from protocol.errors import LocalProtocolError, PeerTimeout
+from referee.console.dialogue import MOMENT, Dialogue, Lost
+from referee.console.knowledge import LIST, Learner
+from referee.console.own import Own, OwnFailed
+from referee.console.rows import rows
+from referee.console.target import Target
+from referee.console.visible import visible
+from referee.play.launch import LaunchError
+
+MARKS = (":", "!")
+TIMEOUT = 600.0  # seconds: as long as a move may take without a clock
+
+
+class Console:
+    """What a console is made of. `below` gives the lines below the board (clocks), `passed` see Dialogue."""
+
+    def __init__(
+        self,
+        target: Target,
+        passed: Callable[[str, bytes, bool], None],
+        *,
+        more: "Callable[[Console], Iterable[Own]] | None" = None,
+        below: Callable[[], list[str]] | None = None,
+        timeout: float = TIMEOUT,
+        raw: bool = False,
+    ) -> None:
+        """`more`: further commands of the console, made when there is one. Raises LaunchError."""
+        self.timeout = timeout
+        self.raw = raw
+        self.board = True
+        self.ended = False  # :quit was said
+        self.stale = True  # the position may be another one than the board that was drawn
+        self.below = below
+        self.stderr = ""  # its tail
+        self.dialogue = Dialogue(target, passed)
+        own = [*rows(self), *(more(self) if more else ())]
+        self.own = {row.name: row for row in own}
+        self.learner = Learner(self.dialogue, own)
+
+    def begin(self) -> None:
+        """Say the target's first command, and wait for its answer. Raises LaunchError if the peer refuses it."""
+        first = self.dialogue.target.first
+        if not first:
+            return
+        try:
+            reply = self.dialogue.ask(first, MOMENT)
+        except (Lost, PeerTimeout) as error:
+            raise LaunchError(f"{first}: {error}") from None
+        if not reply.ok:
+            raise LaunchError(visible(reply.text))
+        self.dialogue.kept.append((first, reply))
+
+    def is_own(self, line: str) -> bool:
+        return line.lstrip().startswith(MARKS)
+
+    def run_own(self, line: str) -> str:
+        """Do what a line that begins with a mark says; what is to be shown. Raises OwnFailed."""
+        row, arguments = self._read(line)
+        try:
+            text = row.run(arguments)
+        except Lost as lost:
+            raise OwnFailed(str(lost)) from None
+        except (LaunchError, PeerTimeout, LocalProtocolError) as error:
+            raise OwnFailed(str(error)) from None
+        except OSError as error:
+            name = f"{error.filename}: " if error.filename else ""
+            raise OwnFailed(f"{name}{error.strerror}") from None
+        if row.changes:
+            self.changed()
+        return text
+
+    def changed(self) -> None:
+        """The position may be another one."""
+        self.stale = True
+        self.learner.forget_position()
+
+    def restart(self) -> None:
+        """The same peer anew. Raises LaunchError."""
+        self.dialogue.restart()
+        self.learner.forget_all()
+        self.stale = True
+        self.begin()
+
+    def commands(self) -> tuple[str, ...]:
+        """What the peer lists; asks it, and waits, if that is not known. () if it does not say. Raises Lost."""
+        if not self.learner.known.commands and not self.dialogue.lost:
+            reply = self.dialogue.ask(LIST, MOMENT)
+            if reply.ok:
+                self.learner.note_commands(reply)
+        return self.learner.known.commands
+
+    def _read(self, line: str) -> tuple[Own, list[str]]:
+        try:
+            name, *arguments = shlex.split(line.strip()[1:]) or [""]
+        except ValueError as error:
+            raise OwnFailed(f"this cannot be read: {str(error).lower()}") from None
+        row = self.own.get(name)
+        if row is None:
+            close = get_close_matches(name, self.own, 1)
+            raise OwnFailed(f"there is no :{name}; " + (f"did you mean :{close[0]}?" if close else ":help lists them"))
+        return row, arguments

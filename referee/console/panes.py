@@ -1,0 +1,113 @@
+"""The prompt's part of the screen: the input line, hints and notes under it, the board at their right or below."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from prompt_toolkit.application import get_app
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.layout import (
+    BufferControl,
+    Container,
+    Dimension,
+    DynamicContainer,
+    Float,
+    FloatContainer,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    VSplit,
+    Window,
+)
+from prompt_toolkit.layout.menus import CompletionsMenu
+from prompt_toolkit.layout.processors import BeforeInput
+from prompt_toolkit.widgets import SearchToolbar
+
+from referee.console.board import Board
+from referee.console.talk import PROMPT
+
+MENU = 10  # lines of the menu of completions
+_LEFT = 44  # columns that the dialogue's side needs at least
+_GAP = 2
+_KEPT = 6  # lines of the screen that the board leaves to the dialogue
+
+
+class Shown(NamedTuple):
+    """What the panes show, asked for whenever they are drawn."""
+
+    hint: Callable[[], str]
+    notes: Callable[[], list[str]]
+    board: Callable[[], Board]
+
+
+def layout(buffer: Buffer, shown: Shown) -> Layout:
+    """The layout; the board goes where there is room for it, and nowhere if there is none."""
+    search = SearchToolbar()
+    control = BufferControl(
+        buffer, input_processors=[BeforeInput([("class:prompt", PROMPT)])], search_buffer_control=search.control
+    )
+    line = Window(control, height=_height_of_input, wrap_lines=True)
+    hint = Window(FormattedTextControl(lambda: [("class:dim", shown.hint())]), height=1)
+    left = HSplit(
+        [
+            line,
+            search,
+            hint,
+            Window(FormattedTextControl(lambda: _dim(_notes(shown))), wrap_lines=True, height=lambda: _rest(buffer)),
+        ]
+    )
+    board = Window(
+        FormattedTextControl(lambda: _text(shown.board())),
+        width=lambda: Dimension.exact(shown.board().width),
+        dont_extend_height=True,
+        ignore_content_width=True,
+    )
+    beside = VSplit([left, Window(width=_GAP), board])
+    below = HSplit([left, Window(board.content, dont_extend_height=True)])
+
+    def fitting() -> Container:
+        return {"beside": beside, "below": below}.get(place(shown.board(), *_size()), left)
+
+    menu = Float(CompletionsMenu(max_height=MENU, scroll_offset=1), xcursor=True, ycursor=True)
+    return Layout(FloatContainer(DynamicContainer(fitting), [menu]), focused_element=line)
+
+
+def place(board: Board, columns: int, rows: int) -> str:
+    """Where a board fits on a screen: "beside" the dialogue, "below" it, or "" for nowhere."""
+    if not board.lines:
+        return ""
+    if board.width + _GAP + _LEFT <= columns and board.height + 1 <= rows:
+        return "beside"
+    return "below" if board.width <= columns and board.height + 2 + _KEPT <= rows else ""
+
+
+def _size() -> tuple[int, int]:
+    size = get_app().output.get_size()
+    return size.columns, size.rows
+
+
+def _height_of_input() -> Dimension:
+    return Dimension(min=1)
+
+
+def _rest(buffer: Buffer) -> Dimension:
+    """Notes have what they need; the menu, while it is there, stands over them."""
+    return Dimension(min=MENU - 1) if buffer.complete_state else Dimension(min=0)
+
+
+def _notes(shown: Shown) -> list[str]:
+    board, (columns, rows) = shown.board(), _size()
+    if board.lines and not place(board, columns, rows):
+        return [f"(the board needs {board.width} columns and {board.height + 1} lines)", *shown.notes()]
+    return shown.notes()
+
+
+def _dim(lines: list[str]) -> StyleAndTextTuples:
+    return [("class:dim", "\n".join(lines))]
+
+
+def _text(board: Board) -> StyleAndTextTuples:
+    out: StyleAndTextTuples = []
+    for line in board.lines:
+        out += [*line, ("", "\n")]
+    return out[:-1]

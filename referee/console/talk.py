@@ -1,0 +1,196 @@
+"""What a person at a console sees happen, as pieces of text with a style each: answers, times, faults, the board.
+
+It shows nothing itself, so a prompt and a plain terminal have it in common.
+"""
+
+from protocol.messages import Reply
+from referee.console.board import NOTHING, Board
+from referee.console.clocks import Clocks
+from referee.console.console import Console
+from referee.console.dialogue import MOMENT, Exchange, Lost
+from referee.console.knowledge import LIST, Kind
+from referee.console.own import OwnFailed
+from referee.console.visible import duration, quote, visible
+from referee.play.launch import LaunchError
+
+PROMPT = "> "
+_PASTED = 0.2  # seconds that a line for the console waits for an answer that is due
+_AT_ONCE = 100  # answers taken in one look: a flood must not keep the keyboard waiting
+_STDERR_LINES = 20  # of what came there since the last look
+_LONGEST = 100_000  # characters of an answer that are shown
+_BOARDS = ("ggp-scene", "showboard")
+
+
+class Talk:
+    """`out` is what is still to be shown, (style, text) each; whoever shows it empties it."""
+
+    def __init__(self) -> None:
+        self.out: list[tuple[str, str]] = []
+        self.board: Board = NOTHING
+        self.clocks = Clocks()
+        self._console: Console | None = None
+        self._first: Exchange | None = None  # what the target says on its own
+        self._last: Exchange | None = None  # what was typed last
+        self._asked = ""  # how the board is being asked for
+
+    @property
+    def console(self) -> Console:
+        assert self._console is not None
+        return self._console
+
+    def begin(self, console: Console) -> None:
+        """Say the target's first command as if it had been typed; nothing can be seen before."""
+        self._console = console
+        if console.dialogue.target.first:
+            self.typed(console.dialogue.target.first)
+            self._first = self._last
+
+    def passed(self, mark: str, data: bytes, own: bool) -> None:
+        """Bytes on their way, if they are to be seen."""
+        if self._console is not None and self._console.raw:
+            self._line("dim", f"{mark} {quote(data)}" if data else f"{mark} (the end)")
+
+    def typed(self, line: str) -> None:
+        """A line for the peer."""
+        self.out += [("class:prompt", PROMPT), ("", f"{visible(line)}\n")]
+        try:
+            self._last = self.console.dialogue.say(line) or self._last
+        except Lost as lost:
+            self._trouble(str(lost))
+
+    def own(self, line: str) -> None:
+        """A line for the console. Blocks as long as that takes."""
+        if self.awaited is not None:  # as in a text that was pasted: first things first
+            self.look(_PASTED)
+        self.out += [("class:prompt", PROMPT), ("", f"{visible(line)}\n")]
+        try:
+            text = self.console.run_own(line)
+        except OwnFailed as failed:
+            self._line("warning", str(failed))
+        else:
+            if text:
+                self._line("", text)
+
+    def look(self, seconds: float) -> None:
+        """See what has come; wait so long for it if something is awaited.
+
+        Raises LaunchError if the peer refuses the command that the target begins with.
+        """
+        dialogue = self.console.dialogue
+        deadline = dialogue.now() + (seconds if dialogue.pending else 0.0)
+        try:
+            for _ in range(_AT_ONCE):
+                done = dialogue.pump(deadline)
+                if done is None:
+                    break
+                if not done.own:
+                    self._answered(done)
+                if not dialogue.pending:
+                    deadline = dialogue.now()
+        except Lost as lost:
+            self._trouble(str(lost))
+        self._see_what_is_late()
+        for warning in dialogue.new_warnings():
+            self._line("warning", f"{warning}; PROTOCOL §2.10: borne with from a bot")
+        self._see_stderr()
+        self._ask_for_board()
+
+    @property
+    def awaited(self) -> Exchange | None:
+        """What was typed and is not answered yet, the oldest."""
+        return next((exchange for exchange in self.console.dialogue.pending if not exchange.own), None)
+
+    def notes(self) -> list[str]:
+        """What is said beside the board: whose turn, what the signs mean, the clocks."""
+        below = self.console.below() if self.console.below else []
+        return [*map(visible, self.board.notes), *self.clocks.lines(), *map(visible, below)]
+
+    def interrupted(self) -> None:
+        """Ctrl-C while something is awaited."""
+        awaited = self.awaited
+        if awaited is not None:
+            what = f"`{visible(awaited.sent[:60])}` is still to be answered: it is shown when it comes"
+            self._line("dim", f"{what}; :restart ends the wait")
+
+    # -- what happened ---------------------------------------------------------------------------------------------
+
+    def _answered(self, done: Exchange) -> None:
+        assert done.reply is not None
+        if done is self._first and not done.reply.ok:
+            raise LaunchError(visible(done.reply.text))
+        if done is not self._last:
+            self._line("dim", f"answer to {visible(done.sent[:100])}")
+        self._show_reply(done.reply, done.seconds)
+        if self.console.learner.forget(done.sent) and done.reply.ok:
+            self.console.stale = True
+        if done.reply.ok:
+            self.clocks.hear(done.sent, done.seconds)
+
+    def _show_reply(self, reply: Reply, seconds: float | None) -> None:
+        mark = ("=" if reply.ok else "?") + ("" if reply.id is None else str(reply.id))
+        shown = visible(reply.text[:_LONGEST])
+        first, *rest = shown.split("\n")
+        style = "" if reply.ok else "class:warning"
+        self.out.append((style, f"{mark} {first}".rstrip()))
+        self.out.append(("class:dim", f"   {duration(seconds)}\n" if seconds is not None else "\n"))
+        if rest:
+            self.out.append((style, "\n".join([*rest, ""])))
+        if len(reply.text) > _LONGEST:
+            self._line("dim", f"… {len(reply.text) - _LONGEST} characters more")
+
+    def _trouble(self, text: str) -> None:
+        self._line("fault", text)
+        self._line("dim", ":restart starts it anew, :stderr shows what it wrote there")
+
+    def _see_what_is_late(self) -> None:
+        dialogue = self.console.dialogue
+        for exchange in dialogue.pending:
+            limit = MOMENT if exchange.own else self.console.timeout
+            if not exchange.overdue and dialogue.now() - exchange.began > limit:
+                exchange.overdue = True
+                whose = " (a question of the console's own)" if exchange.own else ""
+                self._line(
+                    "fault",
+                    f"no answer to `{visible(exchange.sent[:60])}`{whose} in {limit:g} s; PROTOCOL §2.8: never a hang",
+                )
+                self._line("dim", "it is shown if it comes; :restart starts the peer anew")
+
+    def _see_stderr(self) -> None:
+        lines = self.console.dialogue.peer.stderr_news().splitlines()
+        for line in lines[:_STDERR_LINES]:
+            self._line("dim", f"stderr: {visible(line[:500])}")
+        if len(lines) > _STDERR_LINES:
+            self._line("dim", f"stderr: {len(lines) - _STDERR_LINES} lines more; :stderr shows the last")
+
+    def _line(self, style: str, text: str) -> None:
+        self.out.append((f"class:{style}" if style else "", f"{visible(text)}\n"))
+
+    # -- the board -------------------------------------------------------------------------------------------------
+
+    def _ask_for_board(self) -> None:
+        """Once nothing else is awaited, so that no question of ours is before one of the person's."""
+        console = self.console
+        if not console.board:
+            self.board = NOTHING
+            return
+        if not console.stale or console.dialogue.pending or console.dialogue.lost:
+            return
+        commands = console.learner.known.commands
+        if not commands:
+            console.learner.learn((LIST,))
+            return
+        console.stale = False
+        if console.learner.known.kind is not Kind.ENGINE and not console.learner.changes:
+            return  # a bot may begin some game or other only to show a board
+        self._asked = next((name for name in _BOARDS if name in commands), "")
+        if self._asked:
+            console.dialogue.question(self._asked, self._drawn)
+
+    def _drawn(self, reply: Reply) -> None:
+        from referee.console.board import draw_scene, draw_text  # the first prompt does not wait for them
+
+        if not reply.ok:
+            self.board = NOTHING
+        else:
+            self.board = (draw_scene if self._asked == _BOARDS[0] else draw_text)(reply.text)
+        self.console.learner.see_stones(self.board.stones)

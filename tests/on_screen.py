@@ -1,0 +1,133 @@
+"""Runs `ggp …` in a pseudo-terminal, types, and looks at the screen as a person would (see screen).
+
+Where the text that was written is enough, see terminal.
+"""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+from tests.screen import Screen
+
+ENTER, TAB, CTRL_C, CTRL_D, UP, DOWN = "\r", "\t", "\x03", "\x04", "\x1b[A", "\x1b[B"
+
+
+class Terminal:
+    """A running `ggp` and what stands on its screen. A context manager: nothing of it is left running."""
+
+    def __init__(
+        self,
+        *arguments: str,
+        home: Path,
+        columns: int = 100,
+        rows: int = 40,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.screen = Screen(columns, rows)
+        self.written = b""  # all that came
+        self._mark = f"GGP_TEST_MARK={uuid.uuid4().hex}"
+        name, _, value = self._mark.partition("=")
+        given = {
+            "HOME": str(home),
+            "TERM": "xterm-256color",
+            "PATH": os.environ["PATH"],
+            "LC_ALL": "C.UTF-8",
+            name: value,
+        }
+        self._master, slave = pty.openpty()
+        self._size(columns, rows)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "referee.cli", *arguments],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env={**given, **(environment or {})},
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(slave)
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self._master)
+
+    def type(self, text: str) -> None:
+        """Keys, as they reach the program."""
+        os.write(self._master, text.encode())
+
+    def wait_for(self, seen: "str | Callable[[list[str]], bool]", seconds: float = 60) -> list[str]:
+        """The screen's rows once a text stands there, or a condition holds."""
+        deadline = time.monotonic() + seconds
+        while True:
+            rows = self.screen.rows
+            if (any(seen in row for row in rows)) if isinstance(seen, str) else seen(rows):
+                return rows
+            assert time.monotonic() < deadline, f"not seen: {seen!r}\n" + "\n".join(rows)
+            self._read(0.1)
+
+    def settle(self, seconds: float = 0.3) -> list[str]:
+        """The rows once nothing has come for so long."""
+        while self._read(seconds):
+            pass
+        return self.screen.rows
+
+    def resize(self, columns: int, rows: int) -> None:
+        self.screen.resize(columns, rows)
+        self._size(columns, rows)
+        os.killpg(self.process.pid, signal.SIGWINCH)
+
+    def end(self, seconds: float = 60) -> int:
+        """Its exit status, once it and all that it started have ended."""
+        deadline = time.monotonic() + seconds
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, "\n".join(["it goes on:", *self.screen.rows])
+            self._read(0.05)
+        while self._read(0):
+            pass
+        while self.running():
+            assert time.monotonic() < deadline, self.running()
+            time.sleep(0.02)
+        return self.process.returncode
+
+    def running(self) -> list[str]:
+        """The command lines of its processes that still run."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if self._mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                    found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            except OSError:
+                continue
+        return found
+
+    def _read(self, seconds: float) -> bool:
+        if not select.select([self._master], [], [], seconds)[0]:
+            return False
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:  # the program has closed its side
+            return False
+        self.written += data
+        self.screen.write(data.decode())  # whoever writes half a character here would be noticed
+        return bool(data)
+
+    def _size(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
