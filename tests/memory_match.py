@@ -16,6 +16,7 @@ from referee.config import Budgets, Setting
 from referee.play.clock import Control
 from referee.play.dialects import meet
 from referee.play.engine import Engine
+from referee.play.launch import Peer
 from referee.play.match import Match, play_match
 from referee.play.outcome import Outcome
 
@@ -23,7 +24,7 @@ BUDGETS = Budgets()
 Wrap = Callable[[Transport], Transport]
 
 
-class MemoryPeer:
+class MemoryPeer(Peer):
     """A Peer that is no process. `written` is all that it was sent."""
 
     def __init__(

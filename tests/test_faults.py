@@ -224,10 +224,10 @@ def test_an_engine_that_crashes_makes_it_void_and_is_loud() -> None:
 
 def test_the_referees_own_lateness_makes_a_game_suspect(monkeypatch: pytest.MonkeyPatch) -> None:
     spent = iter(range(1000))
-    monkeypatch.setattr("referee.play.player.run_delay", lambda: next(spent) * 0.02)
+    monkeypatch.setattr("referee.play.launch.run_delay", lambda: next(spent) * 0.02)
     setup = make_setup("yugo,size=3", "chaos:fault=late,ms=100,move=2", "random")
     assert play(setup, (0,)).end().suspect
-    monkeypatch.setattr("referee.play.player.run_delay", lambda: 0.0)
+    monkeypatch.setattr("referee.play.launch.run_delay", lambda: 0.0)
     assert not play(setup, (0,)).end().suspect
 
 

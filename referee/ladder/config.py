@@ -21,7 +21,7 @@ from referee.play.seating import Start
 from referee.play.versions import Snapshot
 from referee.play.words import WordError, read_engine, read_game
 
-__all__ = ["ConfigError", "ladder_name", "ladder_of", "read_ladder"]
+__all__ = ["ConfigError", "budgets_of", "engine_of", "ladder_name", "ladder_of", "pools_of", "read_ladder"]
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
 _NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
@@ -38,8 +38,8 @@ def ladder_of(values: dict[str, Any], path: Path) -> Ladder:
     file, folder = str(path), path.absolute().parent
     top = Section(file, "", values, TOP)
     name = ladder_name(top, path)
-    engine = _engine(top, folder, None)
-    pools = _pools(top, folder, engine)
+    engine = engine_of(top, folder, None)
+    pools = pools_of(top, folder, engine)
     bots = _bots(top, folder, pools)
     for pool in pools:
         _check_entered(file, pool.name, sum(pool.name in bot.pools for bot in bots))
@@ -50,7 +50,7 @@ def ladder_of(values: dict[str, Any], path: Path) -> Ladder:
         pools=pools,
         bots=bots,
         format=read_format(top, bots, pools),
-        budgets=_budgets(top),
+        budgets=budgets_of(top),
         model=top.text("model"),
         path=file,
     )
@@ -66,7 +66,8 @@ def ladder_name(top: Section, path: Path) -> str:
     return name
 
 
-def _engine(section: Section, folder: Path, default: Start | None) -> Start:
+def engine_of(section: Section, folder: Path, default: Start | None) -> Start:
+    """What the key `engine` says; the default, or else the built-in one. Raises ConfigError."""
     if default is not None and not section.given("engine"):
         return default
     try:
@@ -75,7 +76,8 @@ def _engine(section: Section, folder: Path, default: Start | None) -> Start:
         raise section.error("engine", str(error)) from None
 
 
-def _budgets(top: Section) -> Budgets:
+def budgets_of(top: Section) -> Budgets:
+    """The table `[budget]`. Raises ConfigError."""
     section = Section(top.file, "budget", top.table("budget"), BUDGET)
     return Budgets(**{row.name: section.number(row.name) for row in fields(Budgets)})
 
@@ -98,7 +100,8 @@ def _named(top: Section, kind: str, most: int) -> dict[str, dict[str, Any]]:
 # -- pools -----------------------------------------------------------------------------------------------------------
 
 
-def _pools(top: Section, folder: Path, engine: Start) -> tuple[Pool, ...]:
+def pools_of(top: Section, folder: Path, engine: Start) -> tuple[Pool, ...]:
+    """The tables `[pool.NAME]`. Raises ConfigError."""
     tables = _named(top, "pool", MOST_POOLS)
     pools = tuple(
         _pool(name, Section(top.file, dotted("pool", name), table, POOL), folder, engine)
@@ -133,7 +136,7 @@ def _pool(name: str, section: Section, folder: Path, engine: Start) -> Pool:
     return Pool(
         name=name,
         setting=Setting(game, options, {}, control),
-        engine=_engine(section, folder, engine),
+        engine=engine_of(section, folder, engine),
         margin=section.whole("margin"),
         max_plies=section.whole("max_plies"),
         openings=section.whole("openings"),

@@ -19,6 +19,7 @@ from referee.config import Budgets, Setting
 from referee.play.clock import NO_LIMIT, Clock, Kind
 from referee.play.desk import Desk, Left, TimeUp
 from referee.play.engine import AGREE, Engine
+from referee.play.launch import Peer
 from referee.play.outcome import Fault, Termination
 from referee.play.player import Player
 from referee.play.seating import HUMAN, Start
@@ -196,7 +197,7 @@ def _shown(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"
 
 
-class _Nobody:
+class _Nobody(Peer):
     """The Peer of somebody who is no process."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ from protocol.connection import PeerRole
 from protocol.transports.pipe import Pipe
 from protocol.transports.transcript import Sink, Transcript
 from referee.config import Budgets
-from referee.play.reaper import kill_strays, unpin
+from referee.play.reaper import kill_strays, run_delay, unpin
 
 # Debian keeps gnugo and others here, and root's PATH leaves them out.
 GAMES = ("/usr/games", "/usr/local/games")
@@ -34,9 +34,10 @@ class LaunchError(Exception):
 
 
 class Peer(Protocol):
-    """Somebody on the other end of a channel, wherever it runs."""
+    """Somebody on the other end of a channel, wherever it runs. What has a body here is so for whom we see end."""
 
     channel: Channel
+    look: float = 1.0  # seconds between looks at whether it has ended while it is silent
 
     def exited(self, wait: float = 0) -> str:
         """How it ended, in words; "" while it runs or nobody can know. Waits so many seconds for it."""
@@ -49,8 +50,24 @@ class Peer(Protocol):
     async def stop(self, kill: bool = False) -> None:
         """End it; `kill`: without asking. Returns when it is gone."""
 
+    def waited(self) -> float:
+        """Seconds by which we ourselves were late for its answers so far; only differences mean something."""
+        return run_delay()
 
-class Process:
+    def credit(self) -> float:
+        """Seconds of its last answer's time that are not its own, and not charged."""
+        return 0.0
+
+    def lost(self) -> str:
+        """Since when it cannot be reached, in words, though it may come back; "" for who can be, or has ended."""
+        return ""
+
+    def late_because(self, overrun: int) -> str:
+        """Whose fault it is, in words, that its last answer came `overrun` ms too late; "" where it can only be it."""
+        return ""
+
+
+class Process(Peer):
     """A child process and the channel to it. `Process(argv, …)` raises LaunchError.
 
     A process of its own group; killed by the kernel if this process dies (where `setpriv` is installed).
@@ -149,7 +166,7 @@ class Process:
             os.killpg(self._popen.pid, number)
 
 
-class Remote:
+class Remote(Peer):
     """A peer that somebody else started, at tcp://host:port or ipc://path."""
 
     def __init__(self, url: str, role: PeerRole, budgets: Budgets, *, sink: Sink | None = None) -> None:

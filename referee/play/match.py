@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from protocol.messages import Reply
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed
 from referee.config import Setting
-from referee.play.clock import Kind
+from referee.play.clock import Clock, Kind
 from referee.play.engine import AGREE, OVER, Engine, Status
 from referee.play.outcome import FAULTS, EngineFailed, Fault, Outcome, Termination, forfeit
 from referee.play.player import Player
@@ -35,6 +35,8 @@ class Match:
     opening: tuple[str, ...]
     referee: str
     bot_seeds: tuple[int, int] | None = None  # by seat, for those that list `set_random_seed`
+    past: tuple[MovePlayed, ...] = ()
+    started: str = ""
 
 
 async def play_match(
@@ -68,6 +70,12 @@ class _Life:
     colour: str = "black"
     status: Status = _NOT_BEGUN
     warnings: list[str] = field(default_factory=list)
+    last: str = ""  # the ply before
+    clocks: tuple[Clock, Clock] = field(init=False)
+
+    def __post_init__(self) -> None:
+        control = self.match.setting.control
+        self.clocks = (control.clock(), control.clock())
 
     async def start(self) -> None:
         """The engine sets up the game, then each bot does."""
@@ -87,7 +95,7 @@ class _Life:
                 seed=match.seed,
                 opening=match.opening,
                 referee=match.referee,
-                started=_utc(),
+                started=match.started or _utc(),
             )
         )
         for seat, player in enumerate(self.players, 1):
@@ -96,15 +104,22 @@ class _Life:
             await player.new_game(setting, match.bot_seeds[seat - 1] if match.bot_seeds else None)
 
     async def open(self) -> None:
-        """The plies that nobody chose are played on the engine; the bots read of them with their first turn."""
-        status = self.status
-        for move in self.match.opening:
-            seat, colour = status.seat, status.to_play
+        """The plies that nobody chose, or that were played before, are played on the engine; the bots read of them
+        with their first turn.
+        """
+        status, past = self.status, self.match.past
+        for number, move in enumerate([ply.move for ply in past] or self.match.opening):
+            seat, colour, phase = status.seat, status.to_play, status.phase
             try:
                 played, status = await self.engine.play(colour, move)
             except Fault as refused:
                 raise EngineFailed(f"the engine takes back its word on the opening: {refused}") from None
-            self.emit(MovePlayed(status.ply, self.match.key, status.ply, seat, colour, played, 0))
+            event = MovePlayed(status.ply, self.match.key, status.ply, seat, colour, played, 0)
+            if past:
+                self._take_up(event, past[number], charged=phase != AGREE and number >= len(self.match.opening))
+                event = past[number]
+            self.emit(event)
+            self.last = played
             for player in self.players:
                 player.tell(colour, played)
         self.status = status
@@ -112,10 +127,8 @@ class _Life:
     async def play(self) -> Outcome:
         """Ask the side to act, ask the engine once, tell the other side; until it is over."""
         engine, emit, key, max_plies = self.engine, self.emit, self.match.key, self.match.max_plies
-        control = self.match.setting.control
-        clocks = (control.clock(), control.clock())
-        untimed = control.kind is Kind.NONE
-        status, guarded, move = self.status, self.status.ply + _EARLY, ""
+        clocks, untimed = self.clocks, self.match.setting.control.kind is Kind.NONE
+        status, guarded, move = self.status, self.status.ply + _EARLY, self.last
 
         while status.phase != OVER:
             if status.ply >= max_plies:
@@ -183,10 +196,19 @@ class _Life:
         """The seat that holds the black stones now."""
         return self.seat if self.colour == "black" else 3 - self.seat
 
+    def _take_up(self, event: MovePlayed, before: MovePlayed, charged: bool) -> None:
+        """A ply that was played before comes to the same again, and takes what it took. Raises EngineFailed."""
+        if (event.ply, event.seat, event.colour, event.move) != (before.ply, before.seat, before.colour, before.move):
+            raise EngineFailed(f"ply {before.ply} was {before.move} by seat {before.seat}, and is {event.move} now")
+        if charged:
+            self.clocks[event.seat - 1].spend(before.ms)
+
     def _judge_overrun(self, overrun: int) -> None:
         """“Overrun up to the margin is forgiven and recorded”; a later answer loses, whatever it says."""
         if overrun > self.match.margin:
-            raise Fault(Termination.TIME, f"the answer came {overrun} ms after its time was up")
+            why = self.players[self.seat - 1].peer.late_because(overrun)
+            text = f"the answer came {overrun} ms after its time was up"
+            raise Fault(Termination.TIME, f"{text}; {why}" if why else text)
         self.warnings.append(f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms late, forgiven")
 
     def _all_warnings(self) -> list[str]:

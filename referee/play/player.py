@@ -14,12 +14,10 @@ from referee.config import Budgets, Setting
 from referee.play.clock import Clock
 from referee.play.launch import LAST_WORDS, Peer
 from referee.play.outcome import CannotStart, Fault, Termination
-from referee.play.reaper import run_delay
 
 DIALOGUE_LINES = 20
 SEED = "set_random_seed"
 _MOMENT = 0.01  # seconds that a fault waits, in case the bot is just ending
-_SLICE = 1.0  # seconds between looks at whether a silent bot is still there
 _TERMINATIONS: dict[type[Exception], Termination] = {
     PeerTimeout: Termination.STALLED,
     PeerGone: Termination.DISCONNECTED,
@@ -83,7 +81,7 @@ class Player(ABC):
         return (await self._question(f"{self._genmove} {colour}", self._budgets.agreement))[0]
 
     def genmove(self, colour: str, mine: Clock, other: Clock) -> Awaitable[tuple[Reply, int]]:
-        """Its answer, and the ms it took: complete write of `genmove` to complete read, rounded down."""
+        """Its answer, and the ms it took: complete write of `genmove` to complete read, less credit, rounded down."""
         if self._wants_clock and (line := self._clock_line(colour, mine, other)):
             self._unsent.append(line)
         return self._question(f"{self._genmove} {colour}", mine.left / 1000 + self._budgets.stall)
@@ -180,23 +178,26 @@ class Player(ABC):
         except PEER_FAULTS as error:
             raise self._fault(error) from None
         self._unsent.clear()
-        return reply, int((channel.now() - began) * 1000)
+        return reply, max(0, int((channel.now() - began - self.peer.credit()) * 1000))
 
     async def _receive_late(self, deadline: float) -> Reply:
         """Wait on, looking whether the bot has ended behind an output that something else holds open."""
-        channel, delayed = self._channel, run_delay()
+        channel, peer = self._channel, self.peer
+        waited = peer.waited()
         try:
             while True:
-                ended = self.peer.exited()
+                ended = peer.exited()
                 try:
-                    return await channel.receive(min(deadline, channel.now() + _SLICE))
+                    return await channel.receive(min(deadline, channel.now() + peer.look))
                 except PeerTimeout:
                     if ended:
                         raise PeerGone("it ended, and left its output open to a process it had started") from None
                     if channel.now() >= deadline:
+                        if lost := peer.lost():
+                            raise PeerGone(lost) from None
                         raise
         finally:
-            self.late = max(self.late, run_delay() - delayed)
+            self.late = max(self.late, peer.waited() - waited)
 
     def _fault(self, error: Exception, void: bool = False) -> Fault:
         termination = _TERMINATIONS.get(type(error), Termination.PROTOCOL_ERROR)

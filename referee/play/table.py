@@ -1,23 +1,22 @@
 """A table: an engine and bots that are kept alive and play match after match. It schedules nothing."""
 
-import os
-import random
 import time
 from collections.abc import Callable
 
-from protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed, Record
-from referee.play.engine import OVER, Engine, GameRefused
+from protocol.records import Event
+from referee.play.engine import Engine, GameRefused
 from referee.play.launch import LaunchError
 from referee.play.match import Match, play_match
-from referee.play.outcome import CannotStart, EngineFailed, Fault, Outcome
+from referee.play.opening import draw_opening
+from referee.play.outcome import CannotStart, EngineFailed, Outcome
 from referee.play.player import Player
 from referee.play.seating import Start, is_human, start_bot, start_engine
 from referee.play.series import Played, Setup, played, seats
+from referee.play.tape import Tape
 
 REPLAYS = 3  # "void, replayed at most 3 times, then the bot is suspended"
 MOST_BOTS = 2  # kept alive at a time: those of a series
 _LAME = 60.0  # seconds before a bot that did not start is tried again
-_DRAWS = 100  # attempts to draw an opening that is not over before it begins
 
 
 class Suspended(Exception):
@@ -89,7 +88,7 @@ class Table:
                 referee=setup.referee,
                 bot_seeds=setup.bot_seeds(key),
             )
-            tape = _Tape(self._live)
+            tape = Tape(self._live)
             emit = tape.emit if self._seen is None else _both(tape.emit, self._seen)
             outcome = await play_match(match, engine, (first, second), emit)
         except CannotStart as error:
@@ -158,42 +157,10 @@ class Table:
     # -- openings --------------------------------------------------------------------------------------------
 
     async def _draw_opening(self, engine: Engine, setup: Setup, pair: int) -> tuple[str, ...]:
-        """The setup's position and random plies after it, the same for both matches of a pair; drawn by the seed from
-        the engine's legal moves.
-
-        Words (`pass`, `swap-sides`, `bid:7`) are drawn only where no move on the board is legal.
-        """
-        if not setup.openings:
-            return setup.position
         drawn = (setup.engine, setup.setting.new_game, setup.position, setup.openings, setup.seed, pair)
         if self._opening[0] != drawn:
-            for draw in range(_DRAWS):
-                chance = random.Random(f"{setup.seed} {pair} {draw}")
-                moves = await _random_plies(engine, setup, chance)
-                if moves is not None:
-                    break
-            else:
-                raise GameRefused(f"no opening of {setup.openings} plies leaves a game to play: ask for fewer")
-            self._opening = drawn, moves
+            self._opening = drawn, await draw_opening(engine, setup, pair)
         return self._opening[1]
-
-
-async def _random_plies(engine: Engine, setup: Setup, chance: random.Random) -> tuple[str, ...] | None:
-    """Canonical moves from the start of the game, or None if it is over before somebody could play it."""
-    status, moves = await engine.new_game(setup.setting.new_game), list[str]()
-    for move in setup.position:
-        _, status = await engine.play(status.to_play, move)
-        moves.append(move)
-    while status.phase != OVER and len(moves) < len(setup.position) + setup.openings:
-        legal = await engine.legal_moves()
-        on_board = [move for move in legal if not move[0].islower()]
-        words = [move for move in legal if move != "pass"]
-        try:
-            move, status = await engine.play(status.to_play, chance.choice(on_board or words or legal))
-        except Fault as fault:
-            raise EngineFailed(f"the engine refuses a move that it listed as legal: {fault}") from None
-        moves.append(move)
-    return None if status.phase == OVER else tuple(moves)
 
 
 def _both(one: Callable[[Event], None], other: Callable[[Event], None]) -> Callable[[Event], None]:
@@ -202,28 +169,3 @@ def _both(one: Callable[[Event], None], other: Callable[[Event], None]) -> Calla
         other(event)
 
     return emit
-
-
-class _Tape:
-    """The record of one match while it is played."""
-
-    def __init__(self, live: int | None) -> None:
-        self.events: list[Event] = []
-        self.lines: list[bytes] = []
-        self._chain = Chain()
-        self._live = live
-        if live is not None:
-            os.ftruncate(live, 0)
-
-    def emit(self, event: Event) -> None:
-        """Keep the event and its line; write it to the side file without waiting for the disk."""
-        line = self._chain.line(event)
-        self.events.append(event)
-        self.lines.append(line)
-        if self._live is not None:
-            os.write(self._live, line)
-
-    def record(self) -> Record:
-        start, *plies, end = self.events
-        assert isinstance(start, MatchStarted) and isinstance(end, MatchEnded)
-        return Record(start, tuple(ply for ply in plies if isinstance(ply, MovePlayed)), end)

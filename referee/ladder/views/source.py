@@ -45,8 +45,11 @@ def store_url(word: str) -> str:
     from referee.ladder.store_url import read_store
     from referee.ladder.toml_section import Section, read_toml
 
-    # Only this much of the file: bots need not be installed where the ladder is looked at.
-    top = Section(word, "", read_toml(path), TOP)
+    # Only this much of the file: bots need not be installed where the ladder is looked at. A lobby's file serves, too.
+    values = read_toml(path)
+    if "lobby" in values:
+        values = {key: value for key, value in values.items() if key in {row.name for row in TOP}}
+    top = Section(word, "", values, TOP)
     return read_store(top, path.absolute().parent, ladder_name(top, path))
 
 

@@ -1,0 +1,168 @@
+"""`ggp serve [LOBBY.toml]`: gets store, engines and door together, and runs until it is told to end."""
+
+import asyncio
+import contextlib
+import gc
+import os
+import resource
+import signal
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from referee.command_line import HELP, run_command
+from referee.ladder.toml_section import ConfigError
+
+if TYPE_CHECKING:
+    from protocol.dialling import Hello
+    from referee.lobby.config import LobbyFile
+    from referee.lobby.door import Door
+    from referee.lobby.guest import Identity
+    from referee.lobby.hall import Hall
+    from referee.lobby.journal import Journal
+    from referee.lobby.lobby import Lobby
+    from referee.store.store import Store
+
+EPILOGUE = """\b
+The first SIGTERM or Ctrl-C begins no more matches and waits for those under way
+(lobby.drain); the second ends at once. Either way, as after kill -9, matches that
+were under way are taken up by the next run when both bots come back.
+
+\b
+The exit status is 0 when it was told to end; 1 if the store or an engine failed;
+2 for a command line or a file that cannot be.
+"""
+QUEUE = 100  # messages for or from a bot
+_SWITCH = 0.001  # seconds that the store's thread may keep the loop waiting
+_GARBAGE = (50_000, 20, 100)  # thousands of bots are no garbage, and each look at all of them takes milliseconds
+
+
+def main(argv: list[str]) -> int:
+    """The exit status."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    return run_command(serve, "ggp serve", argv, ConfigError)
+
+
+@click.command("serve", epilog=EPILOGUE, context_settings=HELP)
+@click.argument("file", metavar="[LOBBY.toml]", default="lobby.toml", type=click.Path(path_type=Path))
+@click.option("--init", is_flag=True, help="Write a commented lobby file that runs as it is, and end.")
+@click.option("--no-keys", is_flag=True, help="Ask for no keys: whoever can reach the loopback address is let in.")
+@click.option("--listen", metavar="URL", help="Another address than the file says: tcp://127.0.0.1:7711.")
+@click.option("--json-logs", is_flag=True, help="Events as JSON objects on stderr, one a line.")
+@click.option("--quiet", is_flag=True, help="Say nothing but what is wrong.")
+def serve(file: Path, init: bool, no_keys: bool, listen: str | None, json_logs: bool, quiet: bool) -> int:
+    """A server that bots dial in to: it pairs them, owns the clocks, and rates them as a ladder does."""
+    from referee.lobby.config import read_lobby
+    from referee.lobby.journal import Journal
+
+    if init:
+        return _write_example(file)
+    settings = read_lobby(file, no_keys, listen)
+    if settings.keys:
+        raise ConfigError(str(file), "lobby.keys", "keys are not asked for yet: say keys = false, or --no-keys")
+    return _run(settings, Journal(json_logs, quiet))
+
+
+def _write_example(file: Path) -> int:
+    from referee.lobby.config import lobby_of
+    from referee.lobby.example import example
+
+    text = example(str(file))
+    lobby_of(tomllib.loads(text), file, no_keys=True)
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise click.UsageError(f"{file} exists: name another file") from None
+    except OSError as error:
+        raise click.UsageError(f"{file} cannot be written: {error.strerror}: name another file") from None
+    click.echo(f"{file}: now ggp serve {file} --no-keys, and let bots dial in")
+    return 0
+
+
+def _run(settings: "LobbyFile", journal: "Journal") -> int:
+    from protocol.transports.zmq import AddressError
+    from referee.ladder.prepare import prepare_pools
+    from referee.lobby.engines import Engines
+    from referee.lobby.live import Live
+    from referee.lobby.lobby import Lobby
+    from referee.play.outcome import EngineFailed
+    from referee.store.errors import StoreError
+    from referee.store.store import Store
+
+    ladder, warnings = prepare_pools(settings.ladder)
+    for warning in warnings:
+        click.echo(f"ggp serve: {warning}", err=True)
+    _make_room()
+    folder = Path(ladder.path).absolute().parent
+    try:
+        with Store.open(ladder.store, create=True) as store, _locked(store, ladder.path), _sockets() as sockets:
+            engines = Engines(sockets, settings.engines, ladder.budgets, journal)
+            live = Live(folder / f"{ladder.name}.live")
+            lobby = Lobby(ladder, store, settings.plan, live, journal, _said, partial(_door, settings), engines)
+            asyncio.run(_until_told(lobby, journal))
+    except AddressError as error:
+        raise ConfigError(ladder.path, "lobby.listen", str(error)) from None
+    except (StoreError, EngineFailed) as error:
+        click.echo(f"ggp serve: {error}", err=True)
+        return 1
+    return 0
+
+
+async def _until_told(lobby: "Lobby", journal: "Journal") -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, lobby.stop)
+    await lobby.run(lambda url: journal.tell("open", url=url, pid=os.getpid()))
+    journal.tell("closed")
+
+
+def _said(user: str, hello: "Hello") -> "Identity":
+    """Without keys everybody is who he says, and his own owner."""
+    from referee.lobby.guest import Identity
+
+    return Identity(hello.name, hello.name)
+
+
+def _door(settings: "LobbyFile", hall: "Hall") -> "Door":
+    from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS
+    from referee.lobby.door import Door
+
+    return Door(
+        settings.listen,
+        hall,
+        queue=QUEUE,
+        connections=settings.connections,
+        heartbeat=(HEARTBEAT_MS, SILENCE_MS),
+    )
+
+
+def _make_room() -> None:
+    """As many connections as the system lets us have; a store's thread and garbage that keep nobody waiting."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, hard), hard))
+    sys.setswitchinterval(_SWITCH)
+    gc.set_threshold(*_GARBAGE)
+
+
+@contextlib.contextmanager
+def _locked(store: "Store", path: str) -> Iterator[None]:
+    store.take_lock(f"ggp serve {path}")
+    try:
+        yield
+    finally:
+        store.release_lock()
+
+
+@contextlib.contextmanager
+def _sockets() -> Iterator[Path]:
+    """A folder for the engines' sockets, whose names must be short."""
+    with tempfile.TemporaryDirectory(prefix="ggp-") as folder:
+        yield Path(folder)

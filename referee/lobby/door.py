@@ -1,0 +1,200 @@
+"""The lobby's one ROUTER socket. It knows connections, not who is behind them."""
+
+import contextlib
+import os
+import socket
+import struct
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import zmq
+from zmq.utils.monitor import recv_monitor_message
+
+from protocol.dialling import FRAMES, MAX_FRAME
+from protocol.transports.zmq import AddressError
+from referee.lobby.reading import Reading
+
+BACKLOG = 1024  # connections that wait to be accepted
+_GREETING_MS = 10_000  # for the handshake of a connection
+_RST = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent is dropped
+
+
+class Visitors(Protocol):
+    """Who is told what happens at the door."""
+
+    def message(self, route: bytes, user: str, frames: Sequence[bytes], now: float) -> None:
+        """A message of at most three frames, without its routing id; of one that had more the rest is dropped."""
+
+    def arrived(self, route: bytes, descriptor: int, address: str) -> None:
+        """The first message of this connection follows."""
+
+    def left(self, route: bytes) -> None:
+        """The connection is gone."""
+
+
+class Door:
+    """Binds `url`; `secure` may set options on the socket before. Raises AddressError."""
+
+    def __init__(
+        self,
+        url: str,
+        visitors: Visitors,
+        *,
+        queue: int,
+        connections: int,
+        heartbeat: tuple[int, int],
+        secure: Callable[["zmq.Socket[bytes]"], None] | None = None,
+        context: "zmq.Context[zmq.Socket[bytes]] | None" = None,
+    ) -> None:
+        """`queue` messages for or from a connection, `connections` at most; `heartbeat`: ms between and in all."""
+        self._visitors = visitors
+        self._most = connections
+        self._authenticated = secure is not None
+        self._ours = context is None
+        self._context = context or zmq.Context()
+        self._socket = self._context.socket(zmq.ROUTER)
+        self._monitor: zmq.Socket[bytes] | None = None
+        self._routes: dict[bytes, int] = {}  # connections that have spoken, with their descriptors
+        self._by_descriptor: dict[int, bytes] = {}
+        self._silent: dict[int, float] = {}  # accepted, and has not said anything yet: since when
+        self._readings: list[Reading] = []
+        self.turned_away = 0  # connections that were too many
+        options = {
+            zmq.ROUTER_MANDATORY: 1,  # say so when a message cannot leave
+            zmq.LINGER: 0,
+            zmq.MAXMSGSIZE: MAX_FRAME + 4096,
+            zmq.SNDHWM: queue,
+            zmq.RCVHWM: queue,
+            zmq.HEARTBEAT_IVL: heartbeat[0],
+            zmq.HEARTBEAT_TIMEOUT: heartbeat[1],
+            zmq.HANDSHAKE_IVL: _GREETING_MS,
+            zmq.BACKLOG: BACKLOG,
+            zmq.IPV6: int("[" in url),
+        }
+        for option, value in options.items():
+            self._socket.setsockopt(option, value)
+        if secure is not None:
+            secure(self._socket)
+        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+        try:
+            self._socket.bind(url)
+        except (zmq.ZMQError, UnicodeError) as error:
+            self.close()
+            reason = zmq.strerror(error.errno or 0) if isinstance(error, zmq.ZMQError) else str(error)
+            raise AddressError(f"cannot listen at {url}: {reason}; write tcp://127.0.0.1:PORT") from None
+        self.url = bytes(self._socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
+
+    @property
+    def connections(self) -> int:
+        return len(self._routes) + len(self._silent)
+
+    def open(self) -> None:
+        """Read from now on, in the running loop."""
+        assert self._monitor is not None
+        self._readings = [Reading(self._socket, self._take), Reading(self._monitor, self._news)]
+
+    def close(self, linger: int = 0) -> None:
+        """Once. `linger`: ms for what is still to leave."""
+        for reading in self._readings:
+            reading.close()
+        self._readings = []
+        if self._monitor is not None:
+            self._socket.disable_monitor()
+            self._monitor.close(linger=0)
+            self._monitor = None
+        self._socket.close(linger=linger)
+        if self._ours:
+            self._context.term()
+
+    def send(self, route: bytes, kind: bytes, payload: bytes) -> bool:
+        """Whether it could leave. False: the connection is gone, or does not take what it is sent."""
+        send = self._socket.send
+        try:
+            send(route, zmq.NOBLOCK | zmq.SNDMORE)
+            send(kind, zmq.NOBLOCK | zmq.SNDMORE)
+            send(payload, zmq.NOBLOCK)
+        except zmq.ZMQError:
+            return False
+        finally:
+            if self._readings:
+                self._readings[0].look_again()
+        return True
+
+    def cut(self, route: bytes) -> None:
+        """End a connection there and then; `left` is not called for it. ZeroMQ has no word for this, its socket has."""
+        descriptor = self._routes.pop(route, None)
+        if descriptor is not None and self._readings:
+            self._by_descriptor.pop(descriptor, None)
+            self._cut(descriptor)
+
+    def cut_silent(self, seconds: float) -> int:
+        """End connections that have said nothing for so long; how many."""
+        before = time.monotonic() - seconds
+        old = [descriptor for descriptor, since in self._silent.items() if since < before]
+        for descriptor in old:
+            del self._silent[descriptor]
+            self._cut(descriptor)
+        return len(old)
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def _take(self) -> None:
+        recv = self._socket.recv
+        route = recv(zmq.NOBLOCK)
+        frame = recv(zmq.NOBLOCK, copy=False)
+        frames = [frame.bytes]
+        while frame.more:
+            frame = recv(zmq.NOBLOCK, copy=False)
+            if len(frames) <= FRAMES:
+                frames.append(frame.bytes)
+        if route not in self._routes:
+            self._arrive(route, frame)
+        user = _metadata(frame, "User-Id") if self._authenticated else ""
+        self._visitors.message(route, user, frames, time.monotonic())
+
+    def _arrive(self, route: bytes, frame: zmq.Frame) -> None:
+        """The first words of a connection. Whoever had its descriptor before is gone, and the monitor said so."""
+        with contextlib.suppress(zmq.Again):
+            while True:
+                self._news()
+        descriptor = int(frame.get(zmq.SRCFD))
+        if before := self._by_descriptor.get(descriptor):
+            self._lose(before)
+        self._silent.pop(descriptor, None)
+        self._routes[route] = descriptor
+        self._by_descriptor[descriptor] = route
+        self._visitors.arrived(route, descriptor, _metadata(frame, "Peer-Address"))
+
+    def _news(self) -> None:
+        """A connection came or went."""
+        assert self._monitor is not None
+        event = recv_monitor_message(self._monitor, zmq.NOBLOCK)
+        descriptor = event["value"]
+        if event["event"] == zmq.EVENT_DISCONNECTED:
+            self._silent.pop(descriptor, None)
+            if route := self._by_descriptor.get(descriptor):
+                self._lose(route)
+        elif self.connections >= self._most:
+            self.turned_away += 1
+            self._cut(descriptor)
+        else:
+            self._silent[descriptor] = time.monotonic()
+
+    def _lose(self, route: bytes) -> None:
+        self._by_descriptor.pop(self._routes.pop(route), None)
+        self._visitors.left(route)
+
+    def _cut(self, descriptor: int) -> None:
+        """Its socket is ZeroMQ's; shut down, it reads the end of the stream and cleans up."""
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as theirs:
+            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST)
+            theirs.shutdown(socket.SHUT_RDWR)
+
+
+def _metadata(frame: zmq.Frame, name: str) -> str:
+    """ "" where there is none."""
+    try:
+        return str(frame.get(name))
+    except zmq.ZMQError:
+        return ""

@@ -1,0 +1,288 @@
+"""Who is here: lets bots in, hears what they say, notices who is gone and who is back. It pairs nobody.
+
+A bot has one connection: the newer one wins. Who loses his in a match keeps his seat for the grace, his clock running.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from protocol.dialling import Answer, Bye, FrameError, Hello, Message, Stderr, decode, printable
+from protocol.records import Party
+from referee.config import Budgets
+from referee.lobby.allowance import Allowance
+from referee.lobby.door import Door
+from referee.lobby.guest import DIALLED, Guest, Identity
+from referee.lobby.journal import Journal
+from referee.lobby.lateness import Lateness
+from referee.lobby.line import Line
+from referee.play.dialects import meet
+from referee.play.outcome import CannotStart
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
+NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
+TAKEN = "engine"  # in records that is the engine's name
+_LAST_WORDS = 0.5  # seconds that a `B` has to leave before its connection is cut
+_STRANGER = 4.0  # messages a second of a connection that has not said who it is
+_SWEEP = 1.0  # seconds between looks at connections that say nothing
+
+
+Identify = Callable[[str, Hello], Identity]
+
+
+class Refused(Exception):
+    """Somebody is not let in; `word` to count by, str() says why and what to do."""
+
+    def __init__(self, word: str, reason: str) -> None:
+        super().__init__(reason)
+        self.word = word
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What may come in at the door. Seconds, messages and bytes a second."""
+
+    grace: float = 60.0
+    lag: float = 0.1  # of the way's time, the most that is credited a move
+    hello: float = 10.0  # a connection has so long to say who it is
+    connections: int = 100  # of one owner
+    messages: float = 500.0  # of one owner
+    octets: float = 2_000_000.0  # of one owner
+
+
+@dataclass(slots=True)
+class _Caller:
+    """A connection; `guest` once it has said who it is."""
+
+    address: str
+    since: float
+    user: str
+    allowance: Allowance
+    guest: Guest | None = None
+    refused: bool = False
+
+
+class Hall:
+    """`identify` says who a key (User-Id, "" without keys) and a hello are; raises Refused. `changed` is called when
+    somebody is ready to play, or gone."""
+
+    def __init__(
+        self,
+        bounds: Bounds,
+        budgets: Budgets,
+        games: Iterable[str],
+        identify: Identify,
+        journal: Journal,
+        lateness: Lateness,
+        changed: Callable[[Guest], None],
+    ) -> None:
+        self.guests: dict[str, Guest] = {}  # by name
+        self.door: Door  # set by whoever opens it
+        self._bounds, self._budgets, self._games = bounds, budgets, sorted(games)
+        self._identify, self._journal, self._lateness, self._changed = identify, journal, lateness, changed
+        self._callers: dict[bytes, _Caller] = {}
+        self._allowances: dict[str, Allowance] = {}  # by owner
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = ""
+
+    def open(self) -> None:
+        self._spawn(self._sweep())
+
+    def ready(self) -> list[Guest]:
+        """Who can be given a match now."""
+        return [one for one in self.guests.values() if one.player and not one.playing and one.line.route]
+
+    def dismiss(self, guest: Guest, reason: str) -> None:
+        """Let it go; it may dial in again."""
+        if guest.line.route:
+            self._say_bye(guest.line.route, reason)
+        self.forget(guest, reason)
+
+    def refuse_newcomers(self, reason: str) -> None:
+        """From now on nobody is let in, but for bots that sit at a table."""
+        self._closing = reason
+
+    async def close(self, reason: str) -> None:
+        """Say goodbye to everybody."""
+        for guest in list(self.guests.values()):
+            self.dismiss(guest, reason)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # -- Visitors ----------------------------------------------------------------------------------------------------
+
+    def arrived(self, route: bytes, descriptor: int, address: str) -> None:
+        now = time.monotonic()
+        bucket = Allowance(_STRANGER, self._bounds.octets, now)
+        self._callers[route] = _Caller(address, now, "", bucket)
+
+    def left(self, route: bytes) -> None:
+        caller = self._callers.pop(route, None)
+        if caller and caller.guest and caller.guest.line.route == route:
+            self._lost(caller.guest)
+
+    def message(self, route: bytes, user: str, frames: Sequence[bytes], now: float) -> None:
+        caller = self._callers.get(route)
+        if caller is None or caller.refused:
+            return
+        guest = caller.guest
+        if not caller.allowance.take(sum(map(len, frames)), now):
+            self._refuse(route, caller, "flood", "too many messages or bytes: slow down")
+            return
+        if guest is not None and user != caller.user:
+            self._refuse(route, caller, "forged", "another key speaks on this connection")
+            return
+        try:
+            said = decode(frames)
+        except FrameError as error:
+            self._refuse(route, caller, error.fault.value, str(error))
+            return
+        if guest is not None and type(said) is Answer:
+            if not guest.line.take(said.data, now):
+                self._refuse(route, caller, "unasked", "an answer to what nobody asked")
+        else:
+            caller.user = user
+            self._hear(route, caller, said)
+
+    def _hear(self, route: bytes, caller: _Caller, said: Message) -> None:
+        """Whatever is no answer."""
+        if isinstance(said, Hello):
+            try:
+                self._let_in(route, caller, said)
+            except Refused as refused:
+                self._refuse(route, caller, refused.word, str(refused))
+        elif caller.guest is None:
+            self._refuse(route, caller, "stranger", "say hello first")
+        elif isinstance(said, Stderr):
+            caller.guest.line.heard(said.text)
+        elif isinstance(said, Bye):
+            self._journal.tell("left", "bye", bot=caller.guest.name, reason=said.reason)
+            self._callers.pop(route)
+            self.forget(caller.guest, f"it said goodbye: {said.reason[:200]}")
+        else:
+            self._refuse(route, caller, "kind", "a bot says H, R, E or B")
+
+    # -- who comes ---------------------------------------------------------------------------------------------------
+
+    def _let_in(self, route: bytes, caller: _Caller, hello: Hello) -> None:
+        identity = self._identify(caller.user, hello)
+        if not NAME.fullmatch(identity.name) or identity.name == TAKEN:
+            raise Refused("name", f"{printable(identity.name, 60)!r} is no name: {NAMES}; {TAKEN} is taken")
+        if hello.games and not set(hello.games) & set(self._games):
+            raise Refused("games", f"this lobby plays {', '.join(self._games)}: offer one of these")
+        before = self.guests.get(identity.name)
+        if before is None or not before.playing:
+            if self._closing:
+                raise Refused("closing", self._closing)
+            theirs = sum(one.identity.owner == identity.owner for one in self.guests.values())
+            if before is None and theirs >= self._bounds.connections:
+                raise Refused("connections", f"{identity.owner} has {theirs} bots here, which is as many as may be")
+        if before is not None and before.identity.owner != identity.owner:
+            raise Refused("taken", f"the name {identity.name} is another owner's")
+        if before is not None and before.line.route:
+            self._replace(before, route)
+        caller.allowance = self._allowance(identity.owner)
+        if before is not None and before.playing:
+            caller.guest = before
+            before.line.come_back(route)
+            self._journal.tell("back", bot=before.name, address=caller.address)
+            return
+        if before is not None:
+            self.forget(before, "another connection took its place")
+        line = Line(self.door.send, self._lateness, self._bounds.lag)
+        guest = caller.guest = self.guests[identity.name] = Guest(identity, frozenset(hello.games), line)
+        line.come_back(route)
+        self._spawn(self._welcome(guest, caller.address))
+
+    def _replace(self, guest: Guest, route: bytes) -> None:
+        """The newer connection wins; on the same one a bot was started anew."""
+        old = guest.line.route
+        guest.line.lose()
+        if old != route:
+            if caller := self._callers.get(old):
+                caller.guest, caller.refused = None, True
+            self._journal.tell("replaced", bot=guest.name)
+            self._say_bye(old, f"another connection of {guest.name} took its place")
+
+    async def _welcome(self, guest: Guest, address: str) -> None:
+        """Ask it what it is."""
+        try:
+            guest.met(await meet(guest.line, Party(name=guest.name, command=DIALLED), self._budgets))
+        except CannotStart as error:
+            if self.guests.get(guest.name) is guest:
+                self._journal.tell("refused", "start", bot=guest.name, reason=str(error))
+                self.dismiss(guest, str(error))
+            return
+        assert guest.player is not None
+        said = guest.player.party
+        self._journal.tell("joined", bot=guest.name, owner=guest.identity.owner, program=said.program, address=address)
+        self._changed(guest)
+
+    # -- who goes ----------------------------------------------------------------------------------------------------
+
+    def _lost(self, guest: Guest) -> None:
+        guest.line.lose()
+        self._journal.tell("gone", bot=guest.name, playing=guest.playing)
+        if not guest.playing:
+            self.forget(guest, "its connection was lost")
+            return
+        grace, away = self._bounds.grace, guest.line.away
+        asyncio.get_running_loop().call_later(grace, self._give_up, guest, away)
+
+    def _give_up(self, guest: Guest, away: float) -> None:
+        if guest.line.away == away and self.guests.get(guest.name) is guest:
+            grace = self._bounds.grace
+            self.forget(guest, f"network: its connection was lost and it did not come back within {grace:g} s")
+
+    def forget(self, guest: Guest, reason: str) -> None:
+        """It is not here any more."""
+        if self.guests.get(guest.name) is guest:
+            del self.guests[guest.name]
+        if caller := self._callers.get(guest.line.route):
+            caller.guest, caller.refused = None, True
+        guest.line.end(reason)
+        if not any(one.identity.owner == guest.identity.owner for one in self.guests.values()):
+            self._allowances.pop(guest.identity.owner, None)
+        self._changed(guest)
+
+    def _refuse(self, route: bytes, caller: _Caller, word: str, reason: str) -> None:
+        """Whoever breaks a rule loses the connection, with the reason. A bot at a table may come back to it."""
+        caller.refused = True
+        who = caller.guest.name if caller.guest else caller.address
+        self._journal.trouble(time.monotonic(), "refused", word, who, reason=reason, address=caller.address)
+        self._say_bye(route, reason)
+        if caller.guest and caller.guest.line.route == route:
+            self._lost(caller.guest)
+        caller.guest = None
+
+    def _say_bye(self, route: bytes, reason: str) -> None:
+        self.door.send(route, b"B", printable(reason, 1000).encode())
+        asyncio.get_running_loop().call_later(_LAST_WORDS, self._cut, route)
+
+    def _cut(self, route: bytes) -> None:
+        self._callers.pop(route, None)
+        self.door.cut(route)
+
+    def _allowance(self, owner: str) -> Allowance:
+        bounds = self._bounds
+        new = Allowance(bounds.messages, bounds.octets, time.monotonic())
+        return self._allowances.setdefault(owner, new)
+
+    async def _sweep(self) -> None:
+        """Connections that say nothing, or not who they are, are ended."""
+        while True:
+            await asyncio.sleep(_SWEEP)
+            now = time.monotonic()
+            self.door.cut_silent(self._bounds.hello)
+            for route, caller in list(self._callers.items()):
+                if caller.guest is None and not caller.refused and now - caller.since > self._bounds.hello:
+                    self._refuse(route, caller, "silent", "no hello in time")
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,99 @@
+"""The store of a lobby, seen from the event loop: a thread does the work, and games are made durable together.
+
+Nothing here blocks the loop; what the store refuses waits and is tried again.
+"""
+
+import asyncio
+import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from referee.ladder.pairs import Pair, PairResult
+from referee.lobby.journal import Journal
+from referee.play.series import Played
+from referee.store.errors import StoreError
+from referee.store.rows import Finished, Unplayable
+from referee.store.store import Store
+
+GATHER = 0.02  # seconds in which finished games wait for others
+_AGAIN = 1.0  # seconds until a store that refused is asked again
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """A match that was played to its end: `record` as JSON lines."""
+
+    pair: Pair
+    game: int
+    attempt: int
+    facts: Played
+    record: bytes
+
+
+class Ledger:
+    """`open` in the running loop, `close` before the store is."""
+
+    def __init__(self, store: Store, journal: Journal) -> None:
+        self._store, self._journal = store, journal
+        self._thread = ThreadPoolExecutor(1, "ledger")
+        self._waiting: list[tuple[Game | Unplayable, asyncio.Future[list[PairResult]]]] = []
+        self._some = asyncio.Event()
+        self._keeper: asyncio.Task[None] | None = None
+
+    def open(self) -> None:
+        self._keeper = asyncio.get_running_loop().create_task(self._keep_on())
+
+    async def close(self) -> None:
+        """After what waits is kept."""
+        while self._waiting:
+            await asyncio.sleep(GATHER)
+        if self._keeper is not None:
+            self._keeper.cancel()
+        await self.work(lambda: None)
+        self._thread.shutdown()
+
+    async def work(self, job: Callable[[], T]) -> T:
+        """Done by the thread that has the store. Raises what it raises."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, job)
+
+    def add_now(self, game: Game) -> list[PairResult]:
+        """Before the loop runs: as keep. Raises StoreError."""
+        return self._add([game])
+
+    async def keep(self, what: Game | Unplayable) -> list[PairResult]:
+        """Returns when it is durable: the pairs that it finished."""
+        kept: asyncio.Future[list[PairResult]] = asyncio.get_running_loop().create_future()
+        self._waiting.append((what, kept))
+        self._some.set()
+        return await asyncio.shield(kept)
+
+    async def _keep_on(self) -> None:
+        while True:
+            await self._some.wait()
+            self._some.clear()
+            await asyncio.sleep(GATHER)
+            batch = list(self._waiting)
+            try:
+                results = await self.work(lambda batch=batch: self._add([what for what, _ in batch]))  # type: ignore[misc]
+            except StoreError as error:
+                self._journal.tell("store", "refuses", reason=str(error))
+                await asyncio.sleep(_AGAIN)
+                self._some.set()
+                continue
+            del self._waiting[: len(batch)]
+            for what, kept in batch:
+                if not kept.done():
+                    kept.set_result(
+                        [one for one in results if (one.pool, one.number) == (what.pair.pool, what.pair.number)]
+                    )
+
+    def _add(self, batch: list[Game | Unplayable]) -> list[PairResult]:
+        games = [
+            Finished(one.pair, one.game, one.facts.key, one.attempt, one.facts, zlib.compress(one.record, 1))
+            for one in batch
+            if isinstance(one, Game)
+        ]
+        return self._store.add(games, [one for one in batch if isinstance(one, Unplayable)])

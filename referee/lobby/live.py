@@ -1,0 +1,56 @@
+"""The matches under way as files, a line a ply, not synced: after kill -9 they are what matches are taken up from.
+
+A file is there from the first event of a match until the store has the match. Reading them is done before the lobby
+opens.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from protocol.records import Record, RecordError, read_records
+from referee.play.recorder import lines_of
+
+_SUFFIX = ".live"
+
+
+class Live:
+    """Owns a folder, which it makes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    @contextlib.contextmanager
+    def writing(self, key: str) -> Iterator[int]:
+        """A descriptor for the lines of one match; the file stays until `done`."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        descriptor = os.open(self._path(key), flags, 0o644)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def done(self, key: str) -> None:
+        """The match is in the store, or will never be."""
+        self._path(key).unlink(missing_ok=True)
+
+    def left(self) -> list[tuple[Record, bytes]]:
+        """What a server that ended left behind, by key, with the lines; what cannot be read is thrown away."""
+        found = []
+        for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
+            try:
+                data = path.read_bytes()
+                with path.open("rb") as file:
+                    records = list(read_records(lines_of(file), lambda torn: None))
+            except (OSError, RecordError):
+                records = []
+            if len(records) == 1 and path == self._path(records[0].start.match):
+                found.append((records[0], data))
+            else:
+                path.unlink(missing_ok=True)
+        return found
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key}{_SUFFIX}"

@@ -1,0 +1,98 @@
+"""Whom to pair of those who are here and idle, in one pool: the ladder's choice, of whatever tells most.
+
+Runs in the ledger's thread. It differs from a ladder's schedule in that nobody is waited for: a pairing is made of who
+is there, each at most once, and bots of one owner do not meet.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from random import Random
+from time import monotonic
+
+from referee.ladder.encounters import Encounters
+from referee.ladder.entries import Kind, Ladder, Pool
+from referee.ladder.pairing import Field, draw_batch, random_for
+from referee.ladder.pairs import GAMES, Pair, Pairing, PairResult, Seat
+from referee.ladder.rating import elo_and_error, rate_tally
+from referee.ladder.tally import Tally
+from referee.ratings.counts import CountsError
+from referee.ratings.ratings import Ratings
+from referee.store.store import Store
+
+AT_ONCE = 64  # bots that are paired at a time, so that the choice takes no more than milliseconds
+_FRESH = 10.0  # seconds for which ratings are good enough to pair by
+
+
+class Matchmaker:
+    """Of one pool, whose row in the store is `row`. `open`: pairs that were issued and are nobody's now, by id."""
+
+    def __init__(self, ladder: Ladder, pool: Pool, row: int, store: Store) -> None:
+        self.pool, self.row = pool, row
+        self.open: dict[int, Pair] = {pair.id: pair for pair in store.open_pairs(row)}
+        self.seats: dict[tuple[str, str], Seat] = {}  # by name and version
+        self._ladder, self._store = ladder, store
+        past = store.past(row, Kind.LADDER)
+        self._batch = past.batches
+        self._tally = Tally(past.settled)
+        self._met = Encounters(past.met)
+        for _, result in past.recent:
+            if result is not None:
+                self._tally.add(result.meetings)
+        self._ratings: Ratings | None = None
+        self._rated: tuple[float, Sequence[int]] = (0.0, ())
+        self.enrolled()
+
+    def enrolled(self) -> None:
+        """Somebody joined: look who is entered. Raises StoreError."""
+        self.seats = {(seat.name, seat.version): seat for seat in self._store.seats(self.row)}
+
+    def fix(self, result: PairResult) -> None:
+        """A pair is stored."""
+        self._tally.add(result.meetings)
+
+    def pair(self, present: Mapping[int, str]) -> list[Pair]:
+        """New pairs of these versions (whose owners are the values), durable. Raises StoreError."""
+        chance = random_for(self._ladder.seed, self.pool.key, self._batch)
+        some = chance.sample(sorted(present), min(AT_ONCE, len(present)))
+        pairings = self._draw({id: present[id] for id in sorted(some)}, chance)
+        if not pairings:
+            return []
+        pairs = self._store.issue(self.row, self._batch, pairings)
+        self._batch += 1
+        for pair in pairs:
+            self._met.add(pair.first, pair.second)
+        return pairs
+
+    def _draw(self, present: Mapping[int, str], chance: Random) -> list[Pairing]:
+        if len(set(present.values())) < 2:
+            return []
+        ids = list(present)
+        ratings = self._rate(ids)
+        if ratings is None:
+            return []
+        by_id = {seat.id: seat for seat in self.seats.values()}
+        # "Never one version against itself" is how the draw says whom somebody cannot meet: here, his owner's bots.
+        seats = [replace(by_id[id], version=owner) for id, owner in present.items()]
+        elo, error = elo_and_error(ratings, ids)
+        met, issued = self._met.table(ids)
+        field = Field(seats, elo, error, self._tally.totals(ids)[0] // GAMES, issued, met)
+        drawn, taken = [], set[int]()
+        for one in draw_batch(field, len(ids) // 2, 0.0, chance):
+            if not {one.first, one.second} & taken:  # where owners are few somebody is drawn twice
+                drawn.append(one)
+                taken |= {one.first, one.second}
+        return drawn
+
+    def _rate(self, ids: Sequence[int]) -> Ratings | None:
+        """Good enough ratings of these."""
+        when, rated = self._rated
+        if self._ratings is None or monotonic() - when > _FRESH or not set(ids) <= set(rated):
+            everybody = [seat.id for seat in self.seats.values() if seat.active or seat.id in ids]
+            try:
+                self._ratings = rate_tally(
+                    self._tally, list(self.seats.values()), everybody, self._ladder.model, self._ratings
+                )
+            except CountsError:  # fewer than two
+                return None
+            self._rated = monotonic(), everybody
+        return self._ratings

@@ -1,0 +1,44 @@
+"""THE table of what a lobby file may say beyond a ladder file: one row a key, for the reader and the reference page."""
+
+from referee.ladder.keys import BUDGET, POOL, TOP, Form, Key
+from referee.lobby.hall import Bounds
+from referee.lobby.lobby import Plan
+
+_BOUNDS, _PLAN = Bounds(), Plan()
+
+LOBBY = (
+    Key("listen", Form.TEXT, "Where bots dial in: `tcp://ADDRESS:PORT`.", "tcp://127.0.0.1:7711"),
+    Key("keys", Form.FLAG, "Whether bots must prove who they are. Without keys only a loopback address.", True),
+    Key("engines", Form.WHOLE, "Processes of an engine; each plays many matches.", 0, "one a core", 1, 256),
+    Key("matches", Form.WHOLE, "Matches at a time.", _PLAN.matches, least=1, most=10_000),
+    Key("pairing", Form.NUMBER, "Seconds between looks at who is idle.", _PLAN.pairing, least=0.01, most=3600),
+    Key("grace", Form.NUMBER, "Seconds for a lost connection to come back.", _BOUNDS.grace, least=0, most=86_400),
+    Key(
+        "lag",
+        Form.WHOLE,
+        "Milliseconds of the way's time that are not charged, at most, for a move.",
+        round(_BOUNDS.lag * 1000),
+        least=0,
+        most=10_000,
+    ),
+    Key(
+        "drain",
+        Form.NUMBER,
+        "Seconds that matches have to end when the lobby closes.",
+        _PLAN.drain,
+        least=0,
+        most=86_400,
+    ),
+    Key("hello", Form.NUMBER, "Seconds until a connection has said who it is.", _BOUNDS.hello, least=0.1, most=600),
+    Key("connections", Form.WHOLE, "Connections at a time, all in all.", 5000, least=1, most=100_000),
+    Key("bots", Form.WHOLE, "Bots of one owner at a time.", _BOUNDS.connections, least=1, most=100_000),
+    Key("messages", Form.WHOLE, "Messages a second of one owner.", round(_BOUNDS.messages), least=1, most=10**6),
+    Key("bytes", Form.WHOLE, "Bytes a second of one owner.", round(_BOUNDS.octets), least=1000, most=10**10),
+)
+
+_SHARED = ("name", "seed", "store", "engine", "model", "budget", "pool")
+LOBBY_TOP = (
+    *(row for row in TOP if row.name in _SHARED),
+    Key("lobby", Form.TABLE, "The server itself.", None, "as below"),
+)
+LOBBY_TABLES: dict[str, tuple[Key, ...]] = {"": LOBBY_TOP, "lobby": LOBBY, "budget": BUDGET, "pool.NAME": POOL}

@@ -1,0 +1,76 @@
+"""Runs `ggp serve` for tests: its address, what it says, and the store afterwards."""
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+from tests.ggp_command import Ggp, Ran, wait_until
+
+FILE = """\
+[lobby]
+listen = "tcp://127.0.0.1:*"
+keys = false
+engines = 1
+pairing = 0.05
+{lobby}
+
+[pool.small]
+game = "yugo,size=5"
+control = "{control}"
+{pool}
+"""
+
+
+def lobby_file(folder: Path, lobby: str = "", pool: str = "", control: str = "60+1") -> Path:
+    """A lobby file on a free port, without keys; `lobby` and `pool` are more lines of its tables."""
+    path = folder / "club.toml"
+    path.write_text(FILE.format(lobby=lobby, pool=pool, control=control))
+    return path
+
+
+class Server(Ggp):
+    """A running lobby. `events` is what it has said so far."""
+
+    def __init__(self, file: Path, *arguments: str) -> None:
+        super().__init__("serve", str(file), "--json-logs", *arguments)
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        wait_until(lambda: bool(self.events("open")) or self.process.poll() is not None)
+        assert self.events("open"), self.lines
+        self.url = str(self.events("open")[0]["url"])
+
+    def events(self, *kinds: str) -> list[dict[str, Any]]:
+        """All, or those of these kinds."""
+        said = [json.loads(line) for line in list(self.lines) if line.startswith("{")]
+        return [one for one in said if not kinds or one["event"] in kinds]
+
+    def wait_for(self, kind: str, count: int = 1, **fields: str) -> list[dict[str, Any]]:
+        """So many events of a kind with these values."""
+
+        def found() -> list[dict[str, Any]]:
+            return [one for one in self.events(kind) if fields.items() <= one.items()]
+
+        wait_until(lambda: len(found()) >= count or self.process.poll() is not None, 120)
+        assert len(found()) >= count, self.lines[-20:]
+        return found()
+
+    def kill(self) -> None:
+        """As power would."""
+        self.process.kill()
+        self.process.wait()
+        wait_until(lambda: not self.running())
+
+    def end(self) -> Ran:
+        """In good order."""
+        self.process.terminate()
+        status = self.process.wait(120)
+        self._reader.join(10)
+        wait_until(lambda: not self.running())
+        return Ran(status, "", "\n".join(self.lines))
+
+    def _read(self) -> None:
+        assert self.process.stderr
+        for line in self.process.stderr:
+            self.lines.append(line.rstrip("\n"))
