@@ -146,7 +146,7 @@ class _Life:
                 reply, ms = await player.genmove(colour, clock, clocks[2 - seat])
                 if overrun := clock.spend(ms):
                     self._judge_overrun(overrun)
-            answer, analysis = _read_move(reply, player.analyses)
+            answer, analysis = read_move(reply, player.analyses)
 
             # Legal? What is it called? Who is next? Is it over? One question for all four.
             move, status = await engine.play(colour, answer)
@@ -233,7 +233,7 @@ async def _dead_list(player: Player, other: Player, colour: str, last_move: str)
     return Reply(True, listed or "dead:")
 
 
-def _read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
+def read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
     """The move, one word that may be sent to the engine, and the analysis. Raises Fault."""
     if not reply.ok:
         raise Fault(Termination.REFUSED, f"`genmove` was answered `? {reply.text[:200]}`")

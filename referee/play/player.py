@@ -49,6 +49,11 @@ class Player(ABC):
         self._genmove = "genmove"
         self._wants_clock = False
 
+    @property
+    def commands(self) -> frozenset[str]:
+        """What it lists."""
+        return self._commands
+
     # -- the life of a match, in order ----------------------------------------------------------------------
 
     async def new_game(self, setting: Setting, seed: int | None = None) -> None:

@@ -61,10 +61,13 @@ class Setup:
 
     def bot_seeds(self, key: str) -> tuple[int, int] | None:
         """What the bots of the match with this key draw their chance from, by seat; None: what they like."""
-        if not self.seeded:
-            return None
-        one, two = (hashlib.sha256(f"{key} {seat}".encode()).digest() for seat in (1, 2))
-        return int.from_bytes(one[:4]) >> 1, int.from_bytes(two[:4]) >> 1
+        return seeds_of(key) if self.seeded else None
+
+
+def seeds_of(key: str) -> tuple[int, int]:
+    """What bots draw their chance from in the match of this name, by seat, where a series is seeded."""
+    one, two = (hashlib.sha256(f"{key} {seat}".encode()).digest() for seat in (1, 2))
+    return int.from_bytes(one[:4]) >> 1, int.from_bytes(two[:4]) >> 1
 
 
 def seats(number: int) -> tuple[int, int]:
