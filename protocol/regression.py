@@ -31,10 +31,11 @@ _EXPECTED = re.compile(r"\[(.*)\]\s*([&*]*)")
 
 
 class TranscriptError(ValueError):
-    """A transcript cannot be read; `line` (from 1) is where."""
+    """A transcript cannot be read; `line` (from 1) is where, `what` is wrong there."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(f"line {line}: {what}")
+        self.what = what
         self.line = line
 
 
@@ -99,14 +100,16 @@ def parse(text: str) -> Script:
 
 
 def judge(step: Step, reply: Reply | None) -> Verdict:
-    """What `reply` (None: there was none) means for `step`.
+    """What `reply` means for `step`; None: there was none, and no test may expect that.
 
     Raises TranscriptError if the pattern takes too long to match.
     """
     expected = step.expectation
-    if expected is not None and expected.ignored and reply is not None:
+    if reply is None:
+        return Verdict.FAIL if step.is_test else Verdict.ERROR
+    if expected is not None and expected.ignored:
         return Verdict.NONE
-    passed = reply is not None and _is_expected(expected, reply)
+    passed = _is_expected(expected, reply)
     if not step.is_test:
         return Verdict.NONE if passed else Verdict.ERROR
     if expected is not None and expected.fails:

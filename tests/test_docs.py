@@ -128,7 +128,8 @@ def test_command_lines_exist(page: Path, words: list[str]) -> None:
     if command == "ladder" and arguments and arguments[0] not in ("…", "SUB"):
         assert set(arguments[0].split("|")) <= set(SUBCOMMANDS), page
         command = f"ladder {arguments[0].partition('|')[0]}"
-    options = [word.partition("=")[0] for word in arguments if word.startswith("--")]
+    own = takewhile(lambda word: word != "--", arguments)  # what follows is another program's
+    options = [word.partition("=")[0] for word in own if word.startswith("--")]
     assert [option for option in options if option not in _options(command)] == [], page
     if command == "match" and arguments and not arguments[0].startswith("-") and arguments[0] != "GAME":
         assert arguments[0].split(",")[0] in GAMES, page
@@ -167,8 +168,8 @@ def test_rules_pages_name_every_option(name: str) -> None:
 @pytest.fixture
 def desk(tmp_path: Path) -> Path:
     """A folder with the files that the pages tell the reader to save."""
-    for block in PYTHON:
-        if name := re.match(r"# (\w+\.py)", block.text):
+    for block in BLOCKS:
+        if name := re.match(r"# (\w+\.(?:py|tst))", block.text):
             (tmp_path / name.group(1)).write_text(block.text)
     return tmp_path
 

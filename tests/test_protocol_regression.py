@@ -97,7 +97,7 @@ def test_what_cannot_be_read_says_where(text: str, line: int, what: str) -> None
         ("#? [A3]&", Reply(False, "x"), Verdict.NONE),
         ("#? [A3]&", None, Verdict.FAIL),
         ("#? [A3]", None, Verdict.FAIL),
-        ("#? [A3]*", None, Verdict.EXPECTED_FAIL),
+        ("#? [A3]*", None, Verdict.FAIL),
         ("#? [A B.*X]", Reply(True, "\n A B\n  X "), Verdict.PASS),
         (r"#? [\n A B\n  X]", Reply(True, "\n A B\n  X"), Verdict.PASS),
         (r"#? [\s*A B\n  X]", Reply(True, "\n A B\n  X"), Verdict.PASS),
@@ -111,6 +111,7 @@ def test_every_verdict(expectation: str, reply: Reply | None, expected: Verdict)
 def test_a_command_without_an_id_is_no_test_but_may_not_be_refused() -> None:
     assert judge(only("loadsgf x.sgf"), Reply(True)) is Verdict.NONE
     assert judge(only("loadsgf x.sgf"), Reply(False, "cannot load file")) is Verdict.ERROR
+    assert judge(only("loadsgf x.sgf"), None) is Verdict.ERROR
     assert judge(only("name\n#? [x]"), Reply(True, "y")) is Verdict.FAIL
 
 

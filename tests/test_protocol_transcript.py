@@ -216,3 +216,9 @@ def test_a_peer_in_memory_may_break_the_protocol() -> None:
     channel = Channel(Memory(lambda data: [b"junk\n"]), PeerRole.ENGINE)
     with pytest.raises(RemoteProtocolError):
         run_blocking(channel.ask("name", 1.0))
+
+
+def test_what_nobody_answers_is_passed_over() -> None:
+    lines = ["# a remark", "0 > b'name\\n'", "0.1 ! b'on stderr'", "", "0.2 < b'= x\\n\\n'"]
+    channel = Channel(Replay(lines), PeerRole.ENGINE)
+    assert run_blocking(channel.ask("name", 9)).text == "x"

@@ -1,12 +1,13 @@
 """What passed, as text: Transcript wraps any Transport, Replay plays what it wrote back as a peer.
 
 A line is `SECONDS > bytes sent` or `SECONDS < bytes received`, the bytes in Python's escapes, so that
-every chunk comes back exactly as it was cut.
+every chunk comes back exactly as it was cut. `SECONDS ! bytes` is what went to stderr and `#` begins a comment; nobody
+answers these.
 """
 
 import ast
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from protocol.channel import Transport
 from protocol.errors import LocalProtocolError, PeerTimeout
@@ -50,7 +51,7 @@ class Replay:
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._steps = deque(_parse_line(line, number) for number, line in enumerate(lines, 1) if line.strip())
+        self._steps = deque(step for step in read_lines(lines) if step[0] != "!")
         self._time = self._steps[0][1] if self._steps else 0.0
         self._ended = False  # the stream ended, in the transcript or by close()
 
@@ -82,12 +83,21 @@ class Replay:
         self._ended = True
 
 
+def read_lines(lines: Iterable[str]) -> Iterator[tuple[str, float, bytes]]:
+    """The chunks of a transcript: mark, seconds, bytes. ValueError names a line that is none."""
+    return (
+        _parse_line(line, number)
+        for number, line in enumerate(lines, 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    )
+
+
 def _parse_line(line: str, number: int) -> tuple[str, float, bytes]:
     seconds, _, rest = line.strip().partition(" ")
     mark, _, quoted = rest.partition(" ")
     try:
         data = ast.literal_eval(quoted)
-        if mark not in ("<", ">") or not isinstance(data, bytes):
+        if mark not in ("<", ">", "!") or not isinstance(data, bytes):
             raise ValueError
         return mark, float(seconds), data
     except (ValueError, SyntaxError, MemoryError, RecursionError):  # what literal_eval raises for malice, too

@@ -12,6 +12,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -74,6 +75,7 @@ class Process(Peer):
     """
 
     _running: ClassVar[set[int]] = set()  # pids of this process's children that are not strays
+    _family: ClassVar[threading.Lock] = threading.Lock()  # no thread looks for strays while another starts a child
 
     def __init__(
         self,
@@ -85,17 +87,17 @@ class Process(Peer):
         environment: Iterable[tuple[str, str]] = (),
         spread: bool = False,
         sink: Sink | None = None,
+        folder: Path | None = None,
     ) -> None:
         """`memory`: MiB of address space, 0 for no limit; `environment` is added to ours; `spread`: it may run on
-        every core, not only on ours; `sink` is told the whole dialogue."""
-        program = find_program(argv[0])
+        every core, not only on ours; `sink` is told the whole dialogue; `folder` is where it runs, None for here."""
+        words = [*with_death_signal(os.getpid()), find_program(argv[0]), *argv[1:]]
         self._budgets = budgets
         self._exit = ""
         self._stderr_told = 0  # bytes of stderr that stderr_news has given out
-        self._popen, stdin, stdout, stderr = _start(
-            [*_with_death_signal(os.getpid()), program, *argv[1:]], {**os.environ, **dict(environment)}
-        )
-        self._running.add(self._popen.pid)
+        with self._family:
+            self._popen, stdin, stdout, stderr = _start(words, {**os.environ, **dict(environment)}, folder)
+            self._running.add(self._popen.pid)
         self._pidfd = os.pidfd_open(self._popen.pid)
         self._end = select.poll()
         self._end.register(self._pidfd, select.POLLIN)
@@ -139,8 +141,9 @@ class Process(Peer):
         self.exited()
         self._signal(signal.SIGKILL)  # the rest of the group; the leader's pid is still taken, so it is the right one
         self._popen.wait()
-        self._running.discard(self._popen.pid)
-        kill_strays(self._running)
+        with self._family:
+            self._running.discard(self._popen.pid)
+            kill_strays(self._running)
         self._pipe.drain_stderr()
         os.close(self._pidfd)
         self._pidfd = -1
@@ -227,7 +230,9 @@ def executable_hash(program: str) -> str:
         return ""
 
 
-def _start(argv: list[str], environment: dict[str, str]) -> tuple["subprocess.Popen[bytes]", int, int, int]:
+def _start(
+    argv: list[str], environment: dict[str, str], folder: Path | None
+) -> tuple["subprocess.Popen[bytes]", int, int, int]:
     """The process, and our ends of its stdin, stdout and stderr."""
     ours: list[int] = []
     theirs: list[int] = []
@@ -238,7 +243,7 @@ def _start(argv: list[str], environment: dict[str, str]) -> tuple["subprocess.Po
             theirs.append(pair[1 - direction])
         # No preexec_fn: without it CPython uses vfork, which costs the same however large the worker is.
         popen = subprocess.Popen(
-            argv, stdin=theirs[0], stdout=theirs[1], stderr=theirs[2], process_group=0, env=environment
+            argv, stdin=theirs[0], stdout=theirs[1], stderr=theirs[2], process_group=0, env=environment, cwd=folder
         )
     except OSError as error:
         for descriptor in ours:
@@ -255,7 +260,7 @@ _IF_OURS = '[ "$PPID" = "$0" ] && exec "$@"'
 
 
 @cache
-def _with_death_signal(parent: int) -> tuple[str, ...]:
+def with_death_signal(parent: int) -> tuple[str, ...]:
     """Words before a command line that make the kernel kill it when we die (1 ms a start); () if there are none."""
     setpriv, shell = shutil.which("setpriv"), shutil.which("sh")
     return (setpriv, "--pdeathsig", "KILL", "--", shell, "-c", _IF_OURS, str(parent)) if setpriv and shell else ()

@@ -1,0 +1,125 @@
+"""`ggp regress FILES… -- COMMAND`: transcripts with expected answers, each said to a fresh program, and judged."""
+
+import json
+import os
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from referee.command_line import HELP, run_command
+from referee.play.launch import LaunchError
+from referee.play.seating import Start
+from referee.play.words import WordError, read_bot
+from referee.regress.running import FileReport, Limits
+from referee.regress.suite import SuiteError, Transcript, read_suite
+
+EPILOG = """\b
+Exit status:
+  0    every test came out as expected (an unexpected pass is good news, unless --strict)
+  1    unexpected failures, refused commands, a program that died or hung; with --strict also unexpected passes
+  2    bad usage, or a file that cannot be read or written
+  130  interrupted"""
+
+
+def main(argv: list[str]) -> int:
+    """The exit status: see EPILOG."""
+    words = list(argv)
+    if "--" in words:
+        cut = words.index("--")
+        program = words[cut + 1 :]
+        # One word is a whole command line, or a built-in bot, as in `ggp match`.
+        text = program[0] if len(program) == 1 else shlex.join(program)
+        words = [*words[:cut], "--command", text]
+    return run_command(regress, "ggp regress", words, SuiteError)
+
+
+@click.command("regress", context_settings=HELP, epilog=EPILOG, options_metavar="[OPTIONS]")
+@click.argument("files", nargs=-1, required=True, metavar="FILES… [-- COMMAND…]")
+@click.option("--command", "text", hidden=True)
+@click.option("--connect", metavar="URL", help="Test a program that listens at tcp://host:port instead of COMMAND.")
+@click.option("--jobs", type=click.IntRange(1, 256), help="Files at the same time.  [default: one a core]")
+@click.option("--timeout", type=click.FloatRange(0.001, 86400), default=60.0, show_default=True, metavar="SECONDS",
+              help="For each command.")  # fmt: skip
+@click.option("--file-timeout", type=click.FloatRange(0.001, 864000), default=3600.0, show_default=True,
+              metavar="SECONDS", help="For each file.")  # fmt: skip
+@click.option("--memory", type=click.IntRange(1), metavar="MIB", help="Address space that each program may have.")
+@click.option("--update", is_flag=False, flag_value="failing", type=click.Choice(["failing", "all"]),
+              help="Rewrite the expectations of the failing tests from the answers; =all: of every test.")  # fmt: skip
+@click.option("--strict", is_flag=True, help="An unexpected pass is a failure, too.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a JUnit report.")
+@click.option(
+    "--html", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write a summary to read."
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Keep each dialogue there, as `ggp tap` writes it.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Print unexpected results only.")
+def regress(
+    files: tuple[str, ...], text: str | None, connect: str | None, jobs: int | None, timeout: float,
+    file_timeout: float, memory: int | None, update: str | None, strict: bool, junit: Path | None, html: Path | None,
+    output: Path | None, as_json: bool, quiet: bool,
+) -> int:  # fmt: skip
+    """Say regression transcripts (*.tst, of GoGui's and GNU Go's form) to COMMAND and judge the answers.
+
+    FILES are transcripts, folders of *.tst, or @FILE, which names such, one a line. COMMAND is a built-in bot or a
+    command line; each file gets a fresh one, which runs in the file's folder. `#? [A3|B4]` after a command holds a
+    regular expression for the whole answer: [!A3] anything else, [A3]* expected to fail, [A3]& never mind, and
+    [\\? illegal move] expects a refusal.
+    """
+    start = _program(text, connect)
+    transcripts = read_suite(files)
+    limits = Limits(timeout, file_timeout, memory or 0)
+    one_at_once = 1 if start.url else len(os.sched_getaffinity(0))
+    from referee.regress.several import run_all  # what follows is for who gets this far
+
+    reports = run_all(transcripts, start, limits, jobs or one_at_once, output, shown=not (as_json or quiet))
+    _write(reports, transcripts, start, update, junit, html)
+    if as_json:
+        from referee.regress.facts import as_facts
+
+        click.echo(json.dumps(as_facts(reports, start.command), indent=1))
+    else:
+        from referee.regress.table import show
+
+        show(reports, quiet)
+    return status(reports, strict)
+
+
+def status(reports: Iterable[FileReport], strict: bool) -> int:
+    """0 or 1: see EPILOG."""
+    return int(any(report.bad or (strict and report.surprises) for report in reports))
+
+
+def _program(text: str | None, connect: str | None) -> Start:
+    if (text is None) == (connect is None):
+        raise click.UsageError("name the program: FILES… -- COMMAND, or --connect URL")
+    if connect is not None and not connect.startswith("tcp://"):
+        raise click.UsageError(f"--connect {connect}: write tcp://host:port")
+    try:
+        return read_bot(connect or text or "", Path.cwd())
+    except (WordError, LaunchError) as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _write(
+    reports: list[FileReport], transcripts: list[Transcript], start: Start, update: str | None, junit: Path | None,
+    html: Path | None,
+) -> None:  # fmt: skip
+    try:
+        if update:
+            from referee.regress.updating import update_files
+
+            for line in update_files(reports, transcripts, every=update == "all"):
+                click.echo(line, err=True)
+        if junit:
+            from referee.regress.junit import junit_xml
+
+            junit.write_bytes(junit_xml(reports))
+        if html:
+            from referee.regress.html import write_pages
+
+            write_pages(html, reports, start.command)
+    except OSError as error:
+        raise SuiteError(f"{error.filename} cannot be written: {error.strerror}") from None
