@@ -1,63 +1,58 @@
 # engine: stigmergy size=2 --gogui
 # Stigmergy under GoGui: pass bids nothing, then keeps sides; control is marked as territory.
 gogui-rules_board_size
-= 3 hex
+#? [3 hex]
 
 gogui-rules_legal_moves
-= pass
+#? [pass]
 
 play b pass
-=
+#? []
 
 gogui-rules_side_to_move
-= white
+#? [white]
 
 gogui-rules_legal_moves
-= pass
+#? [pass]
 
 play w pass
-=
+#? []
 
 ggp-history
-= 1 black bid:0
-2 white keep-sides
+#? [1 black bid:0\n2 white keep-sides]
 
 play b B2
-=
+#? []
 
 play w A2
-=
+#? []
 
 play b C2
-=
+#? []
 
 play w B1
-=
+#? []
 
 play b A3
-=
+#? []
 
 gogui-rules_board
-= X.?
-OXX
-?O.
+#? [X\.\?\nOXX\n\?O\.]
 
 gogui-rules_legal_moves
-= pass
+#? [pass]
 
 gogui-rules_board_gfx
-= BLACK B3 A2 C1
-CIRCLE A3
-TEXT Komi: 0, white to move
+#? [BLACK B3 A2 C1\nCIRCLE A3\nTEXT Komi: 0, white to move]
 
 play w pass
-=
+#? []
 
 gogui-rules_legal_moves
-= A2 B3 C1 pass
+#? [A2 B3 C1 pass]
 
 play b pass
-=
+#? []
 
 gogui-rules_final_result
-= B+3
+#? [B\+3]
