@@ -83,6 +83,13 @@ class Terminal:
             assert time.monotonic() < deadline, f"not seen: {seen!r}\n" + "\n".join(rows)
             self._read(0.1)
 
+    def answer_to(self, key: str) -> float:
+        """Seconds from a key to the first that the program writes."""
+        began = time.perf_counter()
+        self.type(key)
+        assert self._read(60), "nothing came"
+        return time.perf_counter() - began
+
     def settle(self, seconds: float = 0.3) -> list[str]:
         """The rows once nothing has come for so long."""
         while self._read(seconds):

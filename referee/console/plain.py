@@ -10,6 +10,7 @@ from referee.console.console import Console
 from referee.console.talk import PROMPT, Talk
 
 _SLICE = 0.1  # seconds between looks at the keyboard's Ctrl-C
+_BOARD = 1.0  # seconds that the board may take after the answer, before one is asked for the next line
 _CHUNK = 4096
 
 
@@ -78,15 +79,20 @@ class Plain:
         self._show(echo=False)
 
     def _wait(self, echo: bool = False) -> None:
-        """For the answers to all that was typed; Ctrl-C leaves them to come later."""
+        """For the answers to all that was typed, and the board; Ctrl-C leaves them to come later."""
         self._interrupted = False
         self._show(echo=echo)
-        while self._talk.awaited is not None:
+        dialogue = self._talk.console.dialogue
+        answered = dialogue.now()
+        while self._talk.busy and dialogue.now() < answered + _BOARD:
+            if self._talk.awaited is not None:
+                answered = dialogue.now() + _SLICE
             self._talk.look(_SLICE)
             self._show()
             if self._interrupted:
                 self._interrupted = False
                 self._talk.interrupted()
+                self._show()
                 return
 
     def _show(self, echo: bool = True) -> None:

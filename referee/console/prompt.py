@@ -19,7 +19,7 @@ from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
-from prompt_toolkit.shortcuts import print_formatted_text
+from prompt_toolkit.renderer import print_formatted_text
 from prompt_toolkit.styles import Style
 
 from referee.console.complete import agreed, complete, hint, needs, wants_file
@@ -214,7 +214,7 @@ class Prompt:
     def _print(self) -> None:
         out, self._talk.out[:] = FormattedText(self._talk.out), []
         if out:
-            print_formatted_text(out, style=self._style, output=self._output, color_depth=self._depth, end="")
+            print_formatted_text(self._output, out, self._style, color_depth=self._depth)
 
 
 class _Completer(Completer):

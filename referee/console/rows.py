@@ -1,13 +1,11 @@
 """The console's own commands, a row each: help, raw bytes, files, the peer's life. What a match adds is elsewhere."""
 
-import re
 from ast import literal_eval
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from protocol.commands import TABLE
-from protocol.messages import Reply
 from referee.console.dialogue import MOMENT
 from referee.console.knowledge import CHANGING, Kind
 from referee.console.own import Own, OwnFailed, Word
@@ -113,11 +111,13 @@ class _Rows:
         return f"{path} written"
 
     def save(self, arguments: list[str]) -> str:
+        from protocol.regression import write  # with its regular expressions
+
         path = _path(" ".join(arguments))
         kept = list(self._console.dialogue.kept)
         if not kept:
             raise OwnFailed("nothing was asked yet")
-        path.write_text(transcript(kept), encoding="utf-8")
+        path.write_text(write(kept), encoding="utf-8")
         return f"{path} written: {len(kept)} {'command' if len(kept) == 1 else 'commands'}"
 
     def set_timeout(self, arguments: list[str]) -> str:
@@ -144,14 +144,6 @@ class _Rows:
     def quit(self, arguments: list[str]) -> str:
         self._console.ended = True
         return ""
-
-
-def transcript(kept: list[tuple[str, Reply]]) -> str:
-    """What passed in the syntax of GTP regression tests: each command with a number, then what it has to answer."""
-    lines = []
-    for number, (line, reply) in enumerate(kept, 1):
-        lines += [f"{number} {line}", f"#? [{'' if reply.ok else '!'}{re.escape(reply.text)}]", ""]
-    return "\n".join(lines)
 
 
 def _path(name: str) -> Path:

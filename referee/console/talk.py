@@ -96,6 +96,12 @@ class Talk:
         self._ask_for_board()
 
     @property
+    def busy(self) -> bool:
+        """Whether something is to come soon: an answer, or a board after it."""
+        dialogue, console = self.console.dialogue, self.console
+        return not dialogue.lost and (bool(dialogue.pending) or (console.board and console.stale))
+
+    @property
     def awaited(self) -> Exchange | None:
         """What was typed and is not answered yet, the oldest."""
         return next((exchange for exchange in self.console.dialogue.pending if not exchange.own), None)
@@ -187,7 +193,7 @@ class Talk:
             console.dialogue.question(self._asked, self._drawn)
 
     def _drawn(self, reply: Reply) -> None:
-        from referee.console.board import draw_scene, draw_text  # the first prompt does not wait for them
+        from referee.console.drawing import draw_scene, draw_text  # the first prompt does not wait for them
 
         if not reply.ok:
             self.board = NOTHING

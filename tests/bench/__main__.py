@@ -13,7 +13,17 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-BENCHMARKS = ("core_playouts", "engine_plies", "referee", "ratings", "store", "schedule", "ladder", "ladder_size")
+BENCHMARKS = (
+    "core_playouts",
+    "engine_plies",
+    "referee",
+    "ratings",
+    "store",
+    "schedule",
+    "ladder",
+    "ladder_size",
+    "console",
+)
 
 
 def main(arguments: list[str]) -> int:
