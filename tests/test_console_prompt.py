@@ -1,9 +1,12 @@
 """The console on a terminal: what a person sees and types there, in a real pseudo-terminal."""
 
+import re
+import signal
 import sys
 from pathlib import Path
 
-from tests.on_screen import CTRL_C, CTRL_D, ENTER, TAB, Terminal
+from protocol.regression import parse
+from tests.on_screen import CTRL_C, CTRL_D, ENTER, TAB, UP, Terminal
 
 CHAOS = [sys.executable, "-m", "bots", "chaos"]
 
@@ -47,3 +50,148 @@ def test_ctrl_c_drops_the_line_and_leaves_a_silent_peer(tmp_path: Path) -> None:
         terminal.wait_for("= chaos")
         terminal.type(f":quit{ENTER}")
         assert terminal.end() == 0
+
+
+def test_answers_come_late_and_unasked_and_the_console_says_whose_fault(tmp_path: Path) -> None:
+    with Terminal("console", "--", *CHAOS, "fault=late", "ms=1500", home=tmp_path) as terminal:
+        terminal.wait_for(">")
+        terminal.type(f"ggp-new yugo size=5{ENTER}genmove b{ENTER}")
+        terminal.wait_for("waiting for genmove b")
+        terminal.type(f"name{ENTER}")
+        rows = terminal.wait_for("= chaos")
+        late = rows.index("answer to genmove b")
+        assert rows[late - 1] == "> name" and rows[late + 1].startswith("= ")
+        terminal.wait_for("black: 1.")  # of its clock
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+    with Terminal("console", "--", *CHAOS, "fault=double", home=tmp_path) as terminal:
+        terminal.wait_for(">")
+        terminal.type(f":raw on{ENTER}ggp-new yugo size=5{ENTER}9 genmove b{ENTER}")
+        terminal.wait_for("the peer's fault: desynchronised: the peer answered what nobody asked; PROTOCOL §2.3")
+        terminal.wait_for("since the last whole answer it said: '=")
+        terminal.wait_for("> '9 genmove b\\n'")
+        terminal.type(f"name{ENTER}:restart{ENTER}name{ENTER}")
+        terminal.wait_for("= chaos")
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+
+
+def test_the_board_moves_with_the_size_of_the_terminal(tmp_path: Path) -> None:
+    with Terminal("console", "go", "size=9", home=tmp_path) as terminal:
+        rows = terminal.wait_for("A B C D E F G H J")
+        assert not any(row.startswith("9 . .") for row in rows)
+        terminal.resize(60, 40)
+        terminal.wait_for(lambda rows: any(row.startswith("9 . .") for row in rows))
+        terminal.resize(60, 12)
+        terminal.wait_for("(the board needs 21 columns and 12 lines)")
+        terminal.resize(100, 40)
+        terminal.wait_for(lambda rows: any(row.endswith("  9 . . . . . . . . . 9") for row in rows))
+        terminal.type(f":board off{ENTER}")
+        terminal.wait_for(lambda rows: not any("9 . . . . . . . . . 9" in row for row in rows))
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+
+
+def test_history_lasts_and_needs_no_folder(tmp_path: Path) -> None:
+    history = tmp_path / ".local" / "state" / "ggp" / "console-history"
+    for typed in ("name", "version"):
+        with Terminal("console", home=tmp_path) as terminal:
+            terminal.wait_for(">")
+            terminal.type(f"{typed}{ENTER}")
+            terminal.wait_for("= ")
+            terminal.type(CTRL_D)
+            assert terminal.end() == 0
+    assert history.read_text() == "name\nversion\n" and history.stat().st_mode & 0o777 == 0o600
+    history.write_text("".join(f"line {number}\n" for number in range(3000)) + "name\nversion\n")
+    with Terminal("console", home=tmp_path) as terminal:
+        terminal.wait_for(">")
+        terminal.type(f"{UP}{UP}")
+        terminal.wait_for("> name")
+        terminal.type(ENTER)
+        terminal.wait_for("= ggp-engine")
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+    assert len(history.read_text().splitlines()) == 2001
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with Terminal("console", home=tmp_path, environment={"XDG_STATE_HOME": str(blocked)}) as terminal:
+        terminal.wait_for(">")
+        terminal.type(f"name{ENTER}")
+        terminal.wait_for("= ggp-engine")
+        terminal.settle()
+        terminal.type(f"{UP}")
+        terminal.wait_for(lambda rows: [row for row in rows if row.startswith("> name")][1:] != [])
+        terminal.type(f"{CTRL_C}{CTRL_D}")
+        assert terminal.end() == 0
+
+
+def test_colours_obey_no_color_and_a_terminal_that_can_do_nothing(tmp_path: Path) -> None:
+    for environment, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
+        with Terminal("console", "yugo", "size=5", home=tmp_path, environment=environment) as terminal:
+            terminal.wait_for("5 . . . . . 5")
+            terminal.type(f"ggp-play black C3{ENTER}")
+            terminal.wait_for("(X)")
+            terminal.type(CTRL_D)
+            assert terminal.end() == 0
+            assert bool(re.search(rb"\x1b\[[\d;]*[349]\d[;m]", terminal.written)) is coloured
+    with Terminal("console", "yugo", "size=5", home=tmp_path, environment={"TERM": "dumb"}) as terminal:
+        terminal.wait_for("Black to move (seat 1)")
+        terminal.type("ggp-play black C3\n")
+        terminal.wait_for("3 . .(X). . 3")
+        terminal.type(":help play\nfoo\n")
+        terminal.wait_for("? unknown command")
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+        assert b"\x1b" not in terminal.written
+
+
+def test_a_plain_terminal_leaves_a_silent_peer_too(tmp_path: Path) -> None:
+    with Terminal("console", "--", *CHAOS, "fault=silent", home=tmp_path, environment={"TERM": "dumb"}) as terminal:
+        terminal.wait_for(">")
+        terminal.type("ggp-new yugo size=5\ngenmove b\n")
+        terminal.wait_for("genmove b")
+        terminal.settle(0.5)
+        terminal.type(CTRL_C)
+        terminal.wait_for("`genmove b` is still to be answered")
+        terminal.type(":restart\nname\n")
+        terminal.wait_for("= chaos")
+        terminal.type(":quit\n")
+        assert terminal.end() == 0
+
+
+def test_no_sequence_of_a_peer_reaches_the_terminal(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text(
+        "import sys\nfor line in sys.stdin:\n  print('= \\x1b]0;evil\\x07\\x1b[2J\\u202e\\n', flush=True)\n"
+        "  print('\\x1b[2Jworse', file=sys.stderr, flush=True)\n"
+    )
+    for term in ("xterm", "dumb"):
+        with Terminal("console", "--", sys.executable, str(bad), home=tmp_path, environment={"TERM": term}) as terminal:
+            terminal.wait_for(">")
+            terminal.type("name\r")
+            terminal.wait_for("stderr: \\x1b[2Jworse")
+            terminal.type(f"{CTRL_D}")
+            terminal.end()
+            assert b"\x1b]0" not in terminal.written and b"\x1b[2J" not in terminal.written
+            assert "\u202e".encode() not in terminal.written
+
+
+def test_a_game_that_is_refused_and_a_signal_end_it(tmp_path: Path) -> None:
+    with Terminal("console", "chess", home=tmp_path) as terminal:
+        assert terminal.end() == 2
+        assert terminal.screen.rows[-1].startswith("ggp console: unknown game: chess")
+    with Terminal("console", "go", home=tmp_path) as terminal:
+        terminal.wait_for("19 .")
+        terminal.process.send_signal(signal.SIGTERM)
+        assert terminal.end() == 143
+
+
+def test_what_passed_is_saved_as_a_transcript(tmp_path: Path) -> None:
+    with Terminal("console", "yugo", "size=5", home=tmp_path) as terminal:
+        terminal.wait_for(">")
+        terminal.type(f"ggp-play black C3{ENTER}foo{ENTER}!save {tmp_path}/t.tst{ENTER}")
+        terminal.wait_for("t.tst written: 3 commands")
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+    script = parse((tmp_path / "t.tst").read_text())
+    assert [step.command for step in script.steps] == ["1 ggp-new yugo size=5", "2 ggp-play black C3", "3 foo"]

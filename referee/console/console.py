@@ -14,6 +14,7 @@ from referee.console.visible import visible
 from referee.play.launch import LaunchError
 
 MARKS = (":", "!")
+_QUICK = frozenset(("raw", "send", "board", "save", "timeout", "stderr", "quit"))
 TIMEOUT = 600.0  # seconds: as long as a move may take without a clock
 
 
@@ -58,6 +59,11 @@ class Console:
 
     def is_own(self, line: str) -> bool:
         return line.lstrip().startswith(MARKS)
+
+    def is_quick(self, line: str) -> bool:
+        """Whether a line for the console asks nobody anything, and so is done at once."""
+        name = (line.strip()[1:].split() or [""])[0]
+        return name not in self.own or name in _QUICK or (name == "help" and bool(self.learner.known.commands))
 
     def run_own(self, line: str) -> str:
         """Do what a line that begins with a mark says; what is to be shown. Raises OwnFailed."""

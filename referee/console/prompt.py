@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import AsyncGenerator, Iterable
 
-from prompt_toolkit.application import Application, run_in_terminal
+from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
@@ -104,6 +104,7 @@ class Prompt:
             color_depth=self._depth,
             output=self._output,
             erase_when_done=True,
+            max_render_postpone_time=None,  # drawn again at once: nothing flickers
             include_default_pygments_style=False,
         )
 
@@ -123,19 +124,19 @@ class Prompt:
 
     def _accept(self, buffer: Buffer) -> bool:
         line = buffer.text
-        if self._console.is_own(line):
-            app = self._app()
-            app.exit(result=line)
+        if self._console.is_own(line) and not self._console.is_quick(line):
+            get_app().exit(result=line)  # it may take long, and Ctrl-C is to reach it: the prompt gives way
+        elif self._console.is_own(line):
+            self._talk.own(line)
+            if self._console.ended:
+                get_app().exit(result=None)
+            self._sent = True
+            self._wake.set()
         elif line.strip():
             self._talk.typed(line)
             self._sent = True
             self._wake.set()
         return False
-
-    def _app(self) -> "Application[str | None]":
-        from prompt_toolkit.application import get_app
-
-        return get_app()
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
@@ -202,7 +203,7 @@ class Prompt:
                 app.exit(result=None)
                 return
             if self._talk.out:
-                await run_in_terminal(self._print)
+                self._print_above(app)
             elif board is not self._talk.board or self._talk.awaited is not None:
                 app.invalidate()
             board = self._talk.board
@@ -210,6 +211,16 @@ class Prompt:
             await self._wake.wait()
             timer.cancel()
             self._wake.clear()
+
+    def _print_above(self, app: "Application[str | None]") -> None:
+        """Print where the prompt stands, and the prompt again below.
+
+        Not by run_in_terminal, which leaves the raw mode for a moment: a Ctrl-D that comes just then would be lost.
+        """
+        app.renderer.erase()
+        self._print()
+        app.renderer.reset()
+        app.invalidate()
 
     def _print(self) -> None:
         out, self._talk.out[:] = FormattedText(self._talk.out), []
