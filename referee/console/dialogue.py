@@ -18,6 +18,7 @@ from referee.play.launch import LAST_WORDS, Peer
 
 MOMENT = 10.0  # seconds that the console waits for the answer to a question of its own
 KEPT = 100_000  # exchanges that :save can write
+_ENDED, _LOST = "the peer has ended, as it was told", "nothing is sent to a peer that was lost"
 _SAID = 4096  # bytes kept of what came since the last whole answer
 _SLICE = 1.0  # seconds between looks at whether a silent peer is still there
 
@@ -99,8 +100,8 @@ class Dialogue:
         return asked.reply
 
     def _send(self, data: bytes, own: bool = False) -> list[Exchange]:
-        if self.lost:
-            raise Lost(self.lost)
+        if self.lost:  # what happened was told when it did
+            raise Lost(f"{_ENDED if self.lost == _ENDED else _LOST}; :restart starts it anew")
         *whole, self._half = (self._half + data).split(b"\n")
         names = [
             text[:_SAID] or "(a line too long)" for line in whole if (text := clean_line(line)) or len(line) > MAX_LINE
@@ -171,7 +172,7 @@ class Dialogue:
         assert isinstance(error, ProtocolError)
         exited = self.peer.exited(LAST_WORDS) if isinstance(error, PeerGone) else ""
         if self._quit and isinstance(error, PeerGone) and not self.pending:
-            self.lost = "the peer has ended, as it was told"
+            self.lost = _ENDED
         else:
             self.lost = "\n".join(explain(error, bytes(self._said), exited, self.peer.stderr_tail()))
         self.pending.clear()
