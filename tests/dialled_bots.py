@@ -1,21 +1,26 @@
 """Bots that dial in to a lobby, many in one process: `python -m tests.dialled_bots URL NAME …`, until the end of input.
 
-They speak the frames themselves (PROTOCOL §7), without our transport, and play at random.
+They speak the frames themselves (PROTOCOL §7), without our transport, and play at random, each move after THINK s.
 """
 
+import os
 import random
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 import zmq
 
+from bots.position import Position
 from bots.random import make_choose
 from bots.sdk import Bot
 from protocol.responder import Responder
+
+THINK = "GGP_TEST_THINK"
 
 
 @dataclass
@@ -41,12 +46,18 @@ class Dialled:
                 self.socket.send_multipart([b"R", answer])
 
 
-def dial(context: "zmq.Context[zmq.Socket[bytes]]", url: str, name: str, seed: int = 0) -> Dialled:
+def dial(context: "zmq.Context[zmq.Socket[bytes]]", url: str, name: str, seed: int = 0, think: float = 0.0) -> Dialled:
     """A bot on a connection of its own."""
     socket = context.socket(zmq.DEALER)
     socket.setsockopt(zmq.LINGER, 0)
     socket.connect(url)
-    bot = Bot(make_choose(random.Random(f"{name} {seed}")))
+    at_random = make_choose(random.Random(f"{name} {seed}"))
+
+    def choose(position: Position) -> str:
+        time.sleep(think)
+        return at_random(position)
+
+    bot = Bot(choose)
     return Dialled(name, socket, Responder("random", "1", bot.handlers()))
 
 
@@ -64,9 +75,9 @@ def serve(bots: Sequence[Dialled], stop: threading.Event) -> None:
 class Bots:
     """The same in a process of its own; `cut` ends it without a word."""
 
-    def __init__(self, url: str, *names: str) -> None:
+    def __init__(self, url: str, *names: str, think: float = 0.0) -> None:
         program = [sys.executable, "-m", "tests.dialled_bots", url, *names]
-        self.process = subprocess.Popen(program, stdin=subprocess.PIPE)
+        self.process = subprocess.Popen(program, stdin=subprocess.PIPE, env={**os.environ, THINK: str(think)})
 
     def cut(self) -> None:
         self.process.kill()
@@ -85,7 +96,8 @@ def main(url: str, *names: str) -> None:
         stop.set()
 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
-    serve([dial(context, url, name) for name in names], stop)
+    think = float(os.environ.get(THINK, 0))
+    serve([dial(context, url, name, think=think) for name in names], stop)
     context.destroy(linger=0)
 
 

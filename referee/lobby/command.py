@@ -20,10 +20,9 @@ from referee.command_line import HELP, run_command
 from referee.ladder.toml_section import ConfigError
 
 if TYPE_CHECKING:
-    from protocol.dialling import Hello
+    from referee.lobby.admission import Admission
     from referee.lobby.config import LobbyFile
     from referee.lobby.door import Door
-    from referee.lobby.guest import Identity
     from referee.lobby.hall import Hall
     from referee.lobby.journal import Journal
     from referee.lobby.lobby import Lobby
@@ -64,8 +63,6 @@ def serve(file: Path, init: bool, no_keys: bool, listen: str | None, json_logs: 
     if init:
         return _write_example(file)
     settings = read_lobby(file, no_keys, listen)
-    if settings.keys:
-        raise ConfigError(str(file), "lobby.keys", "keys are not asked for yet: say keys = false, or --no-keys")
     return _run(settings, Journal(json_logs, quiet))
 
 
@@ -96,6 +93,7 @@ def _run(settings: "LobbyFile", journal: "Journal") -> int:
     from referee.store.errors import StoreError
     from referee.store.store import Store
 
+    admission = _admission(settings, journal)
     ladder, warnings = prepare_pools(settings.ladder)
     for warning in warnings:
         click.echo(f"ggp serve: {warning}", err=True)
@@ -105,7 +103,9 @@ def _run(settings: "LobbyFile", journal: "Journal") -> int:
         with Store.open(ladder.store, create=True) as store, _locked(store, ladder.path), _sockets() as sockets:
             engines = Engines(sockets, settings.engines, ladder.budgets, journal)
             live = Live(folder / f"{ladder.name}.live")
-            lobby = Lobby(ladder, store, settings.plan, live, journal, _said, partial(_door, settings), engines)
+            lobby = Lobby(
+                ladder, store, settings.plan, live, journal, admission, partial(_door, settings, admission), engines
+            )
             asyncio.run(_until_told(lobby, journal))
     except AddressError as error:
         raise ConfigError(ladder.path, "lobby.listen", str(error)) from None
@@ -123,20 +123,31 @@ async def _until_told(lobby: "Lobby", journal: "Journal") -> None:
     journal.tell("closed")
 
 
-def _said(user: str, hello: "Hello") -> "Identity":
-    """Without keys everybody is who he says, and his own owner."""
-    from referee.lobby.guest import Identity
+def _admission(settings: "LobbyFile", journal: "Journal") -> "Admission":
+    """Raises ConfigError."""
+    from protocol.transports.keys import KeyFileError
+    from referee.lobby.admission import Anybody, Keyed
+    from referee.lobby.keys import RegistryError
 
-    return Identity(hello.name, hello.name)
+    if not settings.keys:
+        return Anybody()
+    try:
+        return Keyed(settings.server_key, settings.registry, journal)
+    except KeyFileError as error:
+        text = f"{error}; ggp keys new --server makes one, and --no-keys does without"
+        raise ConfigError(settings.ladder.path, "lobby.server_key", text) from None
+    except RegistryError as error:
+        raise ConfigError(settings.ladder.path, "lobby.registry", str(error)) from None
 
 
-def _door(settings: "LobbyFile", hall: "Hall") -> "Door":
+def _door(settings: "LobbyFile", admission: "Admission", hall: "Hall") -> "Door":
     from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS
     from referee.lobby.door import Door
 
     return Door(
         settings.listen,
         hall,
+        admission,
         queue=QUEUE,
         connections=settings.connections,
         heartbeat=(HEARTBEAT_MS, SILENCE_MS),

@@ -17,12 +17,14 @@ from referee.play.words import ENGINE
 
 @dataclass(frozen=True, slots=True)
 class LobbyFile:
-    """What a file says. `engines`: processes of each."""
+    """What a file says. `engines`: processes of each; the server's key pair and whom it lets in are files."""
 
     ladder: Ladder
     plan: Plan
     listen: str
     keys: bool
+    server_key: Path
+    registry: Path
     engines: int
     connections: int
 
@@ -60,6 +62,7 @@ def _with_table(ladder: Ladder, own: Section, no_keys: bool, address: str | None
         lag=own.whole("lag") / 1000,
         hello=own.number("hello"),
         connections=own.whole("bots"),
+        matches=own.whole("owner_matches"),
         messages=own.whole("messages"),
         octets=own.whole("bytes"),
     )
@@ -71,7 +74,9 @@ def _with_table(ladder: Ladder, own: Section, no_keys: bool, address: str | None
         except AddressError as error:
             raise own.error("listen", str(error)) from None
     engines = own.whole("engines") or len(os.sched_getaffinity(0))
-    return LobbyFile(ladder, plan, listen, keys, engines, own.whole("connections"))
+    folder = Path(ladder.path).absolute().parent
+    pair, registry = folder / own.text("server_key"), folder / own.text("registry")
+    return LobbyFile(ladder, plan, listen, keys, pair, registry, engines, own.whole("connections"))
 
 
 def _check_engine(file: str, pool: Pool) -> None:

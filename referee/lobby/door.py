@@ -5,7 +5,7 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import zmq
@@ -13,6 +13,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from protocol.dialling import FRAMES, MAX_FRAME
 from protocol.transports.zmq import AddressError
+from referee.lobby.admission import Admission
 from referee.lobby.reading import Reading
 
 BACKLOG = 1024  # connections that wait to be accepted
@@ -34,25 +35,23 @@ class Visitors(Protocol):
 
 
 class Door:
-    """Binds `url`; `secure` may set options on the socket before. Raises AddressError."""
+    """Binds `url` for whom `admission` admits. Raises AddressError."""
 
     def __init__(
         self,
         url: str,
         visitors: Visitors,
+        admission: Admission,
         *,
         queue: int,
         connections: int,
         heartbeat: tuple[int, int],
-        secure: Callable[["zmq.Socket[bytes]"], None] | None = None,
-        context: "zmq.Context[zmq.Socket[bytes]] | None" = None,
     ) -> None:
         """`queue` messages for or from a connection, `connections` at most; `heartbeat`: ms between and in all."""
         self._visitors = visitors
         self._most = connections
-        self._authenticated = secure is not None
-        self._ours = context is None
-        self._context = context or zmq.Context()
+        self._admission = admission
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
         self._monitor: zmq.Socket[bytes] | None = None
         self._routes: dict[bytes, int] = {}  # connections that have spoken, with their descriptors
@@ -74,8 +73,7 @@ class Door:
         }
         for option, value in options.items():
             self._socket.setsockopt(option, value)
-        if secure is not None:
-            secure(self._socket)
+        admission.prepare(self._context, self._socket)
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         try:
             self._socket.bind(url)
@@ -92,6 +90,7 @@ class Door:
     def open(self) -> None:
         """Read from now on, in the running loop."""
         assert self._monitor is not None
+        self._admission.open()
         self._readings = [Reading(self._socket, self._take), Reading(self._monitor, self._news)]
 
     def close(self, linger: int = 0) -> None:
@@ -104,8 +103,8 @@ class Door:
             self._monitor.close(linger=0)
             self._monitor = None
         self._socket.close(linger=linger)
-        if self._ours:
-            self._context.term()
+        self._admission.close()
+        self._context.term()
 
     def send(self, route: bytes, kind: bytes, payload: bytes) -> bool:
         """Whether it could leave. False: the connection is gone, or does not take what it is sent."""
@@ -150,7 +149,7 @@ class Door:
                 frames.append(frame.bytes)
         if route not in self._routes:
             self._arrive(route, frame)
-        user = _metadata(frame, "User-Id") if self._authenticated else ""
+        user = _metadata(frame, "User-Id") if self._admission.authenticated else ""
         self._visitors.message(route, user, frames, time.monotonic())
 
     def _arrive(self, route: bytes, frame: zmq.Frame) -> None:

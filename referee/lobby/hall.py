@@ -6,16 +6,18 @@ A bot has one connection: the newer one wins. Who loses his in a match keeps his
 import asyncio
 import re
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from protocol.dialling import Answer, Bye, FrameError, Hello, Message, Stderr, decode, printable
 from protocol.records import Party
 from referee.config import Budgets
+from referee.lobby.admission import Admission, NotAdmitted
 from referee.lobby.allowance import Allowance
 from referee.lobby.door import Door
-from referee.lobby.guest import DIALLED, Guest, Identity
+from referee.lobby.guest import DIALLED, Guest
 from referee.lobby.journal import Journal
 from referee.lobby.lateness import Lateness
 from referee.lobby.line import Line
@@ -30,17 +32,6 @@ _STRANGER = 4.0  # messages a second of a connection that has not said who it is
 _SWEEP = 1.0  # seconds between looks at connections that say nothing
 
 
-Identify = Callable[[str, Hello], Identity]
-
-
-class Refused(Exception):
-    """Somebody is not let in; `word` to count by, str() says why and what to do."""
-
-    def __init__(self, word: str, reason: str) -> None:
-        super().__init__(reason)
-        self.word = word
-
-
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What may come in at the door. Seconds, messages and bytes a second."""
@@ -49,8 +40,9 @@ class Bounds:
     lag: float = 0.1  # of the way's time, the most that is credited a move
     hello: float = 10.0  # a connection has so long to say who it is
     connections: int = 100  # of one owner
-    messages: float = 500.0  # of one owner
-    octets: float = 2_000_000.0  # of one owner
+    matches: int = 100  # of one owner
+    messages: int = 2000  # of one owner
+    octets: int = 2_000_000  # of one owner
 
 
 @dataclass(slots=True)
@@ -66,15 +58,14 @@ class _Caller:
 
 
 class Hall:
-    """`identify` says who a key (User-Id, "" without keys) and a hello are; raises Refused. `changed` is called when
-    somebody is ready to play, or gone."""
+    """`changed` is called when somebody is ready to play, or gone."""
 
     def __init__(
         self,
         bounds: Bounds,
         budgets: Budgets,
         games: Iterable[str],
-        identify: Identify,
+        admission: Admission,
         journal: Journal,
         lateness: Lateness,
         changed: Callable[[Guest], None],
@@ -82,7 +73,7 @@ class Hall:
         self.guests: dict[str, Guest] = {}  # by name
         self.door: Door  # set by whoever opens it
         self._bounds, self._budgets, self._games = bounds, budgets, sorted(games)
-        self._identify, self._journal, self._lateness, self._changed = identify, journal, lateness, changed
+        self._admission, self._journal, self._lateness, self._changed = admission, journal, lateness, changed
         self._callers: dict[bytes, _Caller] = {}
         self._allowances: dict[str, Allowance] = {}  # by owner
         self._tasks: set[asyncio.Task[None]] = set()
@@ -92,8 +83,16 @@ class Hall:
         self._spawn(self._sweep())
 
     def ready(self) -> list[Guest]:
-        """Who can be given a match now."""
-        return [one for one in self.guests.values() if one.player and not one.playing and one.line.route]
+        """Who can be given a match now: of an owner's bots no more than he may have matches at a time."""
+        found = [one for one in self.guests.values() if one.player and not one.playing and one.line.route]
+        playing = Counter(one.identity.owner for one in self.guests.values() if one.playing)
+        chosen = []
+        for guest in found:
+            owner = guest.identity.owner
+            playing[owner] += 1
+            if playing[owner] <= self._limits(owner)["matches"]:
+                chosen.append(guest)
+        return chosen
 
     def dismiss(self, guest: Guest, reason: str) -> None:
         """Let it go; it may dial in again."""
@@ -153,7 +152,7 @@ class Hall:
         if isinstance(said, Hello):
             try:
                 self._let_in(route, caller, said)
-            except Refused as refused:
+            except NotAdmitted as refused:
                 self._refuse(route, caller, refused.word, str(refused))
         elif caller.guest is None:
             self._refuse(route, caller, "stranger", "say hello first")
@@ -169,20 +168,20 @@ class Hall:
     # -- who comes ---------------------------------------------------------------------------------------------------
 
     def _let_in(self, route: bytes, caller: _Caller, hello: Hello) -> None:
-        identity = self._identify(caller.user, hello)
+        identity = self._admission.identify(caller.user, hello)
         if not NAME.fullmatch(identity.name) or identity.name == TAKEN:
-            raise Refused("name", f"{printable(identity.name, 60)!r} is no name: {NAMES}; {TAKEN} is taken")
+            raise NotAdmitted("name", f"{printable(identity.name, 60)!r} is no name: {NAMES}; {TAKEN} is taken")
         if hello.games and not set(hello.games) & set(self._games):
-            raise Refused("games", f"this lobby plays {', '.join(self._games)}: offer one of these")
+            raise NotAdmitted("games", f"this lobby plays {', '.join(self._games)}: offer one of these")
         before = self.guests.get(identity.name)
         if before is None or not before.playing:
             if self._closing:
-                raise Refused("closing", self._closing)
+                raise NotAdmitted("closing", self._closing)
             theirs = sum(one.identity.owner == identity.owner for one in self.guests.values())
-            if before is None and theirs >= self._bounds.connections:
-                raise Refused("connections", f"{identity.owner} has {theirs} bots here, which is as many as may be")
+            if before is None and theirs >= self._limits(identity.owner)["connections"]:
+                raise NotAdmitted("connections", f"{identity.owner} has {theirs} bots here, which is as many as may be")
         if before is not None and before.identity.owner != identity.owner:
-            raise Refused("taken", f"the name {identity.name} is another owner's")
+            raise NotAdmitted("taken", f"the name {identity.name} is another owner's")
         if before is not None and before.line.route:
             self._replace(before, route)
         caller.allowance = self._allowance(identity.owner)
@@ -268,9 +267,30 @@ class Hall:
         self.door.cut(route)
 
     def _allowance(self, owner: str) -> Allowance:
+        if owner not in self._allowances:
+            limits = self._limits(owner)
+            self._allowances[owner] = Allowance(limits["messages"], limits["bytes"], time.monotonic())
+        return self._allowances[owner]
+
+    def _limits(self, owner: str) -> Mapping[str, int]:
         bounds = self._bounds
-        new = Allowance(bounds.messages, bounds.octets, time.monotonic())
-        return self._allowances.setdefault(owner, new)
+        defaults = {
+            "connections": bounds.connections,
+            "matches": bounds.matches,
+            "messages": bounds.messages,
+            "bytes": bounds.octets,
+        }
+        return self._admission.limits(owner, defaults)
+
+    def _admit_again(self) -> None:
+        """Whoever's key was revoked or has expired is let go, from the table, too."""
+        for caller in list(self._callers.values()):
+            if guest := caller.guest:
+                try:
+                    self._admission.identify(caller.user, Hello(guest.name))
+                except NotAdmitted as refused:
+                    self._journal.tell("refused", refused.word, bot=guest.name, reason=str(refused))
+                    self.dismiss(guest, str(refused))
 
     async def _sweep(self) -> None:
         """Connections that say nothing, or not who they are, are ended."""
@@ -278,6 +298,8 @@ class Hall:
             await asyncio.sleep(_SWEEP)
             now = time.monotonic()
             self.door.cut_silent(self._bounds.hello)
+            if self._admission.changed():
+                self._admit_again()
             for route, caller in list(self._callers.items()):
                 if caller.guest is None and not caller.refused and now - caller.since > self._bounds.hello:
                     self._refuse(route, caller, "silent", "no hello in time")

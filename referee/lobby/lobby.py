@@ -14,10 +14,11 @@ from protocol.records import Record
 from referee.ladder.entries import Entrant, Ladder
 from referee.ladder.pairs import GAMES, Pair
 from referee.ladder.work import make_setup, pair_name, series_of
+from referee.lobby.admission import Admission
 from referee.lobby.door import Door
 from referee.lobby.engines import Engines
 from referee.lobby.guest import DIALLED, Guest
-from referee.lobby.hall import Bounds, Hall, Identify
+from referee.lobby.hall import Bounds, Hall
 from referee.lobby.journal import Journal
 from referee.lobby.lateness import Lateness
 from referee.lobby.ledger import Game, Ledger
@@ -52,7 +53,7 @@ class Lobby:
         plan: Plan,
         live: Live,
         journal: Journal,
-        identify: Identify,
+        admission: Admission,
         open_door: Callable[[Hall], Door],
         engines: Engines,
     ) -> None:
@@ -60,7 +61,7 @@ class Lobby:
         self._engines, self._open_door = engines, open_door
         self._lateness = Lateness()
         games = {pool.setting.game for pool in ladder.pools}
-        self.hall = Hall(plan.bounds, ladder.budgets, games, identify, journal, self._lateness, self._changed)
+        self.hall = Hall(plan.bounds, ladder.budgets, games, admission, journal, self._lateness, self._changed)
         self.ledger = Ledger(store, journal)
         self.meetings: dict[asyncio.Task[None], Meeting] = {}
         self._room = Room(self.hall, engines, self.ledger, live, journal, ladder.budgets, series_of(ladder))

@@ -9,6 +9,10 @@ _BOUNDS, _PLAN = Bounds(), Plan()
 LOBBY = (
     Key("listen", Form.TEXT, "Where bots dial in: `tcp://ADDRESS:PORT`.", "tcp://127.0.0.1:7711"),
     Key("keys", Form.FLAG, "Whether bots must prove who they are. Without keys only a loopback address.", True),
+    Key("server_key", Form.TEXT, "The key pair of the server, which `ggp keys` makes.", "server.key"),
+    Key(
+        "registry", Form.TEXT, "Whom it lets in, as `ggp keys allow` keeps it; read again when it changes.", "keys.json"
+    ),
     Key("engines", Form.WHOLE, "Processes of an engine; each plays many matches.", 0, "one a core", 1, 256),
     Key("matches", Form.WHOLE, "Matches at a time.", _PLAN.matches, least=1, most=10_000),
     Key("pairing", Form.NUMBER, "Seconds between looks at who is idle.", _PLAN.pairing, least=0.01, most=3600),
@@ -32,8 +36,9 @@ LOBBY = (
     Key("hello", Form.NUMBER, "Seconds until a connection has said who it is.", _BOUNDS.hello, least=0.1, most=600),
     Key("connections", Form.WHOLE, "Connections at a time, all in all.", 5000, least=1, most=100_000),
     Key("bots", Form.WHOLE, "Bots of one owner at a time.", _BOUNDS.connections, least=1, most=100_000),
-    Key("messages", Form.WHOLE, "Messages a second of one owner.", round(_BOUNDS.messages), least=1, most=10**6),
-    Key("bytes", Form.WHOLE, "Bytes a second of one owner.", round(_BOUNDS.octets), least=1000, most=10**10),
+    Key("owner_matches", Form.WHOLE, "Matches of one owner at a time.", _BOUNDS.matches, least=1, most=100_000),
+    Key("messages", Form.WHOLE, "Messages a second of one owner.", _BOUNDS.messages, least=1, most=10**6),
+    Key("bytes", Form.WHOLE, "Bytes a second of one owner.", _BOUNDS.octets, least=1000, most=10**10),
 )
 
 _SHARED = ("name", "seed", "store", "engine", "model", "budget", "pool")

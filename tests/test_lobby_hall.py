@@ -1,0 +1,266 @@
+"""Who is let into a lobby and who is not, over real sockets: every refusal says why, is counted, cuts nobody else."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+import zmq
+
+from protocol.transports.keys import KeyPair, new_pair, write_pair
+from referee.config import Budgets
+from referee.lobby.admission import Admission, Anybody, Keyed
+from referee.lobby.door import Door
+from referee.lobby.granting import allow, revoke
+from referee.lobby.guest import Guest
+from referee.lobby.hall import Bounds, Hall
+from referee.lobby.journal import Journal
+from referee.lobby.keys import Book, change, now, read
+from referee.lobby.lateness import Lateness
+
+BUDGETS = Budgets(start=20.0)
+ANSWERS = {"protocol_version": "2", "name": "tester", "version": "1", "list_commands": "play genmove ggp-new quit"}
+
+
+class Caller:
+    """A connection that does as the test says."""
+
+    def __init__(self, socket: "zmq.Socket[bytes]") -> None:
+        self.socket = socket
+        self.byes: list[str] = []
+
+    def say(self, *frames: bytes) -> None:
+        self.socket.send_multipart(list(frames))
+
+    def hello(self, name: str, **more: object) -> None:
+        self.say(b"H", msgspec.msgpack.encode({"ggp": 1, "name": name, "games": [], **more}))
+
+    def listen(self) -> None:
+        """Answer what was asked."""
+        try:
+            while True:
+                kind, payload = self.socket.recv_multipart(zmq.NOBLOCK)
+                if kind == b"B":
+                    self.byes.append(payload.decode())
+                else:
+                    number, _, line = payload.decode().strip().rpartition(" ")
+                    self.say(b"R", f"={number} {ANSWERS.get(line, '')}\n\n".encode())
+        except zmq.Again:
+            return
+
+    async def bye(self) -> str:
+        await until(lambda: bool(self.byes), self)
+        return self.byes[0]
+
+
+async def until(done: Callable[[], bool], *callers: Caller) -> None:
+    """Let everybody talk until this is so."""
+    for _ in range(6000):
+        for caller in callers:
+            caller.listen()
+        if done():
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("it did not come to that in time")
+
+
+class House:
+    """A hall with its door open."""
+
+    def __init__(self, bounds: Bounds, admission: Admission, connections: int) -> None:
+        self.journal = Journal(quiet=True, write=lambda line: None)
+        self.ready: list[str] = []
+        self.hall = Hall(bounds, BUDGETS, ["yugo", "go"], admission, self.journal, Lateness(), self._changed)
+        self.door = self.hall.door = Door(
+            "tcp://127.0.0.1:*", self.hall, admission, queue=100, connections=connections, heartbeat=(5000, 15000)
+        )
+        self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+
+    def call(self, pair: KeyPair | None = None, server: KeyPair | None = None) -> Caller:
+        socket = self.context.socket(zmq.DEALER)
+        socket.setsockopt(zmq.LINGER, 0)
+        socket.setsockopt(zmq.RECONNECT_IVL, -1)
+        if pair and server:
+            socket.setsockopt(zmq.CURVE_SERVERKEY, server.public.encode())
+            socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
+            socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
+        socket.connect(self.door.url)
+        return Caller(socket)
+
+    async def seat(self, name: str, *more: Caller) -> Caller:
+        """A bot that is let in."""
+        caller = self.call()
+        caller.hello(name)
+        await until(lambda: any(one.name == name for one in self.hall.ready()), caller, *more)
+        return caller
+
+    def _changed(self, guest: Guest) -> None:
+        self.ready.append(guest.name)
+
+
+@asynccontextmanager
+async def house(
+    bounds: Bounds | None = None, admission: Admission | None = None, connections: int = 100
+) -> AsyncIterator[House]:
+    opened = House(bounds or Bounds(), admission or Anybody(), connections)
+    opened.door.open()
+    opened.hall.open()
+    try:
+        yield opened
+    finally:
+        await opened.hall.close("the test is over")
+        opened.door.close()
+        opened.context.destroy(linger=0)
+
+
+async def test_a_bot_says_who_it_is_and_is_asked_what_it_is() -> None:
+    async with house() as it:
+        await it.seat("ann")
+        (guest,) = it.hall.ready()
+        assert guest.player and guest.player.party.program == "tester"
+        assert guest.identity.owner == "ann" and len(guest.version) == 12
+        assert guest.line.way > 0
+
+
+@pytest.mark.parametrize(
+    ("frames", "word", "said"),
+    [
+        ([b"R", b"=\n\n"], "stranger", "say hello first"),
+        ([b"H", b"\xc1"], "msgpack", "a map of msgpack"),
+        ([b"H", b"\x81" * 60_000], "msgpack", "a map of msgpack"),
+        ([b"X", b""], "kind", "a kind is one of"),
+        ([b"H"], "frames", "a message is 2 frames"),
+        ([b"H"] * 50, "frames", "a message is 2 frames"),
+        ([b"H", msgspec.msgpack.encode({"ggp": 9, "name": "a", "games": []})], "version", "this is GGP 1"),
+        ([b"H", msgspec.msgpack.encode({"ggp": 1, "name": "a b", "games": []})], "name", "is no name"),
+        ([b"H", msgspec.msgpack.encode({"ggp": 1, "name": "engine", "games": []})], "name", "engine is taken"),
+        ([b"H", msgspec.msgpack.encode({"ggp": 1, "name": "a", "games": ["chess"]})], "games", "plays go, yugo"),
+    ],
+)
+async def test_who_does_not_say_hello_as_it_is_said_is_refused(frames: list[bytes], word: str, said: str) -> None:
+    async with house() as it:
+        caller = it.call()
+        caller.say(*frames)
+        assert said in await caller.bye()
+        assert it.journal.counts["refused", word] == 1
+        await until(lambda: it.door.connections == 0)
+
+
+async def test_the_newer_connection_wins_and_the_older_is_told() -> None:
+    async with house() as it:
+        older = await it.seat("ann")
+        newer = it.call()
+        newer.hello("ann")
+        await until(lambda: bool(older.byes), older, newer)
+        assert older.byes == ["another connection of ann took its place"]
+        await until(lambda: it.door.connections == 1 and len(it.hall.ready()) == 1, newer)
+        assert not newer.byes
+
+
+async def test_whoever_is_gone_is_noticed_at_once_and_may_come_back() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        ann.socket.close(linger=0)
+        await until(lambda: not it.hall.guests)
+        await it.seat("ann")
+
+
+async def test_a_goodbye_is_heard() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        ann.say(b"B", b"enough for today")
+        await until(lambda: not it.hall.guests, ann)
+        assert it.journal.counts["left", "bye"] == 1
+
+
+@pytest.mark.parametrize(
+    ("frames", "word"),
+    [([b"R", b"= D4\n\n"], "unasked"), ([b"C", b"quit\n"], "kind"), ([b"R", b"D4"], "answer")],
+)
+async def test_what_a_bot_may_not_say_costs_its_connection_and_nobody_elses(frames: list[bytes], word: str) -> None:
+    async with house() as it:
+        bob = await it.seat("bob")
+        ann = await it.seat("ann", bob)
+        ann.say(*frames)
+        await ann.bye()
+        assert it.journal.counts["refused", word] == 1
+        await until(lambda: it.door.connections == 1)
+        assert [guest.name for guest in it.hall.ready()] == ["bob"] and not bob.byes
+
+
+async def test_a_flood_is_cut_off_and_told_once() -> None:
+    async with house(Bounds(messages=20)) as it:
+        ann = await it.seat("ann")
+        for _ in range(200):  # fewer than ZeroMQ queues
+            ann.say(b"E", b"x")
+        await until(lambda: it.journal.counts["refused", "flood"] == 1, ann)
+        await until(lambda: it.door.connections == 0, ann)
+
+
+async def test_an_owner_has_so_many_bots_and_no_more() -> None:
+    async with house(Bounds(connections=0)) as it:
+        caller = it.call()
+        caller.hello("ann")
+        assert "as many as may be" in await caller.bye()
+
+
+async def test_connections_that_say_nothing_end_and_too_many_are_turned_away() -> None:
+    async with house(Bounds(hello=0.2), connections=3) as it:
+        callers = [it.call() for _ in range(6)]
+        await until(lambda: it.door.turned_away >= 3)
+        await until(lambda: it.door.connections == 0)
+        assert all(not caller.byes for caller in callers)
+
+
+async def test_nobody_is_let_in_when_the_lobby_closes() -> None:
+    async with house() as it:
+        it.hall.refuse_newcomers("closing")
+        caller = it.call()
+        caller.hello("ann")
+        assert await caller.bye() == "closing"
+
+
+# -- keys ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> tuple[Path, Path, KeyPair]:
+    """The server's key file, a registry in which ann's key speaks for her bots a and b, and ann's pair."""
+    server, registry, pair = tmp_path / "server.key", tmp_path / "keys.json", new_pair()
+    write_pair(server, new_pair())
+    with change(registry) as write:
+        write(allow(allow(Book(), "ann", "a", pair.public, now()), "ann", "b", pair.public, now()))
+    return server, registry, pair
+
+
+async def test_a_key_makes_an_owner_and_says_which_bots_he_may_bring(keys: tuple[Path, Path, KeyPair]) -> None:
+    server, registry, pair = keys
+    admission = Keyed(server, registry, Journal(quiet=True, write=lambda line: None))
+    async with house(admission=admission) as it:
+        mine = it.call(pair, admission.pair)
+        mine.hello("a")
+        await until(lambda: len(it.hall.ready()) == 1, mine)
+        assert it.hall.ready()[0].identity.owner == "ann"
+        forger = it.call(pair, admission.pair)
+        forger.hello("carl")
+        assert "speaks for a, b, not for" in await forger.bye()
+        stranger, bare = it.call(new_pair(), admission.pair), it.call()
+        stranger.hello("a")
+        bare.hello("a")
+        await asyncio.sleep(0.5)
+        assert not stranger.byes and not bare.byes and len(it.hall.ready()) == 1
+
+
+async def test_a_key_that_is_revoked_ends_the_connection(keys: tuple[Path, Path, KeyPair]) -> None:
+    server, registry, pair = keys
+    admission = Keyed(server, registry, Journal(quiet=True, write=lambda line: None))
+    async with house(admission=admission) as it:
+        mine = it.call(pair, admission.pair)
+        mine.hello("b")
+        await until(lambda: len(it.hall.ready()) == 1, mine)
+        with change(registry) as write:
+            write(revoke(read(registry), "ann", now())[0])
+        assert "revoked key" in await mine.bye()
+        await until(lambda: not it.hall.guests and it.door.connections == 0)

@@ -1,0 +1,72 @@
+"""What a bot that comes back is told: the match so far, then what it was asked, with clocks run on."""
+
+from referee.lobby.script import Script
+
+
+def script(*said: tuple[str, bytes]) -> Script:
+    made = Script()
+    made.begin()
+    for line, answer in said:
+        made.sent(line)
+        made.answered(answer)
+    return made
+
+
+def test_answered_moves_become_plays_and_what_sets_nothing_up_is_left_out() -> None:
+    made = script(
+        ("3 set_random_seed 5", b"=3\n\n"),
+        ("4 ggp-new yugo size=7", b"=4\n\n"),
+        ("5 ggp-clock black=100 white=100", b"=5\n\n"),
+        ("6 genmove black", b"=6 D4\n\n"),
+        ("7 play white swap-sides", b"=7\n\n"),
+        ("8 ggp-genmove_analyze white", b"=8 E5\n{}\n\n"),
+        ("9 final_status_list dead", b"=9 A1\n\n"),
+        ("10 genmove white", b"?10 no idea\n\n"),
+        ("11 genmove white", b"=11 resign\n\n"),
+    )
+    assert made.told == [
+        "set_random_seed 5",
+        "ggp-new yugo size=7",
+        "play black D4",
+        "play white swap-sides",
+        "play white E5",
+    ]
+
+
+def test_a_plain_bot_is_set_up_with_its_own_commands() -> None:
+    made = script(
+        ("boardsize 9", b"=\n\n"),
+        ("clear_board", b"=\n\n"),
+        ("komi 6.5", b"=\n\n"),
+        ("kata-time_settings none", b"=\n\n"),
+        ("time_left b 10 0", b"=\n\n"),
+        ("genmove b", b"= d4\n\n"),
+    )
+    assert made.told == ["boardsize 9", "clear_board", "komi 6.5", "kata-time_settings none", "play b d4"]
+
+
+def test_what_is_awaited_is_asked_again_with_the_movers_clock_run_on() -> None:
+    made = script(("ggp-new go", b"=\n\n"))
+    for line in ("7 play white D4", "8 ggp-clock black=9000 white=8000 increment=100", "9 genmove black"):
+        made.sent(line)
+    made.answered(b"=7\n\n")
+    assert made.again(1500) == ["8 ggp-clock black=7500 white=8000 increment=100", "9 genmove black"]
+    assert made.again(20_000)[0] == "8 ggp-clock black=0 white=8000 increment=100"
+    assert made.told == ["ggp-new go", "play white D4"]
+
+
+def test_gtp_counts_whole_seconds_and_rounds_against_the_mover() -> None:
+    made = script()
+    for line in ("time_left black 30 0", "genmove black"):
+        made.sent(line)
+    assert made.again(1001)[0] == "time_left black 28 0"
+    made.sent("time_left white 30 0")
+    assert made.again(0) == ["time_left black 30 0", "genmove black", "time_left white 30 0"]
+
+
+def test_between_matches_nothing_is_kept_and_nobody_is_answered_unasked() -> None:
+    made = Script()
+    made.sent("1 name")
+    assert made.answered(b"=1 x\n\n") == "name"
+    assert made.told is None
+    assert made.answered(b"=\n\n") is None
