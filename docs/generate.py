@@ -14,7 +14,8 @@ from pathlib import Path
 
 from docs.pictures import examples_of, picture, section
 from engines.game import Game
-from protocol.commands import COMMANDS, Level, Row
+from protocol.commands import COMMANDS, Level, Row, Who
+from protocol.conformance import RULES, catalogue
 from referee.ladder.command import SUBCOMMANDS
 from referee.ladder.example import example
 from referee.ladder.keys import TABLES, Key
@@ -85,6 +86,7 @@ def pages() -> dict[Path, str]:
     games = [_load(name, value) for name, value in PROJECT["entry-points"]["ggp.games"].items()]
     return {
         REFERENCE / "protocol-commands.md": NOTE + commands_page(),
+        REFERENCE / "compliance.md": NOTE + compliance_page(),
         REFERENCE / "command-line.md": NOTE + command_line_page(),
         REFERENCE / "store.md": NOTE + store_page(),
         REFERENCE / "ladder-file.md": NOTE + ladder_file_page(),
@@ -111,6 +113,27 @@ def commands_page() -> str:
         "A bot is native if it lists `ggp-new`.\n",
         _commands([(row, row.bot) for row in COMMANDS if row.bot is not None]),
     ]
+    return "\n".join(parts)
+
+
+def compliance_page() -> str:
+    """Every step of `ggp check`, rule by rule, and the rules that no step can break."""
+    steps = {check.number: check for who in Who for check in catalogue(who, game="GAME")}
+    parts = [
+        "# The steps of `ggp check`\n",
+        "How to use it: [check a bot or an engine](../how-to/check-a-bot.md). *Required*: the referee cannot use a\n"
+        "program that fails it. *Recommended*: other programs count on it. *Native*: GGP alone asks for it.\n"
+        "*Whose*: the rule is the GTP 2 draft's, or ours; one of ours never counts as GTP.\n",
+    ]
+    for rule in RULES:
+        parts.append(f"## {rule.number}\n\n[{rule.text[0].upper()}{rule.text[1:]}](protocol.md#{rule.anchor}).\n")
+        rows = [
+            (check.number, check.title, str(check.demand), str(check.source), check.remedy)
+            for check in steps.values()
+            if check.rule == rule.number
+        ]
+        head = ("step", "what must hold", "demand", "whose", "what to change if it does not")
+        parts.append(_table(head, rows) if rows else f"No step: {rule.unchecked}.\n")
     return "\n".join(parts)
 
 

@@ -18,6 +18,7 @@ class Program:
     def __init__(self, *wrong: str) -> None:
         self.wrong = set(wrong)
         self.buffer = b""
+        self.ids: set[int] = set()
         self.closed = False
 
     def __call__(self, data: bytes) -> list[bytes]:
@@ -33,7 +34,7 @@ class Program:
         out = [b"Hello\n"] if "greets" in self.wrong else []
         for line in lines:
             out += self._line(line)
-            if self.closed:
+            if self.closed and "answers after quit" not in self.wrong:
                 break
         if "reverses" in self.wrong:
             out.reverse()
@@ -46,22 +47,30 @@ class Program:
 
     def _line(self, raw: bytes) -> list[bytes]:
         wrong = self.wrong
-        if len(raw) > 65_536 and "any length" not in wrong:
+        if len(raw) > (1000 if "short lines" in wrong else 65_536) and "any length" not in wrong:
             return [b"? line too long\n\n"] * (2 if "too long twice" in wrong else 1)
+        if "NUL ends" in wrong:
+            raw = raw.partition(b"\0")[0]
+        if "keeps CR" in wrong and raw.endswith(b"\r"):
+            raw += b"?"
         if "keeps controls" not in wrong:
             raw = bytes(byte for byte in raw if byte in b"\t" or (byte >= 32 and byte != 127))
         if "keeps comments" not in wrong:
             raw = raw.partition(b"#")[0]
         if "keeps tabs" not in wrong:
             raw = raw.replace(b"\t", b" ")
-        words = [word.decode() for word in raw.split(b" ") if word]
+        if "needs UTF-8" in wrong and raw.decode("utf-8", "ignore").encode() != raw:
+            return []
+        words = [word.decode("latin-1") for word in raw.split(b" ") if word]
         if not words:
             return [b"? \n\n"] if "answers blank lines" in wrong else []
         return self._answer(words)
 
     def _answer(self, words: list[str]) -> list[bytes]:
         wrong, number = self.wrong, ""
-        is_id = words[0].isdigit() and (len(words[0]) < 10 or int(words[0]) < 2**31 or "any number" in wrong)
+        is_id = words[0].lstrip("-" if "negative" in wrong else "").isdigit() and (
+            len(words[0]) < 10 or int(words[0]) < 2**31 or "any number" in wrong
+        )
         if "glued" in wrong and (glued := re.match(r"(\d+)([a-z]\w*)$", words[0])):
             words[:1] = glued.groups()
             is_id = True
@@ -70,8 +79,9 @@ class Program:
             forgotten = {"no ids", "no large ids" if len(number) > 9 else "", "no 0" if number == "0" else ""}
             if forgotten & wrong:
                 number = ""
-            if not words:
+            if not words or ("new ids only" in wrong and number and int(number) in self.ids):
                 return []
+            self.ids.add(int(number or 0))
         ok, text = self._command(words)
         if not ok and "failures lose ids" in wrong:
             number = ""

@@ -1,55 +1,72 @@
 """The compliance checks judge rightly: a right program passes each of them, and each has a wrong one that it finds.
 
-Real programs are checked in test_foreign_engines and test_engine_process; GNU Go here, with its known deviations.
+Real programs are checked in test_check_programs, GNU Go with its known deviations.
 """
 
-import os
 import re
-import shutil
-import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from protocol.channel import Transport
 from protocol.commands import COMMANDS, PLAIN_BOT, TABLE, Level, Who, required
-from protocol.conformance import FRAMING, Check, Demand, Finding, checks_for, run_checks
+from protocol.conformance import (
+    BOT,
+    ENGINE,
+    RULES,
+    Check,
+    Demand,
+    Finding,
+    Source,
+    catalogue,
+    checks_for,
+    rule_of,
+    run_checks,
+)
+from protocol.conformance import FRAMING as ALL_FRAMING
 from protocol.errors import CommandFailed, PeerTimeout
 from protocol.responder import Handler, Responder
 from protocol.transports.blocking import run_blocking
 from protocol.transports.memory import Memory
-from protocol.transports.pipe import Pipe
 from tests.framing_program import STATUS, failed, program
 
+FRAMING = [check for check in ALL_FRAMING if not check.script]  # the scripts are in test_check_*
 ALL = {check.number for check in FRAMING}
 # A mistake, and the checks that must find it: these and no others.
 MISTAKES = {
-    "keeps controls": {"2.1.1"},
+    "keeps controls": {"2.1.1", "2.1.6", "2.1.8"},
+    "keeps CR": {"2.1.1", "2.1.6"},
+    "needs UTF-8": {"2.1.7"},
+    "NUL ends": {"2.1.8"},
     "keeps comments": {"2.1.2", "2.1.4", "2.1.5"},
     "keeps tabs": {"2.1.3", "2.1.4"},
     "answers blank lines": {"2.1.4"},
     "lone number": {"2.1.5", "2.2.4"},
-    "no ids": {"2.1.3", "2.2.1", "2.2.2", "2.2.3", "2.3.2", "2.3.3", "2.5.4"},
+    "no ids": {"2.1.3", "2.2.1", "2.2.2", "2.2.3", "2.2.9", "2.3.2", "2.3.3", "2.5.4", "2.5.6"},
     "no large ids": {"2.2.2"},
     "no 0": {"2.2.2"},
     "failures lose ids": {"2.2.3", "2.3.2"},
     "glued": {"2.2.5"},
-    "any number": {"2.2.6"},
+    "any number": {"2.2.6", "2.2.7"},
+    "negative": {"2.2.8"},
+    "new ids only": {"2.2.9"},
     "two blanks": ALL - {"2.2.2", "2.5.5"},
     "greets": ALL - {"2.5.5"},
-    "reverses": {"2.2.2", "2.3.2", "2.8.1"},
-    "reads are lines": {"2.1.4", "2.2.2", "2.3.2", "2.3.3", "2.8.1"},
-    "other words": {"2.1.5", "2.2.3", "2.2.4", "2.2.5", "2.2.6", "2.3.2", "2.4.1", "2.6.1"},
-    "knows not name": {"2.5.1"},
-    "knows all": {"2.5.2", "2.5.3"},
+    "reverses": {"2.2.2", "2.2.9", "2.3.2", "2.8.1", "2.8.3"},
+    "reads are lines": {"2.1.4", "2.2.2", "2.2.9", "2.3.2", "2.3.3", "2.5.6", "2.8.1", "2.8.3"},
+    "other words": {"2.1.5", "2.2.3", "2.2.4", "2.2.5", "2.2.6", "2.2.7", "2.2.8", "2.3.2", "2.4.1", "2.6.1"},
+    "knows not name": {"2.5.1", "2.8.2"},
+    "knows all": {"2.1.7", "2.5.2", "2.5.3"},
     "known_command fails": {"2.5.3"},
-    "quit does not end": {"2.5.4"},
-    "blank after empty": {"2.5.4"},
+    "quit does not end": {"2.5.4", "2.5.6"},
+    "answers after quit": {"2.5.6"},
     "ignores the end": {"2.5.5"},
     "speaks at the end": {"2.5.5"},
     "case": {"2.6.1"},
-    "any length": {"2.8.1"},
-    "too long twice": {"2.8.1"},
+    "any length": {"2.8.1", "2.8.3"},
+    "too long twice": {"2.8.1", "2.8.3"},
+    "short lines": {"2.8.2"},
 }
 
 
@@ -71,8 +88,40 @@ def test_every_check_of_framing_has_a_mistake_that_it_finds() -> None:
 
 def test_the_numbers_of_the_checks_are_those_of_the_rules() -> None:
     numbers = [check.number for check in FRAMING]
-    assert len(set(numbers)) == len(numbers) and numbers == sorted(numbers)
+    assert len(set(numbers)) == len(numbers)
+    assert numbers == sorted(numbers, key=lambda number: [int(word) for word in number.split(".")])
     assert all(re.fullmatch(r"2\.([1-9]|1[0-4])\.\d+", number) for number in numbers)
+
+
+@pytest.mark.parametrize("who", Who)
+def test_the_catalogue_says_of_every_step_which_rule_it_is_about_and_what_to_change(who: Who) -> None:
+    steps = catalogue(who, game="toy")
+    assert len({check.number for check in steps}) == len(steps)
+    assert all(check.remedy and rule_of(check.number).number == check.rule for check in steps)
+    assert all(bool(check.script) != bool(check.sent or check.expected or check.end_input) for check in steps)
+    assert set(checks_for(who, game="toy")) == {check for check in steps if not check.script}
+
+
+def test_no_rule_is_missing() -> None:
+    """Each of 2.1 to 2.14, and every other that is cited, has checks; or says why none can be."""
+    checked = {check.rule for who in Who for check in catalogue(who, game="toy")}
+    assert {f"2.{number}" for number in range(1, 15)} <= {rule.number for rule in RULES}
+    for rule in RULES:
+        assert (rule.number in checked) != bool(rule.unchecked), rule
+    assert {rule.number for rule in RULES if rule.unchecked} == {f"2.{number}" for number in range(9, 15)}
+
+
+def test_every_rule_stands_in_the_specification() -> None:
+    page = (Path(__file__).resolve().parent.parent / "docs/reference/protocol.md").read_text()
+    heads = [re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in re.findall("^#+ (.*)$", page, re.M)]
+    assert {rule.anchor for rule in RULES} <= {*heads}
+    numbers = re.findall(r"^ ?(\d+)\. \S.*\n   ", page, re.M)
+    assert {rule.number for rule in RULES if rule.number.startswith("2.")} == {f"2.{number}" for number in numbers}
+
+
+def test_a_rule_of_ours_never_counts_as_the_drafts() -> None:
+    for check in [*ALL_FRAMING, *ENGINE, *BOT]:
+        assert check.demand is not Demand.NATIVE or check.source is Source.GGP, check.number
 
 
 # -- engines and bots -----------------------------------------------------------------------------------------------
@@ -256,38 +305,6 @@ def test_a_flood_ends_a_check(seconds: float) -> None:
     finding = run_one(lambda: Flood(lambda data: []))
     assert not finding.passed and not finding.ended
     assert len(finding.got) == (40_000 if seconds else 1_050_000)
-
-
-def test_gnu_go_deviates_where_it_is_known_to() -> None:
-    deviations = {
-        "2.1.5",  # `1 # protocol_version`: no answer
-        "2.2.4",  # `7`: no answer
-        "2.2.5",  # `7name`: an id and a name
-        "2.2.6",  # `2147483648 name`: a large number is an id that is not echoed
-        "2.5.4",  # `quit`: a blank after an empty success
-        "2.8.1",  # a long line: many commands
-    }
-    gnugo = shutil.which("gnugo") or "/usr/games/gnugo"
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def connect() -> Transport:
-        ends = [os.pipe(), os.pipe()]
-        processes.append(subprocess.Popen([gnugo, "--mode", "gtp"], stdin=ends[0][0], stdout=ends[1][1]))
-        os.close(ends[0][0])
-        os.close(ends[1][1])
-        return Pipe(ends[0][1], ends[1][0])
-
-    try:
-        checks = checks_for(Who.BOT, native=False)
-        right = run_blocking(run_checks(connect, [c for c in checks if c.number not in deviations], patience=20.0))
-        wrong = run_blocking(run_checks(connect, [c for c in checks if c.number in deviations], patience=0.4))
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-    assert [finding for finding in right if not finding.passed] == []
-    assert {finding.check.number for finding in wrong if not finding.passed} == deviations
-    assert not [finding for finding in wrong if finding.check.demand is Demand.REQUIRED]
 
 
 # -- the table ------------------------------------------------------------------------------------------------------

@@ -179,9 +179,11 @@ static void ggp_new(int count, char **words)
 static void play(int count, char **words)
 {
     if (count < 3) { answer('?', "usage: play COLOUR MOVE"); return; }
-    char *move = words[2];
-    int colour = tolower((unsigned char)*words[1]) == 'b' ? BLACK : WHITE;
+    char *move = words[2], *name = words[1];
     for (char *c = move; *c; c++) *c = (char)tolower((unsigned char)*c);
+    for (char *c = name; *c; c++) *c = (char)tolower((unsigned char)*c);
+    int colour = !strcmp(name, "b") || !strcmp(name, "black") ? BLACK : WHITE;
+    if (colour == WHITE && strcmp(name, "w") && strcmp(name, "white")) { answer('?', "no such colour"); return; }
     if (strcmp(move, "pass") && strcmp(move, "button") && strncmp(move, "dead:", 5)) {
         int point = parse_point(move);
         if (!point || board[point] != EMPTY || !put(colour, point)) { answer('?', "illegal move"); return; }

@@ -85,6 +85,8 @@ class Bot:
         return ""
 
     def play(self, colour: str, move: str) -> str:
+        if colour.lower() not in ("b", "black", "w", "white"):
+            raise ValueError("a colour is black or white")
         move = move.lower()
         if move.startswith("dead:"):
             self.dead_lists.append(move)

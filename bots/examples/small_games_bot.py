@@ -49,6 +49,7 @@ class Connect4:
 
 
 GAMES: dict[str, type[Hexapawn] | type[Connect4]] = {"hexapawn": Hexapawn, "connect4": Connect4}
+COLOURS = {"b": "b", "black": "b", "w": "w", "white": "w"}
 COMMANDS = "protocol_version name version list_commands known_command quit ggp-games ggp-new play genmove"
 
 
@@ -64,13 +65,17 @@ class Bot:
             options = {key: int(value) for key, _, value in (word.partition("=") for word in words[1:])}
             self.game = GAMES[words[0]](**options)
         elif name == "play":
-            self.game.play(words[0].lower()[0], words[1])
+            colour = COLOURS[words[0].lower()]
+            if words[1].upper() not in self.game.moves(colour):
+                raise ValueError("not by the rules of the game")
+            self.game.play(colour, words[1])
         elif name == "genmove":
-            moves = self.game.moves(words[0].lower()[0])
+            colour = COLOURS[words[0].lower()]
+            moves = self.game.moves(colour)
             if not moves:
                 return "pass"
             move = random.choice(moves)
-            self.game.play(words[0].lower()[0], move)
+            self.game.play(colour, move)
             return move
         elif name == "known_command":
             return str(words[:1] != [] and words[0] in COMMANDS.split()).lower()
@@ -95,7 +100,7 @@ def main() -> None:
             try:
                 mark, text = "=", bot.answer(words[0], words[1:])
             except (ValueError, KeyError, IndexError, TypeError) as error:
-                text = f"cannot {words[0]}: {error}"
+                text = f"{'illegal move' if words[0] == 'play' else 'refused'}: {error}"
         print(f"{mark}{number} {text}".rstrip(" "), end="\n\n", flush=True)
         if words[0] == "quit":
             break

@@ -1,0 +1,29 @@
+"""The compliance checks: numbered steps that anybody can run on a bot or an engine. `ggp check` runs all of them.
+
+Here is what is asked and what must come back; no judgement of play, and no I/O of its own.
+"""
+
+from protocol.conformance.bots import BOT
+from protocol.conformance.catalogue import catalogue, checks_for
+from protocol.conformance.checks import Check, Demand, Finding, Source, Verdict
+from protocol.conformance.engines import ENGINE
+from protocol.conformance.framing import FRAMING
+from protocol.conformance.rules import RULES, Rule, rule_of
+from protocol.conformance.run import run_checks
+
+__all__ = [
+    "BOT",
+    "ENGINE",
+    "FRAMING",
+    "RULES",
+    "Check",
+    "Demand",
+    "Finding",
+    "Rule",
+    "Source",
+    "Verdict",
+    "catalogue",
+    "checks_for",
+    "rule_of",
+    "run_checks",
+]

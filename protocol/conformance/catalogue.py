@@ -1,0 +1,36 @@
+"""Which checks there are for whom. What they are is in framing, engines and bots."""
+
+from protocol.commands import PLAIN_BOT, Who, required
+from protocol.conformance import bots, engines
+from protocol.conformance.checks import Check, Demand, Source
+from protocol.conformance.framing import FRAMING
+
+
+def catalogue(who: Who, *, game: str = "", native: bool = True) -> tuple[Check, ...]:
+    """Every check of an engine or a bot, in order; without a game, those that are about none, and the scripts."""
+    return (*checks_for_all(who, game=game, native=native), *(engines.ENGINE if who is Who.ENGINE else bots.BOT))
+
+
+def checks_for(who: Who, *, game: str = "", native: bool = True) -> list[Check]:
+    """Those that are one exchange: framing, the commands it must know, and a first turn of `game`."""
+    return [check for check in checks_for_all(who, game=game, native=native) if not check.script]
+
+
+def checks_for_all(who: Who, *, game: str, native: bool) -> list[Check]:
+    """Framing with its scripts, the commands that it must know, a first turn of `game`."""
+    names = required(who) if native else PLAIN_BOT
+    section = "3" if who is Who.ENGINE else "4"
+    commands = [
+        Check(
+            f"{section}.0.{i}",
+            f"knows {name}",
+            b"known_command %b\n" % name.encode(),
+            rb"= true\n\n",
+            Demand.REQUIRED,
+            remedy=f"answer {name}, and list it",
+            source=Source.GGP if name.startswith("ggp-") else Source.GTP,
+        )
+        for i, name in enumerate(names, 1)
+    ]
+    of_game = engines.exchanges if who is Who.ENGINE else bots.exchanges
+    return [*FRAMING, *commands, *(of_game(game) if native and game else ())]

@@ -1,0 +1,313 @@
+"""What bots are asked: short games against random moves, in both seats, judged by an engine; and single turns."""
+
+import random
+import re
+
+from referee.check.forms import is_json
+from referee.check.table import begin, lines_of
+from referee.check.talk import Answer, Talk
+from referee.check.trial import Stopped, Trial, now
+from referee.play.engine import AGREE, OVER, Engine, Status
+from referee.play.outcome import Fault
+
+PLIES = 120  # of one game; then it is left
+SECONDS = 8.0  # of one game
+_TIRED = 24  # plies after which our side passes when it may, so that a game of go ends
+_SEED = 12345
+_WORD = re.compile(r"[^\s]+")
+
+
+async def play(trial: Trial) -> None:
+    """A short game in each seat, of each game that was named; without one, of the first it can sit down to."""
+    judge = _judge(trial)
+    for number, line in enumerate(trial.games):
+        for seat in (1, 2):
+            trial.where = f"{line}, seat {seat}"
+            await _Game(trial, await trial.talk(), judge, line, seat).play(swaps=seat == 1, seed=number)
+    trial.omit("no phase other than play came up", "4.2.4")
+    if "ggp-games" not in trial.commands:
+        return trial.omit("it lists no ggp-games", "4.1.5")
+    trial.at, trial.where = "4.1.5", ""
+    talk = await trial.talk()
+    listed = (await talk.ask("ggp-games")).text.split()
+    for game in listed:
+        trial.hold("4.1.5", (await talk.ask(f"ggp-new {game}")).ok, f"a success: ggp-games lists {game}")
+    return None
+
+
+class _Game:
+    """One game; the bot sits in `seat`, and what it is told is legal by the judge."""
+
+    def __init__(self, trial: Trial, talk: Talk, judge: Engine, line: str, seat: int) -> None:
+        self.trial, self.talk, self.judge, self.line, self.seat = trial, talk, judge, line, seat
+
+    async def play(self, swaps: bool, seed: int) -> None:
+        trial, chance = self.trial, random.Random(seed)
+        trial.at = "4.1.4"
+        await self._sit_down()
+        status = await self.judge.new_game(f"ggp-new {self.line}")
+        deadline = now() + SECONDS
+        while status.phase != OVER and status.ply < PLIES and now() < deadline:
+            if status.phase == AGREE and not trial.native:
+                return await self._ask_for_the_dead()
+            if status.seat == self.seat:
+                played = await self._its_turn(status)
+                if played is None:
+                    return None
+                status = played
+            else:
+                status = await self._our_turn(status, chance, swaps)
+        return None
+
+    async def _sit_down(self) -> None:
+        """Native with one line, plain with three."""
+        trial, before = self.trial, self.talk.transport.now()
+        for line in lines_of(trial, self.line):
+            answer = await self.talk.ask(line, 30.0)
+            if not trial.hold("4.1.4", answer.ok, "a success: it sits down"):
+                raise Stopped
+        used = self.talk.transport.now() - before
+        trial.hold("5.2.2", used <= 30, "an answer within 30 s", f"{used:.2f} s")
+
+    async def _its_turn(self, status: Status) -> Status | None:
+        """None: it resigned."""
+        trial = self.trial
+        step = "4.2.2" if status.phase == "play" else "4.2.4"
+        trial.at = step
+        if "ggp-clock" in trial.commands:  # a bot that looks at its clock plays a short game in a short time
+            await self.talk.ask("ggp-clock black=2000 white=2000")
+        answer = await self.talk.ask(f"genmove {status.to_play}")
+        one = answer.ok and _WORD.fullmatch(answer.text.strip()) is not None
+        if not trial.hold("4.2.1", one, "one word: a move, or resign"):
+            raise Stopped
+        move = answer.text.strip()
+        if move.lower() == "resign":
+            trial.hold(step, True, "")
+            return None
+        after = await _judged(self.judge, status, move)
+        if isinstance(after, str):
+            trial.hold(step, False, f"a legal move in the phase {status.phase}", f"the engine says: {after}")
+            raise Stopped
+        trial.hold(step, True, "")
+        return after
+
+    async def _our_turn(self, status: Status, chance: random.Random, swaps: bool) -> Status:
+        trial = self.trial
+        legal = await self.judge.legal_moves()
+        move = chance.choice(legal)
+        if "swap-sides" in legal:
+            move = "swap-sides" if swaps else next((word for word in legal if word != "swap-sides"), move)
+        elif "pass" in legal and (status.ply > _TIRED or legal == ["pass"]):
+            move = "pass"
+        move, after = await self.judge.play(status.to_play, move)
+        trial.at = "4.2.3"
+        answer = await self.talk.ask(f"play {status.to_play} {move}")
+        if not trial.hold("4.2.3", answer.ok, f"a success: {move} is legal"):
+            raise Stopped
+        trial.hold("4.2.13", answer.text == "", "an empty success")
+        return after
+
+    async def _ask_for_the_dead(self) -> None:
+        await _dead(self.trial, self.talk)
+
+
+async def turn(trial: Trial) -> None:
+    """Single turns: new games in between, one write for two commands, what must change nothing."""
+    judge = _judge(trial)
+    talk = await trial.talk()
+    trial.at = "4.2.6"
+    await begin(trial, talk)
+    status, replies = await _opening(trial, judge)
+    reply = replies[0]
+    answers = await talk.ask_all(f"play {status.to_play} {reply}", f"genmove {await _next(judge, status, reply)}")
+    trial.hold("4.2.6", all(answer.ok for answer in answers), "two successes")
+    await _analyzed(trial, talk)
+    trial.at = "4.2.5"
+    await begin(trial, talk)
+    trial.hold("4.2.5", await _legal_genmove(trial, talk, judge), "a legal first move of the new game")
+    trial.at = "4.2.8"
+    await begin(trial, talk)
+    # To a plain bot of go I5 is no point, and to every native one no-such-move is none.
+    wrong = await talk.ask("play black no-such-move")
+    also = await talk.ask("play nobody pass")
+    trial.hold("4.2.8", not wrong.ok and not also.ok, "a failure")
+    trial.hold("4.2.8", await _legal_genmove(trial, talk, judge), "a legal move, as if nothing had been said")
+    await _undo(trial, talk, judge)
+    await _small(trial, talk)
+
+
+async def _analyzed(trial: Trial, talk: Talk) -> None:
+    trial.at = "4.2.11"
+    if "ggp-genmove_analyze" not in trial.commands:
+        return trial.omit("it lists no ggp-genmove_analyze", "4.2.11")
+    await begin(trial, talk)
+    answer = await talk.ask("ggp-genmove_analyze black")
+    move, _, said = answer.text.partition("\n")
+    right = answer.ok and _WORD.fullmatch(move.strip()) is not None and (not said or is_json(said))
+    trial.hold("4.2.11", right, "a move, and JSON on the second line")
+    return None
+
+
+async def _undo(trial: Trial, talk: Talk, judge: Engine) -> None:
+    trial.at = "4.2.7"
+    if "undo" not in trial.commands:
+        return trial.omit("it lists no undo", "4.2.7")
+    await begin(trial, talk)
+    status, replies = await _opening(trial, judge)
+    one = await talk.ask(f"play {status.to_play} {replies[0]}")
+    two = await talk.ask("undo")
+    three = await talk.ask(f"play {status.to_play} {replies[0]}")
+    trial.hold("4.2.7", one.ok and two.ok and two.text == "" and three.ok, f"{replies[0]} can be played again")
+    return None
+
+
+async def _small(trial: Trial, talk: Talk) -> None:
+    trial.at = "4.2.10"
+    if "ggp-result" in trial.commands:
+        await begin(trial, talk)
+        for result in ("B+3.5", "W+R", "0"):
+            trial.hold("4.2.10", (await talk.ask(f"ggp-result {result}")).ok, "a success")
+    trial.omit("it lists no ggp-result", "4.2.10")
+    trial.at = "4.2.12"
+    if "final_status_list" not in trial.commands or trial.native:
+        return trial.omit("it lists none, or agrees by genmove", "4.2.12")
+    await begin(trial, talk)
+    for line in ("play black D4", "play white E5", "play black pass", "play white pass"):
+        await talk.ask(line)
+    await _dead(trial, talk)
+    return None
+
+
+async def _dead(trial: Trial, talk: Talk) -> None:
+    trial.at = "4.2.12"
+    if "final_status_list" not in trial.commands:
+        return trial.omit("it lists no final_status_list", "4.2.12")
+    answer = await talk.ask("final_status_list dead", 30.0)
+    points = all(re.fullmatch(r"[A-HJ-Za-hj-z]\d+", word) for word in answer.text.split())
+    trial.hold("4.2.12", answer.ok and points, "points, or an empty success")
+    return None
+
+
+async def seed(trial: Trial) -> None:
+    """The same seed, the same answers."""
+    if "set_random_seed" not in trial.commands:
+        return trial.omit("it lists no set_random_seed", "4.2.9")
+    trial.at = "4.2.9"
+    games: list[list[str]] = []
+    for _ in range(2):
+        # Caches of earlier games may change what a bot plays, so each has a process of its own.
+        talk = await trial.talk(fresh=not trial.remote)
+        if not trial.hold("4.2.9", (await talk.ask(f"set_random_seed {_SEED}")).ok, "a success"):
+            return None
+        games.append(await _alone(trial, talk))
+    trial.hold("4.2.9", games[0] == games[1], "the same moves twice", f"{games[0]} and {games[1]}")
+    return None
+
+
+async def _alone(trial: Trial, talk: Talk) -> list[str]:
+    """The bot plays both sides for a few plies, as the judge says whose turn it is."""
+    judge = _judge(trial)
+    moves: list[str] = []
+    await begin(trial, talk)
+    status = await judge.new_game(_new(trial))
+    while status.phase != OVER and len(moves) < 4:
+        answer = await talk.ask(f"genmove {status.to_play}")
+        moves.append(answer.text.strip())
+        after = await _judged(judge, status, moves[-1])
+        if isinstance(after, str):
+            break
+        status = after
+    return moves
+
+
+async def clock(trial: Trial) -> None:
+    """The commands that tell the time, and a move when there is little of it."""
+    trial.at = "5.1.1"
+    talk = await trial.talk()
+    await begin(trial, talk)
+    told = [line for line in _TIMES if line.split()[0] in trial.commands]
+    for line in told:
+        trial.hold("5.1.1", (await talk.ask(line)).ok, "a success")
+    trial.omit("it lists no command for the time", "5.1.1", "5.1.2")
+    if not told:
+        return
+    trial.at = "5.1.2"
+    await begin(trial, talk)
+    for line in _LITTLE:
+        if line.split()[0] in trial.commands:
+            await talk.ask(line)
+    before = talk.transport.now()
+    answer = await talk.ask("genmove black")
+    used = talk.transport.now() - before
+    trial.hold("5.1.2", answer.ok and used <= 1.0, "a move within the second that it has", f"{used:.2f} s")
+
+
+_TIMES = (
+    "time_settings 60 0 0",
+    "time_settings 60 30 5",
+    "time_left black 30 0",
+    "time_left white 12 5",
+    "kgs-time_settings absolute 60",
+    "kgs-time_settings byoyomi 60 10 3",
+    "kata-time_settings fischer 60 1",
+    "ggp-clock black=60000 white=60000 increment=100",
+    "ggp-clock black=60000 white=50000 moves=40",
+    "ggp-clock black=0 white=0 period=5000 periods=3",
+    "ggp-clock black=60000 white=60000",
+)
+_LITTLE = (
+    "time_settings 1 0 0",
+    "kgs-time_settings absolute 1",
+    "kata-time_settings absolute 1",
+    "time_left black 1 0",
+    "ggp-clock black=1000 white=1000",
+)
+
+
+async def _legal_genmove(trial: Trial, talk: Talk, judge: Engine) -> bool:
+    status = await judge.new_game(_new(trial))
+    answer = await talk.ask(f"genmove {status.to_play}")
+    return await _is_legal(answer, judge, status)
+
+
+async def _is_legal(answer: Answer, judge: Engine, status: Status) -> bool:
+    if not answer.ok:
+        return False
+    if answer.text.strip().lower() == "resign":
+        return True
+    return not isinstance(await _judged(judge, status, answer.text.strip()), str)
+
+
+async def _judged(judge: Engine, status: Status, move: str) -> Status | str:
+    """The position after a move, or the engine's reason against it."""
+    if not re.fullmatch(r'[!-"$-~]+', move):  # never asked: it is no word, or the engine would read a comment
+        return "illegal move: a move is one printable word without #"
+    try:
+        _, after = await judge.play(status.to_play, move)
+    except Fault as fault:
+        return str(fault)
+    return after
+
+
+async def _opening(trial: Trial, judge: Engine) -> tuple[Status, list[str]]:
+    status = await judge.new_game(_new(trial))
+    moves = await judge.legal_moves()
+    return status, [move for move in moves if re.fullmatch(r"[A-Z]\d+", move)] or moves
+
+
+async def _next(judge: Engine, status: Status, move: str) -> str:
+    """Who is to play after it."""
+    _, after = await judge.play(status.to_play, move)
+    return after.to_play
+
+
+def _new(trial: Trial) -> str:
+    return f"ggp-new {trial.games[0]}"
+
+
+def _judge(trial: Trial) -> Engine:
+    assert trial.judge is not None
+    return trial.judge
+
+
+SCRIPTS = {"play": play, "turn": turn, "seed": seed, "clock": clock}

@@ -1,0 +1,157 @@
+"""`ggp check` on bots, native and plain: a right one passes, and every step has one with one mistake that it finds."""
+
+import pytest
+
+from protocol.commands import Who
+from protocol.conformance import BOT, Verdict
+from protocol.errors import CommandFailed
+from protocol.responder import Handler
+from tests.checked_peer import MemoryPeer, Mistake, bot_peer, failing, judged, plain_peer
+from tests.test_check_engines import answers, refuses, says
+
+GAME = ("yugo size=3",)
+STEPS = ("4.1", "4.2", "5.1", "5.2")
+
+
+def second(name: str, text: str) -> Mistake:
+    """From its second answer in a game on, it says something else."""
+
+    def mistake(handlers: dict[str, Handler]) -> dict[str, Handler | None]:
+        turns = [0]
+
+        def new(arguments: list[str]) -> str:
+            turns[0] = 0
+            return handlers["ggp-new"](arguments)
+
+        def handler(arguments: list[str]) -> str:
+            turns[0] += 1
+            return text if turns[0] > 1 else handlers[name](arguments)
+
+        return {"ggp-new": new, name: handler}
+
+    return mistake
+
+
+def keeps_the_game(handlers: dict[str, Handler]) -> dict[str, Handler | None]:
+    """ggp-new in the middle of a game of one move is said to be done, and is not."""
+    played = [0]
+
+    def new(arguments: list[str]) -> str:
+        if played[0] == 1:
+            return ""
+        played[0] = 0
+        return handlers["ggp-new"](arguments)
+
+    def genmove(arguments: list[str]) -> str:
+        played[0] += 1
+        return handlers["genmove"](arguments)
+
+    return {"ggp-new": new, "genmove": genmove}
+
+
+def seedless(handlers: dict[str, Handler]) -> dict[str, Handler | None]:
+    """It plays another move in every process."""
+    games.append(1)
+    return {"genmove": second("genmove", f"R{len(games)}")(handlers)["genmove"]} if len(games) % 2 else {}
+
+
+games: list[int] = []
+
+
+def loud(handlers: dict[str, Handler]) -> dict[str, Handler | None]:
+    """A failed play plays something."""
+
+    def play(arguments: list[str]) -> str:
+        if "no-such-move" in arguments:
+            handlers["play"](["black", "A1"])
+            raise CommandFailed("illegal move")
+        return handlers["play"](arguments)
+
+    return {"play": play}
+
+
+NATIVE: dict[str, tuple[Mistake, set[str]]] = {
+    "4.1.4": (refuses("ggp-new", "yugo"), {"4.1.4", "4.1.1", "4.1.2", "4.2.6", "4.2.9", "5.1.1"}),
+    "4.1.5": (answers("ggp-games", lambda text: text + "\nchess"), {"4.1.5"}),
+    "4.2.1": (second("genmove", "two words"), {"4.2.1"}),
+    "4.2.2": (second("genmove", "Z9"), {"4.2.2"}),
+    "4.2.3": (refuses("play", "pass", "button"), {"4.2.3"}),
+    "4.2.7": (lambda handlers: {"undo": lambda arguments: ""}, {"4.2.7"}),
+    "4.2.8": (loud, {"4.2.8"}),
+    "4.2.10": (refuses("ggp-result"), {"4.2.10"}),
+    "4.2.11": (says("ggp-genmove_analyze", "A1\n{"), {"4.2.11"}),
+    "4.2.13": (answers("play", lambda text: "ok"), {"4.2.13"}),
+    "5.1.1": (refuses("ggp-clock", "moves=40"), {"5.1.1"}),
+}
+PLAIN: dict[str, tuple[Mistake, set[str]]] = {
+    "4.2.12": (says("final_status_list", "no stones are dead"), {"4.2.12"}),
+}
+ELSEWHERE = {"4.2.4", "4.2.5", "4.2.6", "4.2.9", "5.1.2", "5.2.1", "5.2.2", "5.2.3"}
+
+
+def test_a_right_native_bot_passes() -> None:
+    found = judged(bot_peer, Who.BOT, *STEPS, games=GAME)
+    assert [one for one in found if one.verdict is Verdict.FAIL] == []
+    assert {one.check.number for one in found if one.verdict is Verdict.PASS} >= set(NATIVE)
+
+
+def test_a_right_plain_bot_passes() -> None:
+    found = judged(plain_peer, Who.BOT, *STEPS)
+    assert [one for one in found if one.verdict is Verdict.FAIL] == []
+    assert {one.check.number for one in found if one.verdict is Verdict.PASS} >= set(PLAIN)
+
+
+@pytest.mark.parametrize("number", NATIVE)
+def test_a_native_bot_with_one_mistake_is_found_out(number: str) -> None:
+    mistake, expected = NATIVE[number]
+    assert number in expected
+    assert failing(lambda: bot_peer(mistake), Who.BOT, *STEPS, games=GAME) == expected
+
+
+@pytest.mark.parametrize("number", PLAIN)
+def test_a_plain_bot_with_one_mistake_is_found_out(number: str) -> None:
+    mistake, expected = PLAIN[number]
+    assert failing(lambda: plain_peer(mistake), Who.BOT, *STEPS) == expected
+
+
+def test_every_step_has_a_bot_that_it_finds() -> None:
+    assert {check.number for check in BOT} <= set(NATIVE) | set(PLAIN) | ELSEWHERE
+
+
+def test_phases_other_than_play_are_asked_for() -> None:
+    for game in ("laido size=3", "go size=5 agreement=on"):
+        found = judged(bot_peer, Who.BOT, "4.2", games=(game,))
+        assert [one for one in found if one.verdict is Verdict.FAIL] == [], game
+    found = judged(bot_peer, Who.BOT, "4.2.4", games=("stigmergy size=3",))
+    assert [one.verdict for one in found] == [Verdict.PASS]
+    mistake = answers("genmove", lambda text: "C3" if text.startswith(("bid", "keep", "swap")) else text)
+    assert failing(lambda: bot_peer(mistake), Who.BOT, "4.2", games=("stigmergy size=3",)) >= {"4.2.4"}
+
+
+def test_a_new_game_in_the_middle_of_one() -> None:
+    assert "4.2.5" in failing(lambda: bot_peer(keeps_the_game), Who.BOT, "4.2.5", "4.2.6", games=GAME)
+
+
+def test_two_commands_in_one_write() -> None:
+    """Whoever reads a line a read loses the second."""
+
+    def start() -> MemoryPeer:
+        peer = bot_peer()
+        answer = peer.channel.transport._answer  # type: ignore[attr-defined]
+        peer.channel.transport._answer = lambda data: answer(data.split(b"\n")[0] + b"\n")  # type: ignore[attr-defined]
+        return peer
+
+    assert failing(start, Who.BOT, "4.2.6", games=GAME) == {"4.2.6"}
+
+
+def test_a_seed_that_changes_nothing() -> None:
+    games.clear()
+    assert failing(lambda: bot_peer(seedless), Who.BOT, "4.2.9", games=GAME) == {"4.2.9"}
+
+
+@pytest.mark.parametrize(
+    ("number", "seconds"), [("5.1.2", 1.2), ("5.2.1", 61.0), ("5.2.2", 31.0)], ids=["move", "start", "game"]
+)
+def test_who_takes_too_long_is_found_out(number: str, seconds: float) -> None:
+    assert failing(lambda: bot_peer(seconds=seconds), Who.BOT, number, games=GAME) == {number}
+    assert failing(bot_peer, Who.BOT, number, games=GAME) == set()
