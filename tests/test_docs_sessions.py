@@ -16,7 +16,6 @@ from typing import NamedTuple
 import pytest
 
 from tests.test_docs import BIN, BLOCKS, PYTHON, ROOT, Block
-from tests.test_engine_transcripts import matches
 
 
 class Session(NamedTuple):
@@ -33,6 +32,10 @@ def read(text: str) -> Session:
     typed = [line[2:] for line in lines if line.startswith("> ")]
     said = [line for line in lines if line.strip() and not line.startswith("> ")]
     return Session(shlex.split(first[2:]), typed, said)
+
+
+def matches(expected: str, said: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, expected.split("{*}"))), said) is not None
 
 
 SESSIONS = [block for block in BLOCKS if block.language == "console"]
