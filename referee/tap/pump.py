@@ -104,6 +104,7 @@ class _Loop:
         self._pid, self._pidfd, self._flows = pid, pidfd, flows
         self._signals = open_signals()
         self._watched: dict[int, int] = {}
+        self._shape: list[tuple[int, bool]] = []
         self._poll = select.poll()
         self._poll.register(pidfd, select.POLLIN)
         self._poll.register(self._signals, select.POLLIN)
@@ -127,7 +128,11 @@ class _Loop:
             self.ended = True
             self._poll.unregister(self._pidfd)
             self._pidfd = -1
-        self._watch()
+        # Mostly nothing waits to be written and nobody has left: then the poll stays as it is.
+        shape = [(flow.source, not flow.rest) for flow in self._flows]
+        if shape != self._shape:
+            self._shape = shape
+            self._watch()
 
     def _watch(self) -> None:
         """Read where nothing waits to be written, write where something does; of every sink, whether it breaks."""

@@ -17,6 +17,7 @@ BENCHMARKS = (
     "core_playouts",
     "engine_plies",
     "referee",
+    "tap",
     "ratings",
     "store",
     "schedule",
