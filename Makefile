@@ -90,6 +90,10 @@ NATIVE = $(MAKE) -f tests/native/Makefile CXX="$(or $(compiler),$(error $(missin
 # .venv is good when its stamp names the interpreter and the folder that it still has, nothing that is compiled or
 # declared is newer than the stamp, and PYTHON, if somebody chose one, is of the same version.
 
+# What builds the core stays in .venv: where pip builds apart from it, every change of pyproject.toml compiles all anew.
+PIP = $(BIN)/python -m pip install -qq --disable-pip-version-check
+BUILDERS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "cmake>=3.21,<5", "ninja>=1.10,<2", sep="\n")
+
 VERSION := import sys; print("%d.%d" % sys.version_info[:2])
 PREFIX := import sys; print("%d.%d" % sys.version_info[:2], sys.prefix)
 CHOSEN := $(if $(filter command environment,$(firstword $(origin PYTHON))),yes)
@@ -126,5 +130,5 @@ INSTALL = exec 9<. ; flock 9 2>/dev/null || :; if $(READY); then exit 0; fi; set
     echo "Setting up .venv: packages and the compiled core, about a minute the first time ..."; \
     if ! { $(WORTH_KEEPING); }; then rm -rf .venv; "$(PYTHON)" -m venv .venv; fi; \
     rm -f .venv/.ready; $(BIN)/python -c '$(PREFIX)' > .venv/.started; \
-    CXX="$(compiler)" $(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]'; \
+    $(BIN)/python -c '$(BUILDERS)' | $(PIP) -r /dev/stdin; CXX="$(compiler)" $(PIP) --no-build-isolation -e '.[dev]'; \
     mv .venv/.started .venv/.ready
