@@ -11,7 +11,9 @@ from engines.service import make_responder
 from engines.session import Session
 from protocol.connection import PeerRole
 from protocol.errors import CommandFailed
+from protocol.messages import Reply
 from protocol.records import Record, gtp_script, read_records
+from protocol.regression import Verdict, judge, parse
 from protocol.responder import Responder
 from protocol.transports.blocking import run_blocking
 from referee.archive.export import main as main_export
@@ -135,6 +137,42 @@ def test_sgf_of_other_games_is_private_and_escaped() -> None:
     lists = _wrong(_record(), ply3_move="dead:", ply4_move="dead:")
     assert ";XB[dead:]BL[10]C[black says dead:];XW[dead:]WL[10]C[white says dead:]" in sgf(lists)
     assert ";B[ab]BL[10];W[ba]WL[10]" in sgf(lists)
+
+
+def test_places_and_an_output_file(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two, *_ = read_records(file.read_bytes().splitlines(keepends=True))
+    out = tmp_path / "out"
+    assert main_export([f"{file}#{two.start.match}", str(file), "--match", two.start.match, "-o", str(out)]) == 0
+    assert out.read_bytes() == two.lines() * 2 and list(tmp_path.iterdir()) == [out]
+    assert main_export([f"{file}@3", "--format", "gtp", "-o", "-"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:-1] == [f"ggp-play {ply.colour} {ply.move}" for ply in one.plies[:3]]
+    for words, reason in (
+        ([f"{file}#none"], "holds no match none"),
+        ([f"{file}@999"], "has the plies 0 to"),
+        ([str(file), "-o", "/nowhere/x"], "cannot write /nowhere/x"),
+        ([str(tmp_path / "none"), "-o", str(out)], "No such file"),
+    ):
+        assert main_export(words) == 2
+        assert reason in capsys.readouterr().err
+    assert out.read_bytes() == two.lines() * 2
+
+
+def test_a_regression_test_passes_on_the_engine_and_fails_on_another(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the project's own reader of such tests: every ply is one, and the result."""
+    for record in read_records(file.read_bytes().splitlines(keepends=True)):
+        assert main_export([f"{file}#{record.start.match}", "--format", "tst"]) == 0
+        steps = parse(capsys.readouterr().out).steps
+        desk = Desk("go")
+        verdicts = []
+        for step in steps:
+            answer = desk.answer(step.command)
+            verdicts.append(judge(step, Reply(answer[0] == "=", answer[1:].lstrip("0123456789").strip())))
+        by_rules = record.end is not None and record.end.termination == "rules"
+        assert verdicts == [Verdict.NONE, *[Verdict.PASS] * (len(record.plies) + by_rules)]
+        assert judge(steps[1], Reply(True, "move=Z1 phase=play to_play=white seat=2 ply=1")) is Verdict.FAIL
 
 
 @pytest.mark.parametrize("size", range(7, 26))

@@ -1,7 +1,14 @@
 """`ggp show`: a position of a recorded match, in text and in SVG; what is wrong is said in one line."""
 
+import fcntl
+import os
+import pty
+import re
 import stat
+import struct
+import subprocess
 import sys
+import termios
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -75,6 +82,55 @@ def test_the_last_ply_of_the_first_match_unless_told_otherwise(file: Path, capsy
     assert "go size=3" in (out := capsys.readouterr().out) and "1(X). . 1" in out
 
 
+def test_a_place_names_match_and_ply(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ([f"{file}#m-1@2"], [f"{file}@-2"], [f"{file}#m-1@3", "--ply", "2"]):
+        assert main(words) == 0
+        assert capsys.readouterr().out == BOARD
+    assert main([f"{file}#m-2"]) == 0
+    assert "go size=3" in capsys.readouterr().out
+
+
+def test_several_plies_and_all(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, plies in ((["--all"], [0, 1, 2, 3]), (["--ply", "-1,1..2"], [3, 1, 2])):
+        assert main([str(file), *words]) == 0
+        out = capsys.readouterr().out
+        assert [int(line.split()[1]) for line in out.splitlines() if line.startswith("ply ")] == plies
+        assert out.count("yugo size=5") == out.count("Komi: 7") == 1 and out.count("A B C D E\n5") == len(plies)
+
+
+def test_time_and_analysis_of_a_ply(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "games.jsonl"
+    cut = record("m-1", moves="D4")
+    ply = MovePlayed(1, "m-1", 1, 1, "black", "D4", 1250, 8750, '{"winrate": 0.5}' + "x" * 300)
+    path.write_bytes(Record(cut.start, (ply,), None).lines())
+    assert main([str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "ply 1 of 1: black D4 (1.25 s, 8.75 s left)\nanalysis: {" in out and "x" * 185 + "…\nthe match" not in out
+
+
+def test_colours_on_a_terminal_unless_nobody_wants_them(file: Path) -> None:
+    words = [sys.executable, "-m", "referee.cli", "show", f"{file}@2"]
+    for more, coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+        environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | {"TERM": "xterm"} | more
+        subprocess.run(words, stdout=theirs, env=environment, timeout=120, check=True)
+        os.close(theirs)
+        said = b""
+        while not said.endswith(b"(seat 1)\r\n"):
+            said += os.read(ours, 65536)
+        os.close(ours)
+        assert (b"\x1b[1;34mX" in said, b"\x1b[1;32m(" in said) == (coloured, coloured)
+        plain = re.sub(rb"\x1b\[[\d;]*m", b"", said).decode().replace("\r\n", "\n")
+        assert plain == BOARD
+
+
+def test_a_narrow_page(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(file), "--width", "20"]) == 0
+    out = capsys.readouterr().out
+    assert "White to move (seat\n2)" in out and all(len(line) <= 20 for line in out.splitlines()[5:])
+
+
 def test_a_picture_is_written_whole(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "board.svg"
     target.write_text("old")
@@ -105,7 +161,10 @@ def test_the_end_of_a_match(tmp_path: Path) -> None:
     [
         (["--ply", "4"], "ply 4: the match m-1 has the plies 0 to 3"),
         (["--ply", "-5"], "ply -5: the match m-1 has the plies 0 to 3"),
-        (["--ply", "x"], "'x' is not a valid integer"),
+        (["--ply", "x"], "'x' is no ply: write 3, -1"),
+        (["--ply", "2..1"], "the first of a range stands before the last"),
+        (["--ply", "0,9"], "ply 9: the match m-1 has the plies 0 to 3"),
+        (["--all", "-o", "x.svg"], "a picture is of one ply, and these are 4"),
         (["--match", "m-3"], "holds no match m-3; it holds m-1, m-2"),
         (["-o", "board.png"], "-o board.png: pictures are SVG"),
         (["-o", "/nowhere/board.svg"], "cannot write /nowhere/board.svg: No such file"),

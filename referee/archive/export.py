@@ -24,7 +24,7 @@ a match up to that ply; - is standard input.
 \b
 jsonl  the records themselves, whose chain ggp verify checks
 gtp    a script that any engine of the game can run (go: any Go program)
-tst    the same with the answer that each ply should get, for ggp regress
+tst    the same with the answer that each ply should get, a GTP regression test
 sgf    SGF FF[4], which ggp import reads back
 """
 

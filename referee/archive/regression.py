@@ -1,10 +1,10 @@
 """A record as a GTP regression test: a script that any engine of the game can run, with the answer that each ply should
 get. Who runs such scripts is no matter of this file."""
 
-import re
 from itertools import pairwise
 
 from protocol.records import MovePlayed, Record
+from protocol.regular_expression import escape
 
 
 def regression(record: Record) -> str:
@@ -20,12 +20,12 @@ def regression(record: Record) -> str:
         assert ply is not None
         lines += [
             f"{10 * ply.ply} ggp-play {ply.colour} {ply.move}",
-            f"#? [move={re.escape(ply.move)} {_then(ply, following)}]",
+            f"#? [move={escape(ply.move)} {_then(ply, following)}]",
         ]
         lines.append("")
     plies = len(record.plies)
     if end is not None and end.termination == "rules":
-        over = f"phase=over to_play=none seat=0 ply={plies} result={re.escape(end.result)} winner={end.winner}"
+        over = f"phase=over to_play=none seat=0 ply={plies} result={escape(end.result)} winner={end.winner}"
         lines += [f"{10 * plies + 10} ggp-status", f"#? [{over}]", ""]
     return "\n".join(lines)
 

@@ -1,16 +1,21 @@
-"""`ggp show FILE`: a position of a recorded match as a text board or an SVG picture. What is drawn the engine says."""
+"""`ggp show RECORD`: positions of a recorded match as text boards or as a picture. What is drawn the engine says."""
 
+import os
+import re
+import shutil
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 from protocol.drawing import svg, text
 from protocol.drawing.scene import DrawingError, Scene, clean, read_scene
-from protocol.records import Record
+from protocol.records import MovePlayed, Record
 from protocol.transports.blocking import run_blocking
-from referee.archive.reading import count_plies, find_record, started
+from referee.archive.reading import count_plies, find_record, read_place, started
 from referee.command_line import HELP, run_command
 from referee.config import Setting
 from referee.play.clock import Control, Kind
@@ -18,47 +23,94 @@ from referee.play.engine import OVER, Engine, GameRefused, Status
 from referee.play.outcome import EngineFailed, Fault
 from referee.play.words import read_engine
 
+_COLOURS = {"class:black": "1;34", "class:white": "1;33", "class:mark": "1;32"}
+_RANGE = re.compile(r"(-?\d{1,9})(?:\.\.(-?\d{1,9}))?", re.ASCII)
+_CUT = 200  # characters of an analysis
+EPILOGUE = """\b
+RECORD is FILE (its first match), FILE#MATCH, or with @PLY a position: games.jsonl#m-7@17.
+PLIES  are N, -1 for the last, -2 for the one before, A..B, and lists of those: 3,7,10..14
+"""
+
+
+class Position(NamedTuple):
+    """After `number` plies: its drawing as the engine sent it and read, and its status."""
+
+    number: int
+    drawn: str
+    scene: Scene
+    status: Status
+
 
 def main(argv: list[str]) -> int:
-    """`ggp show FILE [--match NAME] [--ply N] [-o FILE.svg] [--engine …]`."""
+    """The exit status."""
     return run_command(show, "ggp show", argv)
 
 
-@click.command("show", context_settings=HELP)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.command("show", epilog=EPILOGUE, context_settings=HELP)
+@click.argument("place", metavar="RECORD")
 @click.option("--match", "key", metavar="NAME", help="The match of this name.  [default: the first]")
-@click.option("--ply", type=int, metavar="N", help="After N plies; -1 is the last, -2 the one before.  [default: -1]")
+@click.option("--ply", "plies", metavar="PLIES", help="After these plies.  [default: -1]")
+@click.option("--all", "every", is_flag=True, help="After every ply.")
 @click.option("-o", "--output", metavar="FILE.svg", help="Write an SVG picture; - is standard output.")
+@click.option("--width", type=click.IntRange(20, 1000), help="Columns.  [default: those of the terminal, else 100]")
 @click.option("--engine", metavar="COMMAND|URL", help="Who knows the game: a command line, or tcp://host:port.")
-def show(file: Path, key: str | None, ply: int | None, output: str | None, engine: str | None) -> int:
-    """Show a position of a match in FILE: the board, what lies beside it, the last ply marked.
+def show(
+    place: str,
+    key: str | None,
+    plies: str | None,
+    every: bool,
+    output: str | None,
+    width: int | None,
+    engine: str | None,
+) -> int:
+    """Show positions of a match: the board, what lies beside it, the last ply marked, its time and analysis.
 
     The match is played again on the engine, which describes the position; so every game can be shown that an
     engine knows.
     """
     if output and output != "-" and not output.lower().endswith(".svg"):
         raise click.ClickException(f"-o {output}: pictures are SVG: end the name in .svg, or write -o -")
-    record = find_record(file, key)
-    number = count_plies(record, ply)
-    scene, status = run_blocking(_replay(record, number, engine))
-    heading = list(_heading(record, number, status))
+    found = read_place(place)
+    record = find_record(found.file, key or found.key)
+    wanted = range(len(record.plies) + 1) if every else _read_plies(plies, found.ply, record)
+    if output and len(wanted) != 1:
+        raise click.ClickException(f"-o {output}: a picture is of one ply, and these are {len(wanted)}")
+    positions = run_blocking(_replay(record, wanted, engine))
     try:
         if output:
-            _write(output, svg.draw(scene, title="; ".join(heading)))
+            title = "; ".join([*_about(record, positions[0]), _ply(record, positions[0].number), _result(record)])
+            _write(output, svg.draw(positions[0].scene, title=title))
         else:
-            click.echo("\n".join([*heading, "", text.draw(scene), "", *text.describe(scene)]))
+            _print(record, positions, width or _columns())
     except DrawingError as error:
         raise click.ClickException(f"{record.start.match}: {error}") from None
     return 0
 
 
-async def _replay(record: Record, number: int, text: str | None) -> tuple[Scene, Status]:
-    """The position after so many plies, from the engine."""
-    engine = await started(read_engine(text))
+def _read_plies(words: str | None, placed: int | None, record: Record) -> list[int]:
+    """The numbers of plies, as they were asked for."""
+    if words is None:
+        return [count_plies(record, placed)]
+    numbers: list[int] = []
+    for word in words.split(","):
+        found = _RANGE.fullmatch(word.strip())
+        if found is None:
+            raise click.UsageError(f"{word!r} is no ply: write 3, -1 (the last), 10..14, or 3,7,-1")
+        first, last = (count_plies(record, int(number)) for number in (found[1], found[2] or found[1]))
+        numbers += range(first, last + 1)
+    if not numbers:
+        raise click.UsageError(f"--ply {words}: the first of a range stands before the last")
+    return numbers
+
+
+async def _replay(record: Record, wanted: "list[int] | range", word: str | None) -> list[Position]:
+    """The positions after so many plies, from the engine."""
+    engine = await started(read_engine(word))
     try:
         if "ggp-scene" in engine.lacks:
             raise click.ClickException("the engine lists no ggp-scene: it cannot say what to draw")
-        return await _position(record, number, engine)
+        found = {position.number: position async for position in _positions(record, set(wanted), engine)}
+        return [found[number] for number in wanted]
     except GameRefused as refused:
         raise click.ClickException(f"the engine refuses the game: {clean(str(refused))}") from None
     except (EngineFailed, DrawingError) as error:
@@ -67,36 +119,88 @@ async def _replay(record: Record, number: int, text: str | None) -> tuple[Scene,
         await engine.peer.stop()
 
 
-async def _position(record: Record, number: int, engine: Engine) -> tuple[Scene, Status]:
+async def _positions(record: Record, wanted: set[int], engine: Engine) -> AsyncIterator[Position]:
     start = record.start
     if start.game not in await engine.games():
         raise GameRefused(f"it knows no {start.game}; name an engine that does with --engine")
     status = await engine.new_game(Setting(start.game, start.options, {}, Control(Kind.NONE)).new_game)
-    for ply in record.plies[:number]:
-        try:
-            _, status = await engine.play(ply.colour, ply.move)
-        except Fault as fault:
-            raise EngineFailed(f"ply {ply.ply}: {fault}") from None
-    return read_scene(await engine.scene()), status
+    for number in range(max(wanted) + 1):
+        if number:
+            ply = record.plies[number - 1]
+            try:
+                _, status = await engine.play(ply.colour, ply.move)
+            except Fault as fault:
+                raise EngineFailed(f"ply {ply.ply}: {fault}") from None
+        if number in wanted:
+            drawn = await engine.scene()
+            yield Position(number, drawn, read_scene(drawn), status)
 
 
-def _heading(record: Record, number: int, status: Status) -> Iterator[str]:
-    """The game, who plays, the ply, and how the match ended."""
-    start, end = record.start, record.end
+def _print(record: Record, positions: list[Position], width: int) -> None:
+    """The match once, then each position; what the signs mean once more in the end."""
+    click.echo("\n".join(_about(record, positions[0])))
+    if len(positions) > 1:
+        click.echo(_result(record))
+    for position in positions:
+        if len(positions) > 1:
+            click.echo()
+        click.echo(_ply(record, position.number))
+        if position.number and (analysis := clean(record.plies[position.number - 1].analysis)):
+            click.echo(f"analysis: {analysis[:_CUT]}{'…' if len(analysis) > _CUT else ''}")
+        if len(positions) == 1:
+            click.echo(_result(record))
+        click.echo("\n" + _board(position, width))
+    click.echo("\n" + "\n".join(text.describe(positions[-1].scene, width)))
+
+
+def _about(record: Record, position: Position) -> Iterator[str]:
+    """The game, and who plays."""
+    start, status = record.start, position.status
     yield clean(" ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())]))
     seat, colour = status.seat, status.to_play
-    if status.phase == OVER and number:
-        seat, colour = record.plies[number - 1].seat, record.plies[number - 1].colour
+    if status.phase == OVER and position.number:
+        last = record.plies[position.number - 1]
+        seat, colour = last.seat, last.colour
     other = {"black": "white", "white": "black"}.get(colour, colour)
     colours = (colour, other) if seat == 1 else (other, colour)
     players = (f"{bot.name} ({colour})" for bot, colour in zip(start.bots, colours, strict=True))
     yield clean(f"{start.match}: {' - '.join(players)}")
+
+
+def _ply(record: Record, number: int) -> str:
     ply = record.plies[number - 1] if number else None
-    yield clean(f"ply {number} of {len(record.plies)}" + (f": {ply.colour} {ply.move}" if ply else ""))
-    if end is None:
-        yield "the match was not finished"
-    else:
-        yield clean(f"result: {end.result or 'void'}, {end.termination}")
+    return clean(f"ply {number} of {len(record.plies)}" + (f": {ply.colour} {ply.move}{_time(ply)}" if ply else ""))
+
+
+def _time(ply: MovePlayed) -> str:
+    left = "" if ply.left is None else f", {ply.left / 1000:g} s left"
+    return f" ({ply.ms / 1000:g} s{left})" if ply.ms or left else ""
+
+
+def _result(record: Record) -> str:
+    end = record.end
+    return "the match was not finished" if end is None else clean(f"result: {end.result or 'void'}, {end.termination}")
+
+
+def _board(position: Position, width: int) -> str:
+    """Coloured on a terminal, unless the user wants none or the board comes in other parts."""
+    plain = text.draw(position.scene, width)
+    dumb = os.environ.get("TERM") in (None, "dumb")
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or dumb:
+        return plain
+    from referee.console.drawing import draw_scene
+
+    lines = draw_scene(position.drawn).lines
+    if "\n".join("".join(piece for _, piece in line) for line in lines) != plain:
+        return plain  # it is drawn otherwise on a page that is so narrow
+    return "\n".join(
+        "".join(f"\x1b[{_COLOURS[style]}m{piece}\x1b[m" if style in _COLOURS else piece for style, piece in line)
+        for line in lines
+    )
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size((text.WIDTH, 24)).columns if sys.stdout.isatty() else text.WIDTH
 
 
 def _write(output: str, picture: str) -> None:
