@@ -43,8 +43,13 @@ class MemoryPeer(Peer):
         self.channel.close()
 
 
-def engine_peer(mistake: Mistake = lambda handlers: {}, seconds: float = 0.0, out: Bytes = bytes) -> MemoryPeer:
-    return _peer(engine_handlers(Session(Registry())), mistake, seconds, out)
+def engine_peer(
+    mistake: Mistake = lambda handlers: {},
+    seconds: float = 0.0,
+    out: Bytes = bytes,
+    registry: Registry | None = None,
+) -> MemoryPeer:
+    return _peer(engine_handlers(Session(registry or Registry())), mistake, seconds, out)
 
 
 def bot_peer(mistake: Mistake = lambda handlers: {}, seconds: float = 0.0, out: Bytes = bytes) -> MemoryPeer:

@@ -6,11 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
+from engines.game import Game
+from engines.registry import Registry
 from protocol.commands import Who
 from protocol.conformance import ENGINE, Verdict
 from protocol.errors import CommandFailed
 from protocol.responder import Handler
-from tests.checked_peer import Mistake, engine_peer, failing, judged
+from tests.checked_peer import MemoryPeer, Mistake, engine_peer, failing, judged
+from tests.third_party import auction, pie, tictactoe
 
 GAME = "yugo size=3"
 STEPS = ("2.4", "2.6", "2.7", "3.2", "3.3", "3.4")
@@ -260,3 +263,19 @@ def test_a_record_that_is_not_there_cannot_be_loaded() -> None:
     mistake = other_words("loadsgf", "no such file")
     assert failing(lambda: engine_peer(mistake), Who.ENGINE, "2.4", games=("go size=5",)) == {"2.4.5"}
     assert failing(engine_peer, Who.ENGINE, "2.4", games=("go size=5",)) == set()
+
+
+def test_games_of_one_board_only_may_refuse_every_boardsize() -> None:
+    class Third(Registry):
+        def names(self) -> list[str]:
+            return [module.GAME.name for module in (auction, pie, tictactoe)]
+
+        def load(self, name: str) -> Game:
+            games: list[Game] = [auction.GAME, pie.GAME, tictactoe.GAME]
+            return next(game for game in games if game.name == name)
+
+    def start() -> MemoryPeer:
+        return engine_peer(registry=Third())
+
+    for name in Third().names():
+        assert failing(start, Who.ENGINE, *STEPS, games=(name,)) == set(), name

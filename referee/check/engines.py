@@ -1,6 +1,7 @@
 """What engines are asked beside a walk: their options, GTP's view of a game, and sessions that must not mix."""
 
 from referee.check.forms import adds_up, beyond, ends_of, is_result, read_option, read_status
+from referee.check.gtp import has_sizes
 from referee.check.talk import Talk
 from referee.check.trial import Trial
 from referee.check.walk import walk
@@ -138,7 +139,7 @@ async def _sizes(trial: Trial, talk: Talk, line: str) -> None:
     answer = await talk.ask("boardsize 1000")
     refused = not answer.ok and answer.text == "unacceptable size"
     trial.hold("3.4.5", refused and await _present(talk) == before, "`? unacceptable size`, and the game goes on")
-    if "gogui-rules_board_size" in trial.commands:
+    if "gogui-rules_board_size" in trial.commands and await has_sizes(talk, line.split(" ")[0]):
         size = (await talk.ask("gogui-rules_board_size")).text.split(" ")[0]
         trial.hold("3.4.5", (await talk.ask(f"boardsize {size}")).ok, f"a success: the board's size is {size}")
 

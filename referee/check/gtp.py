@@ -102,10 +102,16 @@ async def board(trial: Trial) -> None:
 async def _size(trial: Trial, talk: Talk) -> str:
     """What boardsize takes for the game at hand."""
     await begin(trial, talk)
-    if "gogui-rules_board_size" in trial.commands:
+    if "gogui-rules_board_size" in trial.commands and await has_sizes(talk, trial.games[0].split()[0]):
         return (await talk.ask("gogui-rules_board_size")).text.split(" ")[0]
     given = [word[5:] for word in trial.games[0].split() if word.startswith("size=")]
     return (given or [""])[0]
+
+
+async def has_sizes(talk: Talk, game: str) -> bool:
+    """Whether an engine's game has boards of several sizes; one that has a single board may refuse every boardsize."""
+    answer = await talk.ask(f"ggp-options {game}")
+    return any(line.split(" ")[0] == "size" for line in answer.text.split("\n"))
 
 
 SCRIPTS = {"words": words, "case": case, "board": board}
