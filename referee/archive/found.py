@@ -2,12 +2,20 @@
 
 from typing import NamedTuple
 
+from protocol.drawing.scene import clean
+
 MAX_FILE = 64 * 1024 * 1024
 MAX_MOVES = 10_000
 
 
 class CannotImport(Exception):
-    """A game that no record can hold, or a file that holds none; str() says why and what to do."""
+    """A game that no record can hold, or a file that holds none; str() says why and what to do.
+
+    It may quote the file, so it is cleaned of what a terminal would obey.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(clean(reason))
 
 
 class FoundMove(NamedTuple):

@@ -125,4 +125,4 @@ def _key(found: Found, file: str, number: int, taken: set[str]) -> str:
 
 
 def _tell(text: str) -> None:
-    click.echo(f"ggp import: {text}", err=True)
+    click.echo(clean(f"ggp import: {text}"), err=True)

@@ -66,7 +66,7 @@ async def _replay(found: Found, key: str, engine: Engine, rules: Rules) -> _Repl
         if problem := await _play(replay, key, engine, move, rules.fill):
             replay.problem = f"move {number}, {move.colour} {clean(move.move)[:80]}: {problem}"
             return replay
-    replay.problem = found.problem and f"after move {len(found.moves)}: {found.problem}"
+    replay.problem = found.problem and clean(f"after move {len(found.moves)}: {found.problem}")
     return replay
 
 
