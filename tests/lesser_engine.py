@@ -1,8 +1,10 @@
 """Our engine without some of its commands, as a foreign one may be: `lesser_engine.py ggp-legal ggp-undo …`.
 
-`scene=broken` among the words has it describe no position that can be drawn.
+`scene=broken` among the words has it describe no position that can be drawn; `dies` has it end where
+it is asked for its rules.
 """
 
+import os
 import sys
 
 from engines.registry import Registry
@@ -16,6 +18,8 @@ def main(words: list[str]) -> None:
     handlers: dict[str, Handler] = engine_handlers(Session(Registry()))
     if "scene=broken" in words:
         handlers["ggp-scene"] = lambda arguments: "{}"
+    if "dies" in words:
+        handlers["ggp-rules"] = lambda arguments: os._exit(1)
     serve_stdio(Responder("lesser", "1", {name: row for name, row in handlers.items() if name not in words}))
 
 

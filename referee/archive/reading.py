@@ -30,12 +30,18 @@ class Place(NamedTuple):
 
 def read_place(text: str) -> Place:
     """`FILE[#MATCH][@PLY]`, as in `games.jsonl#a1b2c3d4-7@17`; -1 is the last ply, -2 the one before."""
-    if Path(text).exists():  # whose name may hold anything
-        return Place(Path(text))
+    file, key, ply = split_place(text)
+    return Place(Path(file), key, ply)
+
+
+def split_place(text: str) -> tuple[str, str, int | None]:
+    """The same, where the file may be something else, such as the URL of a store. UsageError."""
+    if _exists(text):  # whose name may hold anything
+        return text, "", None
     found = _PLACE.fullmatch(text)
     if found is None:
         raise click.UsageError("a place is FILE, FILE@PLY or FILE#MATCH@PLY")
-    return Place(Path(found["file"]), found["key"] or "", None if found["ply"] is None else int(found["ply"]))
+    return found["file"], found["key"] or "", None if found["ply"] is None else int(found["ply"])
 
 
 def find_record(file: Path, key: str | None) -> Record:
@@ -117,3 +123,10 @@ async def started(start: Start, budgets: Budgets | None = None) -> Engine:
         return await start_engine(start, budgets or Budgets(), Extras())
     except (EngineFailed, LaunchError) as error:
         raise click.ClickException(f"{start.command}: {error}") from None
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # a name too long for a path, or none
+        return False

@@ -14,6 +14,12 @@ that game has been started on it. After -- any engine, bot or referee may
 stand, and --connect reaches one that listens.
 
 \b
+--match goes through a match on our engine, or on the one behind -- or at
+--connect. FILE is a record, or a ladder's file, store or URL with #MATCH, also
+while the match is played. :back, :goto 17, :info, :hint greedy, :why D4, :fork
+human greedy, :play greedy random 100: :help lists them all.
+
+\b
 A line that begins with : or ! is for the console (:help), every other line
 goes to the peer. Where stdin is no terminal the console is a filter: answers
 come out byte for byte, and what the console has to say is on stderr.
@@ -39,6 +45,7 @@ def main(argv: list[str]) -> int:
 @click.command("console", epilog=EPILOGUE, context_settings=HELP, options_metavar="[OPTIONS]")
 @click.argument("words", metavar="[GAME [name=value]... | -- COMMAND...]", nargs=-1)
 @click.option("--program", multiple=True, hidden=True)
+@click.option("--match", "place", metavar="PLACE", help="Go through a recorded or running match: FILE[#MATCH][@PLY].")
 @click.option("--connect", metavar="URL", default="", help="Talk to who listens at tcp://host:port or ipc://path.")
 @click.option(
     "--timeout",
@@ -53,6 +60,7 @@ def main(argv: list[str]) -> int:
 def console(
     words: tuple[str, ...],
     program: tuple[str, ...],
+    place: str | None,
     connect: str,
     timeout: float,
     raw: bool,
@@ -63,6 +71,12 @@ def console(
 
     With no argument the peer is our engine; GAME name=value … starts a game on it.
     """
-    # Another kind of target (a place in a match) would be made here, with `more` commands and lines `below` the board.
-    target = read_target(words, program, connect, Budgets())
-    return run_console(target, Settings(timeout, raw, as_json, quiet))
+    if place is None:
+        return run_console(read_target(words, program, connect, Budgets()), Settings(timeout, raw, as_json, quiet))
+    from referee.console.past import open_past  # which reads records, and plays
+
+    past = open_past(place, words, program, connect, Budgets())
+    try:
+        return run_console(past.target, Settings(timeout, raw, as_json, quiet, past.more))
+    finally:
+        past.close()

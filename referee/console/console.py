@@ -45,17 +45,16 @@ class Console:
         self.learner = Learner(self.dialogue, own)
 
     def begin(self) -> None:
-        """Say the target's first command, and wait for its answer. Raises LaunchError if the peer refuses it."""
-        first = self.dialogue.target.first
-        if not first:
-            return
-        try:
-            reply = self.dialogue.ask(first, MOMENT)
-        except (Lost, PeerTimeout) as error:
-            raise LaunchError(f"{first}: {error}") from None
-        if not reply.ok:
-            raise LaunchError(visible(reply.text))
-        self.dialogue.kept.append((first, reply))
+        """Say the target's first commands, and wait for their answers. Raises LaunchError if the peer refuses one."""
+        target = self.dialogue.target
+        for number, line in enumerate((target.first, *target.then) if target.first else ()):
+            try:
+                reply = self.dialogue.ask(line, MOMENT)
+            except (Lost, PeerTimeout) as error:
+                raise LaunchError(f"{line}: {error}") from None
+            if not reply.ok:
+                raise LaunchError(visible(f"{line}: {reply.text}" if number else reply.text))
+            self.dialogue.kept.append((line, reply))
 
     def is_own(self, line: str) -> bool:
         return line.lstrip().startswith(MARKS)

@@ -39,9 +39,14 @@ class Talk:
         return self._console
 
     def begin(self, console: Console) -> None:
-        """Say the target's first command as if it had been typed; nothing can be seen before."""
+        """Say the target's first command as if it had been typed; nothing can be seen before.
+
+        Raises LaunchError where there are more, which are said at once, unseen.
+        """
         self._console = console
-        if console.dialogue.target.first:
+        if console.dialogue.target.then:
+            console.begin()
+        elif console.dialogue.target.first:
             self.typed(console.dialogue.target.first)
             self._first = self._last
 

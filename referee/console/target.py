@@ -16,12 +16,13 @@ from referee.play.words import ENGINE, WordError, read_game, read_url
 class Target(NamedTuple):
     """`open` starts a peer whose bytes the sink is told, and raises LaunchError; `name` is for people.
 
-    `first` is a command that is sent after every start, "" for none.
+    `first` is a command that is sent after every start, "" for none, and `then` are more behind it.
     """
 
     name: str
     open: Callable[[Sink], Peer]
     first: str = ""
+    then: tuple[str, ...] = ()
 
 
 def read_target(words: tuple[str, ...], command: tuple[str, ...], url: str, budgets: Budgets) -> Target:
@@ -32,15 +33,21 @@ def read_target(words: tuple[str, ...], command: tuple[str, ...], url: str, budg
     if sum(map(bool, (words, command, url))) > 1:
         raise WordError("give a GAME, or -- COMMAND, or --connect URL, and not two of them")
     if url:
-        read_url(url)
-        return Target(url, lambda sink: Remote(url, PeerRole.BOT, budgets, sink=sink))
+        return listening(url, PeerRole.BOT, budgets)
     if command:
-        find_program(command[0])
-        return _process(" ".join(command), command, PeerRole.BOT, budgets)
-    return _process("ggp engine", ENGINE, PeerRole.ENGINE, budgets)._replace(first=_new_game(words))
+        return process(" ".join(command), command, PeerRole.BOT, budgets)
+    return process("ggp engine", ENGINE, PeerRole.ENGINE, budgets)._replace(first=_new_game(words))
 
 
-def _process(name: str, argv: tuple[str, ...], role: PeerRole, budgets: Budgets) -> Target:
+def listening(url: str, role: PeerRole, budgets: Budgets) -> Target:
+    """Who listens at an address. Raises WordError."""
+    read_url(url)
+    return Target(url, lambda sink: Remote(url, role, budgets, sink=sink))
+
+
+def process(name: str, argv: tuple[str, ...], role: PeerRole, budgets: Budgets) -> Target:
+    """A program that is started. Raises LaunchError."""
+    find_program(argv[0])
     # Nobody plays against a clock here: a bot may use every core that there is.
     return Target(name, lambda sink: Process(argv, role, budgets, spread=True, sink=sink))
 

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from referee.archive.live import live_base
 from referee.ladder.limits import FORMS, LimitError, Limits, read_limits
 from referee.ladder.progress import Progress
 from referee.ladder.toml_section import ConfigError
 from referee.play.pool import LocalPool, Pool, WorkersLost
+from referee.play.recorder import remove_side_files
 from referee.play.worker import Place
 from referee.store.errors import StoreError
 
@@ -88,16 +90,17 @@ def run(
     limits = read_limits(games, until, datetime.now().astimezone())
     if cluster and (jobs or not pin):
         raise click.UsageError("--jobs and --no-pin are of workers on this machine: they do not go with --cluster")
-    hire = _hire(cluster, jobs or len(os.sched_getaffinity(0)), Place(pin, "", keep))
+    hire = _hire(cluster, jobs or len(os.sched_getaffinity(0)), pin, keep)
     watched = Watched(file)
     ladder, warnings = _read(file, watched)
     with Store.open(ladder.store, create=True) as store:
         store.take_lock(f"ggp ladder run {file}")
         try:
-            with _screen(quiet or as_object, limits) as seen:
+            with _side_files(ladder.store) as live, _screen(quiet or as_object, limits) as seen:
                 for warning in warnings:
                     click.echo(f"ggp ladder run: {warning}", err=True)
-                ladder_run = LadderRun(ladder, store, hire, limits, seen, _rereader(file, watched, ladder))
+                reread = _rereader(file, watched, ladder)
+                ladder_run = LadderRun(ladder, store, partial(hire, live), limits, seen, reread)
                 progress = ladder_run.go()
         finally:
             store.release_lock()
@@ -149,16 +152,31 @@ def _read(file: Path, watched: "Watched") -> "tuple[Ladder, list[str]]":
     return ladder, warnings
 
 
-def _hire(cluster: str | None, jobs: int, place: Place) -> Callable[[], Pool]:
+def _hire(cluster: str | None, jobs: int, pin: bool, keep: int) -> Callable[[str], Pool]:
+    """Makes a pool; its workers write what they play to side files whose names begin so."""
     if cluster is None:
-        return partial(LocalPool, jobs, place)
+        return lambda live: LocalPool(jobs, Place(pin, "", keep, live))
     from referee.ladder.cluster import DaskPool, address_of
 
     try:
         address_of(cluster)
     except ValueError as error:
         raise click.UsageError(f"--cluster {error}") from None
-    return partial(DaskPool, cluster, place.bots)
+    return lambda live: DaskPool(cluster, keep)
+
+
+@contextlib.contextmanager
+def _side_files(store: str) -> Iterator[str]:
+    """What the names of the workers' side files begin with; those that a run left which was killed are removed."""
+    base = live_base(store)
+    folder = Path(base).parent
+    with contextlib.suppress(OSError):
+        folder.mkdir(0o700, exist_ok=True)
+    remove_side_files(base)
+    try:
+        yield base
+    finally:
+        remove_side_files(base)
 
 
 def _show(progress: Progress, file: Path, as_object: bool, quiet: bool) -> None:

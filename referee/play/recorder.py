@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from protocol.records import MAX_RECORD_LINE, Record, RecordError, read_records
 
-LIVE = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC  # how a side file is opened by who writes it
+APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 _END = b'"event":"end"'  # inside a JSON string its quotes would be escaped
 
 
@@ -39,7 +39,7 @@ class Recorder:
         if path is not None:
             self._file = _open(path)
             self._go_on(path, keep)
-            self._remove_side_files()
+            remove_side_files(str(path))
 
     def commit(self) -> None:
         """Return when all that was appended so far is on the disk."""
@@ -55,7 +55,7 @@ class Recorder:
     def open_live(self) -> int | None:
         """The side file for the plies of a match that no worker plays, open until this is closed."""
         if self._path is not None and self._live is None:
-            self._live = os.open(live_path(str(self._path), 1), LIVE, 0o644)
+            self._live = open_live(str(self._path), 1)
         return self._live
 
     def __enter__(self) -> "Recorder":
@@ -67,7 +67,7 @@ class Recorder:
     def close(self) -> None:
         """A clean end: nothing is under way any more, so the side files have served. An empty record is no file."""
         if self._file >= 0 and self._path is not None:
-            self._remove_side_files()
+            remove_side_files(str(self._path))
             if self._live is not None:
                 os.close(self._live)
             if os.fstat(self._file).st_size == 0:
@@ -88,14 +88,6 @@ class Recorder:
         if self.dropped:
             os.ftruncate(self._file, whole)
 
-    def _remove_side_files(self) -> None:
-        assert self._path is not None
-        for number in itertools.count(1):
-            try:
-                Path(live_path(str(self._path), number)).unlink()
-            except FileNotFoundError:
-                return
-
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:
     """The lines of a record, each cut where it is longer than a line of a record may be."""
@@ -105,6 +97,22 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
 def live_path(record: str, number: int) -> str:
     """The side file next to a record that worker `number` (from 1) writes its live plies to."""
     return f"{record}.live-{number}"
+
+
+def remove_side_files(record: str) -> None:
+    """Those that are numbered from 1 without a gap, as workers make them."""
+    for number in itertools.count(1):
+        try:
+            Path(live_path(record, number)).unlink()
+        except OSError:
+            return
+
+
+def open_live(record: str, number: int) -> int:
+    """That side file, to be written; locked, so that others see that somebody writes it. Raises OSError."""
+    file = os.open(live_path(record, number), APPEND, 0o644)
+    fcntl.flock(file, fcntl.LOCK_EX)  # those who look hold it for a moment only
+    return file
 
 
 def _open(path: Path) -> int:

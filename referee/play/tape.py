@@ -22,7 +22,10 @@ class Tape:
         self.events.append(event)
         self.lines.append(line)
         if self._live is not None:
-            os.write(self._live, line)
+            try:
+                os.write(self._live, line)
+            except OSError:  # whoever looks on sees no more of this match; its record is what counts
+                self._live = None
 
     def record(self) -> Record:
         start, *plies, end = self.events

@@ -18,18 +18,22 @@ from types import FrameType
 
 from protocol.transports.blocking import run_blocking
 from referee.play.reaper import adopt_orphans, end_with_parent, kill_strays, pin
-from referee.play.recorder import LIVE, live_path
+from referee.play.recorder import APPEND, open_live
 from referee.play.series import Played, Setup
 from referee.play.table import MOST_BOTS, Suspended, Table
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a worker works: on a core of its own or not, with a record file that it appends to or without ("")."""
+    """Where a worker works: on a core of its own or not, with a record file that it appends to or without ("").
+
+    `live`: what the names of the side files begin with that its plies are written to, "" for the record's.
+    """
 
     pin: bool = True
     record: str = ""
     bots: int = MOST_BOTS  # that are kept alive at a time
+    live: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +115,10 @@ def begin(place: Place, workers: "SynchronizedArray[int]") -> None:
         cores = sorted(os.sched_getaffinity(0))
         pin(cores[number % len(cores)])
     if place.record:
-        state.record = os.open(place.record, LIVE, 0o644)
-        state.live = os.open(live_path(place.record, number + 1), LIVE, 0o644)
+        state.record = os.open(place.record, APPEND, 0o644)
+    if place.live or place.record:
+        with contextlib.suppress(OSError):  # nobody can look on then
+            state.live = open_live(place.live or place.record, number + 1)
     state.place = place
     multiprocessing.util.Finalize(None, close_table, exitpriority=10)
 

@@ -17,7 +17,7 @@ def show_game(store: "Store", key: str, ladder: str, as_object: bool) -> int:
     if as_object:
         say(json.dumps(_as_json(record), ensure_ascii=False))
         return 0
-    say(*map(clean, [*_facts(record), *(diagnostics(record.end) if record.end else ()), *_next(key, ladder)]))
+    say(*map(clean, [*facts(record), *(diagnostics(record.end) if record.end else ()), *_next(key, ladder)]))
     return 0
 
 
@@ -47,7 +47,7 @@ def used(record: Record) -> tuple[int, int]:
     return first, second
 
 
-def _facts(record: Record) -> list[str]:
+def facts(record: Record) -> list[str]:
     start, end = record.start, record.end
     game = " ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())])
     lines = [f"match        {start.match}", f"game         {game}, time {start.control}"]

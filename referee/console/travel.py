@@ -1,0 +1,196 @@
+"""The console's commands for going through a match: back, forward, what happened, why not, and how it grows.
+
+Going on from a position with bots is branch's part.
+"""
+
+import json
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+
+from protocol.drawing import text
+from protocol.drawing.scene import DrawingError, clean, read_scene
+from protocol.records import MovePlayed, Record
+from referee.console.journey import Ask, Journey
+from referee.console.own import Own, OwnFailed, Word
+from referee.console.places import Source
+
+_OFTEN = 0.2  # seconds between looks at a match that is being played
+_WIDTH = 100
+
+
+def rows(journey: Journey, source: Source, ask: Ask, show: Callable[[str], None]) -> list[Own]:
+    """`show` prints what is to be seen before a command has ended."""
+
+    def goto(words: list[str]) -> str:
+        journey.goto(_number(words, "goto", "PLY"))
+        return journey.caption()
+
+    def back(words: list[str]) -> str:
+        journey.back(_number(words, "back", "N", 1))
+        return journey.caption()
+
+    def forward(words: list[str]) -> str:
+        journey.forward(_number(words, "forward", "N", 1))
+        return journey.caption()
+
+    def moves(words: list[str]) -> str:
+        if words:
+            return "\n".join(_ply(journey, _number(words, "moves", "PLY")))
+        at, last = journey.where(), journey.last
+        plies = [f"{ply.ply} {ply.move}" for ply in journey.record.plies[:last]]
+        if at.ply:
+            plies[at.ply - 1] = f"[{plies[at.ply - 1]}]"
+        return "\n".join(_wrapped(plies))
+
+    def info(words: list[str]) -> str:
+        _none(words, "info")
+        journey.last  # noqa: B018  (it looks whether there is more)
+        return "\n".join(map(clean, [*_told(journey.record), "", journey.caption()]))
+
+    def why(words: list[str]) -> str:
+        if len(words) != 1:
+            raise OwnFailed("write :why MOVE")
+        reason = journey.why(words[0])
+        return clean(f"{words[0]} is illegal: {reason}" if reason else f"{words[0]} is legal")
+
+    def score(words: list[str]) -> str:
+        _none(words, "score")
+        return _score(ask)
+
+    def live(words: list[str]) -> str:
+        _none(words, "live")
+        return _follow(journey, source, ask, show)
+
+    ply, move = (Word.PLY,), (Word.MOVE,)
+    return [
+        Own("back", "[N]", "N plies back (1), of the match or of what was tried", back, changes=True),
+        Own("forward", "[N]", "N plies of the match on (1)", forward, changes=True),
+        Own("goto", "PLY", "to a ply of the match; 0 is the start, -1 the last", goto, ply, changes=True),
+        Own("moves", "[PLY]", "the plies of the match; one with its time and analysis", moves, ply),
+        Own("info", "", "who plays, under what clock, the result, what a fault left behind", info),
+        Own("why", "MOVE", "why a move is illegal here", why, move, changes=True),
+        Own("score", "", "the score of the position, and what it is made of", score),
+        Own("live", "", "follow the match while it is played; Ctrl-C ends that", live, changes=True),
+    ]
+
+
+def _number(words: list[str], name: str, what: str, default: int | None = None) -> int:
+    if not words and default is not None:
+        return default
+    try:
+        (word,) = words
+        return int(word[:10])
+    except ValueError:
+        raise OwnFailed(f"write :{name} {what}, a number") from None
+
+
+def _none(words: list[str], name: str) -> None:
+    if words:
+        raise OwnFailed(f"write :{name} alone")
+
+
+def _ply(journey: Journey, number: int) -> Iterator[str]:
+    last = journey.last
+    number = number if number >= 0 else last + 1 + number
+    if not 1 <= number <= last:
+        raise OwnFailed(f"the match has the plies 1 to {last}")
+    ply = journey.record.plies[number - 1]
+    yield clean(line_of(ply) + (f", {ply.left / 1000:.3f} s left" if ply.left is not None else ""))
+    if ply.analysis:
+        yield from analysis_lines(ply.analysis)
+
+
+def line_of(ply: MovePlayed) -> str:
+    """`17 black D5  0.412 s`."""
+    return clean(f"{ply.ply} {ply.colour} {ply.move}  {ply.ms / 1000:.3f} s")
+
+
+def analysis_lines(analysis: str) -> list[str]:
+    """A line for each thing that a bot says of its move; as it stands if it is no JSON object."""
+    try:
+        said = json.loads(analysis)
+    except (ValueError, RecursionError):
+        said = analysis
+    if not isinstance(said, dict):
+        return textwrap.wrap(clean(str(said)), _WIDTH)[:20]
+    lines = []
+    for name, value in list(said.items())[:20]:
+        shown = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+        lines += textwrap.wrap(clean(f"{name}: {shown}"), _WIDTH, subsequent_indent="  ")[:10]
+    return lines
+
+
+def _wrapped(words: list[str]) -> list[str]:
+    """As many in a line as fit; none is broken."""
+    lines = [""]
+    for word in map(clean, words):
+        if lines[-1] and len(lines[-1]) + 2 + len(word) > _WIDTH:
+            lines.append("")
+        lines[-1] += f"  {word}" if lines[-1] else word
+    return lines
+
+
+def _told(record: Record) -> list[str]:
+    """All that the record says but the plies."""
+    from referee.ladder.views.game import diagnostics, facts  # which reads what only ladders have
+
+    return [*facts(record), *(diagnostics(record.end) if record.end else ())]
+
+
+def _score(ask: Ask) -> str:
+    reply = ask("ggp-score")
+    if not reply.ok:
+        raise OwnFailed(f"the engine answers: {reply.text}")
+    try:
+        said = json.loads(reply.text)
+        lines = []
+        for colour in ("black", "white"):
+            parts = {name: value for name, value in said[colour].items() if name != "total"}
+            total = said[colour].get("total")
+            made = ", ".join(f"{name} {value}" for name, value in parts.items())
+            lines.append(f"{colour}: {'-' if total is None else total}" + (f" ({made})" if made else ""))
+        return "\n".join(map(clean, [*lines, *([] if said.get("final") else ["the game is not over"])]))
+    except (ValueError, KeyError, AttributeError, TypeError):
+        return clean(reply.text)
+
+
+def _follow(journey: Journey, source: Source, ask: Ask, show: Callable[[str], None]) -> str:
+    """Show each ply as it comes, and the position; until the match ends, is dropped, or Ctrl-C."""
+    seen = journey.last
+    if not source.playing():
+        journey.goto(-1)
+        ended = journey.record.end is not None
+        return f"the match {'is over' if ended else 'is not being played any more'}: {journey.caption()}"
+    journey.goto(seen)
+    show(_board(ask))
+    try:
+        while source.playing():
+            last = journey.last
+            for ply in journey.record.plies[seen:last]:
+                show(line_of(ply))
+            if last > seen:
+                journey.goto(last)
+                show(_board(ask))
+            seen = last
+            time.sleep(_OFTEN)
+    except KeyboardInterrupt:
+        return journey.caption()
+    last = journey.last
+    for ply in journey.record.plies[seen:last]:
+        show(line_of(ply))
+    journey.goto(last)
+    end = journey.record.end
+    over = f"over: {end.result or 'void'}, {end.termination}" if end else "it is not being played any more"
+    return clean(f"{over}; {journey.caption()}")
+
+
+def _board(ask: Ask) -> str:
+    """The position in text, "" if the engine does not describe it."""
+    reply = ask("ggp-scene")
+    if not reply.ok:
+        return ""
+    try:
+        return text.draw(read_scene(reply.text), _WIDTH)
+    except DrawingError as error:
+        return f"the engine's board cannot be drawn: {error}"

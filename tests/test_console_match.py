@@ -1,0 +1,212 @@
+"""`ggp console --match PLACE` as a user has it: through a pipe, on a terminal, on a match while it is played."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from protocol.records import read_records
+from referee.archive.live import find_live, is_played, live_base, read_live, running
+from referee.console.command import main
+from referee.console.places import open_place
+from referee.play.recorder import live_path
+from tests.ggp_command import Ggp, end_all, wait_until
+from tests.terminal import Terminal
+from tests.test_console_journey import MATCHES
+
+SLOW = """import time
+from bots.sdk import Position, run
+
+def choose(position: Position) -> str:
+    time.sleep(0.12)
+    return position.legal_moves()[0]
+
+run(choose)
+"""
+LESSER = (sys.executable, "-m", "tests.lesser_engine")
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> object:
+    yield
+    end_all()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "games.jsonl"
+    path.write_bytes(b"".join(match.lines() for match in MATCHES[:1]))
+    return path
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> str:
+    (tmp_path / "slow.py").write_text(SLOW)
+    return f"slow={sys.executable} {tmp_path / 'slow.py'}"
+
+
+def console(*arguments: str, typed: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "referee.cli", "console", *arguments]
+    return subprocess.run(command, input=typed, capture_output=True, text=True, timeout=180, check=False)
+
+
+def test_a_session_through_a_pipe(file: Path, tmp_path: Path) -> None:
+    """Nothing that is tried reaches the record that is looked at."""
+    before, new, more = file.read_bytes(), tmp_path / "new.jsonl", tmp_path / "more.jsonl"
+    ran = console(
+        *("--match", f"{file}@2"),
+        typed=f":info\n:hint greedy 1\n:hint greedy:playouts=1\nggp-play black C1\n:fork random random record={new}\n"
+        f":play random greedy:playouts=1 2 time=5 record={more}\n:goto 1\n:fork\n",
+    )
+    assert ran.returncode == 0, ran.stderr
+    out = ran.stdout
+    assert out.index("ply 2 of 6: white B2") < out.index("greedy: ") < out.index("move=C1")
+    assert "winrate: " in out and "4 white " in out and f"record: {new}" in out
+    assert " greedy; black " in out
+    assert "one (seat 1) - two (seat 2)" in out.split("ply 1 of 6")[1]
+    assert file.read_bytes() == before
+    (forked,) = read_records(new.read_bytes().splitlines(keepends=True))
+    series = sorted(read_records(more.read_bytes().splitlines(keepends=True)), key=lambda record: record.start.match)
+    assert forked.start.opening == ("A1", "B2", "C1") == series[0].start.opening and len(series) == 2
+    assert [record.start.bots[0].name for record in series] == ["random", "greedy"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["games.jsonl", "more.jsonl", "new.jsonl"]
+
+
+WRONG = {
+    ":hint nobody": "nobody: does not start",
+    ":hint": "write :hint BOT",
+    ":hint random soon": "time control 'soon'",
+    ':hint "gnugo --mode gtp"': "gnugo",
+    ":hint human": "a human plays in",
+    ":fork random": "two bots, for seat 1 and seat 2, and 1 were given",
+    ":fork nobody random": "cannot play: does not start",
+    ":fork random random time=x": "time control 'x'",
+    ":fork random random games=0": "'0' is no number of games",
+    ":fork random random record=games.jsonl": "is there already",
+    ":fork random random record=/nowhere/x": "cannot write the record",
+    ":fork human random": "a human plays at a terminal",
+    ":play random random": "write :play BOT BOT GAMES",
+    ":play nobody random 2": "cannot play: does not start",
+}
+
+
+def test_what_cannot_be_is_said(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line each, and the console goes on."""
+    monkeypatch.chdir(file.parent)
+    ran = console("--match", f"{file}@2", typed="\n".join([*WRONG, ":info\n"]))
+    assert ran.returncode == 1 and "Traceback" not in ran.stderr
+    said = [line for line in ran.stderr.splitlines() if line.startswith("ggp console: ")]
+    assert len(said) == len(WRONG), said
+    assert [(reason, line) for reason, line in zip(WRONG.values(), said, strict=True) if reason not in line] == []
+    assert ran.stdout.endswith("ply 2 of 6: white B2\n")
+
+
+def test_where_the_game_is_over(file: Path) -> None:
+    ran = console("--match", str(file), typed=":hint random\n:fork\n:play random random 2\n:forward\n")
+    assert ran.returncode == 1 and ran.stderr.count("over") == 3 and "ply 6 is the last" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--match", "nothing.jsonl"], "cannot read nothing.jsonl"),
+        (["--match", "{}#x"], "holds no match x; it holds m-1"),
+        (["--match", "{}@7"], "ply 7: the match m-1 has the plies 0 to 6"),
+        (["--match", "{}", "yugo"], "not with a GAME"),
+        (["--match", "{}", "--", "/bin/true"], "ggp-new yugo size=3"),
+        (["--match", "{}", "--", "./nothing"], "./nothing does not exist"),
+    ],
+)
+def test_places_and_engines_that_are_not_there(
+    words: list[str], reason: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word.format(file) for word in words]) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_an_engine_that_dies_under_the_journey(file: Path) -> None:
+    typed = ":goto 1\nggp-rules\n:goto 3\n:restart\n:info\n:goto 3\n:why A1\n"
+    ran = console("--match", str(file), "--", *LESSER, "ggp-undo", "ggp-legal", "dies", typed=typed)
+    assert "exit status 1" in ran.stderr and ran.returncode != 0
+    assert "ply 1 of 6: black A1" in ran.stdout
+
+
+def test_a_journey_on_a_terminal(file: Path, tmp_path: Path) -> None:
+    """The board follows, a human plays on from there, Ctrl-C drops that; nothing is left behind."""
+    before = file.read_bytes()
+    with Terminal("console", "--match", f"{file}@2", HOME=str(tmp_path), XDG_STATE_HOME=str(tmp_path)) as terminal:
+        terminal.expect("A B C")
+        terminal.type(":forward\r")
+        terminal.expect("ply 3 of 6: black button")
+        terminal.type(":fork random human\r")
+        terminal.expect("white (human)>")
+        terminal.type("C3\r")
+        terminal.expect("white (human)>")
+        terminal.type("\x03")
+        terminal.expect("dropped")
+        terminal.type(":info\r")
+        terminal.expect("ply 3 of 6: black button")
+        terminal.type(":quit\r")
+        assert terminal.wait() == 0
+    assert file.read_bytes() == before
+
+
+def test_a_match_that_is_being_played(tmp_path: Path, slow: str) -> None:
+    path = tmp_path / "games.jsonl"
+    match = Ggp("match", "yugo,size=3", slow, "random", "--games", "1", "--record", str(path), "--quiet")
+    wait_until(lambda: bool(running(str(path))))
+    (head,) = running(str(path))
+    assert (head.game, head.options, head.bots) == ("yugo", {"size": "3"}, ("slow", "random"))
+    source = open_place(str(path))
+    assert source.record.start.match == head.match and source.playing() and source.record.end is None
+    with pytest.raises(Exception, match=f"being played: #{head.match}"):
+        open_place(f"{path}#other")
+    with Terminal("console", "--match", f"{path}#{head.match}@0", HOME=str(tmp_path)) as terminal:
+        terminal.expect("A B C")
+        terminal.type(":live\r")
+        terminal.expect(" white ")
+        terminal.expect("over: ")
+        terminal.type(":goto 1\r")
+        terminal.expect("ply 1 of ")
+        terminal.type(":quit\r")
+        assert terminal.wait() == 0
+    assert match.wait().status == 0 and running(str(path)) == []
+    finished = source.again()
+    assert finished is not None and finished.end is not None and not source.playing()
+    assert find_live(str(path), head.match) is None and read_live(Path(live_path(str(path), 1)), head.match) is None
+
+
+def test_a_ladder_that_is_being_played(tmp_path: Path, slow: str) -> None:
+    """Its workers' side files are found, and are gone after the next run when this one is killed."""
+    _, _, command = slow.partition("=")
+    bots = f'[bot.slow]\ncommand = "{command}"\n[bot.random]\ncommand = "random"\n'
+    ladder = tmp_path / "ladder.toml"
+    ladder.write_text(f'[pool.a]\ngame = "yugo"\ncontrol = "20"\noptions = {{ size = 3 }}\n{bots}')
+    base = live_base(f"sqlite:///{tmp_path}/ladder.db")
+    run = Ggp("ladder", "run", str(ladder), "--jobs", "1", "--quiet")
+    wait_until(lambda: any(head.ply for head in running(base)))
+    (head,) = running(base)
+    source = open_place(f"{ladder}#{head.match}")
+    assert source.playing() and source.record.start.match == head.match
+    with pytest.raises(Exception, match="being played: #"):
+        open_place(f"{ladder}#other")
+    os.kill(run.process.pid, signal.SIGKILL)
+    run.wait()
+    side = Path(live_path(base, 1))
+    assert side.exists() and not is_played(side) and running(base) == [] and not source.playing()
+    assert open_place(f"{ladder}#{head.match}").record.start.match == head.match
+    assert Ggp("ladder", "run", str(ladder), "--jobs", "1", "--games", "2", "--quiet").wait().status == 0
+    assert [path.name for path in tmp_path.iterdir() if ".live-" in path.name] == []
+    with pytest.raises(Exception, match="name a match: of the last are "):
+        open_place(str(ladder))
+
+
+def test_where_a_store_has_its_side_files() -> None:
+    assert live_base("sqlite:////a/b.db") == "/a/b.db"
+    there = live_base("postgresql+psycopg://u:secret@h/d")
+    assert "secret" not in there and there == live_base("postgresql+psycopg://u:secret@h/d")
+    assert there != live_base("postgresql+psycopg://u@h/e")
+    assert running("") == running("\0") == running("/nowhere/at/all") == []
