@@ -208,7 +208,7 @@ def _answer(payload: bytes) -> bytes:
     data = payload.translate(None, CONTROL)
     if data[:1] not in (b"=", b"?"):
         raise FrameError(Fault.ANSWER, f"an answer begins with = or ?: {printable(data[:80])}")
-    if data.find(b"\n\n") != len(data) - 2:
+    if not 0 < data.find(b"\n\n") == len(data) - 2:
         raise FrameError(Fault.ANSWER, f"one whole answer, up to its empty line, is a message: {printable(data[:80])}")
     return data
 

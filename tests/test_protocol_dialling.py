@@ -111,6 +111,7 @@ def test_what_is_borne_with(frames: list[bytes], message: Message) -> None:
         ([b"C", b"\xff\n"], Fault.COMMAND, "UTF-8"),
         ([b"R", b""], Fault.ANSWER, "begins with = or ?"),
         ([b"R", b"hello\n= a\n\n"], Fault.ANSWER, "begins with = or ?: hello = a"),
+        ([b"R", b"="], Fault.ANSWER, "one whole answer"),
         ([b"R", b"= a\n"], Fault.ANSWER, "one whole answer"),
         ([b"R", b"= a\n\n= b\n\n"], Fault.ANSWER, "one whole answer"),
         ([b"R", b"= a\n\n\n"], Fault.ANSWER, "one whole answer"),

@@ -47,6 +47,11 @@ class Pipe:
             os.set_blocking(stderr, False)
             self._poll.register(stderr, select.POLLIN)
 
+    @property
+    def descriptors(self) -> tuple[int, int, int | None]:
+        """stdin, stdout, stderr, non-blocking, for a loop that waits for more than this child; still owned here."""
+        return self._stdin, self._stdout, self._stderr
+
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         """See Transport.write; None is 10 s. Reads meanwhile, so that two full pipes cannot lock up."""
         if self._broken:

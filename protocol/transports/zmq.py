@@ -183,6 +183,18 @@ class Service:
             self._sessions.pop(peer, None)
 
 
+def check_url(url: str) -> None:
+    """Raise AddressError unless `url` is one to connect to: tcp, a host, a port."""
+    if not _LISTEN.fullmatch(url) or url.endswith(("*", ":0")) or not _is_port(url):
+        raise AddressError(f"cannot connect to {url}: write tcp://host:port")
+
+
+def is_loopback(url: str) -> bool:
+    """Whether `url`, one that check_url takes, is on this machine."""
+    parts = _LISTEN.fullmatch(url)
+    return parts is not None and _is_loopback(parts[1].strip("[]"))
+
+
 def check_local(url: str) -> None:
     """Raise AddressError unless `url` is one that only this machine can reach."""
     if url.startswith("ipc://") and url != "ipc://":

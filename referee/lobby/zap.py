@@ -92,7 +92,7 @@ class Gatekeeper:
         assert isinstance(found, Entry)
         if not self._has_room(key, now):
             self._refuse(where, key, "too many handshakes", now)
-            return b"300", b"Too many handshakes", b""
+            return b"500", b"Too many handshakes", b""  # 300 leaves the connection open for its time
         self._count("let in")
         return b"200", b"OK", key.encode()
 

@@ -111,6 +111,11 @@ class Process(Peer):
     def pid(self) -> int:
         return self._popen.pid
 
+    @property
+    def descriptors(self) -> tuple[int, int, int | None]:
+        """See Pipe.descriptors."""
+        return self._pipe.descriptors
+
     def exited(self, wait: float = 0) -> str:
         """See Peer.exited. Does not reap: until stop, the pid is nobody else's."""
         if not self._exit and self._ended(wait):

@@ -1,0 +1,67 @@
+"""SIGINT and SIGTERM as a descriptor to poll, because an exception out of nowhere leaves sockets half closed.
+
+Only where somebody says so (`raising`) is a signal an exception at once. For the main thread alone.
+"""
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from types import FrameType, TracebackType
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Stopped(BaseException):
+    """Somebody asked us to end; `number` is the signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+class Stopping:
+    """A context manager. `descriptor` is readable from the first signal on, and `check` raises Stopped then."""
+
+    def __init__(self) -> None:
+        self.descriptor, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._number = 0
+        self._raising = False
+
+    def __enter__(self) -> "Stopping":
+        # Written to when the signal comes, and not when Python next looks: that may be after a poll without end.
+        self._wakeup = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        self._before = {number: signal.signal(number, self._take) for number in _SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._wakeup)
+        os.close(self.descriptor)
+        os.close(self._wake)
+
+    def check(self) -> None:
+        """What `descriptor` holds is read: it was another signal's if this raises nothing."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self.descriptor, 4096)
+        if self._number:
+            raise Stopped(self._number)
+
+    @contextlib.contextmanager
+    def raising(self, again: bool = False) -> Iterator[None]:
+        """Within this, a signal raises Stopped there and then; `again`: only one more than there has been."""
+        if not again:
+            self.check()
+        self._raising = True
+        try:
+            yield
+        finally:
+            self._raising = False
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        self._number = number
+        if self._raising:
+            raise Stopped(number)

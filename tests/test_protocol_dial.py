@@ -1,0 +1,276 @@
+"""One connection after another to a lobby, with real sockets on loopback: what is told, what comes, what is left."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from random import Random
+
+import pytest
+import zmq
+
+from protocol.dialling import Answer, Ask, Bye, Hello, Message, Stderr
+from protocol.transports import dial as dialled
+from protocol.transports.dial import Dial, Lobby, Replaced
+from protocol.transports.keys import new_pair
+from protocol.transports.zmq import AddressError
+from tests.small_lobby import PATIENCE, SmallLobby
+
+Told = list[tuple[str, str]]
+MINE, SERVER = new_pair(), new_pair()
+Dialling = Callable[..., tuple[Dial, Told]]
+
+
+@pytest.fixture
+def lobby() -> Iterator[SmallLobby]:
+    with SmallLobby() as small:
+        yield small
+
+
+@pytest.fixture
+def dialling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Dialling]:
+    """Makes a Dial that does not wait long, and the list of what it tells."""
+    monkeypatch.setattr(dialled, "FIRST_WAIT", 0.02)
+    made: list[Dial] = []
+
+    def make(lobby: Lobby, hello: Hello | None = None) -> tuple[Dial, Told]:
+        told: Told = []
+        dial = Dial(lobby, hello or Hello("dot"), lambda what, why: told.append((what, why)), Random(1))
+        made.append(dial)
+        return dial, told
+
+    yield make
+    for dial in made:
+        dial.close()
+
+
+def until(dial: Dial, done: Callable[[], bool]) -> list[Message]:
+    """Poll until it is done; the messages that came."""
+    messages: list[Message] = []
+    give_up = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < give_up
+        dial.poll(0.02)
+        while (message := dial.receive()) is not None:
+            messages.append(message)
+    return messages
+
+
+def greet(dial: Dial, lobby: SmallLobby) -> None:
+    before = len(lobby.routes)
+    until(dial, lambda: lobby.message(0.0) is not None and len(lobby.routes) > before)
+
+
+@pytest.mark.parametrize("keys", [False, True])
+def test_hello_commands_answers_goodbye(dialling: Dialling, keys: bool) -> None:
+    with SmallLobby(SERVER if keys else None) as lobby:
+        where = Lobby(lobby.url, MINE, SERVER.public) if keys else Lobby(lobby.url)
+        dial, told = dialling(where, Hello("dot", ("go", "yugo")))
+        assert dial.receive() is None and not dial.up
+        greet(dial, lobby)
+        assert dial.up and dial.number == 1 and told == [("up", "")]
+        lobby.say("name")
+        while (message := dial.receive()) is None:
+            dial.poll(PATIENCE)
+        assert message == Ask(b"name\n")
+        dial.send(Stderr("thinking"))
+        dial.send(Answer(b"= dot\n\n"))
+        assert lobby.answer() == "= dot" and lobby.stderr == ["thinking"]
+        dial.close("done")
+        assert lobby.bye() == "done"
+
+
+def test_what_the_caller_watches_wakes_it(dialling: Dialling, lobby: SmallLobby) -> None:
+    dial, _ = dialling(Lobby(lobby.url))
+    greet(dial, lobby)
+    reads, writes = os.pipe()
+    dial.watch(reads)
+    dial.watch(writes, for_writing=True)
+    assert dial.poll(None) == [writes]
+    dial.forget(writes)
+    os.write(writes, b"x")
+    assert dial.poll(None) == [reads]
+    dial.forget(reads)
+    assert dial.poll(0.001) == []
+    os.close(reads)
+    os.close(writes)
+
+
+def test_nobody_there_is_tried_again_with_longer_waits(dialling: Dialling, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dialled, "LONGEST_WAIT", 0.1)
+    with SmallLobby() as lobby:
+        url = lobby.url
+    dial, told = dialling(Lobby(url))
+    until(dial, lambda: len(told) >= 12)
+    assert {what for what, _ in told} == {"lost", "wait"}
+    assert ("lost", "nobody listens there") in told
+    with SmallLobby(url=url) as lobby:
+        greet(dial, lobby)
+        assert told[-1] == ("up", "")
+        until(dial, lambda: lobby.message(0.0) is None)
+    until(dial, lambda: ("lost", "the connection was lost") in told)
+    with SmallLobby(url=url) as lobby:
+        greet(dial, lobby)
+        assert dial.number == 2
+
+
+def test_a_connection_that_stood_long_makes_the_waits_short_again(
+    dialling: Dialling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialled, "SETTLED", 0.0)
+    with SmallLobby() as lobby:
+        dial, _ = dialling(Lobby(lobby.url))
+        dial._wait = 1000.0
+        greet(dial, lobby)
+    until(dial, lambda: not dial.up)
+    assert dial._wait == 2 * dialled.FIRST_WAIT
+
+
+@pytest.mark.parametrize(("key", "server"), [(False, True), (True, False), (True, True)])
+def test_keys_that_do_not_fit_are_no_connection(dialling: Dialling, key: bool, server: bool) -> None:
+    """No key where one is asked for, a key where none is, another server's key."""
+    with SmallLobby(SERVER if server else None) as lobby:
+        dial, told = dialling(Lobby(lobby.url, MINE, MINE.public) if key else Lobby(lobby.url))
+        until(dial, lambda: bool(told))
+        assert told[0][0] == "lost" and not dial.up
+
+
+@pytest.mark.parametrize(("status", "said"), [(b"400", "does not let this key in"), (b"500", "asks for patience")])
+def test_a_key_that_is_refused_is_told_so(dialling: Dialling, status: bytes, said: str) -> None:
+    with SmallLobby(SERVER) as lobby:
+        zap = lobby._context.socket(zmq.REP)
+        zap.bind("inproc://zeromq.zap.01")
+        dial, told = dialling(Lobby(lobby.url, MINE, SERVER.public))
+
+        def refused() -> bool:
+            if zap.poll(0):
+                zap.send_multipart([b"1.0", zap.recv_multipart()[1], status, b"no", b"", b""])
+            return bool(told)
+
+        until(dial, refused)
+        assert told[0][0] == "lost" and said in told[0][1]
+
+
+def test_who_never_answers_is_given_up(dialling: Dialling, monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    monkeypatch.setattr(dialled, "PATIENCE_MS", 100)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        dial, told = dialling(Lobby(f"tcp://127.0.0.1:{server.getsockname()[1]}"))
+        until(dial, lambda: len(told) >= 2)
+        assert told[0][0] == "lost"
+    dial, told = dialling(Lobby("tcp://no-such-host.invalid:5555", MINE, SERVER.public))
+    until(dial, lambda: bool(told))
+    assert told[0] == ("lost", "no answer")
+
+
+def test_an_address_that_zeromq_refuses_is_told(dialling: Dialling) -> None:
+    dial, told = dialling(Lobby("tcp://a b:5555", MINE, SERVER.public))
+    dial.poll(0)
+    assert told[0] == ("lost", "cannot connect to tcp://a b:5555: Invalid argument")
+
+
+def test_a_goodbye_is_told_and_dialled_again(dialling: Dialling, lobby: SmallLobby) -> None:
+    dial, told = dialling(Lobby(lobby.url))
+    greet(dial, lobby)
+    lobby.send(Bye("closing"))
+    assert until(dial, lambda: not dial.up) == [Bye("closing")]
+    assert told[1] == ("bye", "closing") and told[2][0] == "wait"
+    greet(dial, lobby)
+    assert dial.number == 2
+
+
+def test_who_is_replaced_does_not_come_back(dialling: Dialling, lobby: SmallLobby) -> None:
+    dial, _ = dialling(Lobby(lobby.url))
+    greet(dial, lobby)
+    lobby.send(Bye("replaced: by 10.0.0.1"))
+    with pytest.raises(Replaced, match=r"10\.0\.0\.1"):
+        until(dial, lambda: False)
+    assert not dial.up
+
+
+@pytest.mark.parametrize("frames", [[b"C"], [b"X", b""], [b"H", b"\xc1"], [b"C", b"a\n", b""]])
+def test_a_lobby_that_breaks_the_protocol_is_left(dialling: Dialling, lobby: SmallLobby, frames: list[bytes]) -> None:
+    dial, told = dialling(Lobby(lobby.url))
+    greet(dial, lobby)
+    lobby.send_raw(*frames)
+    until(dial, lambda: not dial.up)
+    assert "what is no message" in told[1][1]
+
+
+def test_the_last_words_before_the_connection_is_lost_are_heard(dialling: Dialling) -> None:
+    with SmallLobby() as lobby:
+        dial, told = dialling(Lobby(lobby.url))
+        greet(dial, lobby)
+        lobby.say("name")
+        lobby.send(Bye("closing"))
+        give_up = time.monotonic() + PATIENCE
+        while dial._socket is not None and not dial._socket.poll(10):
+            assert time.monotonic() < give_up
+        dial._last_words()
+        dial._fail("lost")  # as the news of it comes next
+    assert [what for what, _ in told] == ["up", "bye", "wait"] and not dial.up
+
+
+def test_redial_is_a_new_connection_with_a_new_hello(dialling: Dialling, lobby: SmallLobby) -> None:
+    dial, _ = dialling(Lobby(lobby.url))
+    greet(dial, lobby)
+    dial.redial(Hello("dash"))
+    assert not dial.up
+    greet(dial, lobby)
+    assert dial.number == 2 and len(set(lobby.routes)) == 2
+
+
+def test_who_hangs_up_stays_away_until_he_redials(dialling: Dialling, lobby: SmallLobby) -> None:
+    dial, told = dialling(Lobby(lobby.url))
+    greet(dial, lobby)
+    dial.hang_up("the bot ended")
+    assert lobby.bye() == "the bot ended"
+    for _ in range(5):
+        dial.poll(0.01)
+    assert not dial.up and told == [("up", "")]
+    dial.hang_up("again")
+    dial.redial(Hello("dot"))
+    greet(dial, lobby)
+
+
+def test_a_lobby_that_does_not_read_is_left_but_stderr_is_let_go(
+    dialling: Dialling, lobby: SmallLobby, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialled, "SEND_MS", 200)
+    dial, told = dialling(Lobby(lobby.url))
+    greet(dial, lobby)
+    big = Stderr("x" * 60_000)
+    for _ in range(5000):
+        dial.send(big)
+    assert dial.up
+    while dial.up:
+        dial.send(Answer(b"= " + b"x" * 60_000 + b"\n\n"))
+    assert told[-2] == ("lost", "the lobby does not read what it is sent")
+    dial.send(Answer(b"= nobody hears it\n\n"))
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("localhost:5555", "write tcp://host:port"),
+        ("tcp://127.0.0.1", "write tcp://host:port"),
+        ("tcp://127.0.0.1:*", "write tcp://host:port"),
+        ("tcp://127.0.0.1:0", "write tcp://host:port"),
+        ("tcp://127.0.0.1:65536", "write tcp://host:port"),
+        ("tcp://10.0.0.1;127.0.0.1:5555", "write tcp://host:port"),
+        ("ipc:///tmp/x", "write tcp://host:port"),
+        ("tcp://lobby.example.org:5555", "is another machine"),
+        ("tcp://10.0.0.1:5555", "is another machine"),
+    ],
+)
+def test_where_nobody_is_dialled(url: str, said: str) -> None:
+    with pytest.raises(AddressError, match=said):
+        Lobby(url)
+
+
+def test_half_of_the_keys_is_none() -> None:
+    for pair, server in ((MINE, ""), (None, SERVER.public)):
+        with pytest.raises(AddressError, match="both keys are needed"):
+            Lobby("tcp://127.0.0.1:5555", pair, server)
+    for url in ("tcp://localhost:1", "tcp://[::1]:1", "tcp://127.8.0.1:65535"):
+        assert Lobby(url).url == url
