@@ -30,6 +30,7 @@ class Dialled:
     name: str
     socket: "zmq.Socket[bytes]"
     responder: Responder
+    bot: Bot
     byes: list[str] = field(default_factory=list)
 
     def hello(self, games: Sequence[str] = ()) -> None:
@@ -58,7 +59,7 @@ def dial(context: "zmq.Context[zmq.Socket[bytes]]", url: str, name: str, seed: i
         return at_random(position)
 
     bot = Bot(choose)
-    return Dialled(name, socket, Responder("random", "1", bot.handlers()))
+    return Dialled(name, socket, Responder("random", "1", bot.handlers()), bot)
 
 
 def serve(bots: Sequence[Dialled], stop: threading.Event) -> None:

@@ -70,6 +70,19 @@ class Server(Ggp):
         wait_until(lambda: not self.running())
         return Ran(status, "", "\n".join(self.lines))
 
+    def pids(self, *words: str) -> list[int]:
+        """Its processes with these words in their command lines."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                ours = self._mark.encode() in (folder / "environ").read_bytes().split(b"\0")
+                line = (folder / "cmdline").read_bytes().decode().split("\0")
+            except OSError:
+                continue
+            if ours and set(words) <= set(line):
+                found.append(int(folder.name))
+        return found
+
     def _read(self) -> None:
         assert self.process.stderr
         for line in self.process.stderr:

@@ -214,6 +214,29 @@ async def test_connections_that_say_nothing_end_and_too_many_are_turned_away() -
         assert all(not caller.byes for caller in callers)
 
 
+async def test_a_message_without_an_end_is_ended() -> None:
+    """Frames that announce another one, for ever: ZeroMQ itself would keep them all."""
+    greeting = b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(16 + 32)
+    ready = b"\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER"
+    frame = b"\x01\xff" + b"x" * 255
+    async with house() as it:
+        bob = await it.seat("bob")
+        _, _, port = it.door.url.rpartition(":")
+        _, writer = await asyncio.open_connection("127.0.0.1", int(port))
+        writer.write(greeting + b"\x04" + bytes([len(ready)]) + ready)
+        try:
+            for _ in range(200):  # a hundred times as much as there may be
+                writer.write(frame * 10_000)
+                await writer.drain()
+                bob.listen()
+        except OSError:
+            pass
+        await until(lambda: it.journal.counts["refused", "stuffed"] == 1, bob)
+        await until(lambda: it.door.connections == 1, bob)
+        writer.close()
+        assert [guest.name for guest in it.hall.ready()] == ["bob"] and not bob.byes
+
+
 async def test_nobody_is_let_in_when_the_lobby_closes() -> None:
     async with house() as it:
         it.hall.refuse_newcomers("closing")

@@ -1,5 +1,7 @@
 """Lost connections and killed lobbies: no match is lost, none is decided wrongly, none is there twice."""
 
+import os
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,6 +123,32 @@ def test_a_killed_lobby_takes_its_matches_up_again(tmp_path: Path, dialled: list
         assert end and end.termination == "rules"
     else:
         assert key not in stored
+
+
+def test_a_dead_engine_makes_its_matches_void_and_they_are_played_again(tmp_path: Path, dialled: list[Bots]) -> None:
+    server = Server(lobby_file(tmp_path))
+    dialled.append(Bots(server.url, "ann", "bob", think=THINK))
+    key = under_way(tmp_path, 6)
+    for pid in server.pids("engines", "--bind"):
+        os.kill(pid, signal.SIGKILL)
+    server.wait_for("void", match=key, word="engine_failed")
+    server.wait_for("game", match=f"{key}.1")
+    assert server.end().status == 0
+    stored = records(tmp_path)
+    assert key not in stored and f"{key}.1" in stored
+
+
+def test_a_stuck_engine_is_killed_and_its_matches_played_again(tmp_path: Path, dialled: list[Bots]) -> None:
+    file = lobby_file(tmp_path)
+    file.write_text(file.read_text() + "\n[budget]\ncommand = 0.5\n")
+    server = Server(file)
+    dialled.append(Bots(server.url, "ann", "bob", think=THINK))
+    key = under_way(tmp_path, 6)
+    for pid in server.pids("engines", "--bind"):
+        os.kill(pid, signal.SIGSTOP)
+    server.wait_for("void", match=key, word="engine_failed")
+    server.wait_for("game", match=f"{key}.1")
+    assert server.end().status == 0
 
 
 def test_what_does_not_end_while_a_lobby_drains_goes_on_in_the_next_run(tmp_path: Path, dialled: list[Bots]) -> None:

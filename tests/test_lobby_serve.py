@@ -3,6 +3,8 @@
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
@@ -24,9 +26,16 @@ def dialled() -> Iterator[list[Bots]]:
 def test_bots_that_dial_in_play_rated_pairs_and_the_lobby_ends_in_good_order(
     tmp_path: Path, dialled: list[Bots]
 ) -> None:
-    server = Server(lobby_file(tmp_path, pool="openings = 2"))
+    server = Server(lobby_file(tmp_path, pool="openings = 2"), "--metrics", "127.0.0.1:0")
     dialled.append(Bots(server.url, "ann", "bob", "cid"))
     server.wait_for("game", 6)
+    page = str(server.wait_for("metrics")[0]["url"])
+    with urlopen(page, timeout=60) as answer:
+        told = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if line[0] != "#")
+    assert float(told['ggp_games_total{termination="rules"}']) >= 6 and float(told["ggp_plies_total"]) > 60
+    assert told["ggp_bots"] == "3" and told["ggp_bots_away"] == "0"
+    with pytest.raises(HTTPError, match="404"):
+        urlopen(page.replace("/metrics", "/"), timeout=60)
     ended = server.end()
     assert ended.status == 0, ended.err
     assert server.events("closed")

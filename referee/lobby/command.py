@@ -53,9 +53,12 @@ def main(argv: list[str]) -> int:
 @click.option("--init", is_flag=True, help="Write a commented lobby file that runs as it is, and end.")
 @click.option("--no-keys", is_flag=True, help="Ask for no keys: whoever can reach the loopback address is let in.")
 @click.option("--listen", metavar="URL", help="Another address than the file says: tcp://127.0.0.1:7711.")
+@click.option("--metrics", metavar="HOST:PORT", help="Serve GET /metrics for Prometheus there: 127.0.0.1:9100.")
 @click.option("--json-logs", is_flag=True, help="Events as JSON objects on stderr, one a line.")
 @click.option("--quiet", is_flag=True, help="Say nothing but what is wrong.")
-def serve(file: Path, init: bool, no_keys: bool, listen: str | None, json_logs: bool, quiet: bool) -> int:
+def serve(
+    file: Path, init: bool, no_keys: bool, listen: str | None, metrics: str | None, json_logs: bool, quiet: bool
+) -> int:
     """A server that bots dial in to: it pairs them, owns the clocks, and rates them as a ladder does."""
     from referee.lobby.config import read_lobby
     from referee.lobby.journal import Journal
@@ -63,7 +66,7 @@ def serve(file: Path, init: bool, no_keys: bool, listen: str | None, json_logs: 
     if init:
         return _write_example(file)
     settings = read_lobby(file, no_keys, listen)
-    return _run(settings, Journal(json_logs, quiet))
+    return _run(settings, Journal(json_logs, quiet), _address(metrics) if metrics else None)
 
 
 def _write_example(file: Path) -> int:
@@ -83,7 +86,15 @@ def _write_example(file: Path) -> int:
     return 0
 
 
-def _run(settings: "LobbyFile", journal: "Journal") -> int:
+def _address(text: str) -> tuple[str, int]:
+    """`HOST:PORT`, `[::1]:PORT`."""
+    host, _, port = text.rpartition(":")
+    if not (host and port.isascii() and port.isdigit() and int(port) < 65536):
+        raise click.UsageError(f"--metrics {text!r} is no address: write HOST:PORT, as 127.0.0.1:9100")
+    return host.strip("[]"), int(port)
+
+
+def _run(settings: "LobbyFile", journal: "Journal", metrics: tuple[str, int] | None) -> int:
     from protocol.transports.zmq import AddressError
     from referee.ladder.prepare import prepare_pools
     from referee.lobby.engines import Engines
@@ -106,7 +117,7 @@ def _run(settings: "LobbyFile", journal: "Journal") -> int:
             lobby = Lobby(
                 ladder, store, settings.plan, live, journal, admission, partial(_door, settings, admission), engines
             )
-            asyncio.run(_until_told(lobby, journal))
+            asyncio.run(_until_told(lobby, journal, metrics))
     except AddressError as error:
         raise ConfigError(ladder.path, "lobby.listen", str(error)) from None
     except (StoreError, EngineFailed) as error:
@@ -115,11 +126,21 @@ def _run(settings: "LobbyFile", journal: "Journal") -> int:
     return 0
 
 
-async def _until_told(lobby: "Lobby", journal: "Journal") -> None:
+async def _until_told(lobby: "Lobby", journal: "Journal", metrics: tuple[str, int] | None) -> None:
+    from referee.lobby.metrics import MetricsPage
+
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, lobby.stop)
+    page = MetricsPage(*metrics, lobby.metrics) if metrics else None
+    if page is not None:
+        try:
+            journal.tell("metrics", url=await page.open())
+        except OSError as error:
+            raise click.UsageError(f"--metrics: cannot listen there: {error.strerror}: name another address") from None
     await lobby.run(lambda url: journal.tell("open", url=url, pid=os.getpid()))
+    if page is not None:
+        await page.close()
     journal.tell("closed")
 
 

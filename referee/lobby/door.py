@@ -1,5 +1,6 @@
 """The lobby's one ROUTER socket. It knows connections, not who is behind them."""
 
+import asyncio
 import contextlib
 import os
 import socket
@@ -18,6 +19,11 @@ from referee.lobby.reading import Reading
 
 BACKLOG = 1024  # connections that wait to be accepted
 _GREETING_MS = 10_000  # for the handshake of a connection
+_NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow to combine
+_AT_ONCE = 50  # connections that are looked at before others in the loop have their turn
+_RECEIVED = struct.Struct("@Q")  # of a connection in bytes, by the kernel's count
+_RECEIVED_AT = 128  # in its struct tcp_info
+_OVERHEAD = 160  # bytes a frame may take on the wire beyond its own
 _RST = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent is dropped
 
 
@@ -56,6 +62,7 @@ class Door:
         self._monitor: zmq.Socket[bytes] | None = None
         self._routes: dict[bytes, int] = {}  # connections that have spoken, with their descriptors
         self._by_descriptor: dict[int, bytes] = {}
+        self._heard: dict[bytes, int] = {}  # bytes of whole messages, by connection
         self._silent: dict[int, float] = {}  # accepted, and has not said anything yet: since when
         self._readings: list[Reading] = []
         self.turned_away = 0  # connections that were too many
@@ -110,9 +117,9 @@ class Door:
         """Whether it could leave. False: the connection is gone, or does not take what it is sent."""
         send = self._socket.send
         try:
-            send(route, zmq.NOBLOCK | zmq.SNDMORE)
-            send(kind, zmq.NOBLOCK | zmq.SNDMORE)
-            send(payload, zmq.NOBLOCK)
+            send(route, _MORE)
+            send(kind, _MORE)
+            send(payload, _NOW)
         except zmq.ZMQError:
             return False
         finally:
@@ -123,6 +130,7 @@ class Door:
     def cut(self, route: bytes) -> None:
         """End a connection there and then; `left` is not called for it. ZeroMQ has no word for this, its socket has."""
         descriptor = self._routes.pop(route, None)
+        self._heard.pop(route, None)
         if descriptor is not None and self._readings:
             self._by_descriptor.pop(descriptor, None)
             self._cut(descriptor)
@@ -136,19 +144,38 @@ class Door:
             self._cut(descriptor)
         return len(old)
 
+    async def cut_stuffed(self, most: int) -> int:
+        """End connections that have sent so many bytes more than came of them as messages; how many.
+
+        ZeroMQ keeps the frames of a message until its last one, however many there are, and has no bound for them.
+        """
+        cut = 0
+        for number, (route, descriptor) in enumerate([*self._routes.items(), *((b"", one) for one in self._silent)]):
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+            current = self._routes.get(route) == descriptor if route else descriptor in self._silent
+            if current and _received(descriptor) - self._heard.get(route, 0) > most:
+                cut += 1
+                self._silent.pop(descriptor, None)
+                if route:
+                    self._lose(route)
+                self._cut(descriptor)
+        return cut
+
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def _take(self) -> None:
         recv = self._socket.recv
-        route = recv(zmq.NOBLOCK)
-        frame = recv(zmq.NOBLOCK, copy=False)
+        route = recv(_NOW)
+        frame = recv(_NOW, copy=False)
         frames = [frame.bytes]
         while frame.more:
-            frame = recv(zmq.NOBLOCK, copy=False)
+            frame = recv(_NOW, copy=False)
             if len(frames) <= FRAMES:
                 frames.append(frame.bytes)
         if route not in self._routes:
             self._arrive(route, frame)
+        self._heard[route] += sum(map(len, frames)) + _OVERHEAD * len(frames)
         user = _metadata(frame, "User-Id") if self._admission.authenticated else ""
         self._visitors.message(route, user, frames, time.monotonic())
 
@@ -162,6 +189,7 @@ class Door:
             self._lose(before)
         self._silent.pop(descriptor, None)
         self._routes[route] = descriptor
+        self._heard[route] = 0
         self._by_descriptor[descriptor] = route
         self._visitors.arrived(route, descriptor, _metadata(frame, "Peer-Address"))
 
@@ -182,6 +210,7 @@ class Door:
 
     def _lose(self, route: bytes) -> None:
         self._by_descriptor.pop(self._routes.pop(route), None)
+        self._heard.pop(route, None)
         self._visitors.left(route)
 
     def _cut(self, descriptor: int) -> None:
@@ -189,6 +218,16 @@ class Door:
         with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as theirs:
             theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST)
             theirs.shutdown(socket.SHUT_RDWR)
+
+
+def _received(descriptor: int) -> int:
+    """Bytes that came on a connection so far; 0 for one that is not TCP, or gone."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, os.dup(descriptor)) as theirs:
+            told = theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + _RECEIVED.size)
+        return int(_RECEIVED.unpack_from(told, _RECEIVED_AT)[0])
+    except (OSError, struct.error):
+        return 0
 
 
 def _metadata(frame: zmq.Frame, name: str) -> str:

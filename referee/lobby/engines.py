@@ -29,6 +29,7 @@ from referee.play.seating import Start
 
 SESSIONS = 900  # of one process, whose service keeps 1,000
 _QUEUE = 1000
+_NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow to combine
 _LOOK = 0.02  # seconds between looks whether a new engine listens
 _SWEEP = 1.0  # seconds between looks at what engines say on stderr
 
@@ -182,8 +183,8 @@ class _Desk:
         if self._socket is None:
             return False
         try:
-            self._socket.send(name, zmq.NOBLOCK | zmq.SNDMORE)
-            self._socket.send(line, zmq.NOBLOCK)
+            self._socket.send(name, _MORE)
+            self._socket.send(line, _NOW)
         except zmq.ZMQError:
             return False
         finally:
@@ -219,11 +220,14 @@ class _Desk:
 
     def _take(self) -> None:
         assert self._socket is not None
-        name, *frames = self._socket.recv_multipart(zmq.NOBLOCK)
-        session = self._sessions.get(bytes(name))
-        if session is not None and len(frames) == 1:
+        recv = self._socket.recv
+        name, frame = recv(_NOW), recv(_NOW, copy=False)
+        while frame.more:  # not our framing: whoever is there breaks its session
+            frame = recv(_NOW, copy=False)
+        session = self._sessions.get(name)
+        if session is not None:
             session.owed -= 1
-            session.inbox.put(bytes(frames[0]))
+            session.inbox.put(frame.bytes, more=session.owed > 0)
 
     def _news(self) -> None:
         assert self._monitor is not None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from protocol.dialling import Answer, Bye, FrameError, Hello, Message, Stderr, decode, printable
+from protocol.dialling import MAX_FRAME, Answer, Bye, FrameError, Hello, Message, Stderr, decode, printable
 from protocol.records import Party
 from referee.config import Budgets
 from referee.lobby.admission import Admission, NotAdmitted
@@ -29,7 +29,8 @@ NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
 TAKEN = "engine"  # in records that is the engine's name
 _LAST_WORDS = 0.5  # seconds that a `B` has to leave before its connection is cut
 _STRANGER = 4.0  # messages a second of a connection that has not said who it is
-_SWEEP = 1.0  # seconds between looks at connections that say nothing
+_SWEEP = 0.5  # seconds between looks at connections that say nothing, or too much
+_STUFFED = 4 * MAX_FRAME  # bytes that came and are no message yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +299,8 @@ class Hall:
             await asyncio.sleep(_SWEEP)
             now = time.monotonic()
             self.door.cut_silent(self._bounds.hello)
+            if cut := await self.door.cut_stuffed(_STUFFED):
+                self._journal.trouble(now, "refused", "stuffed", "", reason="frames without an end", connections=cut)
             if self._admission.changed():
                 self._admit_again()
             for route, caller in list(self._callers.items()):

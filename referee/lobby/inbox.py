@@ -5,7 +5,6 @@ The part of a Transport that suspends; where bytes come from is the owner's busi
 
 import asyncio
 import time
-from collections import deque
 
 from protocol.errors import PeerTimeout
 
@@ -18,15 +17,17 @@ class Inbox:
     __slots__ = ("_chunks", "_ended", "_waiter")
 
     def __init__(self) -> None:
-        self._chunks: deque[bytes] | None = None  # most conversations are idle: 600 bytes each
+        self._chunks: list[bytes] | None = None
         self._ended = False
         self._waiter: asyncio.Future[None] | None = None
 
-    def put(self, chunk: bytes) -> None:
+    def put(self, chunk: bytes, more: bool = False) -> None:
+        """`more` is awaited: whoever waits for all need not be woken for a part."""
         if self._chunks is None:
-            self._chunks = deque()
+            self._chunks = []
         self._chunks.append(chunk)
-        self._wake()
+        if not more:
+            self._wake()
 
     def end(self) -> None:
         """Nothing more comes; what is there can still be read."""
@@ -34,15 +35,13 @@ class Inbox:
         self._wake()
 
     async def get(self, deadline: float) -> bytes:
-        """The next chunk, b"" after the end. `deadline` as time.monotonic() has it. Raises PeerTimeout."""
+        """All that has come, b"" after the end. `deadline` as time.monotonic() has it. Raises PeerTimeout."""
         while not self._chunks:
             if self._ended:
                 return b""
             await self._wait(deadline)
-        chunk = self._chunks.popleft()
-        if not self._chunks:
-            self._chunks = None
-        return chunk
+        chunks, self._chunks = self._chunks, None
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     async def _wait(self, deadline: float) -> None:
         loop = asyncio.get_running_loop()

@@ -133,7 +133,7 @@ class Line(Peer):
             self._probe = 0.0
         self._came = now
         self._late += self._lateness.now(now)
-        self._inbox.put(answer)
+        self._inbox.put(answer, more=bool(self._script.awaited) and answer[:1] == b"=")
         return True
 
     def heard(self, text: str) -> None:

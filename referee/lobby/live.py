@@ -4,9 +4,7 @@ A file is there from the first event of a match until the store has the match. R
 opens.
 """
 
-import contextlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from protocol.records import Record, RecordError, read_records
@@ -22,15 +20,10 @@ class Live:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
-    @contextlib.contextmanager
-    def writing(self, key: str) -> Iterator[int]:
-        """A descriptor for the lines of one match; the file stays until `done`."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        descriptor = os.open(self._path(key), flags, 0o644)
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
+    def begin(self, key: str) -> int:
+        """A descriptor for the lines of one match, whose owner closes it; the file stays until `done`."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+        return os.open(self._path(key), flags, 0o644)
 
     def done(self, key: str) -> None:
         """The match is in the store, or will never be."""

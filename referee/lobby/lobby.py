@@ -7,10 +7,10 @@ started again and both bots are back.
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from protocol.records import Record
+from protocol.records import Event, MovePlayed, Record
 from referee.ladder.entries import Entrant, Ladder
 from referee.ladder.pairs import GAMES, Pair
 from referee.ladder.work import make_setup, pair_name, series_of
@@ -25,6 +25,7 @@ from referee.lobby.ledger import Game, Ledger
 from referee.lobby.live import Live
 from referee.lobby.matchmaker import Matchmaker
 from referee.lobby.meeting import Meeting, Room
+from referee.lobby.metrics import Metric, label
 from referee.play.seating import Start
 from referee.play.series import played
 from referee.store.errors import StoreError
@@ -64,7 +65,9 @@ class Lobby:
         self.hall = Hall(plan.bounds, ladder.budgets, games, admission, journal, self._lateness, self._changed)
         self.ledger = Ledger(store, journal)
         self.meetings: dict[asyncio.Task[None], Meeting] = {}
-        self._room = Room(self.hall, engines, self.ledger, live, journal, ladder.budgets, series_of(ladder))
+        self.plies = 0  # in this run
+        series = series_of(ladder)
+        self._room = Room(self.hall, engines, self.ledger, live, journal, ladder.budgets, series, self._seen)
         self._makers: list[Matchmaker] = []
         self._known: dict[str, Entrant] = {}
         self._to_take_up: dict[int, tuple[Matchmaker, Pair, Record]] = {}  # matches of the run before, by pair
@@ -93,6 +96,31 @@ class Lobby:
         if self._stopping.is_set():
             self._hurry.set()
         self._stopping.set()
+
+    def metrics(self) -> list[Metric]:
+        """What an operator watches; nothing before the door is open."""
+        if not hasattr(self.hall, "door"):
+            return []
+        journal, worst = self._journal, self._lateness.worst
+        self._lateness.worst = 0.0
+        ended = {label(termination=word): count for (event, word), count in journal.counts.items() if event == "game"}
+        refused = {label(why=word): count for (event, word), count in journal.counts.items() if event == "refused"}
+        guests = self.hall.guests.values()
+        return [
+            Metric("ggp_connections", "gauge", "Connections of bots.", {"": self.hall.door.connections}),
+            Metric("ggp_bots", "gauge", "Bots that are here.", {"": len(guests)}),
+            Metric("ggp_bots_away", "gauge", "Bots that lost their connection in a match.", {"": _away(guests)}),
+            Metric("ggp_matches", "gauge", "Matches under way.", {"": len(self.meetings)}),
+            Metric("ggp_plies_total", "counter", "Plies that were played.", {"": self.plies}),
+            Metric("ggp_games_total", "counter", "Games that ended and are kept, by termination.", ended),
+            Metric("ggp_refused_total", "counter", "Connections and bots that were refused, by reason.", refused),
+            Metric(
+                "ggp_loop_late_seconds",
+                "gauge",
+                "How late the loop was, at most, since it was last asked.",
+                {"": worst},
+            ),
+        ]
 
     # -- the beginning -----------------------------------------------------------------------------------------------
 
@@ -229,6 +257,9 @@ class Lobby:
                 self._live.done(record.start.match)
                 self._journal.tell("void", "restart", match=record.start.match, reason="its bots did not come back")
 
+    def _seen(self, event: Event) -> None:
+        self.plies += type(event) is MovePlayed
+
     # -- meetings ----------------------------------------------------------------------------------------------------
 
     def _begin_meeting(
@@ -298,3 +329,7 @@ class Lobby:
         while self.meetings and not hurry.done() and (wait := until - time.monotonic()) > 0:
             await asyncio.wait([*self.meetings, hurry], timeout=wait, return_when=asyncio.FIRST_COMPLETED)
         hurry.cancel()
+
+
+def _away(guests: Iterable[Guest]) -> int:
+    return sum(not guest.line.route for guest in guests)

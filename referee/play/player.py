@@ -175,7 +175,10 @@ class Player(ABC):
                 self._owed -= 1
             for asked in lines:
                 try:
-                    reply = channel.next_reply() or await channel.receive(early)
+                    if self.peer.look > seconds:  # nobody has to look after it
+                        reply = channel.next_reply() or await self._receive_late(deadline)
+                    else:
+                        reply = channel.next_reply() or await channel.receive(early)
                 except PeerTimeout:  # who thinks longer than our patience is waited for with care
                     reply = await self._receive_late(deadline)
                 if not reply.ok and asked.startswith("play "):

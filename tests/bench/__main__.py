@@ -24,6 +24,7 @@ BENCHMARKS = (
     "ladder",
     "ladder_size",
     "console",
+    "lobby",
 )
 
 
