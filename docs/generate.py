@@ -14,7 +14,7 @@ from pathlib import Path
 
 from docs.pictures import examples_of, picture, section
 from engines.game import Game
-from protocol.commands import COMMANDS, Level, Row, Who
+from protocol.commands import Who, commands_of, level
 from protocol.conformance import RULES, catalogue
 from referee.ladder.command import SUBCOMMANDS
 from referee.ladder.example import example
@@ -108,17 +108,20 @@ def commands_page() -> str:
         "What the words mean and how commands are framed: [the protocol](protocol.md). *Required*: the referee\n"
         "cannot do without it. *Recommended*: other programs expect it, or the referee does less without it.\n",
         "## Engines\n",
-        _commands([(row, row.engine) for row in COMMANDS if row.engine is not None]),
+        _commands(Who.ENGINE),
         "## Native bots\n",
         "A bot is native if it lists `ggp-new`.\n",
-        _commands([(row, row.bot) for row in COMMANDS if row.bot is not None]),
+        _commands(Who.BOT),
+        "## The referee\n",
+        "What they answer in full: [the referee's commands](protocol.md#8-the-referee).\n",
+        _commands(Who.REFEREE),
     ]
     return "\n".join(parts)
 
 
 def compliance_page() -> str:
     """Every step of `ggp check`, rule by rule, and the rules that no step can break."""
-    steps = {check.number: check for who in Who for check in catalogue(who, game="GAME")}
+    steps = {check.number: check for who in (Who.ENGINE, Who.BOT) for check in catalogue(who, game="GAME")}
     parts = [
         "# The steps of `ggp check`\n",
         "How to use it: [check a bot or an engine](../how-to/check-a-bot.md). *Required*: the referee cannot use a\n"
@@ -200,10 +203,10 @@ def game_page(game: Game) -> str:
     return game.rules.strip() + "\n" + section(examples_of(game))
 
 
-def _commands(rows: list[tuple[Row, Level | None]]) -> str:
+def _commands(who: Who) -> str:
     cells = [
-        (f"`{row.name}{' ' + row.arguments if row.arguments else ''}`", row.answer or "—", row.help, str(level))
-        for row, level in rows
+        (f"`{row.name} {row.arguments}".rstrip() + "`", row.answer or "—", row.help, str(level(row, who)))
+        for row in commands_of(who)
     ]
     return _table(("command", "answer", "what it does", "needed"), cells)
 

@@ -12,6 +12,7 @@ class Who(StrEnum):
 
     ENGINE = "engine"
     BOT = "bot"
+    REFEREE = "referee"
 
 
 class Level(StrEnum):
@@ -23,7 +24,7 @@ class Level(StrEnum):
 
 
 class Row(NamedTuple):
-    """One command. `engine` and `bot`: how much each needs it, None: it has no such command.
+    """One command. `engine`, `bot` and `referee`: how much each needs it, None: it has no such command.
 
     A bot's level is that of a native bot; a plain GTP bot needs what `plain` lists.
     """
@@ -34,22 +35,24 @@ class Row(NamedTuple):
     help: str
     engine: Level | None = None
     bot: Level | None = None
+    referee: Level | None = None
 
 
 _R, _C, _O = Level.REQUIRED, Level.RECOMMENDED, Level.OPTIONAL
+_OURS = None, None, _C
 
 COMMANDS: tuple[Row, ...] = (
     # Every program with a prompt
-    Row("protocol_version", "", "2", "the version of GTP", _R, _C),
-    Row("name", "", "words", "the program's name", _R, _R),
-    Row("version", "", "words", "the program's version", _R, _R),
-    Row("known_command", "NAME", "true|false", "whether a command is known; never fails", _R, _R),
-    Row("list_commands", "", "lines", "every command, one a line", _R, _R),
-    Row("quit", "", "", "answer, then end", _R, _R),
+    Row("protocol_version", "", "2", "the version of GTP", _R, _C, _R),
+    Row("name", "", "words", "the program's name", _R, _R, _R),
+    Row("version", "", "words", "the program's version", _R, _R, _R),
+    Row("known_command", "NAME", "true|false", "whether a command is known; never fails", _R, _R, _R),
+    Row("list_commands", "", "lines", "every command, one a line", _R, _R, _R),
+    Row("quit", "", "", "answer, then end", _R, _R, _R),
     # Games
-    Row("ggp-version", "", "1", "the version of this protocol", _R, _O),
-    Row("ggp-games", "", "lines", "the games it knows, one a line", _R, _C),
-    Row("ggp-options", "[GAME]", "lines", "a game's options: name type default domain", _R),
+    Row("ggp-version", "", "1", "the version of this protocol", _R, _O, _R),
+    Row("ggp-games", "", "lines", "the games it knows, one a line", _R, _C, _C),
+    Row("ggp-options", "[GAME]", "lines", "a game's options: name type default domain", _R, None, _C),
     Row("ggp-new", "GAME [NAME=VALUE …]", "status", "start a game; a bot may answer nothing", _R, _R),
     Row("ggp-status", "", "status", "phase, side to act, ply, result", _R),
     Row("ggp-play", "COLOUR MOVE", "move=MOVE status", "play a move, strictly by turn and phase", _R),
@@ -104,14 +107,59 @@ COMMANDS: tuple[Row, ...] = (
     Row("gogui-rules_board_gfx", "", "graphics", "what GoGui draws over the board", _O),
     Row("gogui-play_sequence", "COLOUR MOVE …", "", "play several moves", _O),
     Row("gogui-analyze_commands", "", "lines", "entries for GoGui's menu", _O),
+    # A ladder, or matches, under a referee
+    Row("ggp-ladder", "", "key=value lines", "what the referee does: state, games, workers, last error", *_OURS),
+    Row("ggp-standings", "[POOL]", "key=value lines", "the ratings, best first", *_OURS),
+    Row("ggp-crosstable", "[POOL]", "key=value lines", "who scored what against whom", *_OURS),
+    Row("ggp-bots", "", "key=value lines", "who is entered, in which version, and who is suspended", *_OURS),
+    Row("ggp-matches", "", "key=value lines", "what is being played", *_OURS),
+    Row("ggp-events", "[N]", "lines", "what happened: time, kind, text", *_OURS),
+    Row("ggp-game", "KEY", "key=value lines", "the facts of a match", *_OURS),
+    Row("ggp-pause", "", "", "give out no new pairs; what is being played is finished", *_OURS),
+    Row("ggp-resume", "", "", "go on after ggp-pause", *_OURS),
+    Row("ggp-stop", "[after]", "", "end: now, or after what is being played", *_OURS),
+    Row("ggp-abort", "KEY", "", "drop a match, a pair of a ladder or a series that is being played", *_OURS),
+    Row("ggp-suspend", "BOT REASON", "", "pair a bot no more", *_OURS),
+    Row("ggp-readmit", "BOT", "", "pair a suspended bot again", *_OURS),
+    Row("ggp-reload", "", "", "read the ladder's file again now", *_OURS),
+    Row(
+        "ggp-match",
+        "GAME[,NAME=VALUE…]|POOL BOT BOT [games=N] [time=CONTROL] [openings=N] [seed=N] [record=FILE]",
+        "key",
+        "play a series that is not rated, beside the ladder",
+        *_OURS,
+    ),
+    Row("ggp-wait", "[SECONDS] [CHANGE]", "key=value", "answer when something has changed", *_OURS),
 )
 
 TABLE: dict[str, Row] = {row.name: row for row in COMMANDS}
+
+REFEREES: dict[str, Row] = {
+    row.name: row
+    for row in (
+        Row("ggp-history", "KEY", "lines", "the plies of a match: seat colour move", *_OURS),
+        Row("ggp-scene", "KEY [PLY]", "json", "the drawing of a match's position", *_OURS),
+        Row("showboard", "KEY [PLY]", "text", "the board of a match, to be looked at", *_OURS),
+        Row("ggp-result", "KEY [SECONDS]", "key=value", "how a series of ggp-match stands; waits for its end", *_OURS),
+    )
+}
+"""What a referee answers under a name of TABLE in another way: about matches, of which it has many."""
 
 PLAIN_BOT = ("name", "version", "list_commands", "quit", "boardsize", "clear_board", "komi", "play", "genmove")
 """What a plain GTP v2 bot needs to sit down to a game of go."""
 
 
+def level(row: Row, who: Who) -> Level | None:
+    """How much this one needs the command; None: it has no such command."""
+    return {Who.ENGINE: row.engine, Who.BOT: row.bot, Who.REFEREE: row.referee}[who]
+
+
+def commands_of(who: Who) -> tuple[Row, ...]:
+    """The rows of those that this one answers, as it answers them."""
+    ours = tuple(row for row in COMMANDS if level(row, who) is not None)
+    return (*ours, *REFEREES.values()) if who is Who.REFEREE else ours
+
+
 def required(who: Who) -> tuple[str, ...]:
-    """The names that an engine, or a native bot, must answer to be used by the referee."""
-    return tuple(row.name for row in COMMANDS if (row.engine if who is Who.ENGINE else row.bot) is Level.REQUIRED)
+    """The names that an engine or a native bot must answer to be used by the referee, or a referee to be one."""
+    return tuple(row.name for row in COMMANDS if level(row, who) is Level.REQUIRED)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from protocol.channel import Transport
-from protocol.commands import COMMANDS, PLAIN_BOT, TABLE, Level, Who, required
+from protocol.commands import COMMANDS, PLAIN_BOT, REFEREES, TABLE, Level, Who, commands_of, required
 from protocol.conformance import (
     BOT,
     ENGINE,
@@ -104,7 +104,7 @@ def test_the_catalogue_says_of_every_step_which_rule_it_is_about_and_what_to_cha
 
 def test_no_rule_is_missing() -> None:
     """Each of 2.1 to 2.14, and every other that is cited, has checks; or says why none can be."""
-    checked = {check.rule for who in Who for check in catalogue(who, game="toy")}
+    checked = {check.rule for who in (Who.ENGINE, Who.BOT) for check in catalogue(who, game="toy")}
     assert {f"2.{number}" for number in range(1, 15)} <= {rule.number for rule in RULES}
     for rule in RULES:
         assert (rule.number in checked) != bool(rule.unchecked), rule
@@ -312,7 +312,7 @@ def test_a_flood_ends_a_check(seconds: float) -> None:
 
 def test_the_table_has_one_row_for_each_command_and_somebody_who_answers() -> None:
     assert len(TABLE) == len(COMMANDS)
-    assert all(row.engine or row.bot for row in COMMANDS)
+    assert all(row.engine or row.bot or row.referee for row in COMMANDS)
     assert all(row.help and not row.help.endswith(".") for row in COMMANDS)
     assert set(PLAIN_BOT) <= set(TABLE)
 
@@ -324,3 +324,11 @@ def test_who_needs_which_commands() -> None:
     assert set(required(Who.ENGINE)) == set(foreign.split())
     assert set(required(Who.BOT)) == set(native.split())
     assert TABLE["ggp-hash"].engine is Level.RECOMMENDED and TABLE["genmove"].engine is None
+
+
+def test_a_referee_answers_about_matches_what_an_engine_answers_about_its_game() -> None:
+    rows = {row.name: row for row in commands_of(Who.REFEREE)}
+    assert len(rows) == len(commands_of(Who.REFEREE))
+    assert rows["ggp-history"].arguments == "KEY" and not TABLE["ggp-history"].arguments
+    assert set(REFEREES) <= set(TABLE) and set(required(Who.REFEREE)) < set(rows)
+    assert {row.name for row in commands_of(Who.BOT)} >= set(required(Who.BOT))

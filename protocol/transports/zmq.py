@@ -135,20 +135,15 @@ class Service:
     """
 
     def __init__(self, url: str, make: Callable[[], "Responder"], sessions: int = SESSIONS) -> None:
-        check_local(url)
         self._make = make
         self._limit = sessions
         self._sessions: OrderedDict[bytes, Responder] = OrderedDict()
         self._context = zmq.Context()
-        self._socket = _socket(self._context, zmq.ROUTER, LONGEST_COMMAND)
-        self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)  # say so when an answer cannot leave
-        self._socket.setsockopt(zmq.IPV6, "[" in url)
         try:
-            self._socket.bind(url)
-        except (zmq.ZMQError, UnicodeError) as error:
-            self.close()
-            raise AddressError(f"cannot listen at {url}: {_reason(error)}; write tcp://127.0.0.1:PORT") from None
-        self.url = bytes(self._socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
+            self._socket, self.url = bind_router(self._context, url)
+        except AddressError:
+            self._context.term()
+            raise
 
     def serve(self) -> None:
         """Answer for ever; KeyboardInterrupt passes through."""
@@ -193,6 +188,20 @@ def is_loopback(url: str) -> bool:
     """Whether `url`, one that check_url takes, is on this machine."""
     parts = _LISTEN.fullmatch(url)
     return parts is not None and _is_loopback(parts[1].strip("[]"))
+
+
+def bind_router(context: "zmq.Context[zmq.Socket[bytes]]", url: str) -> "tuple[zmq.Socket[bytes], str]":
+    """A ROUTER that listens at `url`, loopback or ipc, and the address it has. Raises AddressError."""
+    check_local(url)
+    router = _socket(context, zmq.ROUTER, LONGEST_COMMAND)
+    router.setsockopt(zmq.ROUTER_MANDATORY, 1)  # say so when an answer cannot leave
+    router.setsockopt(zmq.IPV6, "[" in url)
+    try:
+        router.bind(url)
+    except (zmq.ZMQError, UnicodeError) as error:
+        router.close(linger=0)
+        raise AddressError(f"cannot listen at {url}: {_reason(error)}; write tcp://127.0.0.1:PORT") from None
+    return router, bytes(router.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
 
 
 def check_local(url: str) -> None:

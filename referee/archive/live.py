@@ -37,8 +37,12 @@ def running(base: str) -> list[Head]:
     files, a few kilobytes a worker: ask once a second, not once a ply. Matches on a cluster's workers are not among
     them.
     """
-    found = [record for path in _side_files(base) if _written(path) and (record := _read(path)) and not record.end]
-    return sorted(map(head, found), key=lambda head: head.started)
+    return sorted(map(head, playing(base)), key=lambda head: head.started)
+
+
+def playing(base: str) -> list[Record]:
+    """The same, as far as they were played."""
+    return [record for path in _side_files(base) if _written(path) and (record := _read(path)) and not record.end]
 
 
 def head(record: Record) -> Head:

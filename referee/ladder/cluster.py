@@ -102,6 +102,9 @@ class DaskPool:
         self._size = paced(self._size, chunks, _SHORT)
         return chunks
 
+    def drop(self, keys: list[str]) -> bool:
+        return False  # its workers hear of whole runs only
+
     def stop(self) -> None:
         """Matches under way end within about a second; one that a bot or an engine is being set up for, then."""
         self._stopped = True

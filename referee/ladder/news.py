@@ -13,7 +13,7 @@ from referee.ladder.rating import rate_seats
 from referee.ladder.sequential import in_words
 from referee.ladder.standings import Score, make_fit, standing_lines
 from referee.ladder.work import UnderWay
-from referee.play.worker import Chunk
+from referee.play.worker import ABORTED, REFEREE, Chunk
 from referee.ratings.counts import CountsError
 from referee.ratings.ratings import Ratings
 from referee.ratings.sprt import Verdict
@@ -59,6 +59,10 @@ class News:
         if len(messages) < _MESSAGES and text not in messages[-1:]:
             messages.append(text)
 
+    def label(self, version: int) -> str:
+        """What a version is called, "" for one that nobody knows."""
+        return self._labels.get(version, "")
+
     def played(self, chunk: Chunk) -> None:
         """A chunk came back."""
         self._progress.plies += sum(facts.plies for facts in chunk.played)
@@ -67,7 +71,8 @@ class News:
             if facts.culprit:
                 self._progress.faults[facts.culprit, facts.termination] += 1
         for refused in chunk.refused:
-            self.say(f"{refused.who} is suspended: {refused.reason}")
+            aborted = refused.who == REFEREE
+            self.say(f"{refused.series} is {ABORTED}" if aborted else f"{refused.who} is suspended: {refused.reason}")
 
     def counted(self, result: PairResult) -> None:
         """A pair is durable."""

@@ -11,9 +11,10 @@ from types import FrameType
 
 from referee.ladder.contest import Contest, pairs_each
 from referee.ladder.entries import Ladder
+from referee.ladder.helm import Helm
 from referee.ladder.limits import Limits
 from referee.ladder.news import News
-from referee.ladder.pairs import GAMES
+from referee.ladder.pairs import GAMES, Pair
 from referee.ladder.progress import Progress
 from referee.ladder.toml_section import ConfigError
 from referee.ladder.unsaved import Unsaved
@@ -36,7 +37,8 @@ class LadderRun:
     """One run of a ladder whose store is open and locked by us.
 
     `hire` gives a new pool of workers; `seen` is told how it goes, a few times a second; `read` gives the ladder
-    when its file or a program has changed, else None, and raises ConfigError for a file that cannot be.
+    when its file or a program has changed, else None, and raises ConfigError for a file that cannot be. `helm`: who
+    steers it from outside.
     """
 
     def __init__(
@@ -47,16 +49,18 @@ class LadderRun:
         limits: Limits,
         seen: Callable[[Progress], None],
         read: Callable[[], Ladder | None] = lambda: None,
+        helm: Helm | None = None,
     ) -> None:
         self.progress = Progress(ladder.name, target=limits.games)
-        self._ladder = ladder
-        self._store = store
+        self.ladder = ladder  # as it was read last
+        self.store = store
+        self.under_way = UnderWay(series_of(ladder))
+        self._helm = helm or Helm()
         self._hire = hire
         self._limits = limits
         self._seen = seen
         self._read = read
         self._contests: dict[int, Contest] = {}
-        self._under_way = UnderWay(series_of(ladder))
         self._unsaved = Unsaved(store)
         self._changed: Ladder | None = None  # the configuration that comes into force when the store takes it
         self._doubtful: list[Unplayable] = []  # whose program was changed: the configuration may say why
@@ -71,7 +75,7 @@ class LadderRun:
 
         Raises StoreError if the store cannot even be begun with, WorkersLost if no workers can be had at first.
         """
-        self._enrol(self._ladder)
+        self._enrol(self.ladder)
         with on_signals(self._stop):
             self._pool = self._hire()
             try:
@@ -81,40 +85,69 @@ class LadderRun:
         return self.progress
 
     def _play(self) -> None:
-        progress = self.progress
+        progress, helm = self.progress, self._helm
         while not (progress.stopped or progress.failed):
             self._look()
             self._give()
-            if not (self._under_way or self._unsaved or self._doubtful or self._changed):
-                progress.finished = self._why_over()
+            helm.serve(self)
+            if helm.ending or (self._idle and not helm.stays(why := self._why_over())):
+                progress.finished = helm.ending or why
                 return
             self._take()
             self._save()
-            self._news.tell(self._contests, self._under_way, self._seen)
+            self._news.tell(self._contests, self.under_way, self._seen)
+
+    @property
+    def _idle(self) -> bool:
+        return not (self._pool.running or self.under_way or self._unsaved or self._doubtful or self._changed)
 
     def _wind_up(self) -> None:
         """Drop what is being played, keep what was; then the last words."""
         if self._pool.running:
             self._pool.stop()
         for chunk in self._pool.drain():
-            self._keep(*self._under_way.end(chunk))
+            if not self._helm.took(chunk):
+                self._keep(*self.under_way.end(chunk))
         self._pool.close()
         self._unsaved.add((), self._doubtful)
         self._save(last=True)
         self._news.end(self._contests, self._seen)
 
+    # -- what it is told from outside ----------------------------------------------------------------------------
+
+    def read_again(self, ladder: Ladder) -> None:
+        """Go on with this configuration. Raises StoreError, and then all is as before."""
+        self._enrol(ladder)
+        self._changed, self._doubtful = None, []
+        self._news.say("the configuration was read again")
+
+    def drop(self, keys: list[str]) -> bool:
+        """Have these matches dropped; False if the workers cannot be told."""
+        return self._pool.drop(keys)
+
+    def names(self, pair: Pair) -> tuple[str, str, str]:
+        """Of its pool, and of its first and second bot."""
+        pool = self._contests[pair.pool].pool.name if pair.pool in self._contests else ""
+        return pool, self._news.label(pair.first), self._news.label(pair.second)
+
+    @property
+    def jobs(self) -> int:
+        """Matches at a time."""
+        return self._pool.jobs
+
     # -- who plays -------------------------------------------------------------------------------------------
 
     def _enrol(self, ladder: Ladder) -> None:
         """Begin (again) from what the file and the store say. Raises StoreError, and then all is as before."""
-        rows = self._store.enrol(ladder)
+        rows = self.store.enrol(ladder)
         games = self._limits.games
         each = {} if games is None else {"limit": pairs_each(games, len(rows))}
         contests = {
-            rows[pool.name]: Contest(ladder, pool, rows[pool.name], self._store, **each) for pool in ladder.pools
+            rows[pool.name]: Contest(ladder, pool, rows[pool.name], self.store, **each) for pool in ladder.pools
         }
         self._news.begin(contests)
-        self._ladder, self._contests = ladder, contests
+        self.ladder, self._contests = ladder, contests
+        self._helm.begun()
 
     def _look(self) -> None:
         """Now and then: show that we live, and see whether the file or a program has changed."""
@@ -122,7 +155,7 @@ class LadderRun:
         if now - self._beaten > _BEAT:
             self._beaten = now
             try:
-                self._store.beat()
+                self.store.beat()
             except Taken as taken:  # whoever has it plays the same pairs
                 self.progress.failed = str(taken)
             except StoreError:  # whoever saves games says so
@@ -144,29 +177,30 @@ class LadderRun:
     def _change(self, ladder: Ladder) -> None:
         """Go on with this one; later if the store does not take it now."""
         try:
-            self._enrol(ladder)
+            self.read_again(ladder)
         except StoreError as error:
             self._refuse(error)
-            return
-        self._changed, self._doubtful = None, []
-        self._news.say("the configuration was read again")
 
     # -- pairs go out, and come back -------------------------------------------------------------------------
 
     def _give(self) -> None:
         """Work for everybody: at most two chunks a worker, so that none waits for us."""
-        while self._pool.running < 2 * self._pool.jobs and not (self._news.enough or self._unsaved.resting):
-            try:
-                chunk = self._chunk()
-            except StoreError as error:
-                self._refuse(error)
-                return
-            if not self._unsaved:
-                self._unsaved.accepted()
-            self._hungry = not chunk
-            if self._hungry:
-                return
+        while self._pool.running < 2 * self._pool.jobs and (chunk := self._helm.work() or self._of_ladder()):
             self._pool.submit(chunk)
+
+    def _of_ladder(self) -> list[Work]:
+        """Its next chunk, if there is one and it may be given out."""
+        if self._news.enough or self._unsaved.resting or self._helm.holds:
+            return []
+        try:
+            chunk = self._chunk()
+        except StoreError as error:
+            self._refuse(error)
+            return []
+        if not self._unsaved:
+            self._unsaved.accepted()
+        self._hungry = not chunk
+        return chunk
 
     def _chunk(self) -> list[Work]:
         """Pairs of the pool that has come least far; more of them when matches are short."""
@@ -175,8 +209,8 @@ class LadderRun:
             pairs = max(1, min(most, contest.ready(most * share) // share))
             chunk: list[Work] = []
             while len(chunk) < pairs and (pair := contest.take()) is not None:
-                if pair not in self._under_way:
-                    work = self._under_way.begin(pair, contest.pool, contest.starts, self._ladder.budgets)
+                if pair not in self.under_way:
+                    work = self.under_way.begin(pair, contest.pool, contest.starts, self.ladder.budgets)
                     chunk.append(work)
             if chunk:
                 return chunk
@@ -185,7 +219,7 @@ class LadderRun:
     def _take(self) -> None:
         """What came back in the meantime."""
         if not self._pool.running:
-            time.sleep(COMMIT if self._unsaved.troubled or self._changed else 0)
+            self._helm.rest(COMMIT if self._unsaved.troubled or self._changed or self._idle else 0)
             return
         try:
             chunks = self._pool.gather(COMMIT)
@@ -194,8 +228,10 @@ class LadderRun:
             return
         for chunk in chunks:
             self._deaths = 0 if chunk.played else self._deaths
+            if self._helm.took(chunk):
+                continue
             self._news.played(chunk)
-            self._keep(*self._under_way.end(chunk))
+            self._keep(*self.under_way.end(chunk))
 
     def _keep(self, finished: list[Finished], unplayable: list[Unplayable]) -> None:
         self._doubtful += [row for row in unplayable if CHANGED in row.reason]
@@ -205,18 +241,20 @@ class LadderRun:
         """What they had in hand is begun anew from the store."""
         self._deaths += 1
         for chunk in self._pool.drain():
-            self._keep(*self._under_way.end(chunk))
+            if not self._helm.took(chunk):
+                self._keep(*self.under_way.end(chunk))
         self._pool.close()
-        self._under_way.clear()
+        self.under_way.clear()
+        self._helm.lost()
         if self._deaths > _DEATHS or not self._save(now_or_never=True):
             self.progress.failed = f"{lost}, {self._deaths} times in a row"
             return
         self._news.say(f"{lost}: others are started, and its games played again")
         try:
-            self._enrol(self._ladder)
+            self._enrol(self.ladder)
         except StoreError as error:
             self._refuse(error)
-            self._changed = self._changed or self._ladder
+            self._changed = self._changed or self.ladder
         try:
             self._pool = self._hire()
         except WorkersLost as none:

@@ -7,29 +7,22 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.console import Console
 
-from referee.archive.live import live_base
 from referee.ladder.limits import FORMS, LimitError, Limits, read_limits
+from referee.ladder.playing import BOTS, Attend, Crew, play_ladder, unattended
 from referee.ladder.progress import Progress
 from referee.ladder.toml_section import ConfigError
-from referee.play.pool import LocalPool, Pool, WorkersLost
-from referee.play.recorder import remove_side_files
-from referee.play.worker import Place
+from referee.play.pool import WorkersLost
 from referee.store.errors import StoreError
 
-if TYPE_CHECKING:
-    from referee.ladder.entries import Ladder
-    from referee.ladder.watch import Watched
-
 BAD_USAGE = 2
+NAME = "ggp ladder run"
 MINUTE = 60.0
-BOTS = 8  # that a worker keeps alive
 EPILOGUE = f"""\b
 --until is {FORMS}.
 
@@ -69,6 +62,9 @@ def main(argv: list[str]) -> int:
     "--keep", type=click.IntRange(2, 1000), default=BOTS, show_default=True, help="Bots a worker keeps alive."
 )
 @click.option("--pin/--no-pin", default=True, help="Keep a match's processes on one core (the default).")
+@click.option(
+    "--control", metavar="URL", help="Answer commands there while it runs: tcp://127.0.0.1:PORT or ipc://FILE."
+)
 @click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="A line now and then instead of the live table.")
 def run(
@@ -79,33 +75,24 @@ def run(
     cluster: str | None,
     keep: int,
     pin: bool,
+    control: str | None,
     as_object: bool,
     quiet: bool,
 ) -> int:
     """Play the ladder that LADDER.toml describes, and go on where it was stopped, however that was."""
-    from referee.ladder.run import LadderRun
-    from referee.ladder.watch import Watched
-    from referee.store.store import Store
-
     limits = read_limits(games, until, datetime.now().astimezone())
-    if cluster and (jobs or not pin):
-        raise click.UsageError("--jobs and --no-pin are of workers on this machine: they do not go with --cluster")
-    hire = _hire(cluster, jobs or len(os.sched_getaffinity(0)), pin, keep)
-    watched = Watched(file)
-    ladder, warnings = _read(file, watched)
-    with Store.open(ladder.store, create=True) as store:
-        store.take_lock(f"ggp ladder run {file}")
-        try:
-            with _side_files(ladder.store) as live, _screen(quiet or as_object, limits) as seen:
-                for warning in warnings:
-                    click.echo(f"ggp ladder run: {warning}", err=True)
-                reread = _rereader(file, watched, ladder)
-                ladder_run = LadderRun(ladder, store, partial(hire, live), limits, seen, reread)
-                progress = ladder_run.go()
-        finally:
-            store.release_lock()
+    crew, screen = Crew(cluster, jobs, keep, pin), _screen(quiet or as_object, limits)
+    progress = play_ladder(NAME, file, limits, crew, screen, _attend(control))
     _show(progress, file, as_object, quiet)
     return _status(progress)
+
+
+def _attend(control: str | None) -> Attend:
+    if control is None:
+        return unattended
+    from referee.service.attend import Doors, attended
+
+    return attended(NAME, Doors(control))
 
 
 @contextlib.contextmanager
@@ -121,62 +108,6 @@ def _screen(quiet: bool, limits: Limits) -> Iterator[Callable[[Progress], None]]
         return
     with LiveTable(err, time.monotonic) as table:
         yield table.update
-
-
-def _rereader(file: Path, watched: "Watched", begun: "Ladder") -> "Callable[[], Ladder | None]":
-    """Reads the file again when it, or a program in it, has changed. Raises ConfigError.
-
-    What makes it another ladder than the one that was begun is for another run.
-    """
-
-    def read() -> "Ladder | None":
-        if not watched.changed():
-            return None
-        ladder, _ = _read(file, watched)
-        for key in ("name", "seed", "store"):
-            if getattr(ladder, key) != getattr(begun, key):
-                raise ConfigError(str(file), key, "cannot change while the ladder runs: end the run and start it again")
-        return ladder
-
-    return read
-
-
-def _read(file: Path, watched: "Watched") -> "tuple[Ladder, list[str]]":
-    """The ladder, once engines and built-in bots were asked whether it can be, and what engines lack."""
-    from referee.ladder.config import read_ladder
-    from referee.ladder.prepare import check_programs, prepare_pools
-
-    ladder, warnings = prepare_pools(read_ladder(file))
-    check_programs(ladder)
-    watched.follow(ladder)
-    return ladder, warnings
-
-
-def _hire(cluster: str | None, jobs: int, pin: bool, keep: int) -> Callable[[str], Pool]:
-    """Makes a pool; its workers write what they play to side files whose names begin so."""
-    if cluster is None:
-        return lambda live: LocalPool(jobs, Place(pin, "", keep, live))
-    from referee.ladder.cluster import DaskPool, address_of
-
-    try:
-        address_of(cluster)
-    except ValueError as error:
-        raise click.UsageError(f"--cluster {error}") from None
-    return lambda live: DaskPool(cluster, keep)
-
-
-@contextlib.contextmanager
-def _side_files(store: str) -> Iterator[str]:
-    """What the names of the workers' side files begin with; those that a run left which was killed are removed."""
-    base = live_base(store)
-    folder = Path(base).parent
-    with contextlib.suppress(OSError):
-        folder.mkdir(0o700, exist_ok=True)
-    remove_side_files(base)
-    try:
-        yield base
-    finally:
-        remove_side_files(base)
 
 
 def _show(progress: Progress, file: Path, as_object: bool, quiet: bool) -> None:

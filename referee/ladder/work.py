@@ -11,8 +11,9 @@ from referee.ladder.entries import Ladder, Pool
 from referee.ladder.pairs import GAMES, Pair
 from referee.play.seating import Extras, Start
 from referee.play.series import Setup
-from referee.play.worker import Chunk, Work
+from referee.play.worker import REFEREE, Chunk, Work
 from referee.store.rows import Finished, Unplayable
+from referee.store.schema import NOBODY
 
 
 class UnderWay:
@@ -48,7 +49,8 @@ class UnderWay:
         for refused in chunk.refused:
             if refused.series in self._pairs:
                 pair, ids, _ = self._pairs[refused.series]
-                unplayable.append(Unplayable(pair, ids.get(refused.who), refused.reason))
+                who = NOBODY if refused.who == REFEREE else ids.get(refused.who)
+                unplayable.append(Unplayable(pair, who, refused.reason))
         for series in chunk.given:
             if series in self._pairs:
                 self._ids.discard(self._pairs.pop(series)[0].id)
@@ -57,6 +59,10 @@ class UnderWay:
     def pairs(self) -> list[tuple[Pair, float]]:
         """With when they were given out (CLOCK_MONOTONIC)."""
         return [(pair, since) for pair, _, since in self._pairs.values()]
+
+    def named(self) -> list[tuple[str, Pair, float]]:
+        """The same, with the name that the keys of a pair's games begin with."""
+        return [(name, pair, since) for name, (pair, _, since) in self._pairs.items()]
 
     def clear(self) -> None:
         """The workers are gone."""

@@ -62,12 +62,16 @@ class Engine:
         return (await self._ask("ggp-games", self._command)).text.split()
 
     async def options(self, game: str) -> dict[str, str]:
-        """Every option of the game with its default. Lines are `name type default domain`."""
+        """Every option of the game with its default."""
+        rows = [line.split() for line in (await self.option_lines(game)).splitlines()]
+        return {row[0]: row[2] for row in rows if len(row) > 2}
+
+    async def option_lines(self, game: str) -> str:
+        """Lines of `name type default domain`. Raises GameRefused."""
         reply = await self._ask(f"ggp-options {game}", self._command)
         if not reply.ok:
             raise GameRefused(reply.text)
-        rows = [line.split() for line in reply.text.splitlines()]
-        return {row[0]: row[2] for row in rows if len(row) > 2}
+        return reply.text
 
     async def new_game(self, line: str) -> Status:
         """`ggp-new GAME name=value …`. Raises GameRefused with the engine's reason."""

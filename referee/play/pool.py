@@ -14,7 +14,7 @@ from multiprocessing.sharedctypes import SynchronizedArray
 from types import FrameType
 from typing import Protocol
 
-from referee.play.worker import ABANDON, Chunk, Place, Work, begin, play_chunk, stop_workers
+from referee.play.worker import ABANDON, CALLED_OFF, Chunk, Place, Work, begin, call_off, play_chunk, stop_workers
 
 _SHORT = 0.1  # seconds: chunks that take less are made larger
 _LARGEST = 128  # matches in a chunk
@@ -43,6 +43,9 @@ class Pool(Protocol):
     def gather(self, seconds: float) -> list[Chunk]:
         """The chunks that are done; waits so long for the first. Raises WorkersLost, and OSError of a full disk."""
 
+    def drop(self, keys: list[str]) -> bool:
+        """Have these matches dropped, or not begun, and what follows them in their Work; False if that cannot be."""
+
     def stop(self) -> None:
         """Have the matches under way dropped."""
 
@@ -61,8 +64,9 @@ class LocalPool:
         context = multiprocessing.get_context("spawn")
         with _safe_path():
             self._workers: SynchronizedArray[int] = context.Array("i", jobs)  # starts a process that counts such things
+            self._called_off: SynchronizedArray[int] = context.Array("Q", CALLED_OFF)
         ours = _SAFE not in os.environ
-        self._executor = ProcessPoolExecutor(jobs, context, _begin, (ours, place, self._workers))
+        self._executor = ProcessPoolExecutor(jobs, context, _begin, (ours, place, self._workers, self._called_off))
         self._running: set[Future[Chunk]] = set()
         self._size = 1
 
@@ -92,6 +96,10 @@ class LocalPool:
             raise WorkersLost("a worker process died") from None
         self._size = paced(self._size, results)
         return results
+
+    def drop(self, keys: list[str]) -> bool:
+        call_off(self._workers, self._called_off, keys)
+        return True
 
     def stop(self) -> None:
         stop_workers(self._workers, signal.SIGTERM)
@@ -127,11 +135,11 @@ def on_signals(handler: Callable[[int, FrameType | None], object]) -> Iterator[N
             signal.signal(number, old)
 
 
-def _begin(ours: bool, place: Place, workers: "SynchronizedArray[int]") -> None:
+def _begin(ours: bool, place: Place, workers: "SynchronizedArray[int]", called_off: "SynchronizedArray[int]") -> None:
     """Initialise a worker. A bot's script finds the modules beside it, unless somebody else forbids that."""
     if ours:
         os.environ.pop(_SAFE, None)
-    begin(place, workers)
+    begin(place, workers, called_off)
 
 
 @contextlib.contextmanager

@@ -1,17 +1,20 @@
 """One worker process: a table on one core that plays the chunks it is given. The parent's side is in run.py.
 
 Whatever ends the parent ends the worker, and whatever ends the worker ends its bots. SIGTERM asks a worker to drop the
-match it is in and to go on answering; ABANDON, at the parent's death or when the pool is broken, to end there and then.
+match it is in and to begin no other; DROP, to drop it if it is among those that are called off, and to go on with the
+next; ABANDON, at the parent's death or when the pool is broken, to end there and then.
 """
 
 import contextlib
 import errno
+import hashlib
 import multiprocessing.util
 import os
 import resource
 import signal
 import time
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from multiprocessing.sharedctypes import SynchronizedArray
 from types import FrameType
@@ -46,7 +49,10 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A series whose next match could not be played: its name in keys, who is to blame ("engine" too), why."""
+    """A series whose next match could not be played: its name in keys, who is to blame ("engine" too), why.
+
+    REFEREE is to blame for one that was called off.
+    """
 
     series: str
     who: str
@@ -69,14 +75,22 @@ class Chunk:
     ended: float
     cpu: float  # seconds of this process alone
     rss: int  # KiB, the most so far
+    number: int = 0  # of the first match that it had work for
 
 
 class Stop(BaseException):
     """Raised in a worker that is to drop the match it is in."""
 
 
+class Dropped(BaseException):
+    """Raised in a worker whose match was called off."""
+
+
 # Not SIGTERM: at its signal the parent may still look alive, and a worker that waits for work would wait for ever.
 ABANDON = signal.SIGUSR1
+DROP = signal.SIGUSR2
+REFEREE, ABORTED = "referee", "aborted"
+CALLED_OFF = 64  # the newest matches that were called off are remembered
 _CLOSED = -1  # in `workers`: the series was stopped before this place was taken
 
 
@@ -89,16 +103,23 @@ class _State:
     record: int | None = None
     played: list[Played]
     records: list[bytes]
-    playing = False  # whether SIGTERM may raise Stop
+    playing = False  # whether SIGTERM may raise Stop, and DROP Dropped
     stopped = False
+    at = 0  # the match that is played, as `mark` has it
+    called_off: "SynchronizedArray[int] | None" = None
 
 
 state = _State()
 
 
-def begin(place: Place, workers: "SynchronizedArray[int]") -> None:
-    """Initialise this process: take a free place in `workers` (pids, 0 is free), and the core that goes with it."""
+def begin(place: Place, workers: "SynchronizedArray[int]", called_off: "SynchronizedArray[int] | None" = None) -> None:
+    """Initialise this process: take a free place in `workers` (pids, 0 is free), and the core that goes with it.
+
+    `called_off` holds the marks of matches that are not to be played.
+    """
     signal.signal(ABANDON, _abandon)
+    state.called_off = called_off
+    signal.signal(DROP, _on_drop)
     end_with_parent(ABANDON)
     if not _parent_lives():  # it ended before we asked
         _abandon()
@@ -132,22 +153,38 @@ def play_chunk(chunk: list[Work]) -> Chunk:
     refused: list[Refused] = []
     began, cpu = time.monotonic(), time.process_time()
     try:
-        state.playing = True
-        for work in [] if state.stopped else chunk:
-            if state.table is None:
-                state.table = Table(_keep, state.live, state.place.bots)
+        for work in chunk:
             try:
-                for number in work.numbers:
-                    run_blocking(state.table.play(work.setup, number))
+                _play(work)
             except Suspended as error:
                 refused.append(Refused(work.setup.series, error.who, str(error)))
+            except Dropped:
+                refused.append(Refused(work.setup.series, REFEREE, ABORTED))
+                close_table(kill=True)
     except Stop:
         close_table(kill=True)
     finally:
         state.playing = False
     rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ended, cpu = time.monotonic(), time.process_time() - cpu
-    return Chunk([work.setup.series for work in chunk], state.played, state.records, refused, began, ended, cpu, rss)
+    given, number = [work.setup.series for work in chunk], chunk[0].numbers[0]
+    return Chunk(given, state.played, state.records, refused, began, ended, cpu, rss, number)
+
+
+def _play(work: Work) -> None:
+    """Raises Suspended; Stop and Dropped, also where nothing was begun."""
+    state.playing = True
+    if state.stopped:
+        raise Stop
+    if state.table is None:
+        state.table = Table(_keep, state.live, state.place.bots)
+    try:
+        for number in work.numbers:
+            state.at = mark(work.setup.key(number))
+            _look_whether_called_off()
+            run_blocking(state.table.play(work.setup, number))
+    finally:
+        state.at = 0  # nothing is dropped outside of here
 
 
 def _keep(record: bytes, facts: Played) -> None:
@@ -162,10 +199,13 @@ def _keep(record: bytes, facts: Played) -> None:
     elif os.write(state.record, record) < len(record):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), state.place.record)
     state.played.append(facts)
+    if not facts.replayed:
+        state.at = 0  # too late to call it off
     state.playing = True
     if state.stopped:
         state.playing = False
         raise Stop
+    _look_whether_called_off()
 
 
 def close_table(kill: bool = False) -> None:
@@ -181,6 +221,17 @@ def _on_sigterm(number: int, frame: FrameType | None) -> None:
     if state.playing:
         state.playing = False
         raise Stop
+
+
+def _on_drop(number: int, frame: FrameType | None) -> None:
+    if state.playing:
+        _look_whether_called_off()
+
+
+def _look_whether_called_off() -> None:
+    if state.at and state.called_off is not None and state.at in state.called_off[:]:
+        state.playing, state.at = False, 0
+        raise Dropped
 
 
 def _abandon(number: int = 0, frame: FrameType | None = None) -> None:
@@ -200,6 +251,23 @@ def stop_workers(workers: "SynchronizedArray[int]", number: signal.Signals) -> N
                     os.kill(pid, number)
             else:
                 workers[place] = _CLOSED
+
+
+def call_off(workers: "SynchronizedArray[int]", called_off: "SynchronizedArray[int]", keys: Iterable[str]) -> None:
+    """The parent's: none of these matches is begun, and whoever is in one drops it. The oldest marks are forgotten."""
+    marks = [mark(key) for key in keys][-CALLED_OFF:]
+    with called_off.get_lock():
+        called_off[:] = [*called_off[:], *marks][-CALLED_OFF:]
+    with workers.get_lock():
+        for pid in workers[:]:
+            if pid > 0:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, DROP)
+
+
+def mark(key: str) -> int:
+    """A match in so many bits that no two are taken for each other; never 0."""
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) >> 1 or 1
 
 
 def _parent_lives() -> bool:

@@ -157,7 +157,7 @@ class _Batch:
             connection.execute(_SETTLE, stand)
         self._count_pairs(over)
         for one in self._given_up.values():
-            if one.who is not None:
+            if one.who not in (None, NOBODY):
                 suspend(connection, one.who, one.reason, self._pairs[one.pair.id].pool, one.pair.batch)
         return sorted(results, key=lambda one: (one.pool, one.number))
 

@@ -24,7 +24,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Unplayable:
-    """A pair that cannot be played. `who` is the id of the version to blame, None for the engine."""
+    """A pair that cannot be played. `who` is the id of the version to blame, None for the engine, NOBODY for nobody."""
 
     pair: Pair
     who: int | None

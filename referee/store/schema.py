@@ -136,7 +136,7 @@ pairs = _table(
     Column("state", String(12), nullable=False, comment="issued, played, unplayable or withdrawn."),
     Column("done", SmallInteger, nullable=False, comment="Its finished games: 1 for game 0, 2 for game 1. Derived."),
     Column("points", Double, comment="Of `first` in both games; none unless both count. Derived."),
-    Column("culprit", ID, comment="If unplayable: versions.id, -1 for the engine."),
+    Column("culprit", ID, comment="If unplayable: versions.id, 0 for nobody, -1 for the engine."),
     Column("reason", Text, nullable=False, comment="If unplayable: why."),
     UniqueConstraint("pool", "number", name="pairs_pool_number"),
 )

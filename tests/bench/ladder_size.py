@@ -78,6 +78,9 @@ class _FirstWork:
     def gather(self, seconds: float) -> list[Chunk]:
         return []
 
+    def drop(self, keys: list[str]) -> bool:
+        return False
+
     def stop(self) -> None: ...
 
     def drain(self) -> list[Chunk]:
