@@ -13,6 +13,7 @@ to stderr, because stdout is the conversation's. When `choose` raises, or names 
 move is not sent, because then the bot's own board and the engine's would no longer be the same.
 """
 
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -47,18 +48,36 @@ def run(
     games: Sequence[str] = (),
     analysis: bool = False,
     seed: Callable[[int], object] | None = None,
+    connect: str = "",
+    key: str = "",
+    server_key: str = "",
 ) -> None:
     """Answer stdin on stdout until `quit` or the end of input.
 
     name: by default that of the script. games: by default all that are installed. analysis: whether `choose`
     puts something into `position.analysis`. seed: is called before each match of a series that can be repeated;
     the bot then draws all chance from this number, so that the same match gets the same moves again.
+    connect: tcp://host:port of a lobby that the bot dials instead, with `key`, a file of `ggp keys new`, and
+    `server_key`, the lobby's; a script's own words say the same: `--connect URL --key FILE --server-key KEY`.
     """
     name = name or sys.argv[0].rpartition("/")[2].removesuffix(".py") or "bot"
     sys.stdout = sys.stderr
-    bot = Bot(choose, games=games, analysis=analysis, seed=seed)
+
+    def make() -> Responder:
+        bot = Bot(choose, games=games, analysis=analysis, seed=seed)
+        return Responder(name, version, bot.handlers(), report_on_stderr)
+
+    if connect or "--connect" in sys.argv or os.environ.get("GGP_CONNECT"):
+        from bots.dial_out import Dialled, dial_out, read_words  # ZeroMQ, which most bots need not load
+        from protocol.dialling import Hello
+
+        where = Dialled(connect, key, server_key) if connect else read_words(sys.argv[1:])
+        if where is None:
+            sys.exit("--connect: an address follows, as in --connect tcp://127.0.0.1:5500")
+        plays = games or Registry().names()
+        sys.exit(dial_out(where, Hello(where.name or name, tuple(plays)), make))
     try:
-        serve_stdio(Responder(name, version, bot.handlers(), report_on_stderr))
+        serve_stdio(make())
     except KeyboardInterrupt:
         sys.exit(130)
 

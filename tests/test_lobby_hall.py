@@ -154,7 +154,7 @@ async def test_the_newer_connection_wins_and_the_older_is_told() -> None:
         newer = it.call()
         newer.hello("ann")
         await until(lambda: bool(older.byes), older, newer)
-        assert older.byes == ["another connection of ann took its place"]
+        assert older.byes == ["replaced: another connection of ann took its place"]
         await until(lambda: it.door.connections == 1 and len(it.hall.ready()) == 1, newer)
         assert not newer.byes
 

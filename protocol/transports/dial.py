@@ -13,7 +13,7 @@ from random import Random
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from protocol.dialling import MAX_COMMAND, MAX_TEXT, Bye, FrameError, Hello, Message, Stderr, decode, encode
+from protocol.dialling import MAX_COMMAND, MAX_TEXT, REPLACED, Bye, FrameError, Hello, Message, Stderr, decode, encode
 from protocol.transports.keys import KeyPair
 from protocol.transports.zmq import HEARTBEAT_MS, HIGH_WATER, SILENCE_MS, AddressError, check_url, is_loopback
 
@@ -21,7 +21,6 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds before the next try; doubled eac
 SETTLED = 30.0  # seconds that a connection stands before the waits begin anew
 PATIENCE_MS = 10_000  # for the connection, and again for its handshake
 SEND_MS = 10_000  # for an answer to leave, when those before it have not yet
-REPLACED = "replaced"  # how the reason of a `B` begins when a newer connection of the same bot took this one's place
 _UP = zmq.EVENT_HANDSHAKE_SUCCEEDED
 _REFUSED = zmq.EVENT_HANDSHAKE_FAILED_AUTH
 _ENDS: dict[int, str] = {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from protocol.dialling import MAX_FRAME, Answer, Bye, FrameError, Hello, Message, Stderr, decode, printable
+from protocol.dialling import MAX_FRAME, REPLACED, Answer, Bye, FrameError, Hello, Message, Stderr, decode, printable
 from protocol.records import Party
 from referee.config import Budgets
 from referee.lobby.admission import Admission, NotAdmitted
@@ -206,7 +206,7 @@ class Hall:
             if caller := self._callers.get(old):
                 caller.guest, caller.refused = None, True
             self._journal.tell("replaced", bot=guest.name)
-            self._say_bye(old, f"another connection of {guest.name} took its place")
+            self._say_bye(old, f"{REPLACED}: another connection of {guest.name} took its place")
 
     async def _welcome(self, guest: Guest, address: str) -> None:
         """Ask it what it is."""

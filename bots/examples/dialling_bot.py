@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Dials out to a lobby without a line of the project: pyzmq only. It lends the connection to a bot on stdin and stdout.
+
+    python dialling_bot.py tcp://127.0.0.1:5500 mybot -- ./first_bot yugo
+
+With keys: GGP_PUBLIC, GGP_SECRET and GGP_SERVER in the environment, 40 characters each. A message is two frames, a
+kind and a payload: we say H (hello, a map of msgpack), R (an answer) and B (bye); the lobby says C (a command)
+and B. When the connection is lost, say hello again on a new socket and forget what was asked on the old one: the
+lobby tells the position anew. `ggp connect` does all that, and more.
+"""
+
+import os
+import subprocess
+import sys
+
+import zmq
+
+
+def text(word: str) -> bytes:
+    """A short text as msgpack has it (up to 31 bytes)."""
+    return bytes([0xA0 + len(word.encode())]) + word.encode()
+
+
+def hello(name: str, games: list[str]) -> bytes:
+    """The map {"ggp": 1, "name": name, "games": games}; no games: all."""
+    listed = bytes([0x90 + len(games)]) + b"".join(map(text, games))
+    return b"\x83" + text("ggp") + b"\x01" + text("name") + text(name) + text("games") + listed
+
+
+def answer_of(bot: "subprocess.Popen[bytes]") -> bytes:
+    """One whole answer: its lines, and the empty one that ends it."""
+    answer = b""
+    while not answer.endswith(b"\n\n"):
+        line = bot.stdout.readline()  # type: ignore[union-attr]
+        if not line:
+            sys.exit("the bot ended")
+        answer += line
+    return answer
+
+
+def main(url: str, name: str, command: list[str]) -> None:
+    bot = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    while True:
+        socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.DEALER)
+        socket.setsockopt(zmq.LINGER, 500)
+        socket.setsockopt(zmq.HEARTBEAT_IVL, 5_000)  # so that both sides notice a connection that is dead
+        socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 15_000)
+        if "GGP_SERVER" in os.environ:
+            socket.setsockopt_string(zmq.CURVE_SERVERKEY, os.environ["GGP_SERVER"])
+            socket.setsockopt_string(zmq.CURVE_PUBLICKEY, os.environ["GGP_PUBLIC"])
+            socket.setsockopt_string(zmq.CURVE_SECRETKEY, os.environ["GGP_SECRET"])
+        lost = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+        socket.connect(url)
+        socket.send_multipart([b"H", hello(name, [])])
+        while not lost.poll(0):
+            if not socket.poll(1_000):
+                continue
+            kind, payload = socket.recv_multipart()
+            if kind == b"B":
+                sys.exit(f"the lobby said goodbye: {payload.decode()}")
+            bot.stdin.write(payload)  # type: ignore[union-attr]
+            bot.stdin.flush()  # type: ignore[union-attr]
+            socket.send_multipart([b"R", answer_of(bot)])
+        socket.disable_monitor()
+        socket.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[sys.argv.index("--") + 1 :])

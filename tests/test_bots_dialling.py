@@ -1,0 +1,118 @@
+"""Bots that dial a lobby by themselves: those of the SDK, and the example that uses none of our code."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bots.dial_out import Dialled, read_words
+from protocol.dialling import Bye, Hello
+from protocol.transports.keys import KeyPair, new_pair, write_pair
+from tests.small_lobby import SmallLobby
+
+EXAMPLE = Path(__file__).resolve().parent.parent / "bots" / "examples" / "dialling_bot.py"
+SCRIPT = """
+from bots.sdk import run
+run(lambda position: position.legal_moves()[0], name="first", games=("yugo",))
+"""
+MINE, SERVER = new_pair(), new_pair()
+
+
+class Bots:
+    """Starts processes, and ends them with the test."""
+
+    def __init__(self) -> None:
+        self._running: list[subprocess.Popen[str]] = []
+
+    def start(self, *words: str, **environment: str) -> "subprocess.Popen[str]":
+        running = subprocess.Popen(
+            [sys.executable, *words], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, **environment},
+        )  # fmt: skip
+        self._running.append(running)
+        return running
+
+    def end(self) -> None:
+        for running in self._running:
+            running.kill()
+            running.communicate()
+
+
+@pytest.fixture
+def bots() -> Iterator[Bots]:
+    started = Bots()
+    yield started
+    started.end()
+
+
+def plays(lobby: SmallLobby) -> None:
+    assert lobby.ask("1 ggp-new yugo size=4") == "=1"
+    assert lobby.ask("2 genmove black") == "=2 A1"
+    assert lobby.ask("nonsense") == "? unknown command"
+
+
+def test_a_bot_of_the_sdk_dials_by_itself_and_again(bots: Bots) -> None:
+    with SmallLobby() as lobby:
+        url = lobby.url
+        bot = bots.start("-c", SCRIPT, "--connect", url, "--name", "dot")
+        assert lobby.hello() == Hello("dot", ("yugo",))
+        plays(lobby)
+    with SmallLobby(url=url) as lobby:
+        assert lobby.hello() == Hello("dot", ("yugo",))
+        assert lobby.ask("genmove white") == "? no game: use ggp-new"
+        plays(lobby)
+        assert lobby.ask("quit") == "="
+        assert lobby.bye() == "it was told to quit"
+        assert bot.wait(60) == 0
+
+
+def test_keys_from_the_environment(bots: Bots, tmp_path: Path) -> None:
+    write_pair(tmp_path / "ggp.key", MINE)
+    with SmallLobby(SERVER) as lobby:
+        words = {"GGP_CONNECT": lobby.url, "GGP_KEY": str(tmp_path / "ggp.key"), "GGP_SERVER_KEY": SERVER.public}
+        bot = bots.start("-c", SCRIPT, **words)
+        assert lobby.hello() == Hello("first", ("yugo",))
+        plays(lobby)
+        lobby.send(Bye("replaced: by another"))
+        assert bot.wait(60) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--connect", "tcp://10.1.1.1:5500"], "--key FILE and --server-key are needed"),
+        (["--connect", "here"], "write tcp://host:port"),
+        (["--connect"], "an address follows"),
+        (["--connect", "tcp://127.0.0.1:1", "--key", "none.key"], "none.key does not exist"),
+    ],
+)
+def test_what_is_wrong_is_one_line(bots: Bots, words: list[str], said: str) -> None:
+    bot = bots.start("-c", SCRIPT, *words)
+    _, err = bot.communicate(timeout=60)
+    assert bot.returncode in (1, 2) and len(err.splitlines()) == 1 and said in err
+
+
+def test_the_words_of_a_script_and_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_words(["other", "words"]) is None
+    assert read_words(["x", "--connect", "U", "--server-key", "K"]) == Dialled("U", "", "K", "")
+    monkeypatch.setenv("GGP_CONNECT", "E")
+    monkeypatch.setenv("GGP_NAME", "n")
+    assert read_words([]) == Dialled("E", name="n")
+    assert read_words(["--connect", "U"]) == Dialled("U", name="n")
+
+
+@pytest.mark.parametrize("pair", [None, MINE])
+def test_the_example_needs_nothing_of_ours(bots: Bots, pair: KeyPair | None) -> None:
+    keys = {"GGP_PUBLIC": MINE.public, "GGP_SECRET": MINE.secret, "GGP_SERVER": SERVER.public} if pair else {}
+    with SmallLobby(SERVER if pair else None) as lobby:
+        url = lobby.url
+        words = [str(EXAMPLE), url, "dot", "--", sys.executable, "-c", SCRIPT]
+        bots.start(*words, **keys)
+        assert lobby.hello() == Hello("dot")
+        plays(lobby)
+    with SmallLobby(SERVER if pair else None, url) as lobby:
+        assert lobby.hello() == Hello("dot")
+        plays(lobby)
