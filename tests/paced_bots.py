@@ -14,7 +14,7 @@ import zmq
 
 from tests.dialled_bots import Dialled, dial
 
-SETTLE = 3.0  # seconds until everybody plays
+SETTLE = 20.0  # seconds until everybody plays
 
 
 def run(url: str, count: int, think: float, seconds: float) -> dict[str, float]:
