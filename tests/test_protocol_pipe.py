@@ -1,5 +1,6 @@
 """Pipes to real child processes: slow, full, flooding, dying; nothing hangs or leaks. To end them is not its part."""
 
+import contextlib
 import fcntl
 import os
 import subprocess
@@ -89,6 +90,17 @@ def test_a_conversation(start: Start) -> None:
     run_blocking(channel.say_quit(soon(pipe)))
     with pytest.raises(PeerGone):
         run_blocking(channel.receive(soon(pipe)))
+
+
+def test_another_loop_may_wait_for_the_descriptors(start: Start) -> None:
+    stdin, stdout, stderr = start("say(hear())").descriptors
+    assert stderr is not None and not any(map(os.get_blocking, (stdin, stdout, stderr)))
+    os.write(stdin, b"hello\n")
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            assert os.read(stdout, 100) == b"hello\n"
+            return
+        time.sleep(0.01)
 
 
 def test_silence_times_out_at_the_deadline(start: Start) -> None:
