@@ -1,5 +1,6 @@
 """For all tests: how hypothesis runs; fixtures of a ZeroMQ service, here and in a process, and channels to it."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 # A machine that stands still for a second is no fault of the code under test.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+# In the background of a shell Ctrl-C is ignored, and every child would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
