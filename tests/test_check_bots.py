@@ -1,5 +1,7 @@
 """`ggp check` on bots, native and plain: a right one passes, and every step has one with one mistake that it finds."""
 
+import re
+
 import pytest
 
 from protocol.commands import Who
@@ -130,6 +132,39 @@ def test_phases_other_than_play_are_asked_for() -> None:
 
 def test_a_new_game_in_the_middle_of_one() -> None:
     assert "4.2.5" in failing(lambda: bot_peer(keeps_the_game), Who.BOT, "4.2.5", "4.2.6", games=GAME)
+
+
+def test_a_plain_bot_names_the_dead_of_a_divided_board() -> None:
+    """GNU Go takes 12 s of CPU for an empty one of 9x9, and then is late on a busy machine: a false alarm."""
+
+    def divided(handlers: dict[str, Handler]) -> dict[str, Handler | None]:
+        played: list[list[str]] = []
+
+        def play(arguments: list[str]) -> str:
+            played.append(arguments)
+            return handlers["play"](arguments)
+
+        def clear(arguments: list[str]) -> str:
+            played.clear()
+            return handlers["clear_board"](arguments)
+
+        def dead(arguments: list[str]) -> str:
+            return "" if len(played) == 2 * 9 + 2 else "no"
+
+        return {"play": play, "clear_board": clear, "final_status_list": dead}
+
+    found = judged(lambda: plain_peer(divided), Who.BOT, "4.2.12")
+    assert [one.verdict for one in found] == [Verdict.PASS]
+
+
+@pytest.mark.parametrize(("said", "number"), [(b"thinking\n= ", "2.3.5"), (b"=98 ", "2.2.1")], ids=["junk", "an id"])
+def test_what_is_wrong_with_the_answer_to_genmove_alone_is_found_out(said: bytes, number: str) -> None:
+    """The steps of framing ask no bot for a move; the controller of a match would meet it there."""
+
+    def out(data: bytes) -> bytes:
+        return re.sub(rb"\A= (?=[A-Z]\d+\n)", said, data)
+
+    assert failing(lambda: bot_peer(out=out), Who.BOT, "2.2.1", "2.3.5", "4.2", games=GAME) == {number}
 
 
 def test_two_commands_in_one_write() -> None:

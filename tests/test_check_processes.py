@@ -14,6 +14,7 @@ from protocol.conformance import FRAMING, Verdict
 from protocol.connection import PeerRole
 from protocol.responder import Handler
 from protocol.transports.blocking import run_blocking
+from referee.check import processes
 from referee.check.run import Wanted, run_trial
 from referee.check.trial import Trial
 from referee.config import Budgets
@@ -67,6 +68,14 @@ def test_a_process_with_one_mistake_is_found_out(mistake: str) -> None:
 def test_a_right_process_passes() -> None:
     only = ",".join(sorted({only for only, _ in MISTAKES.values()}))
     assert found_in("", only, patience=20.0) == set()
+
+
+def test_slow_new_games_make_no_check_endless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hundred games of a bot that needs seconds for each would take many minutes."""
+    monkeypatch.setattr(processes, "_GAMES_SECONDS", 0.0)
+    start = partial(Process, (sys.executable, "-I", PROGRAM, ""), PeerRole.BOT, Budgets(command=5, quit=5))
+    [found] = run_blocking(run_trial(Trial(Who.BOT, start, 20.0, first=60.0), Wanted(("2.8.5",))))
+    assert found.verdict is Verdict.PASS and found.note.endswith(", 0 games in 0 s")
 
 
 def test_a_program_that_dies_or_hangs_or_floods_is_told_of_and_ended() -> None:

@@ -53,7 +53,14 @@ FRAMING: tuple[Check, ...] = (
         _TWO,
         remedy="drop every byte of 0..31 and 127 except HT and LF; NUL does not end a line",
     ),
-    Check("2.2.1", "an id is echoed", b"7 protocol_version\n", rb"=7 2\n\n", _R, remedy="write the id after = or ?"),
+    Check(
+        "2.2.1",
+        "an id is echoed, and none where none was given",
+        b"7 protocol_version\n",
+        rb"=7 2\n\n",
+        _R,
+        remedy="write the id after = or ?, and nothing there if the command had none",
+    ),
     Check(
         "2.2.2",
         "the smallest and the largest id",

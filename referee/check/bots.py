@@ -14,6 +14,7 @@ PLIES = 120  # of one game; then it is left
 SECONDS = 8.0  # of one game
 _TIRED = 24  # plies after which our side passes when it may, so that a game of go ends
 _SEED = 12345
+_WALLS = (("black", -1), ("white", 0))  # columns, counted from the middle one
 _WORD = re.compile(r"[^\s]+")
 
 
@@ -172,10 +173,18 @@ async def _small(trial: Trial, talk: Talk) -> None:
     if "final_status_list" not in trial.commands or trial.native:
         return trial.omit("it lists none, or agrees by genmove", "4.2.12")
     await begin(trial, talk)
-    for line in ("play black D4", "play white E5", "play black pass", "play white pass"):
+    for line in _divided(trial):
         await talk.ask(line)
     await _dead(trial, talk)
     return None
+
+
+def _divided(trial: Trial) -> list[str]:
+    """A board of two territories, both passed. GNU Go plays an open one out to the end, which takes it many seconds."""
+    size = next(int(word[5:]) for word in trial.games[0].split() if word.startswith("size="))
+    black, white = (f"{colour} {'ABCDEFGHJKLMNOPQRSTUVWXYZ'[size // 2 + east]}" for colour, east in _WALLS)
+    walls = [f"play {wall}{row}" for row in range(1, size + 1) for wall in (black, white)]
+    return [*walls, "play black pass", "play white pass"]
 
 
 async def _dead(trial: Trial, talk: Talk) -> None:

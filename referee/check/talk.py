@@ -4,6 +4,7 @@ Unlike protocol.channel it may send what no controller sends. It judges nothing.
 """
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from protocol.channel import Transport
@@ -21,21 +22,26 @@ class Surprise(Exception):
 
 
 class Answer(NamedTuple):
-    """One answer: the text without the mark, and every byte of it."""
+    """One answer: the text without the mark, its id, and every byte of it, junk before the mark too."""
 
     ok: bool
     text: str
+    id: int | None
     raw: bytes
 
 
 class Talk:
     """What was sent and what came back since the last `begin` is `sent` and `got`.
 
-    `first` is how many seconds the first answer may take (programs load), `patience` every other.
+    `first` is how many seconds the first answer may take (programs load), `patience` every other. `heed` is called
+    with the answer to each single command.
     """
 
-    def __init__(self, transport: Transport, patience: float, first: float) -> None:
+    def __init__(
+        self, transport: Transport, patience: float, first: float, heed: Callable[[Answer], None] = lambda answer: None
+    ) -> None:
         self.transport = transport
+        self._heed = heed
         self.patience = patience
         self.started = 0.0  # seconds that the first answer took
         self.answered = False
@@ -99,13 +105,17 @@ class Talk:
         if len(raw) > MAX_ANSWER or raw.count(b"\n") > MAX_ANSWER_LINES:
             raise Surprise(f"an answer of {len(raw)} bytes and {raw.count(10)} lines")
         assert reply is not None  # the pattern begins with a mark
-        return Answer(reply.ok, reply.text, raw)
+        return Answer(reply.ok, reply.text, reply.id, raw)
 
     async def ask(self, line: str, seconds: float | None = None) -> Answer:
         """One command without id and LF -> its answer, as an exchange of its own."""
         self.begin()
         await self.send(line.encode() + b"\n")
-        return await self.answer(seconds)
+        first = not self.answered
+        answer = await self.answer(seconds)
+        if not first:  # what stands before the first is a step of its own
+            self._heed(answer)
+        return answer
 
     async def ask_all(self, *lines: str) -> list[Answer]:
         """Several in one write."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from protocol.commands import Who
 from protocol.conformance import Check, Verdict
-from referee.check.talk import Surprise, Talk
+from referee.check.talk import Answer, Surprise, Talk
 from referee.play.engine import Engine
 from referee.play.launch import LaunchError, Peer, Process
 
@@ -68,7 +68,7 @@ class Trial:
         await self.drop()
         self._peer = self.start()
         self.starts += 1
-        self._talk = Talk(self._peer.channel.transport, self.patience, self.first)
+        self._talk = Talk(self._peer.channel.transport, self.patience, self.first, self._heed)
         return self._talk
 
     @property
@@ -117,6 +117,13 @@ class Trial:
                 verdict = Verdict.PASS if right else Verdict.FAIL
                 self._found[number] = Found(check, verdict, sent, got, expected, note)
         return right
+
+    def _heed(self, answer: Answer) -> None:
+        """What an answer to any command may be guilty of; the steps of framing ask a few commands only."""
+        if answer.id is not None:
+            self.hold("2.2.1", False, "no id: none was given")
+        if answer.raw.lstrip(b"\r\n")[:1] not in (b"=", b"?"):
+            self.hold("2.3.5", False, "the answer, and nothing before it")
 
     def remark(self, number: str, note: str) -> None:
         """Say more about a step that passed."""
