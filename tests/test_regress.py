@@ -10,6 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from referee.play.words import read_bot
+from referee.regress import running
+from referee.regress.suite import read_suite
 from tests.ggp_command import Ggp, Ran, ggp, wait_until
 
 ENGINE = [sys.executable, "-P", "-m", "engines", "go", "size=5"]
@@ -115,7 +118,7 @@ def test_update_and_then_all_is_as_expected(suite: Path) -> None:
     changed += "#? [\\? unknown command]\n"
     assert suite.read_bytes() == changed.replace("\n", "\r\n").encode() + b"# \xff\r\n"
     assert stat.S_IMODE(suite.stat().st_mode) == 0o640
-    again = regress(str(suite), "--update")
+    again = regress("--update", str(suite))  # what stands behind it is a file
     assert (again.status, again.err) == (0, "")
     every = regress(str(suite), "--update=all")
     assert every.status == 0
@@ -240,3 +243,14 @@ def test_gnugo_runs_a_suite_of_its_own_kind() -> None:
     folder = Path(__file__).parent / "transcripts" / "gnugo"
     ran = regress(str(folder), "--strict", program=["gnugo", "--mode", "gtp", "--level", "1"])
     assert ran.status == 0, ran.out
+
+
+def test_a_program_that_never_begins_is_said_to_be_late_by_the_time_it_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs load: the first answer has more time than --timeout says, and that time is what is told."""
+    monkeypatch.setattr(running, "_START", 0.7)
+    (tmp_path / "a.tst").write_text("1 name\n")
+    [transcript] = read_suite((str(tmp_path / "a.tst"),))
+    report = running.run_file(transcript, read_bot("sleep 600", tmp_path), running.Limits(0.1, 60.0, 0))
+    assert report.trouble == "no answer within 0.7 s"

@@ -31,7 +31,9 @@ def main(argv: list[str]) -> int:
         program = words[cut + 1 :]
         # One word is a whole command line, or a built-in bot, as in `ggp match`.
         text = program[0] if len(program) == 1 else shlex.join(program)
-        words = [*words[:cut], "--command", text]
+        words = [*words[:cut], f"--command={text}"]
+    # --update takes no word that stands behind it, for that is a file; its other form is --update=all.
+    words = ["--update=failing" if word == "--update" else word for word in words]
     return run_command(regress, "ggp regress", words, SuiteError)
 
 
@@ -41,7 +43,7 @@ def main(argv: list[str]) -> int:
 @click.option("--connect", metavar="URL", help="Test a program that listens at tcp://host:port instead of COMMAND.")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Files at the same time.  [default: one a core]")
 @click.option("--timeout", type=click.FloatRange(0.001, 86400), default=60.0, show_default=True, metavar="SECONDS",
-              help="For each command.")  # fmt: skip
+              help="For each command; a program that loads may take 60 for its first answer.")  # fmt: skip
 @click.option("--file-timeout", type=click.FloatRange(0.001, 864000), default=3600.0, show_default=True,
               metavar="SECONDS", help="For each file.")  # fmt: skip
 @click.option("--memory", type=click.IntRange(1), metavar="MIB", help="Address space that each program may have.")

@@ -137,6 +137,7 @@ class _Dialogue:
     def __init__(self, channel: Channel, limits: Limits, stop: threading.Event) -> None:
         self._channel, self._limits, self._stop = channel, limits, stop
         self._end = channel.now() + limits.file
+        self._patience = limits.command  # seconds for what is asked now
 
     async def run(self, transcript: Transcript, report: FileReport, seen: Callable[[Outcome], None]) -> None:
         last: Step | None = None
@@ -152,11 +153,13 @@ class _Dialogue:
     async def _meet(self, report: FileReport) -> None:
         """Its first answer, which shows whether it echoes ids, and who it is."""
         channel = self._channel
-        patience = min(self._end, channel.now() + max(_START, self._limits.command))
+        self._patience = max(_START, self._limits.command)
+        patience = min(self._end, channel.now() + self._patience)
         try:
             await channel.probe_ids(channel.now() + _GLANCE)
         except PeerTimeout:
             await self._receive(patience)
+        self._patience = self._limits.command
         names = []
         for question in ("name", "version"):
             await channel.send(question, deadline=self._deadline())
@@ -194,7 +197,7 @@ class _Dialogue:
             return str(error)
         if self._channel.now() >= self._end:
             return f"the file took more than {self._limits.file:g} s"
-        return f"no answer within {self._limits.command:g} s"
+        return f"no answer within {self._patience:g} s"
 
 
 def _seen(outcome: Outcome, seen: Callable[[Outcome], None]) -> Outcome:
