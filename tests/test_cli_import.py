@@ -197,6 +197,7 @@ play b a1
         ("boardsize 9\nloadsgf x.sgf\nplay b a1\n", "`loadsgf` sets up a position"),
         ("play purple a1\n", "names no colour"),
         ("what is this\n", "neither SGF"),
+        ('{"event":"start"}\n', "looks like a record already"),
         ("boardsize 9\n" + "play b a1\nplay w b1\n" * 5_001, "move 3, black a1: illegal move"),
     ):
         imported(tmp_path, text, name="bad.txt", status=1)

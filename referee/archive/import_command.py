@@ -107,6 +107,8 @@ def _games(file: str, data: bytes, fill: bool) -> Iterator[Found | CannotImport]
     named = Path(file).suffix.lower()
     is_sgf = named in (".sgf", ".sgfs") or (b"(;" in data[:4096] or data.lstrip()[:1] == b"(")
     try:
+        if data.startswith(b'{"') and not is_sgf:
+            raise CannotImport("looks like a record already: ggp verify, ggp show and ggp export take it as it is")
         yield from sgf_games(data, fill) if is_sgf and named not in (".gtp", ".tst") else script_games(data)
     except CannotImport as problem:
         yield problem
