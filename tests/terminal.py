@@ -1,89 +1,135 @@
-"""Runs a command in a pseudo-terminal, as a person would: keys in, what stands on the screen out as plain text."""
+"""Runs `ggp …` in a pseudo-terminal, types, and looks at the screen as a person would (see screen)."""
 
 import fcntl
 import os
+import pty
 import re
 import select
+import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
 import uuid
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from subprocess import Popen
+from types import TracebackType
 
-_SEQUENCE = re.compile(r"\x1b(?:\[[?>\d;]*[A-Za-z]|\][^\x07]*\x07|[=>()][A-Z0-9]?)")
+from tests.screen import Screen
+
+ENTER, TAB, CTRL_C, CTRL_D, UP, DOWN = "\r", "\t", "\x03", "\x04", "\x1b[A", "\x1b[B"
+_SEQUENCE = re.compile(rb"\x1b(?:\[[?>\d;]*[A-Za-z]|[=>])")
 _WHERE = b"\x1b[6n"  # "where is the cursor?", which an editor of lines may ask
 
 
 class Terminal:
-    """A running `ggp …` on a terminal of its own. `with` ends it."""
+    """A running `ggp` and what stands on its screen. A context manager: nothing of it is left running."""
 
-    def __init__(self, *arguments: str, folder: Path | None = None, **environment: str) -> None:
-        ours, theirs = os.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
+    def __init__(
+        self,
+        *arguments: str,
+        home: Path,
+        columns: int = 100,
+        rows: int = 40,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.screen = Screen(columns, rows)
+        self.written = b""  # all that came
+        self._expected = 0  # characters of `text` up to what was expected last
         self._mark = f"GGP_TEST_MARK={uuid.uuid4().hex}"
         name, _, value = self._mark.partition("=")
-        self._process = Popen(
+        given = {
+            "HOME": str(home),
+            "TERM": "xterm-256color",
+            "PATH": os.environ["PATH"],
+            "LC_ALL": "C.UTF-8",
+            name: value,
+        }
+        self._master, slave = pty.openpty()
+        self._size(columns, rows)
+        self.process = subprocess.Popen(
             [sys.executable, "-m", "referee.cli", *arguments],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env={**os.environ, "TERM": "xterm", **environment, name: value},
-            cwd=folder,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env={**given, **(environment or {})},
             start_new_session=True,
-            preexec_fn=_take_terminal,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
-        os.close(theirs)
-        self._terminal = ours
-        self.text = ""  # all that was written so far, without control sequences
-        self._seen = 0
+        os.close(slave)
 
     def __enter__(self) -> "Terminal":
         return self
 
-    def __exit__(self, *error: object) -> None:
-        if self._process.poll() is None:
-            self._process.kill()
-        self._process.wait()
-        os.close(self._terminal)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self._master)
 
-    def type(self, keys: str) -> None:
-        """Keys as a keyboard sends them: `\\r` is Enter, `\\x03` Ctrl-C."""
-        os.write(self._terminal, keys.encode())
+    def type(self, text: str) -> None:
+        """Keys, as they reach the program."""
+        os.write(self._master, text.encode())
+
+    def wait_for(self, seen: "str | Callable[[list[str]], bool]", seconds: float = 60) -> list[str]:
+        """The screen's rows once a text stands there, or a condition holds."""
+        deadline = time.monotonic() + seconds
+        while True:
+            rows = self.screen.rows
+            if (any(seen in row for row in rows)) if isinstance(seen, str) else seen(rows):
+                return rows
+            assert time.monotonic() < deadline, f"not seen: {seen!r}\n" + "\n".join(rows)
+            self._read(0.1)
+
+    @property
+    def text(self) -> str:
+        """All that came, without control sequences: also what has left the screen."""
+        return _SEQUENCE.sub(b"", self.written).decode("utf-8", "ignore")
 
     def expect(self, text: str, seconds: float = 90) -> None:
         """Wait until this is written, after what was expected last."""
         deadline = time.monotonic() + seconds
-        while (at := self.text.find(text, self._seen)) < 0:
-            assert self._read(deadline - time.monotonic()), f"no {text!r} came after {self.text[self._seen :][:500]!r}"
-        self._seen = at + len(text)
+        while (at := self.text.find(text, self._expected)) < 0:
+            left = deadline - time.monotonic()
+            assert left > 0 and self._read(left), f"no {text!r} came after {self.text[self._expected :][:500]!r}"
+        self._expected = at + len(text)
 
-    def wait(self, seconds: float = 90) -> int:
-        """The exit status; every process that it started has ended, too."""
-        deadline = time.monotonic() + seconds
-        while self._read(deadline - time.monotonic()):
+    def answer_to(self, key: str) -> float:
+        """Seconds from a key to the first that the program writes."""
+        began = time.perf_counter()
+        self.type(key)
+        assert self._read(60), "nothing came"
+        return time.perf_counter() - began
+
+    def settle(self, seconds: float = 0.3) -> list[str]:
+        """The rows once nothing has come for so long."""
+        while self._read(seconds):
             pass
-        status = self._process.wait(max(1.0, deadline - time.monotonic()))
-        while left := self._left():
-            assert time.monotonic() < deadline, left
-            time.sleep(0.05)
-        return status
+        return self.screen.rows
 
-    def _read(self, seconds: float) -> bool:
-        """Take what comes; False at the end, or when nothing came in time."""
-        if not select.select([self._terminal], [], [], max(0.0, seconds))[0]:
-            return False
-        try:
-            data = os.read(self._terminal, 65536)
-        except OSError:  # nobody holds the other end any more
-            return False
-        if _WHERE in data:
-            os.write(self._terminal, b"\x1b[1;1R")
-        self.text += _SEQUENCE.sub("", data.decode("utf-8", "replace"))
-        return bool(data)
+    def resize(self, columns: int, rows: int) -> None:
+        self.screen.resize(columns, rows)
+        self._size(columns, rows)
+        os.killpg(self.process.pid, signal.SIGWINCH)
 
-    def _left(self) -> list[str]:
+    def end(self, seconds: float = 60) -> int:
+        """Its exit status, once it and all that it started have ended."""
+        deadline = time.monotonic() + seconds
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, "\n".join(["it goes on:", *self.screen.rows])
+            self._read(0.05)
+        while self._read(0):
+            pass
+        while self.running():
+            assert time.monotonic() < deadline, self.running()
+            time.sleep(0.02)
+        return self.process.returncode
+
+    def running(self) -> list[str]:
+        """The command lines of its processes that still run."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:
@@ -93,7 +139,18 @@ class Terminal:
                 continue
         return found
 
+    def _read(self, seconds: float) -> bool:
+        if not select.select([self._master], [], [], seconds)[0]:
+            return False
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:  # the program has closed its side
+            return False
+        if _WHERE in data:
+            self.type("\x1b[1;1R")
+        self.written += data
+        self.screen.write(data.decode())  # whoever writes half a character here would be noticed
+        return bool(data)
 
-def _take_terminal() -> None:
-    """Make it the one that Ctrl-C comes from."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    def _size(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

@@ -137,7 +137,7 @@ def test_an_engine_that_dies_under_the_journey(file: Path) -> None:
 def test_a_journey_on_a_terminal(file: Path, tmp_path: Path) -> None:
     """The board follows, a human plays on from there, Ctrl-C drops that; nothing is left behind."""
     before = file.read_bytes()
-    with Terminal("console", "--match", f"{file}@2", HOME=str(tmp_path), XDG_STATE_HOME=str(tmp_path)) as terminal:
+    with Terminal("console", "--match", f"{file}@2", home=tmp_path) as terminal:
         terminal.expect("A B C")
         terminal.type(":forward\r")
         terminal.expect("ply 3 of 6: black button")
@@ -150,7 +150,7 @@ def test_a_journey_on_a_terminal(file: Path, tmp_path: Path) -> None:
         terminal.type(":info\r")
         terminal.expect("ply 3 of 6: black button")
         terminal.type(":quit\r")
-        assert terminal.wait() == 0
+        assert terminal.end() == 0
     assert file.read_bytes() == before
 
 
@@ -164,7 +164,7 @@ def test_a_match_that_is_being_played(tmp_path: Path, slow: str) -> None:
     assert source.record.start.match == head.match and source.playing() and source.record.end is None
     with pytest.raises(Exception, match=f"being played: #{head.match}"):
         open_place(f"{path}#other")
-    with Terminal("console", "--match", f"{path}#{head.match}@0", HOME=str(tmp_path)) as terminal:
+    with Terminal("console", "--match", f"{path}#{head.match}@0", home=tmp_path) as terminal:
         terminal.expect("A B C")
         terminal.type(":live\r")
         terminal.expect(" white ")
@@ -172,7 +172,7 @@ def test_a_match_that_is_being_played(tmp_path: Path, slow: str) -> None:
         terminal.type(":goto 1\r")
         terminal.expect("ply 1 of ")
         terminal.type(":quit\r")
-        assert terminal.wait() == 0
+        assert terminal.end() == 0
     assert match.wait().status == 0 and running(str(path)) == []
     finished = source.again()
     assert finished is not None and finished.end is not None and not source.playing()

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from protocol.regression import parse
-from tests.on_screen import CTRL_C, CTRL_D, ENTER, TAB, UP, Terminal
+from tests.terminal import CTRL_C, CTRL_D, ENTER, TAB, UP, Terminal
 
 CHAOS = [sys.executable, "-m", "bots", "chaos"]
 

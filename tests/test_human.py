@@ -210,7 +210,7 @@ def test_several_at_a_time_are_too_many(capsys: pytest.CaptureFixture[str]) -> N
 def test_at_a_terminal(tmp_path: Path) -> None:
     """Completion, a clock that runs in the line below, Ctrl-C: nothing is left behind."""
     words = ("match", "yugo,size=5", "human", "random", "--time", "600", "--record", str(tmp_path / "games.jsonl"))
-    with Terminal(*words) as terminal:
+    with Terminal(*words, home=tmp_path) as terminal:
         terminal.expect("black (human)>")
         terminal.expect("the other 10:00")
         terminal.type("butt\t")
@@ -221,11 +221,11 @@ def test_at_a_terminal(tmp_path: Path) -> None:
         terminal.type(":why Z9\r")
         terminal.expect("Z9 is illegal")
         terminal.type("\x03")
-        assert terminal.wait() == 130
-    assert "stopped" in terminal.text and [*tmp_path.iterdir()] == []
+        assert terminal.end() == 130
+    assert "stopped" in terminal.text and not [*tmp_path.glob("games*")]
 
 
-def test_a_clock_that_runs_out_at_a_terminal() -> None:
-    with Terminal("match", "go,size=5", "human", "random", "--time", "0.5") as terminal:
+def test_a_clock_that_runs_out_at_a_terminal(tmp_path: Path) -> None:
+    with Terminal("match", "go,size=5", "human", "random", "--time", "0.5", home=tmp_path) as terminal:
         terminal.expect("Result: W+T, time")
-        assert terminal.wait() == 0
+        assert terminal.end() == 0

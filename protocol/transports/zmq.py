@@ -62,6 +62,7 @@ class Dealer:
         self._connected_by = time.monotonic() + patience
         self._partial = b""  # of a line that is not whole yet
         self._connected = self._gone = self._closed = False
+        self.absent = False  # nobody was there in time
         try:
             self._socket.connect(url)
         except (zmq.ZMQError, UnicodeError) as error:
@@ -123,7 +124,7 @@ class Dealer:
                 self._gone = True
         elif not ready and wait <= 0:
             if not self._connected and time.monotonic() >= self._connected_by:
-                self._gone = True  # nobody listens there
+                self._gone = self.absent = True
             else:
                 raise PeerTimeout("no whole answer before the deadline")
 

@@ -3,6 +3,7 @@ looked at is never written to.
 """
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -185,6 +186,7 @@ def _fork(setup: Setup, recorder: Recorder, show: Callable[[str], None]) -> str:
     tally = Tally()
     with recorder:
         report = play_by_hand(setup, list(range(setup.games)), recorder, tally, desk, told)
+    _obey(report)
     if report.stopped:
         return "dropped; the record that you look at is as it was"
     if reason := _failure(report):
@@ -209,6 +211,7 @@ def _series(setup: Setup, recorder: Recorder) -> str:
                 bar.update(task, completed=report.tally.games + report.tally.lasting, score=score_line(setup, report))
 
         report = run_series(setup, numbers, jobs, recorder, tally, seen)
+    _obey(report)
     if reason := _failure(report):
         raise OwnFailed(reason)
     lines = ["stopped"] if report.stopped else []
@@ -216,6 +219,12 @@ def _series(setup: Setup, recorder: Recorder) -> str:
     ends = ", ".join(f"{what} {count}" for what, count in tally.terminations.most_common())
     lines += [f"ended by: {ends}"] if ends else []
     return "\n".join([*lines, *([f"record: {setup.record}"] if setup.record else [])])
+
+
+def _obey(report: Report) -> None:
+    """What was played on has taken a signal for itself: only Ctrl-C is meant for it alone."""
+    if report.stopped not in (0, signal.SIGINT):
+        signal.raise_signal(signal.Signals(report.stopped))
 
 
 def _failure(report: Report) -> str:

@@ -27,7 +27,7 @@ come out byte for byte, and what the console has to say is on stderr.
 \b
 The exit status is 0; 1 if an answer was a failure; 2 for a command line that
 cannot be, or a peer that cannot be started; 3 if the peer was lost, did not
-answer in time or broke the protocol; 130 after Ctrl-C.
+answer in time or broke the protocol; 130 after Ctrl-C, 143 after SIGTERM.
 """
 
 

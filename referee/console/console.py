@@ -19,7 +19,7 @@ TIMEOUT = 600.0  # seconds: as long as a move may take without a clock
 
 
 class Console:
-    """What a console is made of. `below` gives the lines below the board (clocks), `passed` see Dialogue."""
+    """What a console is made of. `passed`: see Dialogue."""
 
     def __init__(
         self,
@@ -27,7 +27,6 @@ class Console:
         passed: Callable[[str, bytes, bool], None],
         *,
         more: "Callable[[Console], Iterable[Own]] | None" = None,
-        below: Callable[[], list[str]] | None = None,
         timeout: float = TIMEOUT,
         raw: bool = False,
     ) -> None:
@@ -37,7 +36,6 @@ class Console:
         self.board = True
         self.ended = False  # :quit was said
         self.stale = True  # the position may be another one than the board that was drawn
-        self.below = below
         self.stderr = ""  # its tail
         self.dialogue = Dialogue(target, passed)
         own = [*rows(self), *(more(self) if more else ())]

@@ -24,6 +24,7 @@ from prompt_toolkit.styles import Style
 
 from referee.console.complete import agreed, complete, hint, needs, wants_file
 from referee.console.console import Console
+from referee.console.ending import SIGNALS, ends_in_order
 from referee.console.history import Lines, path_of_history
 from referee.console.knowledge import Learner
 from referee.console.panes import Shown, layout
@@ -35,7 +36,6 @@ _QUICK = 0.005  # seconds that a line just sent is waited for at once: most answ
 _WAITING, _IDLE = 0.01, 0.05  # seconds between looks at the peer
 _LEARN = 1.0  # seconds that a completion waits for what the peer knows
 _LONG = 0.3  # seconds after which the wait for an answer is shown
-_ENDED = {signal.SIGTERM: 143, signal.SIGHUP: 129}
 _STYLE = {
     "prompt": "bold",
     "dim": "ansibrightblack",
@@ -79,9 +79,10 @@ class Prompt:
             if line is None:
                 break
             try:
-                self._talk.own(line)
+                with ends_in_order():  # the prompt has left the signals as it likes them
+                    self._talk.own(line, self._print)
             except KeyboardInterrupt:
-                self._talk.out.append(("class:warning", "interrupted\n"))
+                self._talk.out.append(("class:warning", "\ninterrupted\n"))
             self._print()
         if self._failed is not None:
             raise self._failed
@@ -112,11 +113,11 @@ class Prompt:
         self._wake = asyncio.Event()
         app.create_background_task(self._watch(app))
         loop = asyncio.get_running_loop()
-        for number in _ENDED:
+        for number in SIGNALS:
             loop.add_signal_handler(number, self._end, app, number)
 
     def _end(self, app: "Application[str | None]", number: signal.Signals) -> None:
-        self._status = _ENDED[number]
+        self._status = 128 + number
         if app.is_running and not app.is_done:
             app.exit(result=None)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from referee.console.console import Console
+from referee.console.ending import Ended, ends_in_order
 from referee.console.filter import Filter
 from referee.console.own import Own
 from referee.console.target import Target
@@ -14,14 +15,13 @@ BROKEN_PIPE = 141
 
 
 class Settings(NamedTuple):
-    """How a console is to behave; `more` and `below` are given to it (see Console)."""
+    """How a console is to behave; `more` is given to it (see Console)."""
 
     timeout: float
     raw: bool = False
     as_json: bool = False
     quiet: bool = False
     more: Callable[[Console], Iterable[Own]] | None = None
-    below: Callable[[], list[str]] | None = None
 
 
 def run_console(target: Target, settings: Settings) -> int:
@@ -49,12 +49,14 @@ def _run(
     passed: Callable[[str, bytes, bool], None],
     run: Callable[[Console], int],
 ) -> int:
-    console = Console(
-        target, passed, more=settings.more, below=settings.below, timeout=settings.timeout, raw=settings.raw
-    )
     try:
-        return run(console)
-    except BrokenPipeError:  # whoever read our output has seen enough
-        return BROKEN_PIPE
-    finally:
-        console.dialogue.close()
+        with ends_in_order():
+            console = Console(target, passed, more=settings.more, timeout=settings.timeout, raw=settings.raw)
+            try:
+                return run(console)
+            except BrokenPipeError:  # whoever read our output has seen enough
+                return BROKEN_PIPE
+            finally:
+                console.dialogue.close()
+    except Ended as ended:
+        return ended.status

@@ -3,6 +3,8 @@
 It shows nothing itself, so a prompt and a plain terminal have it in common.
 """
 
+from collections.abc import Callable
+
 from protocol.messages import Reply
 from referee.console.board import NOTHING, Board
 from referee.console.clocks import Clocks
@@ -16,6 +18,7 @@ from referee.play.launch import LaunchError
 PROMPT = "> "
 _PASTED = 0.2  # seconds that a line for the console waits for an answer that is due
 _AT_ONCE = 100  # answers taken in one look: a flood must not keep the keyboard waiting
+_WARNINGS = 5  # lines that are no answers of which each is shown, in one look
 _STDERR_LINES = 20  # of what came there since the last look
 _LONGEST = 100_000  # characters of an answer that are shown
 _BOARDS = ("ggp-scene", "showboard")
@@ -63,11 +66,12 @@ class Talk:
         except Lost as lost:
             self._trouble(str(lost))
 
-    def own(self, line: str) -> None:
-        """A line for the console. Blocks as long as that takes."""
+    def own(self, line: str, begun: Callable[[], None] = lambda: None) -> None:
+        """A line for the console. Blocks as long as that takes; `begun` shows what is there before it."""
         if self.awaited is not None:  # as in a text that was pasted: first things first
             self.look(_PASTED)
         self.out += [("class:prompt", PROMPT), ("", f"{visible(line)}\n")]
+        begun()
         try:
             text = self.console.run_own(line)
         except OwnFailed as failed:
@@ -95,8 +99,11 @@ class Talk:
         except Lost as lost:
             self._trouble(str(lost))
         self._see_what_is_late()
-        for warning in dialogue.new_warnings():
+        warnings = dialogue.new_warnings()
+        for warning in warnings[:_WARNINGS]:
             self._line("warning", f"{warning}; PROTOCOL §2.10: borne with from a bot")
+        if len(warnings) > _WARNINGS:
+            self._line("warning", f"so with {len(warnings) - _WARNINGS} lines more")
         self._see_stderr()
         self._ask_for_board()
 
@@ -113,8 +120,7 @@ class Talk:
 
     def notes(self) -> list[str]:
         """What is said beside the board: whose turn, what the signs mean, the clocks."""
-        below = self.console.below() if self.console.below else []
-        return [*map(visible, self.board.notes), *self.clocks.lines(), *map(visible, below)]
+        return [*map(visible, self.board.notes), *self.clocks.lines()]
 
     def interrupted(self) -> None:
         """Ctrl-C while something is awaited."""

@@ -56,19 +56,20 @@ def play_by_hand(
         desk.show(HELP)
     table = Table(keep, recorder.open_live(), seen=seen, host=host)
     killed = True
-    with on_signals(stop):
-        try:
+    try:
+        with on_signals(stop):
             for number in numbers:
                 if not report.stopped:
                     run_blocking(table.play(setup, number))
             killed = bool(report.stopped)
-        except Suspended as error:
-            report.suspended = error.who, str(error)
-        except OSError as error:  # of a write to the record
-            report.failed = str(error)
-        except (KeyboardInterrupt, _Stop):  # an editor of lines takes Ctrl-C for itself
-            report.stopped = report.stopped or signal.SIGINT
-    run_blocking(table.close(killed))
+    except Suspended as error:
+        report.suspended = error.who, str(error)
+    except OSError as error:  # of a write to the record
+        report.failed = str(error)
+    except (KeyboardInterrupt, _Stop):  # an editor of lines takes Ctrl-C for itself
+        report.stopped = report.stopped or signal.SIGINT
+    finally:
+        run_blocking(table.close(killed))
     report.seconds = time.monotonic() - began
     return report
 

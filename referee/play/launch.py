@@ -186,10 +186,11 @@ class Remote(Peer):
             raise LaunchError(str(error)) from None
         self._budgets = budgets
         self._stopped = False
+        self._url, self._dealer = url, transport
         self.channel = Channel(Transcript(transport, sink) if sink else transport, role)
 
     def exited(self, wait: float = 0) -> str:
-        return ""
+        return f"nobody listens at {self._url}" if self._dealer.absent else ""
 
     def stderr_tail(self) -> str:
         return ""

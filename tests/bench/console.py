@@ -11,7 +11,7 @@ from pathlib import Path
 
 from referee.console.complete import complete
 from referee.console.knowledge import Knowledge
-from tests.on_screen import CTRL_C, CTRL_D, Terminal
+from tests.terminal import CTRL_C, CTRL_D, Terminal
 
 MOVES = tuple(f"{column}{row}" for column in "ABCDEFGHJKLMNOPQRSTUVWXYZ" for row in range(1, 26))
 
