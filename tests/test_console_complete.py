@@ -4,7 +4,7 @@ import pytest
 
 from protocol.commands import COMMANDS
 from referee.console.complete import Choice, agreed, complete, hint, needs, wants_file
-from referee.console.knowledge import Kind, Knowledge, Option
+from referee.console.knowledge import Bot, Kind, Knowledge, Option
 from referee.console.own import Own, Word
 
 
@@ -26,8 +26,18 @@ KNOWN = Knowledge(
             _own("save", "FILE.tst", Word.FILE),
             _own("why", "MOVE", Word.MOVE),
             _own("goto", "PLY", Word.PLY),
+            _own("moves", "[PLY]", Word.PLAYED),
+            _own("hint", "BOT [SECONDS]", Word.BOT, Word.TEXT),
+            _own("fork", "[BOT BOT]", Word.PLAYER, Word.PLAYER, Word.TEXT),
         )
     },
+    bots=(
+        Bot("random", "random", "built in"),
+        Bot("greedy:playouts=5", "greedy:playouts=5", "seat 1"),
+        Bot("'gnu=gnugo --mode gtp'", "gnu=gnugo --mode gtp", "seat 2"),
+        Bot("human", "human", human=True),
+    ),
+    plies=("the start", *(f"black A{number}" for number in range(1, 13))),
 )
 
 
@@ -68,14 +78,25 @@ def texts(text: str, known: Knowledge = KNOWN) -> list[str]:
         ("gogui-play_sequence b A1 ", ["gogui-play_sequence b A1 black", "gogui-play_sequence b A1 white"]),
         ("gogui-play_sequence b A1 w A", ["gogui-play_sequence b A1 w A1"]),
         ("polish ", []),
-        (":", [":goto", ":help", ":raw", ":save", ":why"]),
+        (":", [":fork", ":goto", ":help", ":hint", ":moves", ":raw", ":save", ":why"]),
         ("!sa", ["!save"]),
         (":raw o", [":raw on", ":raw off"]),
         (":raw on ", []),
         (":why D5+C", [":why D5+C3"]),
         (":help pol", [":help polish"]),
         (":help :w", [":help :why"]),
-        (":goto ", []),
+        (":goto ", [f":goto {number}" for number in range(13)]),
+        (":goto 1", [":goto 10", ":goto 11", ":goto 12"]),
+        (":goto x", []),
+        (":moves ", [f":moves {number}" for number in range(1, 13)]),
+        (":hint ", [":hint random", ":hint greedy:playouts=5", ":hint 'gnu=gnugo --mode gtp'"]),
+        (":hint h", []),
+        (":hint G", [":hint greedy:playouts=5", ":hint 'gnu=gnugo --mode gtp'"]),
+        (":hint 'g", [":hint greedy:playouts=5", ":hint 'gnu=gnugo --mode gtp'"]),
+        (":hint random ", []),
+        (":fork h", [":fork human"]),
+        (":fork random hu", [":fork random human"]),
+        (":fork random random ", []),
         (":nothing ", []),
     ],
 )
@@ -93,6 +114,7 @@ def test_help_stands_beside() -> None:
     assert complete("ggp-new yugo s", KNOWN) == [Choice("size=", 1, "int 2..25, by default 9")]
     assert complete(":wh", KNOWN) == [Choice("why", 2, "MOVE — help of why")]
     assert complete("play b d5", KNOWN)[0] == Choice("D5", 2, "")
+    assert complete(":goto 12", KNOWN) == [] and complete(":goto 1", KNOWN)[0] == Choice("10", 1, "black A10")
     assert hint("play b", KNOWN) == "play COLOUR MOVE — play a move"
     assert hint("3 genmove", KNOWN) == "genmove COLOUR — choose a move for a side and play it"
     assert hint(":why ", KNOWN) == ":why MOVE — help of why"

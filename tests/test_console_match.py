@@ -6,16 +6,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from protocol.records import read_records
+from bots.command import BOTS
+from protocol.messages import Reply
+from protocol.records import Party, Record, read_records
 from referee.archive.live import find_live, is_played, live_base, read_live, running
+from referee.console.board import Board
+from referee.console.caption import Caption, caption
 from referee.console.command import main
+from referee.console.journey import Journey, Where
+from referee.console.panes import fitted
 from referee.console.places import open_place
 from referee.play.recorder import live_path
+from referee.play.words import BUILT_IN
 from tests.ggp_command import Ggp, end_all, wait_until
 from tests.terminal import Terminal
-from tests.test_console_journey import MATCHES
+from tests.test_console_journey import MATCHES, Desk
 
 SLOW = """import time
 from bots.sdk import Position, run
@@ -154,6 +162,67 @@ def test_a_journey_on_a_terminal(file: Path, tmp_path: Path) -> None:
     assert file.read_bytes() == before
 
 
+def test_the_match_stands_over_the_board_and_in_completion(file: Path, tmp_path: Path) -> None:
+    with Terminal("console", "--match", f"{file}@2", home=tmp_path, columns=80, rows=24) as terminal:
+        terminal.wait_for("ply 2 of 6: white B2  0.007 s")
+        terminal.wait_for("black one  1.000 s left")
+        terminal.type(":goto 0\r")
+        terminal.wait_for(lambda rows: any(row.endswith("  ply 0 of 6") for row in rows))
+        terminal.type("ggp-play black C3\r")
+        terminal.wait_for("off the record after ply 0 of 6")
+        terminal.type("ggp-new yugo size=5\r")
+        terminal.wait_for("another game than the match")
+        terminal.type(":goto 5")
+        terminal.type("\r")
+        terminal.wait_for("ply 5 of 6: black pass  0.007 s")
+        terminal.type(":hint gr\t")
+        terminal.wait_for("> :hint greedy")
+        terminal.type("\x03:goto ")
+        terminal.wait_for("black button")
+        terminal.type("\x03:quit\r")
+        assert terminal.end() == 0
+
+
+def test_built_in_bots_are_those_that_there_are() -> None:
+    assert tuple(BOTS) == BUILT_IN
+
+
+def test_who_may_be_named(file: Path) -> None:
+    """Bots as the record starts them, in quotes where the console's line needs them; nobody who cannot be started."""
+    start = MATCHES[0].start
+    parties = (Party(name="slow", command="python slow.py"), Party(name="someone"))
+    caption = Caption(Journey(Record(msgspec.structs.replace(start, bots=parties), (), None), Desk().ask))
+    words = [bot.word for bot in caption.bots()]
+    assert words == [*BUILT_IN, "'slow=python slow.py'", "human"] and caption.plies() == ("the start",)
+
+
+def test_clocks_and_colours_of_a_place() -> None:
+    match = MATCHES[0]
+    start = msgspec.structs.replace(match.start, control="5+1")
+    assert caption(Record(start, match.plies, None), Where((), 0), {}) == [
+        "black one  5.000 s left",
+        "white two  5.000 s left",
+        "ply 0 of 6 so far",
+    ]
+    assert caption(match, Where(("A1",), 1), {1: "white", 2: "black"})[:2] == [
+        "black two" + caption(match, Where((), 0), {})[1].removeprefix("white two"),
+        "white one  1.000 s left",
+    ]
+    unlimited = tuple(msgspec.structs.replace(ply, left=None) for ply in match.plies)
+    record = Record(msgspec.structs.replace(start, control="none"), unlimited, match.end)
+    over = Caption(Journey(record, Desk().ask)).lines(Reply(True, "1 black A1"), Reply(True, "what"), None)
+    assert over == ("black one", "white two", "ply 1 of 6: black A1  0.007 s")
+    odd = Record(msgspec.structs.replace(start, control="soon"), (), None)
+    assert caption(odd, Where((), 0), {}) == ["seat 1 one", "seat 2 two", "ply 0 of 0 so far"]
+
+
+def test_a_caption_without_room_is_left_to_the_notes() -> None:
+    board = Board([[("", "x" * 10)]] * 19, caption=("y" * 50, "ply 1"))
+    assert fitted(board, 100, 24).lines[:2] == [[("", "y" * 33 + "…")], [("", "ply 1")]]
+    assert fitted(board, 100, 21) is board and fitted(board, 79, 24) is board
+    assert fitted(Board([], caption=("ply 1",)), 100, 24).caption == ("ply 1",)
+
+
 def test_a_match_that_is_being_played(tmp_path: Path, slow: str) -> None:
     path = tmp_path / "games.jsonl"
     match = Ggp("match", "yugo,size=3", slow, "random", "--games", "1", "--record", str(path), "--quiet")
@@ -167,7 +236,8 @@ def test_a_match_that_is_being_played(tmp_path: Path, slow: str) -> None:
     with Terminal("console", "--match", f"{path}#{head.match}@0", home=tmp_path) as terminal:
         terminal.expect("A B C")
         terminal.type(":live\r")
-        terminal.expect(" white ")
+        terminal.expect(" s left")
+        terminal.expect("so far: ")
         terminal.expect("over: ")
         terminal.type(":goto 1\r")
         terminal.expect("ply 1 of ")

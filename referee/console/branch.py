@@ -64,14 +64,14 @@ def rows(journey: Journey, engine: Start, show: Callable[[str], None], hints: Hi
             raise OwnFailed("write :hint BOT [SECONDS or another time control]")
         return hints.ask(journey, _bot(words[0], human=False), words[1] if len(words) > 1 else "")
 
-    bots = (Word.BOT, Word.BOT, Word.TEXT)
+    bots, players = (Word.BOT, Word.BOT, Word.TEXT), (Word.PLAYER, Word.PLAYER, Word.TEXT)
     return [
         Own(
             "fork",
             "[BOT BOT] [time=CONTROL] [games=N] [record=FILE]",
             "a new match from here; its own bots play, or yours, or a `human`",
             fork,
-            bots,
+            players,
         ),
         Own(
             "play",

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from protocol.commands import TABLE
-from referee.console.knowledge import GAMES, LIST, MOVES, OPTIONS, Knowledge
+from referee.console.knowledge import GAMES, LIST, MOVES, OPTIONS, Bot, Knowledge
 from referee.console.own import Own, Word
 
 COLOURS = ("black", "white")
@@ -13,6 +13,15 @@ FILE = "FILE"  # the kind of argument whose choices the disk knows
 _MARKS = ":!"
 _SEGMENTS = re.compile("[+/]")  # between the parts of a compound move
 _DEAD = "dead:"
+_KINDS = {
+    Word.MOVE: "MOVE",
+    Word.COMMAND: "COMMAND",
+    Word.FILE: FILE,
+    Word.BOT: "BOT",
+    Word.PLAYER: "PLAYER",
+    Word.PLY: "PLY",
+    Word.PLAYED: "PLAYED",
+}
 
 
 class Choice(NamedTuple):
@@ -43,6 +52,12 @@ def complete(text: str, known: Knowledge) -> list[Choice]:
         return _dead(typed, known.stones) if typed.lower().startswith(_DEAD) else _moves(typed, known.moves)
     if kind == "OPTION":
         return _options(typed, place.before, known)
+    if kind in ("BOT", "PLAYER"):
+        return _bots(typed, [bot for bot in known.bots if kind == "PLAYER" or not bot.human])
+    if kind in ("PLY", "PLAYED"):
+        plies = enumerate(known.plies)
+        rows = [(str(ply), text) for ply, text in plies if ply or kind == "PLY"]
+        return [Choice(ply, len(typed), text) for ply, text in rows if ply.startswith(typed) and ply != typed]
     if kind == "COMMAND":
         own = [f":{name}" for name in known.own]
         return _starting(typed, [*_all_commands(known), *own])
@@ -136,7 +151,7 @@ def _all_commands(known: Knowledge) -> Iterable[str]:
 
 
 def _kind(place: _Place, known: Knowledge) -> str:
-    """What the argument at the cursor is: MOVE, COLOUR, GAME, OPTION, COMMAND, FILE, `a|b`, or something else."""
+    """What the argument at the cursor is: MOVE, COLOUR, BOT, PLY, FILE, … , `a|b`, or something else."""
     if place.mark:
         own = known.own.get(place.name)
         return "" if own is None else _own_kind(own, len(place.before))
@@ -158,7 +173,7 @@ def _kind(place: _Place, known: Knowledge) -> str:
 
 def _own_kind(own: Own, index: int) -> str:
     if index < len(own.words):
-        return {Word.MOVE: "MOVE", Word.COMMAND: "COMMAND", Word.FILE: FILE}.get(own.words[index], "")
+        return _KINDS.get(own.words[index], "")
     words = own.arguments.strip("[]").split()
     return words[index] if index < len(words) and "|" in words[index] else ""
 
@@ -189,6 +204,16 @@ def _dead(typed: str, stones: Sequence[str]) -> list[Choice]:
     """One stone more of a list of dead ones."""
     *named, last = typed[len(_DEAD) :].upper().split(",")
     return [Choice(stone, len(last)) for stone in stones if stone.startswith(last) and stone not in named]
+
+
+def _bots(typed: str, bots: Sequence[Bot]) -> list[Choice]:
+    """A command line with blanks is put in quotes, whether the person began with them or not."""
+    low = typed.lstrip("'\"").lower()
+    return [
+        Choice(bot.word, len(typed), bot.help)
+        for bot in bots
+        if bot.plain.lower().startswith(low) and bot.word != typed and bot.plain != typed
+    ]
 
 
 def _options(typed: str, before: list[str], known: Knowledge) -> list[Choice]:

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from protocol.errors import LocalProtocolError, PeerTimeout
 from referee.console.dialogue import MOMENT, Dialogue, Lost
@@ -12,6 +13,9 @@ from referee.console.rows import rows
 from referee.console.target import Target
 from referee.console.visible import visible
 from referee.play.launch import LaunchError
+
+if TYPE_CHECKING:
+    from referee.console.caption import Caption  # which reads records
 
 MARKS = (":", "!")
 _QUICK = frozenset(("raw", "send", "board", "save", "timeout", "stderr", "quit"))
@@ -38,9 +42,11 @@ class Console:
         self.stale = True  # the position may be another one than the board that was drawn
         self.stderr = ""  # its tail
         self.dialogue = Dialogue(target, passed)
+        self.match: Caption | None = None  # what is known of the match that is looked at
         own = [*rows(self), *(more(self) if more else ())]
         self.own = {row.name: row for row in own}
         self.learner = Learner(self.dialogue, own)
+        self._see_match()
 
     def begin(self) -> None:
         """Say the target's first commands, and wait for their answers. Raises LaunchError if the peer refuses one."""
@@ -82,6 +88,11 @@ class Console:
         """The position may be another one."""
         self.stale = True
         self.learner.forget_position()
+        self._see_match()
+
+    def _see_match(self) -> None:
+        if self.match:
+            self.learner.see_match(self.match.bots(), self.match.plies())
 
     def restart(self) -> None:
         """The same peer anew. Raises LaunchError."""

@@ -67,9 +67,12 @@ class Journey:
         reply = self._ask("ggp-history")
         if not reply.ok and reply.text != "unknown command":
             return Where((), 0, known=False)
-        lines = [line.split() for line in reply.text.splitlines() if line.count(" ") == 2] if reply.ok else []
-        moves = tuple(move for _, _, move in lines) if reply.ok else self._moves
-        seen = self._look()
+        return self.see(reply, self._look())
+
+    def see(self, history: Reply, seen: object) -> Where:
+        """By the answer to ggp-history, and what the scene says of the game (see facts_of_scene)."""
+        lines = [line.split() for line in history.text.splitlines() if line.count(" ") == 2] if history.ok else []
+        moves = tuple(move for _, _, move in lines) if history.ok else self._moves
         if self._game is None:  # it was put there by others: see at least that it is this game
             known = not (isinstance(seen, list) and seen[0] not in (None, self.record.start.game))
         else:
@@ -172,13 +175,7 @@ class Journey:
         return tuple(ply.move for ply in self.record.plies)
 
     def _look(self) -> object:
-        """Game and options as the engine's scene tells them, "" where it does not."""
-        reply = self._ask("ggp-scene")
-        try:
-            scene = json.loads(reply.text) if reply.ok else {}
-            return [scene.get("game"), scene.get("options")]
-        except (ValueError, AttributeError):
-            return ""
+        return facts_of_scene(self._ask("ggp-scene"))
 
     def _read(self, reply: Reply) -> Status:
         if not reply.ok:
@@ -187,6 +184,15 @@ class Journey:
             return parse_status(reply.text)
         except EngineFailed as error:
             raise OwnFailed(str(error)) from None
+
+
+def facts_of_scene(reply: Reply | None) -> object:
+    """Game and options as the engine's scene tells them, "" where it does not."""
+    try:
+        scene = json.loads(reply.text) if reply and reply.ok else {}
+        return [scene.get("game"), scene.get("options")]
+    except (ValueError, AttributeError, RecursionError):
+        return ""
 
 
 def _common(one: tuple[str, ...], two: tuple[str, ...]) -> int:

@@ -55,6 +55,15 @@ class Option(NamedTuple):
     domain: str
 
 
+class Bot(NamedTuple):
+    """A bot that may be named: the word as it is typed, quoted if need be, and as it is read; or a human."""
+
+    word: str
+    plain: str
+    help: str = ""
+    human: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Knowledge:
     """What completion may draw on; empty is what is not known (yet)."""
@@ -65,6 +74,8 @@ class Knowledge:
     games: tuple[str, ...] = ()
     options: Mapping[str, tuple[Option, ...]] = field(default_factory=dict)
     own: Mapping[str, Own] = field(default_factory=dict)
+    bots: tuple[Bot, ...] = ()
+    plies: tuple[str, ...] = ()  # what led to each place of a match, the start first
 
     @property
     def kind(self) -> Kind:
@@ -120,12 +131,16 @@ class Learner:
         """The cells with something on them, as the last drawing of the position had them."""
         self.known = replace(self.known, stones=tuple(stones))
 
+    def see_match(self, bots: tuple[Bot, ...], plies: tuple[str, ...]) -> None:
+        """What the record of a match tells, which no peer changes."""
+        self.known = replace(self.known, bots=bots, plies=plies)
+
     def forget_all(self) -> None:
         """Another peer, perhaps another program."""
         self._generation += 1
         self.changes = 0
         self._asked.clear()
-        self.known = Knowledge(own=self.known.own)
+        self.known = Knowledge(own=self.known.own, bots=self.known.bots, plies=self.known.plies)
 
     def note_commands(self, reply: Reply) -> None:
         """The peer was asked on another way what it lists."""

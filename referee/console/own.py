@@ -13,7 +13,9 @@ class Word(StrEnum):
 
     MOVE = "move"
     PLY = "ply"
+    PLAYED = "played ply"  # not the start
     BOT = "bot"
+    PLAYER = "player"  # a bot, or a human
     FILE = "file"
     COMMAND = "command"
     TEXT = "text"

@@ -57,8 +57,8 @@ def layout(buffer: Buffer, shown: Shown) -> Layout:
         ]
     )
     board = Window(
-        FormattedTextControl(lambda: _text(shown.board())),
-        width=lambda: Dimension.exact(shown.board().width),
+        FormattedTextControl(lambda: _text(_fitted(shown))),
+        width=lambda: Dimension.exact(_fitted(shown).width),
         dont_extend_height=True,
         ignore_content_width=True,
     )
@@ -66,10 +66,17 @@ def layout(buffer: Buffer, shown: Shown) -> Layout:
     below = HSplit([left, Window(board.content, dont_extend_height=True)])
 
     def fitting() -> Container:
-        return {"beside": beside, "below": below}.get(place(shown.board(), *_size()), left)
+        return {"beside": beside, "below": below}.get(place(_fitted(shown), *_size()), left)
 
     menu = Float(CompletionsMenu(max_height=MENU, scroll_offset=1), xcursor=True, ycursor=True)
     return Layout(FloatContainer(DynamicContainer(fitting), [menu]), focused_element=line)
+
+
+def fitted(board: Board, columns: int, rows: int) -> Board:
+    """With its caption where both have room at the board's place; else that is left over, for the notes."""
+    whole = board.captioned()
+    fits = board.lines and place(whole, columns, rows) == place(board, columns, rows) != ""
+    return whole if fits else board
 
 
 def place(board: Board, columns: int, rows: int) -> str:
@@ -79,6 +86,10 @@ def place(board: Board, columns: int, rows: int) -> str:
     if board.width + _GAP + _LEFT <= columns and board.height + 1 <= rows:
         return "beside"
     return "below" if board.width <= columns and board.height + 2 + _KEPT <= rows else ""
+
+
+def _fitted(shown: Shown) -> Board:
+    return fitted(shown.board(), *_size())
 
 
 def _size() -> tuple[int, int]:
@@ -96,10 +107,11 @@ def _rest(buffer: Buffer) -> Dimension:
 
 
 def _notes(shown: Shown) -> list[str]:
-    board, (columns, rows) = shown.board(), _size()
+    board, (columns, rows) = _fitted(shown), _size()
+    notes = [*board.caption, *shown.notes()]
     if board.lines and not place(board, columns, rows):
-        return [f"(the board needs {board.width} columns and {board.height + 1} lines)", *shown.notes()]
-    return shown.notes()
+        return [f"(the board needs {board.width} columns and {board.height + 1} lines)", *notes]
+    return notes
 
 
 def _dim(lines: list[str]) -> StyleAndTextTuples:

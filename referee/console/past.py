@@ -1,5 +1,6 @@
 """`ggp console --match PLACE`: the engine that a match is replayed on as a console's target, and its commands."""
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from protocol.connection import PeerRole
 from protocol.messages import Reply
 from referee.config import Budgets, Setting
 from referee.console.branch import rows as branch_rows
+from referee.console.caption import Caption
 from referee.console.console import Console
 from referee.console.hints import Hints
 from referee.console.journey import Journey
@@ -38,7 +40,9 @@ class Past:
 
         journey, hints = Journey(self.source.record, ask, self.source.again), Hints(ask)
         self._hints.append(hints)
-        travel = travel_rows(journey, self.source, ask, click.echo)
+        caption = console.match = Caption(journey)
+        beside = (lambda: caption.ask(ask)) if sys.stdout.isatty() else tuple[str, ...]
+        travel = travel_rows(journey, self.source, ask, click.echo, beside)
         return [*travel, *branch_rows(journey, self.engine, click.echo, hints)]
 
     def close(self) -> None:

@@ -102,7 +102,7 @@ class Plain:
         board = self._talk.board
         if board is not self._drawn:
             self._drawn = board
-            lines = ["".join(piece for _, piece in line) for line in board.lines] + self._talk.notes()
+            lines = ["".join(piece for _, piece in line) for line in board.captioned().lines] + self._talk.notes()
             _write("".join(f"{line}\n" for line in lines))
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:

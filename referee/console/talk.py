@@ -4,6 +4,7 @@ It shows nothing itself, so a prompt and a plain terminal have it in common.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from protocol.messages import Reply
 from referee.console.board import NOTHING, Board
@@ -21,6 +22,7 @@ _AT_ONCE = 100  # answers taken in one look: a flood must not keep the keyboard 
 _WARNINGS = 5  # lines that are no answers of which each is shown, in one look
 _STDERR_LINES = 20  # of what came there since the last look
 _LONGEST = 100_000  # characters of an answer that are shown
+_PLACE = ("ggp-history", "ggp-status")
 _BOARDS = ("ggp-scene", "showboard")
 
 
@@ -35,6 +37,7 @@ class Talk:
         self._first: Exchange | None = None  # what the target says on its own
         self._last: Exchange | None = None  # what was typed last
         self._asked = ""  # how the board is being asked for
+        self._heard: dict[str, Reply] = {}  # what its caption needs
 
     @property
     def console(self) -> Console:
@@ -201,7 +204,15 @@ class Talk:
             return  # a bot may begin some game or other only to show a board
         self._asked = next((name for name in _BOARDS if name in commands), "")
         if self._asked:
+            if console.match:  # before the board: both are drawn at once
+                self._ask_for_caption(commands)
             console.dialogue.question(self._asked, self._drawn)
+
+    def _ask_for_caption(self, commands: tuple[str, ...]) -> None:
+        self._heard = {}
+        for question in _PLACE:
+            if question in commands:
+                self.console.dialogue.question(question, partial(self._heard.__setitem__, question))
 
     def _drawn(self, reply: Reply) -> None:
         from referee.console.drawing import draw_scene, draw_text  # the first prompt does not wait for them
@@ -210,4 +221,8 @@ class Talk:
             self.board = NOTHING
         else:
             self.board = (draw_scene if self._asked == _BOARDS[0] else draw_text)(reply.text)
+        if self.console.match:
+            scene = reply if self._asked == _BOARDS[0] else None
+            history, status = map(self._heard.get, _PLACE)
+            self.board = self.board._replace(caption=self.console.match.lines(history, status, scene))
         self.console.learner.see_stones(self.board.stones)

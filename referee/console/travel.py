@@ -15,12 +15,14 @@ from referee.console.journey import Ask, Journey
 from referee.console.own import Own, OwnFailed, Word
 from referee.console.places import Source
 
+Beside = Callable[[], tuple[str, ...]]
+
 _OFTEN = 0.2  # seconds between looks at a match that is being played
 _WIDTH = 100
 
 
-def rows(journey: Journey, source: Source, ask: Ask, show: Callable[[str], None]) -> list[Own]:
-    """`show` prints what is to be seen before a command has ended."""
+def rows(journey: Journey, source: Source, ask: Ask, show: Callable[[str], None], beside: Beside = tuple) -> list[Own]:
+    """`show` prints what is to be seen before a command has ended; `beside`: what is said of each position shown."""
 
     def goto(words: list[str]) -> str:
         journey.goto(_number(words, "goto", "PLY"))
@@ -60,14 +62,18 @@ def rows(journey: Journey, source: Source, ask: Ask, show: Callable[[str], None]
 
     def live(words: list[str]) -> str:
         _none(words, "live")
-        return _follow(journey, source, ask, show)
+
+        def look() -> None:
+            show("\n".join([_board(ask), *beside()]))
+
+        return _follow(journey, source, look, show)
 
     ply, move = (Word.PLY,), (Word.MOVE,)
     return [
         Own("back", "[N]", "N plies back (1), of the match or of what was tried", back, changes=True),
         Own("forward", "[N]", "N plies of the match on (1)", forward, changes=True),
         Own("goto", "PLY", "to a ply of the match; 0 is the start, -1 the last", goto, ply, changes=True),
-        Own("moves", "[PLY]", "the plies of the match; one with its time and analysis", moves, ply),
+        Own("moves", "[PLY]", "the plies of the match; one with its time and analysis", moves, (Word.PLAYED,)),
         Own("info", "", "who plays, under what clock, the result, what a fault left behind", info),
         Own("why", "MOVE", "why a move is illegal here", why, move, changes=True),
         Own("score", "", "the score of the position, and what it is made of", score),
@@ -155,7 +161,7 @@ def _score(ask: Ask) -> str:
         return clean(reply.text)
 
 
-def _follow(journey: Journey, source: Source, ask: Ask, show: Callable[[str], None]) -> str:
+def _follow(journey: Journey, source: Source, look: Callable[[], None], show: Callable[[str], None]) -> str:
     """Show each ply as it comes, and the position; until the match ends, is dropped, or Ctrl-C."""
     seen = journey.last
     if not source.playing():
@@ -163,7 +169,7 @@ def _follow(journey: Journey, source: Source, ask: Ask, show: Callable[[str], No
         ended = journey.record.end is not None
         return f"the match {'is over' if ended else 'is not being played any more'}: {journey.caption()}"
     journey.goto(seen)
-    show(_board(ask))
+    look()
     try:
         while source.playing():
             last = journey.last
@@ -171,7 +177,7 @@ def _follow(journey: Journey, source: Source, ask: Ask, show: Callable[[str], No
                 show(line_of(ply))
             if last > seen:
                 journey.goto(last)
-                show(_board(ask))
+                look()
             seen = last
             time.sleep(_OFTEN)
     except KeyboardInterrupt:
