@@ -59,6 +59,7 @@ def test_a_signal_while_the_peer_thinks(
     [
         (":hint 'stuck={python} {stuck}' 300", "sleep"),
         (":play random random 50000", "bots random"),
+        (":fork human random", "black (human)>"),
     ],
 )
 def test_a_signal_while_the_console_is_at_work(file: Path, stuck: str, tmp_path: Path, typed: str, begun: str) -> None:
@@ -68,6 +69,16 @@ def test_a_signal_while_the_console_is_at_work(file: Path, stuck: str, tmp_path:
         terminal.wait_for(lambda rows: any(begun in line for line in (*rows, *terminal.running())))
         terminal.process.send_signal(signal.SIGTERM)
         assert terminal.end() == 143
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_a_human_types(tmp_path: Path, number: signal.Signals) -> None:
+    with Terminal("match", "yugo,size=4", "human", "random", home=tmp_path) as terminal:
+        terminal.expect("black (human)>")
+        terminal.type("A")
+        terminal.process.send_signal(number)
+        assert terminal.end() == 128 + number
+    assert "Traceback" not in terminal.text
 
 
 def test_what_was_typed_stands_before_what_it_does(file: Path, tmp_path: Path) -> None:

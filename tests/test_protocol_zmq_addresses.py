@@ -78,6 +78,18 @@ def test_an_ipc_address_serves(tmp_path: object, connect: Connect) -> None:
     serving.stop()
 
 
+def test_a_socket_file_is_removed_by_the_service_that_has_it(tmp_path: Path) -> None:
+    url = f"ipc://{tmp_path}/socket"
+    first, second = Service(url, make_responder), Service(url, make_responder)
+    first.close()
+    assert (tmp_path / "socket").is_socket()  # it is the second's
+    second.close()
+    assert [*tmp_path.iterdir()] == []
+    third = Service(url, make_responder)
+    (tmp_path / "socket").unlink()
+    third.close()
+
+
 def test_after_close_the_stream_has_ended(serving: Serving) -> None:
     for close in (Dealer.close, Dealer.close_stdin):
         dealer = Dealer(serving.url)

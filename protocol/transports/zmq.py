@@ -10,6 +10,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import zmq
@@ -35,6 +36,7 @@ _GONE = (
     | zmq.EVENT_HANDSHAKE_FAILED_AUTH
 )
 _LISTEN = re.compile(r"tcp://([^:/@;]+|\[[0-9a-fA-F:.]+\]):(\d+|\*)")
+_FILE = re.compile(r"ipc://([^@].*)")
 _PORT = re.compile(r"tcp://.*:0*(\d+)")
 
 
@@ -145,6 +147,7 @@ class Service:
         except AddressError:
             self._context.term()
             raise
+        self._file = _socket_file(self.url)
 
     def serve(self) -> None:
         """Answer for ever; KeyboardInterrupt passes through."""
@@ -161,8 +164,11 @@ class Service:
         return True
 
     def close(self) -> None:
+        """Also remove the socket file of an ipc address, unless another service has taken the address over."""
         self._socket.close(linger=0)
         self._context.term()
+        if self._file and self._file == _socket_file(self.url):
+            self._file[0].unlink()
 
     def _answer(self, peer: bytes, data: bytes) -> None:
         session = self._sessions.pop(peer, None) or self._make()
@@ -215,6 +221,18 @@ def check_local(url: str) -> None:
         raise AddressError(f"cannot listen at {url}: write tcp://127.0.0.1:PORT")
     if not _is_loopback(parts[1].strip("[]")):
         raise AddressError(f"cannot listen at {url}: there are no keys here, so only tcp://127.0.0.1:PORT")
+
+
+def _socket_file(url: str) -> tuple[Path, int, int] | None:
+    """The file that somebody listens at, and which one it is; None where there is none. ZeroMQ leaves it there."""
+    file = _FILE.fullmatch(url)
+    if file is None:
+        return None
+    try:
+        found = Path(file[1]).stat()
+    except OSError:
+        return None
+    return Path(file[1]), found.st_dev, found.st_ino
 
 
 def _reason(error: zmq.ZMQError | UnicodeError) -> str:

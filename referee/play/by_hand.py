@@ -1,6 +1,7 @@
 """Plays matches in this process, one after another, where a human sits or somebody looks on. It reports as run does.
 
-No worker and no schedule: the caller says which matches. Ctrl-C and SIGTERM drop the match that is under way.
+No worker and no schedule: the caller says which matches. Ctrl-C, SIGTERM and a terminal that is closed drop the match
+that is under way.
 """
 
 import signal
@@ -43,8 +44,8 @@ def play_by_hand(
         keeping = False
 
     def stop(number: int, frame: FrameType | None) -> None:
-        report.stopped = report.stopped or number
-        if not keeping:
+        first, report.stopped = not report.stopped, report.stopped or number
+        if first and not keeping:
             raise _Stop
 
     humans = [bot for bot in setup.bots if is_human(bot)]
@@ -56,20 +57,21 @@ def play_by_hand(
         desk.show(HELP)
     table = Table(keep, recorder.open_live(), seen=seen, host=host)
     killed = True
-    try:
-        with on_signals(stop):
+    with on_signals(stop, signal.SIGHUP):
+        try:
             for number in numbers:
                 if not report.stopped:
                     run_blocking(table.play(setup, number))
             killed = bool(report.stopped)
-    except Suspended as error:
-        report.suspended = error.who, str(error)
-    except OSError as error:  # of a write to the record
-        report.failed = str(error)
-    except (KeyboardInterrupt, _Stop):  # an editor of lines takes Ctrl-C for itself
-        report.stopped = report.stopped or signal.SIGINT
-    finally:
-        run_blocking(table.close(killed))
+        except Suspended as error:
+            report.suspended = error.who, str(error)
+        except OSError as error:  # of a write to the record
+            report.failed = str(error)
+        except (KeyboardInterrupt, _Stop):  # an editor of lines takes Ctrl-C for itself
+            report.stopped = report.stopped or signal.SIGINT
+        finally:
+            keeping = True  # a second signal does not disturb the ending
+            run_blocking(table.close(killed))
     report.seconds = time.monotonic() - began
     return report
 

@@ -5,11 +5,15 @@ A clock that runs out ends the reading of a line, and so does the end of input.
 
 import os
 import select
+import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Protocol, TextIO
 
+_HELD = (signal.SIGTERM, signal.SIGHUP)  # Ctrl-C is a key to a line editor
 _LONGEST = 64 * 1024  # characters of a line; what is more is cut off
 _DAY = 86400.0
 
@@ -102,18 +106,75 @@ class TerminalDesk:
         from prompt_toolkit.completion import WordCompleter
 
         try:
-            line = self._session.prompt(
-                prompt,
-                completer=WordCompleter([*words], ignore_case=True, sentence=True),
-                complete_while_typing=False,
-                bottom_toolbar=(lambda: status()) if status() else None,
-                refresh_interval=0.2 if deadline is not None else 0,
-                pre_run=(lambda: _end_at(deadline)) if deadline is not None else None,
-                in_thread=_loop_runs(),
-            )
+            with _signals_end_the_editor() as begun:
+
+                def begin() -> None:
+                    begun()
+                    if deadline is not None:
+                        _end_at(deadline)
+
+                line = self._session.prompt(
+                    prompt,
+                    completer=WordCompleter([*words], ignore_case=True, sentence=True),
+                    complete_while_typing=False,
+                    bottom_toolbar=(lambda: status()) if status() else None,
+                    refresh_interval=0.2 if deadline is not None else 0,
+                    pre_run=begin,
+                    in_thread=_loop_runs(),
+                )
         except EOFError:
             raise Left from None
         return line.strip()
+
+
+@contextmanager
+def _signals_end_the_editor() -> Iterator[Callable[[], None]]:
+    """Signals that come in here end the line editor, and only then reach their handlers: what these raise would be
+    swallowed by the editor's loop. What is yielded is to be called once the editor has begun.
+    """
+    taken: list[int] = []
+    ends: list[Callable[[], None]] = []
+
+    def take(number: int, frame: FrameType | None) -> None:
+        taken.append(number)
+        for end in ends:
+            end()
+
+    def begun() -> None:
+        ends.append(_ender())
+        if taken:
+            ends[0]()
+
+    before = {number: signal.getsignal(number) for number in _HELD}
+    held = [number for number in _HELD if before[number] != signal.SIG_IGN]
+    for number in held:
+        signal.signal(number, take)
+    try:
+        yield begun
+    finally:
+        for number in held:
+            signal.signal(number, before[number])
+        if taken:
+            signal.raise_signal(signal.Signals(taken[0]))
+
+
+def _ender() -> Callable[[], None]:
+    """What ends the line editor that has just begun, whoever calls it, and does nothing once it has ended."""
+    import asyncio
+
+    from prompt_toolkit.application import get_app
+
+    app, loop = get_app(), asyncio.get_running_loop()
+
+    def give_up() -> None:
+        if app.is_running and not app.is_done:
+            app.exit(exception=KeyboardInterrupt())
+
+    def end() -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(give_up)
+
+    return end
 
 
 def _end_at(deadline: float) -> None:

@@ -125,9 +125,10 @@ def paced(size: int, results: list[Chunk], short: float = _SHORT) -> int:
 
 
 @contextlib.contextmanager
-def on_signals(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """SIGINT and SIGTERM call this in here."""
-    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+def on_signals(handler: Callable[[int, FrameType | None], object], *more: signal.Signals) -> Iterator[None]:
+    """SIGINT, SIGTERM and `more` call this in here. One of `more` that is ignored, as under nohup, stays so."""
+    numbers = [signal.SIGINT, signal.SIGTERM, *(each for each in more if signal.getsignal(each) != signal.SIG_IGN)]
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
