@@ -23,6 +23,7 @@ from docs.generate import pages
 from engines.registry import Registry
 from protocol.commands import TABLE
 from referee.ladder.command import SUBCOMMANDS
+from tests.doc_session import replay
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -182,6 +183,9 @@ def test_commands_run(chain: list[Block], desk: Path) -> None:
         if block.language == "toml":
             with (desk / "ladder.toml").open("a") as file:
                 file.write(f"\n{block.text}")
+            continue
+        if block.language == "console":
+            replay(block.text, desk)
             continue
         for line in block.lines:
             lines += 1

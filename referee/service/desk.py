@@ -27,6 +27,7 @@ T = TypeVar("T")
 class State(StrEnum):
     """What a referee does."""
 
+    STARTING = "starting"  # the loop has not begun, and nothing is known of the ladder yet
     RUNNING = "running"
     PAUSED = "paused"  # gives out no pairs of the ladder
     STOPPING = "stopping"  # ends after what is being played

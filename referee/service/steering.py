@@ -242,7 +242,7 @@ class Steering(Helm):
 
 def first_news(name: str, ladder: "Ladder | None") -> News:
     """Before the loop has begun."""
-    return News(name, State.RUNNING if ladder else State.IDLE, ladder=ladder)
+    return News(name, State.STARTING if ladder else State.IDLE, ladder=ladder)
 
 
 @contextlib.contextmanager
