@@ -1,6 +1,6 @@
 # bot: random
-# What gogui-twogtp says to a player: as to a referee, and genmove where it is its turn. It asks for cputime and sends
-# time_settings only to who lists them.
+# What gogui-twogtp says to a player: as to a referee, and genmove where it is its turn. It asks for cputime only
+# who lists it; with its option -time it sends time_settings after komi to who lists that.
 protocol_version
 #? [2]
 name
@@ -14,6 +14,8 @@ boardsize 9
 clear_board
 #? []
 komi 6.5
+#? []
+time_settings 600 30 5
 #? []
 genmove b
 #? [[A-HJ][1-9]]
