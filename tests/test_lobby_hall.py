@@ -222,8 +222,11 @@ async def test_a_message_without_an_end_is_ended() -> None:
     async with house() as it:
         bob = await it.seat("bob")
         _, _, port = it.door.url.rpartition(":")
-        _, writer = await asyncio.open_connection("127.0.0.1", int(port))
-        writer.write(greeting + b"\x04" + bytes([len(ready)]) + ready)
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(port))
+        writer.write(greeting)
+        await reader.readexactly(len(greeting))
+        writer.write(b"\x04" + bytes([len(ready)]) + ready)
+        await reader.readexactly(3)  # of its own READY: now it listens to messages
         try:
             for _ in range(200):  # a hundred times as much as there may be
                 writer.write(frame * 10_000)

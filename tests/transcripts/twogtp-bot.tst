@@ -18,11 +18,11 @@ komi 6.5
 time_settings 600 30 5
 #? []
 genmove b
-#? [[A-HJ][1-9]]
+#? [[A-HJ][1-9]|pass]
 play W E5
 #? [.*]&
 genmove b
-#? [[A-HJ][1-9]]
+#? [[A-HJ][1-9]|pass]
 final_score
 #? [.*]&
 boardsize 9
