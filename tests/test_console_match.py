@@ -183,6 +183,18 @@ def test_the_match_stands_over_the_board_and_in_completion(file: Path, tmp_path:
         assert terminal.end() == 0
 
 
+def test_a_plain_terminal_has_the_board_of_each_place_at_once(file: Path, tmp_path: Path) -> None:
+    with Terminal("console", "--match", f"{file}@2", home=tmp_path, environment={"TERM": "dumb"}) as terminal:
+        terminal.expect("ply 2 of 6: white B2  0.007 s")
+        terminal.expect("> ")
+        terminal.type(":goto 1\n")
+        terminal.expect("black one  1.000 s left")
+        terminal.expect("ply 1 of 6: black A1  0.007 s")
+        terminal.expect("A B C")
+        terminal.type(":quit\n")
+        assert terminal.end() == 0
+
+
 def test_built_in_bots_are_those_that_there_are() -> None:
     assert tuple(BOTS) == BUILT_IN
 

@@ -77,6 +77,8 @@ class Plain:
         finally:
             signal.signal(signal.SIGINT, self._interrupt)
         self._show(echo=False)
+        if self._talk.console.stale:  # the board comes before the next prompt, not after the next line
+            self._wait(echo=True)
 
     def _wait(self, echo: bool = False) -> None:
         """For the answers to all that was typed, and the board; Ctrl-C leaves them to come later."""
