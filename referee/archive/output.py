@@ -11,8 +11,12 @@ import click
 
 
 @contextlib.contextmanager
-def opened(output: str | None) -> Iterator[BinaryIO]:
-    """`output` None or `-` is stdout. A ClickException if it cannot be written; then nothing appears."""
+def opened(
+    output: str | None,
+    refused: type[click.ClickException] = click.ClickException,
+    failed: type[click.ClickException] = click.ClickException,
+) -> Iterator[BinaryIO]:
+    """`output` None or `-` is stdout. Raises `refused` if it cannot be opened, `failed` later; then nothing appears."""
     if output in (None, "-"):
         yield sys.stdout.buffer
         return
@@ -20,14 +24,18 @@ def opened(output: str | None) -> Iterator[BinaryIO]:
     beside = path.is_file() or not path.exists()  # else it is a device, or a pipe that has a name
     part = path.with_name(f"{path.name}.{os.getpid()}.part") if beside else path
     try:
-        with part.open("xb" if beside else "wb") as file:
+        file = part.open("xb" if beside else "wb")
+    except OSError as error:
+        raise refused(f"cannot write {output}: {error.strerror}; name another file") from None
+    try:
+        with file:
             yield file
         if beside:
             part.replace(path)
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise click.ClickException(f"cannot write {output}: {error.strerror}; name another file") from None
+        raise failed(f"cannot write {output}: {error.strerror}; make room or name another file") from None
     finally:
         if beside:
             part.unlink(missing_ok=True)

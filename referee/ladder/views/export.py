@@ -1,18 +1,16 @@
 """`ggp ladder export`: the matches of a ladder as records, results, SGF or scripts, one at a time."""
 
-import contextlib
 import csv
 import io
-import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 
 from protocol.records import read_records
 from referee.archive.export import written
+from referee.archive.output import opened
 from referee.ladder.views import running
 from referee.ladder.views.game import read_game
 from referee.ladder.views.games import (
@@ -79,7 +77,7 @@ def export(
         if form == "csv":
             the_pool(store.pools(), pool_name, "results of several may not be rated together")
         pieces = _one(store, key, form) if key is not None else _pieces(store, wanted, form, played)
-        with _opened(output) as file:
+        with opened(output, ViewError, Trouble) as file:
             counted = _with_progress(store, wanted, pieces) if _watched(output, quiet) else pieces
             for piece in counted:
                 file.write(piece)
@@ -122,33 +120,6 @@ def _csv_line(row: GameRow) -> bytes:
 
 def _bytes(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode()
-
-
-@contextlib.contextmanager
-def _opened(output: str | None) -> Iterator[BinaryIO]:
-    """stdout, or a file beside FILE that takes its name in the end. ViewError if it cannot be opened, Trouble later."""
-    if output in (None, "-"):
-        yield sys.stdout.buffer
-        return
-    path = Path(str(output))
-    beside = path.is_file() or not path.exists()  # else it is a device, or a pipe that has a name
-    part = path.with_name(f"{path.name}.{os.getpid()}.part") if beside else path
-    try:
-        file = part.open("xb" if beside else "wb")
-    except OSError as error:
-        raise ViewError(f"cannot write {output}: {error.strerror}; name another file") from None
-    try:
-        with file:
-            yield file
-        if beside:
-            part.replace(path)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise Trouble(f"cannot write {output}: {error.strerror}; make room or name another file") from None
-    finally:
-        if beside:
-            part.unlink(missing_ok=True)
 
 
 def _watched(output: str | None, quiet: bool) -> bool:
