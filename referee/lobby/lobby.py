@@ -1,4 +1,4 @@
-"""The lobby as a whole: lets bots in, pairs who is idle, plays, keeps what was played, and ends in good order.
+"""The lobby as a whole: lets bots in, has meetings begin, plays, keeps what was played, and ends in good order.
 
 One thread, one event loop; the store's thread beside it. Killed at any instant it takes up its matches when it is
 started again and both bots are back.
@@ -7,27 +7,29 @@ started again and both bots are back.
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from protocol.records import Event, MovePlayed, Record
-from referee.ladder.entries import Entrant, Ladder
-from referee.ladder.pairs import GAMES, Pair
-from referee.ladder.work import make_setup, pair_name, series_of
+from referee.ladder.entries import Ladder
+from referee.ladder.pairs import Pair
+from referee.ladder.work import series_of
 from referee.lobby.admission import Admission
 from referee.lobby.door import Door
 from referee.lobby.engines import Engines
-from referee.lobby.guest import DIALLED, Guest
+from referee.lobby.fixtures import Fixtures
+from referee.lobby.guest import Guest
 from referee.lobby.hall import Bounds, Hall
 from referee.lobby.journal import Journal
 from referee.lobby.lateness import Lateness
-from referee.lobby.ledger import Game, Ledger
+from referee.lobby.ledger import Ledger
+from referee.lobby.left_over import LeftOver
 from referee.lobby.live import Live
 from referee.lobby.matchmaker import Matchmaker
 from referee.lobby.meeting import Meeting, Room
 from referee.lobby.metrics import Metric, label
-from referee.play.seating import Start
-from referee.play.series import played
+from referee.lobby.rated import Rated
+from referee.lobby.roster import Roster
 from referee.store.errors import StoreError
 from referee.store.store import Store
 
@@ -68,10 +70,9 @@ class Lobby:
         self.plies = 0  # in this run
         series = series_of(ladder)
         self._room = Room(self.hall, engines, self.ledger, live, journal, ladder.budgets, series, self._seen)
-        self._makers: list[Matchmaker] = []
-        self._known: dict[str, Entrant] = {}
-        self._to_take_up: dict[int, tuple[Matchmaker, Pair, Record]] = {}  # matches of the run before, by pair
-        self._until = 0.0  # so long their bots are waited for
+        self._roster = Roster(ladder, store, self.ledger)
+        self._left_over = LeftOver(self._room, store)
+        self._fixtures: Sequence[Fixtures] = ()
         self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
 
@@ -85,7 +86,7 @@ class Lobby:
             self.ledger.open()
             self._lateness.start()
             self.hall.open()
-            self._until = time.monotonic() + self._plan.bounds.grace
+            self._left_over.until = time.monotonic() + self._plan.bounds.grace
             ready(door.url)
             await self._go_on()
         finally:
@@ -122,57 +123,15 @@ class Lobby:
             ),
         ]
 
-    # -- the beginning -----------------------------------------------------------------------------------------------
+    # -- what begins meetings ----------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        """From what the store and the run before left."""
-        rows = self._store.enrol(replace(self._ladder, bots=tuple(self._entered())))
-        self._makers = [Matchmaker(self._ladder, pool, rows[pool.name], self._store) for pool in self._ladder.pools]
-        for record, lines in self._live.left():
-            self._take_up(record, lines)
-
-    def _entered(self) -> list[Entrant]:
-        """Who was here before: bots that are away are not withdrawn."""
-        keys = {pool.key: pool.name for pool in self._ladder.pools}
-        pools: dict[tuple[str, str], list[str]] = {}
-        for row in self._store.pools():
-            for seat in self._store.seats(row.id):
-                if seat.entered and row.key in keys:
-                    pools.setdefault((seat.name, seat.version), []).append(keys[row.key])
-        for (name, version), theirs in pools.items():
-            self._known[name] = Entrant(name, Start(name, DIALLED, version=version), tuple(theirs))
-        return list(self._known.values())
-
-    def _take_up(self, record: Record, lines: bytes) -> None:
-        """A match of the run before: kept if it was finished, played on if its pair is still open."""
-        key = record.start.match
-        series, _, number = key.rpartition("-")
-        for maker in self._makers:
-            for pair in maker.open.values():
-                if pair_name(self._room.series, maker.pool, pair.number) == series:
-                    game, _, attempt = number.partition(".")
-                    if record.end is not None:
-                        self._keep_finished(maker, pair, int(game) - 1, int(attempt or 0), record, lines)
-                    elif pair.id not in self._to_take_up and int(game) - 1 not in pair.played:
-                        self._to_take_up[pair.id] = maker, pair, record
-                        return
-                    break
-        self._live.done(key)
-
-    def _keep_finished(
-        self, maker: Matchmaker, pair: Pair, game: int, attempt: int, record: Record, lines: bytes
-    ) -> None:
-        names = [bot.name for bot in record.start.bots]
-        one, two = names if game == 0 else reversed(names)
-        starts = {pair.first: Start(one, DIALLED), pair.second: Start(two, DIALLED)}
-        setup = make_setup(self._room.series, pair, maker.pool, starts, self._ladder.budgets)
-        facts = played(setup, game, record)
-        if not facts.replayed:
-            for result in self.ledger.add_now(Game(pair, game, attempt, facts, lines)):
-                maker.fix(result)
-            maker.open = {left.id: left for left in self._store.open_pairs(maker.row)}
-
-    # -- pairing -----------------------------------------------------------------------------------------------------
+        """From what the store and the run before left. Raises StoreError."""
+        rows = self._roster.begin()
+        makers = [Matchmaker(self._ladder, pool, rows[pool.name], self._store) for pool in self._ladder.pools]
+        self._fixtures = makers
+        self._left_over.begin(self._fixtures)
+        self._rated = Rated(makers, self, self.ledger)
 
     def _changed(self, guest: Guest) -> None:
         """Whoever came is paired with the next look."""
@@ -181,112 +140,58 @@ class Lobby:
         beat = time.monotonic()
         while not self._stopping.is_set():
             with contextlib.suppress(StoreError):  # it is tried again in a moment
-                await self._enrol()
-                await self._pair()
+                await self._roster.enrol(self.hall.ready(), self._enrolled)
+                for one, bots in self._left_over.back(self.hall.ready()):
+                    self.begin(one.fixtures, one.pair, bots, one.record)
+                await self._rated.look()
                 if time.monotonic() - beat > _BEAT:
                     beat = time.monotonic()
                     await self.ledger.work(self._store.beat)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), self._plan.pairing)
 
-    async def _enrol(self) -> None:
-        """Newcomers, and new versions of those who are known. Raises StoreError."""
-        pools, new = self._ladder.pools, dict[str, Entrant]()
-        for guest in self.hall.ready():
-            theirs = tuple(pool.name for pool in pools if guest.plays(pool.setting.game))
-            known = self._known.get(guest.name)
-            if known is None or (known.version, known.pools) != (guest.version, theirs):
-                new[guest.name] = Entrant(guest.name, guest.start, theirs)
-        if not new:
-            return
-        known_then = {**self._known, **new}
-        ladder = replace(self._ladder, bots=tuple(known_then.values()))
+    def _enrolled(self) -> None:
+        for fixtures in self._fixtures:
+            fixtures.enrolled()
 
-        def enrol() -> None:
-            self._store.enrol(ladder)
-            for maker in self._makers:
-                maker.enrolled()
+    def idle(self) -> list[Guest]:
+        """See Tables."""
+        reserved = self._left_over.reserved()
+        return [guest for guest in self.hall.ready() if (guest.name, guest.version) not in reserved]
 
-        await self.ledger.work(enrol)
-        self._known = known_then
-
-    async def _pair(self) -> None:
-        """Give a match to everybody who can have one. Raises StoreError."""
-        self._sit_down_again()
-        for maker in sorted(self._makers, key=lambda one: len(one.open)):
-            while not self._stopping.is_set():
-                present = self._present(maker)
-                for pair in [one for one in maker.open.values() if {one.first, one.second} <= present.keys()]:
-                    if {pair.first, pair.second} <= present.keys() and self._room_left():
-                        self._begin_meeting(maker, pair, (present.pop(pair.first), present.pop(pair.second)))
-                if len(present) < 2 or not self._room_left():
-                    break
-                owners = {id: guest.identity.owner for id, guest in present.items()}
-                made = await self.ledger.work(lambda maker=maker, owners=owners: maker.pair(owners))  # type: ignore[misc]
-                maker.open |= {pair.id: pair for pair in made}
-                if not made:
-                    break
-
-    def _present(self, maker: Matchmaker) -> dict[int, Guest]:
-        """Who could play in this pool now, by version."""
-        found: dict[int, Guest] = {}
-        reserved = {id for _, pair, _ in self._to_take_up.values() for id in (pair.first, pair.second)}
-        for guest in self.hall.ready():
-            seat = maker.seats.get((guest.name, guest.version))
-            if seat is not None and seat.active and seat.id not in reserved and guest.plays(maker.pool.setting.game):
-                found[seat.id] = guest
-        return found
-
-    def _room_left(self) -> bool:
-        return len(self.meetings) < self._plan.matches and self._engines.free > 0
-
-    def _sit_down_again(self) -> None:
-        """Matches of the run before go on as soon as both bots are back; not for ever."""
-        late = time.monotonic() > self._until
-        for id, (maker, pair, record) in list(self._to_take_up.items()):
-            here = {
-                seat.id: guest
-                for guest in self.hall.ready()
-                if (seat := maker.seats.get((guest.name, guest.version))) is not None
-            }
-            if {pair.first, pair.second} <= here.keys():
-                del self._to_take_up[id]
-                self._begin_meeting(maker, pair, (here[pair.first], here[pair.second]), record)
-            elif late:
-                del self._to_take_up[id]
-                self._live.done(record.start.match)
-                self._journal.tell("void", "restart", match=record.start.match, reason="its bots did not come back")
+    def room_left(self) -> bool:
+        """See Tables."""
+        return not self._stopping.is_set() and len(self.meetings) < self._plan.matches and self._engines.free > 0
 
     def _seen(self, event: Event) -> None:
         self.plies += type(event) is MovePlayed
 
     # -- meetings ----------------------------------------------------------------------------------------------------
 
-    def _begin_meeting(
-        self, maker: Matchmaker, pair: Pair, bots: tuple[Guest, Guest], before: Record | None = None
-    ) -> None:
-        maker.open.pop(pair.id, None)
-        meeting = Meeting(self._room, maker.pool, pair, bots, before)
+    def begin(self, fixtures: Fixtures, pair: Pair, bots: tuple[Guest, Guest], before: Record | None = None) -> None:
+        """See Tables. `before`: a match that is to be taken up."""
+        fixtures.open.pop(pair.id, None)
+        meeting = Meeting(self._room, fixtures.pool, pair, bots, before)
         for bot in bots:
             bot.playing = True
-        task = asyncio.get_running_loop().create_task(self._meet(maker, meeting))
+        task = asyncio.get_running_loop().create_task(self._meet(fixtures, meeting))
         self.meetings[task] = meeting
         task.add_done_callback(lambda done: self.meetings.pop(done))
 
-    async def _meet(self, maker: Matchmaker, meeting: Meeting) -> None:
+    async def _meet(self, fixtures: Fixtures, meeting: Meeting) -> None:
         pair = meeting.pair
         try:
             results = await meeting.play()
             for result in results:
-                maker.fix(result)
+                fixtures.fix(result)
             if meeting.unplayable:  # somebody may be suspended
-                await self.ledger.work(maker.enrolled)
+                await self.ledger.work(fixtures.enrolled)
             elif not results:
-                await self._reopen(maker, pair)
+                await self._reopen(fixtures, pair)
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            self._journal.tell("fault", type(error).__name__, pool=maker.pool.name, reason=str(error))
+            self._journal.tell("fault", type(error).__name__, pool=fixtures.pool.name, reason=str(error))
             raise
         finally:
             for bot in meeting.bots:
@@ -294,11 +199,11 @@ class Lobby:
                 if not bot.line.route and not bot.line.ended:
                     self.hall.forget(bot, "its connection was lost")
 
-    async def _reopen(self, maker: Matchmaker, pair: Pair) -> None:
+    async def _reopen(self, fixtures: Fixtures, pair: Pair) -> None:
         """Somebody left: what is missing of the pair is played when both are here again."""
         with contextlib.suppress(StoreError):
-            stored = await self.ledger.work(lambda: self._store.open_pairs(maker.row))
-            maker.open |= {one.id: one for one in stored if one.id == pair.id and len(one.played) < GAMES}
+            if left := await self.ledger.work(lambda: fixtures.still_open(pair)):
+                fixtures.open[pair.id] = left
 
     # -- the end -----------------------------------------------------------------------------------------------------
 

@@ -12,9 +12,10 @@ from time import monotonic
 from referee.ladder.encounters import Encounters
 from referee.ladder.entries import Kind, Ladder, Pool
 from referee.ladder.pairing import Field, draw_batch, random_for
-from referee.ladder.pairs import GAMES, Pair, Pairing, PairResult, Seat
+from referee.ladder.pairs import GAMES, Pair, Pairing, PairResult
 from referee.ladder.rating import elo_and_error, rate_tally
 from referee.ladder.tally import Tally
+from referee.lobby.fixtures import Fixtures
 from referee.ratings.counts import CountsError
 from referee.ratings.ratings import Ratings
 from referee.store.store import Store
@@ -23,14 +24,12 @@ AT_ONCE = 64  # bots that are paired at a time, so that the choice takes no more
 _FRESH = 10.0  # seconds for which ratings are good enough to pair by
 
 
-class Matchmaker:
-    """Of one pool, whose row in the store is `row`. `open`: pairs that were issued and are nobody's now, by id."""
+class Matchmaker(Fixtures):
+    """See Fixtures."""
 
     def __init__(self, ladder: Ladder, pool: Pool, row: int, store: Store) -> None:
-        self.pool, self.row = pool, row
-        self.open: dict[int, Pair] = {pair.id: pair for pair in store.open_pairs(row)}
-        self.seats: dict[tuple[str, str], Seat] = {}  # by name and version
-        self._ladder, self._store = ladder, store
+        super().__init__(pool, row, store)
+        self._ladder = ladder
         past = store.past(row, Kind.LADDER)
         self._batch = past.batches
         self._tally = Tally(past.settled)
@@ -40,14 +39,8 @@ class Matchmaker:
                 self._tally.add(result.meetings)
         self._ratings: Ratings | None = None
         self._rated: tuple[float, Sequence[int]] = (0.0, ())
-        self.enrolled()
-
-    def enrolled(self) -> None:
-        """Somebody joined: look who is entered. Raises StoreError."""
-        self.seats = {(seat.name, seat.version): seat for seat in self._store.seats(self.row)}
 
     def fix(self, result: PairResult) -> None:
-        """A pair is stored."""
         self._tally.add(result.meetings)
 
     def pair(self, present: Mapping[int, str]) -> list[Pair]:

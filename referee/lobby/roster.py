@@ -1,0 +1,56 @@
+"""Who has ever been here, as the store has them entered: newcomers and new versions join while the lobby runs.
+
+Bots that are away stay entered. Whom to pair is nobody's question here.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from referee.ladder.entries import Entrant, Ladder
+from referee.lobby.guest import DIALLED, Guest
+from referee.lobby.ledger import Ledger
+from referee.play.seating import Start
+from referee.store.store import Store
+
+
+class Roster:
+    """`begin` before the ledger is open, then `enrol` as often as somebody may have come. Both raise StoreError."""
+
+    def __init__(self, ladder: Ladder, store: Store, ledger: Ledger) -> None:
+        self._ladder, self._store, self._ledger = ladder, store, ledger
+        self._known: dict[str, Entrant] = {}
+
+    def begin(self) -> dict[str, int]:
+        """The rows of the pools by name; whoever was entered still is."""
+        keys = {pool.key: pool.name for pool in self._ladder.pools}
+        pools: dict[tuple[str, str], list[str]] = {}
+        for row in self._store.pools():
+            for seat in self._store.seats(row.id):
+                if seat.entered and row.key in keys:
+                    pools.setdefault((seat.name, seat.version), []).append(keys[row.key])
+        for (name, version), theirs in pools.items():
+            self._known[name] = Entrant(name, Start(name, DIALLED, version=version), tuple(theirs))
+        return self._store.enrol(self._with(self._known))
+
+    async def enrol(self, guests: Iterable[Guest], then: Callable[[], None]) -> None:
+        """Newcomers, and new versions of those who are known; `then` is called in the ledger's thread."""
+        new = dict[str, Entrant]()
+        for guest in guests:
+            theirs = tuple(pool.name for pool in self._ladder.pools if guest.plays(pool.setting.game))
+            known = self._known.get(guest.name)
+            if known is None or (known.version, known.pools) != (guest.version, theirs):
+                new[guest.name] = Entrant(guest.name, guest.start, theirs)
+        if not new:
+            return
+        known_then = {**self._known, **new}
+        ladder = self._with(known_then)
+
+        def enrol() -> None:
+            self._store.enrol(ladder)
+            then()
+
+        await self._ledger.work(enrol)
+        self._known = known_then
+
+    def _with(self, known: dict[str, Entrant]) -> Ladder:
+        return replace(self._ladder, bots=tuple(known.values()))
