@@ -75,7 +75,7 @@ def run(
         if where is None:
             sys.exit("--connect: an address follows, as in --connect tcp://127.0.0.1:5500")
         plays = games or Registry().names()
-        sys.exit(dial_out(where, Hello(where.name or name, tuple(plays)), make))
+        sys.exit(dial_out(where, Hello(where.name or name, tuple(plays), os.urandom(8).hex()), make))
     try:
         serve_stdio(make())
     except KeyboardInterrupt:

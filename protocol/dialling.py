@@ -48,7 +48,8 @@ class FrameError(RemoteProtocolError):
 class Hello(msgspec.Struct, frozen=True, omit_defaults=True):
     """`H`: who speaks and which games he plays. It proves nothing: identity is the key of the connection.
 
-    `session` is what the other end called this conversation before the connection was lost, "" for a new one.
+    `session` tells a process that comes back from one that was started anew: chosen at random when the bot starts, and
+    the same on each of its connections. "" of whoever does not say.
     """
 
     name: str

@@ -58,10 +58,11 @@ def test_a_bot_of_the_sdk_dials_by_itself_and_again(bots: Bots) -> None:
     with SmallLobby() as lobby:
         url = lobby.url
         bot = bots.start("-c", SCRIPT, "--connect", url, "--name", "dot")
-        assert lobby.hello() == Hello("dot", ("yugo",))
+        hello = lobby.hello()
+        assert hello == Hello("dot", ("yugo",), hello.session) and len(hello.session) == 16
         plays(lobby)
     with SmallLobby(url=url) as lobby:
-        assert lobby.hello() == Hello("dot", ("yugo",))
+        assert lobby.hello() == hello, "a process that comes back says that it is the same one"
         assert lobby.ask("genmove white") == "? no game: use ggp-new"
         plays(lobby)
         assert lobby.ask("quit") == "="
@@ -74,7 +75,7 @@ def test_keys_from_the_environment(bots: Bots, tmp_path: Path) -> None:
     with SmallLobby(SERVER) as lobby:
         words = {"GGP_CONNECT": lobby.url, "GGP_KEY": str(tmp_path / "ggp.key"), "GGP_SERVER_KEY": SERVER.public}
         bot = bots.start("-c", SCRIPT, **words)
-        assert lobby.hello() == Hello("first", ("yugo",))
+        assert lobby.hello().name == "first"
         plays(lobby)
         lobby.send(Bye("replaced: by another"))
         assert bot.wait(60) == 1

@@ -17,6 +17,7 @@ from tests.tcp_proxy import TcpProxy
 ECHO = (
     "import sys\n"
     "for line in sys.stdin:\n"
+    "    if 'die' in line: sys.exit(3)\n"
     "    head = '=' + (line.split()[0] if line[0].isdigit() else '')\n"
     "    print(head + ' ' + line.split()[-1] + '\\n', flush=True)\n"
 )
@@ -70,13 +71,20 @@ def test_a_slow_way_is_only_slow(connected: Connected) -> None:
 
 
 def test_a_connection_that_is_cut_is_made_again(connected: Connected) -> None:
-    connected.lobby.hello()
+    session = connected.lobby.hello().session
     for number in range(3):
         connected.echo(f"n{number}")
         connected.proxy.cut()
-        connected.lobby.hello()
+        assert connected.lobby.hello().session == session != "", "the bot is the same one"
     connected.echo("end")
     assert connected.proxy.connections >= 4
+
+
+def test_a_bot_that_ends_is_started_again_and_says_that_it_is_another(connected: Connected) -> None:
+    session = connected.lobby.hello().session
+    connected.lobby.say("die")
+    assert connected.lobby.hello().session not in ("", session)
+    connected.echo("end")
 
 
 @pytest.mark.long

@@ -119,7 +119,7 @@ class Lender:
     def _hello(self, bot: Lent) -> Hello:
         """Its name as a name of the ladder's, so that a bot that calls itself `GNU Go` is `GNU-Go`."""
         name = self._name or re.sub(r"[^A-Za-z0-9_.-]+", "-", bot.name).strip("-.")[:40] or "bot"
-        return Hello(name, tuple(printable(game, NAME) for game in bot.games[:MAX_GAMES]))
+        return Hello(name, tuple(printable(game, NAME) for game in bot.games[:MAX_GAMES]), bot.session)
 
     # -- the way of a command ----------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ class Lent:
 
     def __init__(self, argv: tuple[str, ...], budgets: Budgets) -> None:
         self.began = time.monotonic()
+        self.session = os.urandom(8).hex()  # see Hello
         self._process = Process(argv, PeerRole.BOT, budgets)
         try:
             self.name, self.games = run_blocking(_meet(self._process.channel, budgets))
