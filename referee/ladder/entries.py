@@ -2,12 +2,14 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
 from referee.config import Budgets, Setting
 from referee.play.seating import Start
+
+UNRATED = "/unrated"  # after the name of a pool: its games that count for nothing; names in files have no /
 
 
 class Kind(StrEnum):
@@ -41,6 +43,7 @@ class Format:
 class Pool:
     """Results that may be compared: one game, its options, one time control. `openings` random plies a pair.
 
+    Games of a pool that is not `rated` are kept, and count in no rating.
     `setting.defaults` and `max_plies` are what the engine says, once it was asked (prepare).
     """
 
@@ -50,12 +53,18 @@ class Pool:
     margin: int = 50  # ms
     max_plies: int = 0  # 0: 20 times the cells
     openings: int = 0
+    rated: bool = True
 
     @cached_property
     def key(self) -> str:
         """Twelve hex digits: pools never mix, so another game, option, control or opening is another pool."""
         said = [self.setting.game, sorted(self.setting.options.items()), str(self.setting.control), self.openings]
+        said += [] if self.rated else [UNRATED]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
+
+    def unrated(self) -> "Pool":
+        """The same play that counts for nothing: a pool beside this one, so that nothing can mix them up."""
+        return replace(self, name=f"{self.name}{UNRATED}", rated=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,12 @@ def enrol(connection: Connection, ladder: Ladder) -> dict[str, int]:
         _check_name(name)
     ids = {pool.name: _enrol_pool(connection, pool) for pool in ladder.pools}
     ours = _enrol_versions(connection, ladder)
-    for pool, id in ids.items():
-        entrants = {ours[bot.name]: bot for bot in ladder.bots if pool in bot.pools}
-        _enter(connection, id, pool, entrants)
-    gone = connection.execute(select(pools.c.id, pools.c.name).where(pools.c.id.not_in(ids.values()))).all()
-    for row in gone:
-        _enter(connection, row.id, row.name, {})
+    for pool in ladder.pools:
+        entrants = {ours[bot.name]: bot for bot in ladder.bots if pool.name in bot.pools}
+        _enter(connection, ids[pool.name], pool.name if pool.rated else "", entrants)
+    columns = select(pools.c.id, pools.c.name, pools.c.rated)
+    for row in connection.execute(columns.where(pools.c.id.not_in(ids.values()))).all():
+        _enter(connection, row.id, row.name if row.rated else "", {})
     return ids
 
 
@@ -135,6 +135,7 @@ def _enrol_pool(connection: Connection, pool: Pool) -> int:
         "options": json.dumps(pool.setting.options, sort_keys=True),
         "control": str(pool.setting.control),
         "openings": pool.openings,
+        "rated": pool.rated,
         "played": 0,
     }
     id: int = connection.execute(pools.insert().values(row).returning(pools.c.id)).scalar_one()
@@ -191,7 +192,8 @@ def _pass_on(connection: Connection, had: int, has: int | None) -> None:
 
 
 def _enter(connection: Connection, pool: int, name: str, entrants: dict[int, Entrant]) -> None:
-    """Make these the active versions of a pool; withdraw what the others were to play, and say who came and went."""
+    """Make these the active versions of a pool; withdraw what the others were to play, and say who came and went: of an
+    unrated pool, whose `name` is empty, nobody, for they come and go with the rated one."""
     query = select(
         entered.c.version, entered.c.active, entered.c.anchor, versions.c.name, versions.c.version.label("hash")
     )
@@ -217,13 +219,13 @@ def _enter(connection: Connection, pool: int, name: str, entrants: dict[int, Ent
     left = {id: row for id, row in were.items() if id not in entrants}
     by_name = {row.name: row for row in left.values()}
     for id, bot in entrants.items():
-        if id not in were:
+        if id not in were and name:
             old = by_name.pop(bot.name, None)
             if old is None:
                 note(connection, "joined", f"{bot.name} ({bot.version}) in {name}")
             else:
                 note(connection, "replaced", f"{bot.name} in {name}: {old.hash} by {bot.version}")
-    for row in by_name.values():
+    for row in by_name.values() if name else ():
         note(connection, "left", f"{row.name} ({row.hash}) in {name}")
     if left:
         theirs = (entered.c.pool == pool) & entered.c.version.in_(list(left))

@@ -9,6 +9,19 @@ from referee.store.errors import StoreError, TooNew
 from referee.store.first_schema import SQL
 from referee.store.schema import meta, metadata
 
+_CHALLENGES = """\
+CREATE TABLE challenges (
+    id {int} NOT NULL,
+    pool {int} NOT NULL,
+    batch {int} NOT NULL,
+    owner VARCHAR(100) NOT NULL,
+    asked VARCHAR(40) NOT NULL,
+    until VARCHAR(40) NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT challenges_pool_batch UNIQUE (pool, batch),
+    FOREIGN KEY(pool) REFERENCES pools (id)
+)"""
 Step = Callable[[Connection], None]
 _WORDS = {
     "sqlite": {"id": "INTEGER NOT NULL", "int": "INTEGER", "real": "DOUBLE", "blob": "BLOB"},
@@ -48,15 +61,23 @@ def _first(connection: Connection) -> None:
             connection.execute(text(statement.format(**_WORDS[connection.dialect.name])))
 
 
+def _challenges(connection: Connection) -> None:
+    """Games that count for nothing, and who asked for them."""
+    words = _WORDS[connection.dialect.name]
+    connection.execute(text("ALTER TABLE pools ADD COLUMN rated BOOLEAN NOT NULL DEFAULT TRUE"))
+    connection.execute(text(_CHALLENGES.format(**words)))
+
+
 def _comment(connection: Connection) -> None:
     """What schema.py says of tables and columns, where the database can keep it."""
     there = inspect(connection)
     for table in metadata.sorted_tables:
         if there.has_table(table.name):
             connection.execute(SetTableComment(table))
-            for column in table.columns:
+            have = {column["name"] for column in there.get_columns(table.name)}
+            for column in (one for one in table.columns if one.name in have):
                 connection.execute(SetColumnComment(column))
 
 
-STEPS: tuple[Step, ...] = (_first,)
+STEPS: tuple[Step, ...] = (_first, _challenges)
 NEWEST = len(STEPS)

@@ -70,6 +70,38 @@ class PoolRow:
     control: str
     openings: int
     games: int
+    rated: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeRow:
+    """An unrated series between the versions `first`, which challenged, and `second`, with how it stands.
+
+    `pairs` were asked for, of which `open` are still to be played; if some never will, `reason` says why. Of the
+    `games` that ended, the first won, drew and lost so many; `void` are nobody's. `asked`, `until`: UTC, ISO 8601.
+    """
+
+    id: int
+    pool: int
+    batch: int
+    owner: str
+    first: int
+    second: int
+    asked: str
+    until: str
+    reason: str
+    pairs: int
+    played: int
+    open: int
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    void: int = 0
+
+    @property
+    def games(self) -> int:
+        """That count."""
+        return self.wins + self.draws + self.losses
 
 
 @dataclass(frozen=True, slots=True)

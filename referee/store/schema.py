@@ -19,6 +19,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    true,
 )
 from sqlalchemy.schema import SchemaItem
 
@@ -95,6 +96,13 @@ pools = _table(
     Column("options", Text, nullable=False, comment="Those that were given, a JSON object."),
     Column("control", String(NAME), nullable=False, comment="The time control."),
     Column("openings", Integer, nullable=False, comment="Random plies that each pair begins with."),
+    Column(
+        "rated",
+        Boolean,
+        nullable=False,
+        server_default=true(),
+        comment="False: its games count in no rating (unrated).",
+    ),
     _count("played", "Pairs that were played to their end. Derived."),
 )
 
@@ -251,6 +259,19 @@ ratings = _table(
     Column("next_elo", Double, comment="Elo above the next."),
     Column("next_se", Double, comment="The standard error of that."),
     Column("next_los", Double, comment="How likely it is better than the next."),
+)
+
+challenges = _table(
+    "challenges",
+    "Unrated series between two bots of a lobby, as they were asked for.",
+    _number(),
+    _pool(),
+    Column("batch", ID, nullable=False, comment="pairs.batch: its pairs, whose `first` is the challenger."),
+    Column("owner", String(NAME), nullable=False, comment="Who asked for it."),
+    Column("asked", String(WORD), nullable=False, comment="When."),
+    Column("until", String(WORD), nullable=False, comment="When what is left of it is withdrawn."),
+    Column("reason", Text, nullable=False, comment="Why it ended before its pairs were played, empty if it did not."),
+    UniqueConstraint("pool", "batch", name="challenges_pool_batch"),
 )
 
 events = _table(

@@ -4,19 +4,19 @@ Calls that write may come from any thread, one at a time; calls that read from a
 beside this one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from sqlalchemy import func, select
 
 from referee.ladder.entries import Kind, Ladder
 from referee.ladder.pairs import Meeting, Pair, Pairing, PairResult, Past, Seat
-from referee.store import adding, enrolment, fitting, listing, lock, pairing
+from referee.store import adding, challenging, enrolment, fitting, listing, lock, pairing
 from referee.store.database import Database
 from referee.store.errors import Locked, StoreError
 from referee.store.migrations import NEWEST, migrate, version_of
 from referee.store.packing import unpacked
 from referee.store.rebuild import Findings, Progress, rebuild
-from referee.store.rows import Event, Finished, Fit, GameRow, PoolRow, Totals, Unplayable
+from referee.store.rows import ChallengeRow, Event, Finished, Fit, GameRow, PoolRow, Totals, Unplayable
 from referee.store.schema import endings, events, games, pools, records
 from referee.store.words import read_options
 
@@ -89,10 +89,11 @@ class Store:
         with self._database.writing() as connection:
             return enrolment.readmit(connection, name)
 
-    def pools(self) -> list[PoolRow]:
-        """All pools, by id."""
+    def pools(self, unrated: bool = False) -> list[PoolRow]:
+        """By id; with the unrated ones only if they are asked for, so that nobody takes them for rated by mistake."""
         count = select(func.coalesce(func.sum(endings.c.games), 0)).where(endings.c.pool == pools.c.id)
         query = select(pools, count.scalar_subquery().label("games")).order_by(pools.c.id)
+        query = query if unrated else query.where(pools.c.rated)
         with self._database.reading() as connection:
             return [
                 PoolRow(
@@ -104,6 +105,7 @@ class Store:
                     control=row.control,
                     openings=row.openings,
                     games=int(row.games),
+                    rated=row.rated,
                 )
                 for row in connection.execute(query)
             ]
@@ -138,6 +140,27 @@ class Store:
             return []
         with self._database.writing() as connection:
             return adding.add(connection, finished, unplayable)
+
+    # -- challenges ----------------------------------------------------------------------------------------------
+
+    def challenge(self, pool: int, pairing: Pairing, number: int, owner: str, until: str) -> tuple[int, list[Pair]]:
+        """So many pairs of these in an unrated pool, until then (UTC, ISO 8601); id and pairs. Durable on return."""
+        with self._database.writing() as connection:
+            return challenging.challenge(connection, pool, pairing, number, owner, until)
+
+    def withdraw(self, challenge: int, reason: str, keep: Collection[int] = ()) -> bool:
+        """Play no more of a challenge but for the pairs `keep`; False if nothing was left."""
+        with self._database.writing() as connection:
+            return challenging.withdraw(connection, challenge, reason, keep)
+
+    def challenges(self, pool: int | None = None, only_open: bool = False, most: int = 0) -> list[ChallengeRow]:
+        """By id: those of a pool or all, those that are open or all, the newest so many (0: all)."""
+        with self._database.reading() as connection:
+            return challenging.listed(connection, pool, only_open, most)
+
+    def find_challenge(self, id: int) -> ChallengeRow | None:
+        with self._database.reading() as connection:
+            return challenging.find(connection, id)
 
     # -- what came of it -----------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ import csv
 import io
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -75,7 +76,8 @@ def export(
         raise click.UsageError("--key is one match: leave out what chooses among many, and the format csv")
     with open_ladder(ladder) as store:
         if form == "csv":
-            the_pool(store.pools(), pool_name, "results of several may not be rated together")
+            pool = the_pool(store.pools(), pool_name, "results of several may not be rated together")
+            wanted = replace(wanted, pool=pool.name)
         pieces = _one(store, key, form) if key is not None else _pieces(store, wanted, form, played)
         with opened(output, ViewError, Trouble) as file:
             counted = _with_progress(store, wanted, pieces) if _watched(output, quiet) else pieces

@@ -99,7 +99,7 @@ def since_when(text: str | None) -> datetime | None:
 
 def check_filter(store: "Store", wanted: Filter) -> int | None:
     """The id of the pool that is meant, None for all. ViewError for a pool or a bot that there is not."""
-    pools = store.pools()
+    pools = store.pools(unrated=True)
     chosen = chosen_pools(pools, wanted.pool)
     if wanted.against and not wanted.bot:
         raise click.UsageError("--against goes with --bot")
