@@ -17,7 +17,7 @@ from tests.raw_peer import RawPeer
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 TUTORIAL = DOCS / "tutorial" / "your-first-bot.md"
-C_BOT = DOCS / "how-to" / "write-a-bot-in-c.md"
+ANY_BOT = DOCS / "how-to" / "write-a-bot-in-any-language.md"
 ENGINE = DOCS / "how-to" / "write-an-engine.md"
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -79,9 +79,10 @@ def test_the_better_bot_of_the_tutorial_is_better(desk: Path) -> None:
     assert re.search(r'"new"', text) and re.search(r'"rules": 2', text), text
 
 
-def test_the_c_page_runs_from_top_to_bottom(desk: Path) -> None:
-    heard = [run(line, desk) for line in lines(C_BOT)]
-    assert "rules 2" in heard[1] and re.search(r"=3\n\n=4 \S+\n\n=5\n\n$", heard[2]) and len(heard) == 4
+def test_the_page_of_languages_runs_from_top_to_bottom(desk: Path) -> None:
+    heard = [run(line, desk) for line in lines(ANY_BOT)]
+    assert "rules 2" in heard[0] and "usable by the referee: yes" in heard[1] and "rules 2" in heard[3]
+    assert re.search(r"=3\n\n=4 \S+\n\n=5\n\n$", heard[4]) and len(heard) == 6
 
 
 def test_the_engine_page_runs_from_top_to_bottom(desk: Path) -> None:
