@@ -1,6 +1,6 @@
 """What a bot that comes back is told: the match so far, then what it was asked, with clocks run on."""
 
-from referee.lobby.script import Script
+from referee.lobby.script import Script, run_on
 
 
 def script(*said: tuple[str, bytes]) -> Script:
@@ -53,6 +53,29 @@ def test_what_is_awaited_is_asked_again_with_the_movers_clock_run_on() -> None:
     assert made.again(1500) == ["8 ggp-clock black=7500 white=8000 increment=100", "9 genmove black"]
     assert made.again(20_000)[0] == "8 ggp-clock black=0 white=8000 increment=100"
     assert made.told == ["ggp-new go", "play white D4"]
+
+
+def test_what_a_bot_refused_it_is_not_told_again() -> None:
+    made = script(("set_random_seed 5", b"? no\n\n"), ("komi 6.5", b"=\n\n"), ("kata-time_settings none", b"?\n\n"))
+    assert made.told == ["komi 6.5"]
+
+
+def test_a_clock_that_was_answered_is_told_again_while_the_move_is_awaited() -> None:
+    made = script(("ggp-clock black=9000 white=8000", b"=\n\n"))
+    assert made.clock(500) == ""
+    made.sent("9 genmove black")
+    assert made.clock(1500) == "ggp-clock black=7500 white=8000"
+    made.answered(b"=9 D4\n\n")
+    made.sent("10 genmove black")
+    assert made.clock(1500) == "", "it is another move's"
+
+
+def test_a_period_that_has_begun_is_told_as_what_is_left_of_it_and_the_others() -> None:
+    line = "ggp-clock black=3000 white=100 period=8000 periods=5"
+    assert run_on(line, "black", 2000) == "ggp-clock black=1000 white=100 period=8000 periods=5"
+    assert run_on(line, "black", 5000) == "ggp-clock black=6000 white=100 period=8000 periods=4"
+    assert run_on(line, "black", 42_000) == "ggp-clock black=1000 white=100 period=8000 periods=0"
+    assert run_on(line, "black", 43_001) == "ggp-clock black=0 white=100 period=8000 periods=0"
 
 
 def test_gtp_counts_whole_seconds_and_rounds_against_the_mover() -> None:

@@ -143,10 +143,18 @@ class Hall:
             return
         if guest is not None and type(said) is Answer:
             if not guest.line.take(said.data, now):
-                self._refuse(route, caller, "unasked", "an answer to what nobody asked")
+                self._not_its_answer(route, caller, guest)
         else:
             caller.user = user
             self._hear(route, caller, said)
+
+    def _not_its_answer(self, route: bytes, caller: _Caller, guest: Guest) -> None:
+        """Whoever cannot go on in the place that he came back to has left it, and is let in anew."""
+        if reason := guest.line.unlike:
+            self._journal.tell("refused", "unlike", bot=guest.name, reason=reason)
+            self.dismiss(guest, reason)
+        else:
+            self._refuse(route, caller, "unasked", "an answer to what nobody asked")
 
     def _hear(self, route: bytes, caller: _Caller, said: Message) -> None:
         """Whatever is no answer."""

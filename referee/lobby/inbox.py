@@ -5,6 +5,7 @@ The part of a Transport that suspends; where bytes come from is the owner's busi
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from protocol.errors import PeerTimeout
 
@@ -14,9 +15,10 @@ _FAR = 1e6  # seconds that a timer is set for at most
 class Inbox:
     """Chunks of bytes in order, then the end. Bounded by its owner, who knows how many answers may come."""
 
-    __slots__ = ("_chunks", "_ended", "_waiter")
+    __slots__ = ("_chunks", "_ended", "_now", "_waiter")
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
         self._chunks: list[bytes] | None = None
         self._ended = False
         self._waiter: asyncio.Future[None] | None = None
@@ -35,7 +37,7 @@ class Inbox:
         self._wake()
 
     async def get(self, deadline: float) -> bytes:
-        """All that has come, b"" after the end. `deadline` as time.monotonic() has it. Raises PeerTimeout."""
+        """All that has come, b"" after the end. `deadline` as `now()` has it. Raises PeerTimeout."""
         while not self._chunks:
             if self._ended:
                 return b""
@@ -45,7 +47,7 @@ class Inbox:
 
     async def _wait(self, deadline: float) -> None:
         loop = asyncio.get_running_loop()
-        wait = min(deadline - time.monotonic(), _FAR)
+        wait = min(deadline - self._now(), _FAR)
         self._waiter = waiter = loop.create_future()
         timer = loop.call_later(max(0.0, wait), _give_up, waiter)
         try:

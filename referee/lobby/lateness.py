@@ -1,25 +1,31 @@
-"""How late the event loop is: the host's own share in a late move. It decides nothing."""
+"""How late the event loop is: the host's own share in a late answer. It decides nothing."""
 
 import asyncio
+import math
 import time
+from collections import deque
+from collections.abc import Callable
 
 TICK = 0.01  # seconds between looks
-_RECENT = 0.05  # seconds for which a delay is held against the answers that came in with it
+STANDSTILL = 0.05  # seconds; a delay so long counts for whoever was asked meanwhile, whenever he answers
+_RECENT = 0.05  # seconds for which a shorter delay is held against the answers that came in with it
+_MOST = 16  # standstills that are remembered
 
 
 class Lateness:
-    """Ticks in the loop, and knows how much later than it should a tick came."""
+    """Ticks in the loop, and knows how much later than it should a tick came. `now` in seconds, never backwards."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self.worst = 0.0  # seconds, since it was last reset by whoever shows it
-        self._due = time.monotonic() + TICK
-        self._last = 0.0  # how late the loop was when it was last late
-        self._when = 0.0
+        self._now = now
+        self._due = math.inf  # nobody looks yet
+        self._stood: deque[tuple[float, float]] = deque(maxlen=_MOST)  # from when to when, latest last
+        self._last = self._when = 0.0  # the last shorter delay, and when it ended
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
         """From now on, in the running loop."""
-        self._due = time.monotonic() + TICK
+        self._due = self._now() + TICK
         self._timer = asyncio.get_running_loop().call_later(TICK, self._tick)
 
     def stop(self) -> None:
@@ -27,16 +33,25 @@ class Lateness:
             self._timer.cancel()
             self._timer = None
 
-    def now(self, now: float) -> float:
-        """Seconds by which something that is seen now may have been seen too late."""
-        late = max(0.0, now - self._due)
-        return max(late, self._last) if now - self._when < _RECENT else late
+    def between(self, asked: float, now: float) -> float:
+        """Seconds since `asked` in which the loop could neither send nor see anything: all standstills, and the
+        delay in which what is seen `now` may have come."""
+        late = max(0.0, now - max(asked, self._due))
+        if now - self._when < _RECENT:
+            late += max(0.0, self._when - max(asked, self._when - self._last))
+        for began, ended in reversed(self._stood):
+            if ended <= asked:
+                break
+            late += ended - max(asked, began)
+        return late
 
     def _tick(self) -> None:
-        now = time.monotonic()
-        late = max(0.0, now - self._due)
+        now, due = self._now(), self._due
+        late = max(0.0, now - due)
         self.worst = max(self.worst, late)
-        if late >= self._last or now - self._when >= _RECENT:
+        if late >= STANDSTILL:
+            self._stood.append((due, now))
+        elif late >= self._last or now - self._when >= _RECENT:
             self._last, self._when = late, now
         self._due = now + TICK
         self._timer = asyncio.get_running_loop().call_later(TICK, self._tick)

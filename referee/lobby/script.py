@@ -11,6 +11,7 @@ from protocol.grammar import MAX_LINE
 
 _GENMOVES = ("genmove", "ggp-genmove_analyze")
 _KEPT = ("ggp-new", "boardsize", "clear_board", "komi", "fixed_handicap", "play", "set_random_seed")
+_CLOCKS = ("ggp-clock", "time_left")
 _SETTINGS = "time_settings"  # with kata- or kgs- before it
 QUICK = frozenset(("play", "ggp-clock", "time_left", "protocol_version", "name", "version"))
 """Commands that take no thought: how long their answers take is how long the way is."""
@@ -19,9 +20,10 @@ QUICK = frozenset(("play", "ggp-clock", "time_left", "protocol_version", "name",
 class Script:
     """The commands of one bot: `told` were answered, `awaited` were not (as they were sent, with ids)."""
 
-    __slots__ = ("awaited", "told")
+    __slots__ = ("_clock", "awaited", "told")
 
     def __init__(self) -> None:
+        self._clock = ""  # what it was told of the time for the move that is awaited, if it has answered that
         self.awaited: deque[str] = deque()
         self.told: list[str] | None = None  # None: no match is at hand
 
@@ -31,6 +33,7 @@ class Script:
 
     def end(self) -> None:
         self.told = None
+        self._clock = ""
 
     def sent(self, line: str) -> None:
         self.awaited.append(line)
@@ -46,17 +49,32 @@ class Script:
 
     def again(self, elapsed: int) -> list[str]:
         """What is awaited, to be sent once more `elapsed` ms after it was sent first: clocks have run on."""
-        asked = [word for word in map(without_id, self.awaited) if word.startswith(_GENMOVES)]
-        mover = asked[-1].partition(" ")[2] if asked else ""
+        mover = self._mover()
         return [run_on(line, mover, elapsed) for line in self.awaited]
+
+    def clock(self, elapsed: int) -> str:
+        """What it must be told of the time before that, because it was told before; "" if nothing."""
+        mover = self._mover()
+        return run_on(self._clock, mover, elapsed) if mover else ""
+
+    def _mover(self) -> str:
+        """The colour whose move is awaited, or ""."""
+        asked = [word for word in map(without_id, self.awaited) if word.startswith(_GENMOVES)]
+        return asked[-1].partition(" ")[2] if asked else ""
 
     def _keep(self, line: str, answer: bytes) -> None:
         assert self.told is not None
         command, _, rest = line.partition(" ")
         if command in _GENMOVES:
+            self._clock = ""
+        if answer[:1] != b"=":  # what it refused it need not be told again
+            return
+        if command in _GENMOVES:
             words = answer[:MAX_LINE].decode("utf-8", "replace").partition("\n")[0].lstrip("=0123456789").split()
-            if answer[:1] == b"=" and words and words[0].lower() != "resign":
+            if words and words[0].lower() != "resign":
                 self.told.append(f"play {rest} {words[0]}")
+        elif command in _CLOCKS:
+            self._clock = line
         elif command in _KEPT or command.endswith(_SETTINGS):
             self.told.append(line)
 
@@ -73,8 +91,29 @@ def run_on(line: str, mover: str, elapsed: int) -> str:
         return line
     command = without_id(line).partition(" ")[0]
     if command == "ggp-clock":
-        return re.sub(rf"\b{mover}=(\d+)", lambda found: f"{mover}={max(0, int(found[1]) - elapsed)}", line)
+        values = {name: int(value) for name, value in re.findall(r"\b(\w+)=(\d+)", line)}
+        if mover not in values:
+            return line
+        after = _after(values[mover], values.get("period", 0), values.get("periods", 0), elapsed)
+        for name, value in zip((mover, "periods"), after, strict=True):
+            line = re.sub(rf"\b{name}=\d+", f"{name}={value}", line)
+        return line
     if command == "time_left":
         left = lambda found: f"{found[1]}{max(0, int(found[2]) - -(-elapsed // 1000))}"  # noqa: E731
         return re.sub(rf"(time_left {mover} )(\d+)", left, line)
     return line
+
+
+def _after(left: int, period: int, periods: int, elapsed: int) -> tuple[int, int]:
+    """What is left of main time, and periods of Japanese byo-yomi, `elapsed` ms later.
+
+    What is left of a period that has begun comes in place of main time, and the period is counted no more: the sum
+    is what is left. Main time that is exactly as long as a period is taken for one: nobody is told of more than he has.
+    """
+    if not periods:
+        return max(0, left - elapsed), 0
+    beyond = elapsed if left == period else elapsed - left
+    if beyond <= 0:
+        return left - elapsed, periods
+    lost = (beyond - 1) // period  # a move of exactly n periods has outlasted n - 1 of them
+    return (period - (beyond - lost * period), periods - lost - 1) if lost < periods else (0, 0)

@@ -59,6 +59,10 @@ class Peer(Protocol):
         """Seconds of its last answer's time that are not its own, and not charged."""
         return 0.0
 
+    def credit_because(self) -> str:
+        """What that credit is for, in words; "" where there is none."""
+        return ""
+
     def lost(self) -> str:
         """Since when it cannot be reached, in words, though it may come back; "" for who can be, or has ended."""
         return ""

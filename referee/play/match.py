@@ -143,9 +143,12 @@ class _Life:
             if phase == AGREE:
                 reply, ms = await _dead_list(player, other, colour, move), 0
             else:
+                left = clock.left
                 reply, ms = await player.genmove(colour, clock, clocks[2 - seat])
                 if overrun := clock.spend(ms):
                     self._judge_overrun(overrun)
+                elif player.credited and ms + player.credited > left:
+                    self._tell_credit(ms + player.credited - left)
             answer, analysis = read_move(reply, player.analyses)
 
             # Legal? What is it called? Who is next? Is it over? One question for all four.
@@ -205,11 +208,16 @@ class _Life:
 
     def _judge_overrun(self, overrun: int) -> None:
         """“Overrun up to the margin is forgiven and recorded”; a later answer loses, whatever it says."""
+        why = self.players[self.seat - 1].peer.late_because(overrun)
+        because = f"; {why}" if why else ""
         if overrun > self.match.margin:
-            why = self.players[self.seat - 1].peer.late_because(overrun)
-            text = f"the answer came {overrun} ms after its time was up"
-            raise Fault(Termination.TIME, f"{text}; {why}" if why else text)
-        self.warnings.append(f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms late, forgiven")
+            raise Fault(Termination.TIME, f"the answer came {overrun} ms after its time was up{because}")
+        self.warnings.append(f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms late, forgiven{because}")
+
+    def _tell_credit(self, overrun: int) -> None:
+        """It would have been late if all the time had been charged."""
+        text = f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms after its time was up, not its own"
+        self.warnings.append(f"{text}: {self.players[self.seat - 1].peer.credit_because()}")
 
     def _all_warnings(self) -> list[str]:
         for seat, player in enumerate(self.players, 1):

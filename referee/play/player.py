@@ -28,7 +28,8 @@ _TERMINATIONS: dict[type[Exception], Termination] = {
 class Player(ABC):
     """One bot through all its games. Its faults are raised as Fault.
 
-    `late` is how many seconds the referee itself kept this bot's answers waiting, at most, in this game.
+    `late` is how many seconds the referee itself kept this bot's answers waiting, at most, in this game; `credited`
+    the ms of its last answer's time that were not charged.
     """
 
     def __init__(self, peer: Peer, party: Party, commands: frozenset[str], budgets: Budgets) -> None:
@@ -36,6 +37,7 @@ class Player(ABC):
         self.party = party
         self.name = party.name
         self.late = 0.0
+        self.credited = 0
         self.patience = 0.0125  # seconds that a bot may think before we look whether we are late ourselves
         self.fit = True  # whether it can go on to a next game; if not, the process is started anew
         self._commands = commands
@@ -186,7 +188,9 @@ class Player(ABC):
         except PEER_FAULTS as error:
             raise self._fault(error) from None
         self._unsent.clear()
-        return reply, max(0, int((channel.now() - began - self.peer.credit()) * 1000))
+        took, credit = channel.now() - began, self.peer.credit()
+        self.credited = int(min(took, credit) * 1000)
+        return reply, max(0, int((took - credit) * 1000))
 
     async def _receive_late(self, deadline: float) -> Reply:
         """Wait on, looking whether the bot has ended behind an output that something else holds open."""
