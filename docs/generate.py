@@ -51,12 +51,18 @@ these, and a new pool begins.
 """
 LOBBY_FILE = """# The lobby file
 
-A lobby is one TOML file: pools as in [a ladder's](ladder-file.md), and the server's own table. It names no bots: they
-dial in. What is wrong in it is said in one line that names the file, the key and the remedy, before anything runs.
+A lobby is one TOML file: pools as in [a ladder's](ladder-file.md), the server's own table, and the bots that it runs
+itself; all others dial in. What is wrong in it is said in one line that names the file, the key and the remedy, before
+anything runs.
 
 **Rated like a ladder.** The store is a ladder's, and all of `ggp ladder` that only looks works on it, also while the
 lobby runs: `ggp ladder standings lobby.toml`. A bot that says another `version` than before is another version of
 itself: nobody can look into it.
+
+**Local bots**, `[bot.NAME]`, are entered as in a ladder, with their anchors, before anybody dials in, and known by a
+hash of program, scripts, options and environment. The lobby starts them, starts them again when they end, with waits
+that grow to a minute, and ends them with itself. Nobody else can have their names, and no bound of an owner holds for
+them. One whose program changed while the lobby runs is not started again until the lobby is.
 
 **Matches under way** are written to the folder `NAME.live` beside the file, a line a ply. Leave it alone: after a crash
 they are taken up from there.

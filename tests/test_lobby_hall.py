@@ -69,16 +69,22 @@ async def until(done: Callable[[], bool], *callers: Caller) -> None:
 class House:
     """A hall with its door open."""
 
-    def __init__(self, bounds: Bounds, admission: Admission, connections: int) -> None:
+    def __init__(self, bounds: Bounds, admission: Admission, connections: int, inside: str = "") -> None:
         self.journal = Journal(quiet=True, write=lambda line: None)
         self.ready: list[str] = []
         self.hall = Hall(bounds, BUDGETS, ["yugo", "go"], admission, self.journal, Lateness(), self._changed)
         self.door = self.hall.door = Door(
-            "tcp://127.0.0.1:*", self.hall, admission, queue=100, connections=connections, heartbeat=(5000, 15000)
+            "tcp://127.0.0.1:*",
+            self.hall,
+            admission,
+            queue=100,
+            connections=connections,
+            heartbeat=(5000, 15000),
+            inside=inside,
         )
         self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
 
-    def call(self, pair: KeyPair | None = None, server: KeyPair | None = None) -> Caller:
+    def call(self, pair: KeyPair | None = None, server: KeyPair | None = None, url: str = "") -> Caller:
         socket = self.context.socket(zmq.DEALER)
         socket.setsockopt(zmq.LINGER, 0)
         socket.setsockopt(zmq.RECONNECT_IVL, -1)
@@ -86,7 +92,7 @@ class House:
             socket.setsockopt(zmq.CURVE_SERVERKEY, server.public.encode())
             socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
             socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
-        socket.connect(self.door.url)
+        socket.connect(url or self.door.url)
         return Caller(socket)
 
     async def seat(self, name: str, *more: Caller) -> Caller:
@@ -102,9 +108,9 @@ class House:
 
 @asynccontextmanager
 async def house(
-    bounds: Bounds | None = None, admission: Admission | None = None, connections: int = 100
+    bounds: Bounds | None = None, admission: Admission | None = None, connections: int = 100, inside: str = ""
 ) -> AsyncIterator[House]:
-    opened = House(bounds or Bounds(), admission or Anybody(), connections)
+    opened = House(bounds or Bounds(), admission or Anybody(), connections, inside)
     opened.door.open()
     opened.hall.open()
     try:

@@ -40,14 +40,20 @@ class Replaced(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lobby:
-    """Where to dial: its address, and the keys of both sides unless it is on this machine."""
+    """Where to dial: its address, and the keys of both sides unless it is on this machine.
+
+    `inside`: its door for bots that it started itself, ipc://PATH, which asks for no keys.
+    """
 
     url: str
     pair: KeyPair | None = None
     server_key: str = ""
+    inside: bool = False
 
     def __post_init__(self) -> None:
         """Raises AddressError."""
+        if self.inside:
+            return
         check_url(self.url)
         if bool(self.pair) != bool(self.server_key):
             raise AddressError(f"for {self.url} both keys are needed, yours and the lobby's: --key and --server-key")

@@ -54,8 +54,8 @@ def _start(name: str, section: Section, folder: Path) -> Start:
         name=name,
         environment=_environment(section),
         memory=section.whole("memory"),
-        cores=section.whole("cores"),
-        restart=section.flag("restart"),
+        cores=section.whole("cores") if section.given("cores") else start.cores,  # not every kind of file has these
+        restart=section.flag("restart") if section.given("restart") else start.restart,
     )
 
 

@@ -12,7 +12,7 @@ from referee.config import Budgets, Setting
 from referee.ladder.bot_section import read_entrant
 from referee.ladder.entries import Entrant, Ladder, Pool
 from referee.ladder.format_section import read_format
-from referee.ladder.keys import BOT, BUDGET, MOST_BOTS, MOST_POOLS, POOL, TOP
+from referee.ladder.keys import BOT, BUDGET, MOST_BOTS, MOST_POOLS, POOL, TOP, Key
 from referee.ladder.store_url import read_store
 from referee.ladder.toml_section import ConfigError, Section, dotted, nearest, read_toml, shown
 from referee.play.clock import Control
@@ -21,7 +21,7 @@ from referee.play.seating import Start
 from referee.play.versions import Snapshot
 from referee.play.words import WordError, read_engine, read_game
 
-__all__ = ["ConfigError", "budgets_of", "engine_of", "ladder_name", "ladder_of", "pools_of", "read_ladder"]
+__all__ = ["ConfigError", "bots_of", "budgets_of", "engine_of", "ladder_name", "ladder_of", "pools_of", "read_ladder"]
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
 _NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
@@ -40,7 +40,7 @@ def ladder_of(values: dict[str, Any], path: Path) -> Ladder:
     name = ladder_name(top, path)
     engine = engine_of(top, folder, None)
     pools = pools_of(top, folder, engine)
-    bots = _bots(top, folder, pools)
+    bots = bots_of(top, folder, pools)
     for pool in pools:
         _check_entered(file, pool.name, sum(pool.name in bot.pools for bot in bots))
     return Ladder(
@@ -146,12 +146,13 @@ def _pool(name: str, section: Section, folder: Path, engine: Start) -> Pool:
 # -- bots ------------------------------------------------------------------------------------------------------------
 
 
-def _bots(top: Section, folder: Path, pools: Sequence[Pool]) -> tuple[Entrant, ...]:
+def bots_of(top: Section, folder: Path, pools: Sequence[Pool], rows: Sequence[Key] = BOT) -> tuple[Entrant, ...]:
+    """The tables `[bot.NAME]`, which have these keys. Raises ConfigError."""
     tables = _named(top, "bot", MOST_BOTS)
     names = [pool.name for pool in pools]
     files = Snapshot()
     bots = tuple(
-        read_entrant(name, Section(top.file, dotted("bot", name), table, BOT), folder, names, files)
+        read_entrant(name, Section(top.file, dotted("bot", name), table, rows), folder, names, files)
         for name, table in tables.items()
     )
     _check_parents(top.file, {bot.name: bot.parent for bot in bots})

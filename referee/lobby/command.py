@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from referee.lobby.hall import Hall
     from referee.lobby.journal import Journal
     from referee.lobby.lobby import Lobby
+    from referee.lobby.local import LocalBots
     from referee.store.store import Store
 
 EPILOGUE = """\b
@@ -59,7 +60,9 @@ def main(argv: list[str]) -> int:
 def serve(
     file: Path, init: bool, no_keys: bool, listen: str | None, metrics: str | None, json_logs: bool, quiet: bool
 ) -> int:
-    """A server that bots dial in to: it pairs them, owns the clocks, and rates them as a ladder does."""
+    """A server that bots dial in to: it pairs them, owns the clocks, and rates them as a ladder does.
+
+    Local bots, which the file names, it runs itself."""
     from referee.lobby.config import read_lobby
     from referee.lobby.journal import Journal
 
@@ -96,15 +99,18 @@ def _address(text: str) -> tuple[str, int]:
 
 def _run(settings: "LobbyFile", journal: "Journal", metrics: tuple[str, int] | None) -> int:
     from protocol.transports.zmq import AddressError
-    from referee.ladder.prepare import prepare_pools
+    from referee.ladder.prepare import check_programs, prepare_pools
     from referee.lobby.engines import Engines
     from referee.lobby.live import Live
     from referee.lobby.lobby import Lobby
+    from referee.lobby.local import LocalBots, WithLocal
     from referee.play.outcome import EngineFailed
     from referee.store.errors import StoreError
     from referee.store.store import Store
 
-    admission = _admission(settings, journal)
+    local = LocalBots(settings.local, settings.meet, settings.nice, journal)
+    admission = WithLocal(_admission(settings, journal), local)
+    check_programs(settings.ladder)
     ladder, warnings = prepare_pools(settings.ladder)
     for warning in warnings:
         click.echo(f"ggp serve: {warning}", err=True)
@@ -114,10 +120,10 @@ def _run(settings: "LobbyFile", journal: "Journal", metrics: tuple[str, int] | N
         with Store.open(ladder.store, create=True) as store, _locked(store, ladder.path), _sockets() as sockets:
             engines = Engines(sockets, settings.engines, ladder.budgets, journal)
             live = Live(folder / f"{ladder.name}.live")
-            lobby = Lobby(
-                ladder, store, settings.plan, live, journal, admission, partial(_door, settings, admission), engines
-            )
-            asyncio.run(_until_told(lobby, journal, metrics))
+            inside = f"ipc://{sockets}/door" if settings.local else ""
+            door = partial(_door, settings, admission, inside)
+            lobby = Lobby(ladder, store, settings.plan, live, journal, admission, door, engines)
+            asyncio.run(_until_told(lobby, local, inside, journal, metrics))
     except AddressError as error:
         raise ConfigError(ladder.path, "lobby.listen", str(error)) from None
     except (StoreError, EngineFailed) as error:
@@ -126,7 +132,9 @@ def _run(settings: "LobbyFile", journal: "Journal", metrics: tuple[str, int] | N
     return 0
 
 
-async def _until_told(lobby: "Lobby", journal: "Journal", metrics: tuple[str, int] | None) -> None:
+async def _until_told(
+    lobby: "Lobby", local: "LocalBots", inside: str, journal: "Journal", metrics: tuple[str, int] | None
+) -> None:
     from referee.lobby.metrics import MetricsPage
 
     loop = asyncio.get_running_loop()
@@ -138,7 +146,15 @@ async def _until_told(lobby: "Lobby", journal: "Journal", metrics: tuple[str, in
             journal.tell("metrics", url=await page.open())
         except OSError as error:
             raise click.UsageError(f"--metrics: cannot listen there: {error.strerror}: name another address") from None
-    await lobby.run(lambda url: journal.tell("open", url=url, pid=os.getpid()))
+
+    def opened(url: str) -> None:
+        journal.tell("open", url=url, pid=os.getpid())
+        local.start(inside)
+
+    try:
+        await lobby.run(opened)
+    finally:
+        await local.close()
     if page is not None:
         await page.close()
     journal.tell("closed")
@@ -161,7 +177,7 @@ def _admission(settings: "LobbyFile", journal: "Journal") -> "Admission":
         raise ConfigError(settings.ladder.path, "lobby.registry", str(error)) from None
 
 
-def _door(settings: "LobbyFile", admission: "Admission", hall: "Hall") -> "Door":
+def _door(settings: "LobbyFile", admission: "Admission", inside: str, hall: "Hall") -> "Door":
     from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS
     from referee.lobby.door import Door
 
@@ -172,6 +188,7 @@ def _door(settings: "LobbyFile", admission: "Admission", hall: "Hall") -> "Door"
         queue=QUEUE,
         connections=settings.connections,
         heartbeat=(HEARTBEAT_MS, SILENCE_MS),
+        inside=inside,
     )
 
 

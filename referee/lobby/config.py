@@ -1,23 +1,31 @@
-"""Reads a lobby file: a ladder without bots, whose bots come and go, and the server's own table. Starts nothing."""
+"""Reads a lobby file: a ladder whose bots come and go, but for the local ones, and the server's own table.
+
+It starts nothing.
+"""
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from protocol.transports.zmq import AddressError, check_local
-from referee.ladder.config import budgets_of, engine_of, ladder_name, pools_of
-from referee.ladder.entries import Format, Ladder, Pool
+from referee.ladder.config import bots_of, budgets_of, engine_of, ladder_name, pools_of
+from referee.ladder.entries import Entrant, Format, Ladder, Pool
 from referee.ladder.store_url import read_store
 from referee.ladder.toml_section import ConfigError, Section, dotted, read_toml
+from referee.lobby.guest import Local
 from referee.lobby.hall import Bounds
 from referee.lobby.lobby import Plan
-from referee.lobby.settings import LOBBY, LOBBY_TOP
+from referee.lobby.settings import LOBBY, LOBBY_TOP, LOCAL_BOT
+from referee.play.launch import executable_hash, find_program
 from referee.play.words import ENGINE
 
 
 @dataclass(frozen=True, slots=True)
 class LobbyFile:
-    """What a file says. `engines`: processes of each; the server's key pair and whom it lets in are files."""
+    """What a file says. `engines`: processes of each; the server's key pair and whom it lets in are files.
+
+    `local` bots are the ladder's, too; `meet`: also each other; `nice`: niceness of their processes.
+    """
 
     ladder: Ladder
     plan: Plan
@@ -27,6 +35,9 @@ class LobbyFile:
     registry: Path
     engines: int
     connections: int
+    local: tuple[Local, ...]
+    meet: bool
+    nice: int
 
 
 def read_lobby(path: Path, no_keys: bool = False, listen: str | None = None) -> LobbyFile:
@@ -47,16 +58,28 @@ def lobby_of(values: dict[str, object], path: Path, no_keys: bool = False, liste
         seed=top.whole("seed"),
         store=read_store(top, folder, name),
         pools=pools,
-        bots=(),
+        bots=bots_of(top, folder, pools, LOCAL_BOT) if top.table("bot") else (),
         format=Format(),
         budgets=budgets_of(top),
         model=top.text("model"),
         path=file,
     )
-    return _with_table(ladder, Section(file, "lobby", top.table("lobby"), LOBBY), no_keys, listen)
+    local = tuple(
+        _local(bot, Section(file, dotted("bot", bot.name), top.table("bot")[bot.name], LOCAL_BOT))
+        for bot in ladder.bots
+    )
+    return _with_table(ladder, local, Section(file, "lobby", top.table("lobby"), LOBBY), no_keys, listen)
 
 
-def _with_table(ladder: Ladder, own: Section, no_keys: bool, address: str | None) -> LobbyFile:
+def _local(bot: Entrant, section: Section) -> Local:
+    if bot.start.url:
+        raise section.error("command", f"{bot.start.url} is not started here: name a command line or a built-in bot")
+    return Local(bot, section.whole("copies"), executable_hash(find_program(bot.start.argv[0])))
+
+
+def _with_table(
+    ladder: Ladder, local: tuple[Local, ...], own: Section, no_keys: bool, address: str | None
+) -> LobbyFile:
     bounds = Bounds(
         grace=own.number("grace"),
         lag=own.whole("lag") / 1000,
@@ -76,7 +99,19 @@ def _with_table(ladder: Ladder, own: Section, no_keys: bool, address: str | None
     engines = own.whole("engines") or len(os.sched_getaffinity(0))
     folder = Path(ladder.path).absolute().parent
     pair, registry = folder / own.text("server_key"), folder / own.text("registry")
-    return LobbyFile(ladder, plan, listen, keys, pair, registry, engines, own.whole("connections"))
+    return LobbyFile(
+        ladder=ladder,
+        plan=plan,
+        listen=listen,
+        keys=keys,
+        server_key=pair,
+        registry=registry,
+        engines=engines,
+        connections=own.whole("connections"),
+        local=local,
+        meet=own.flag("local_matches"),
+        nice=own.whole("nice"),
+    )
 
 
 def _check_engine(file: str, pool: Pool) -> None:

@@ -13,9 +13,9 @@ from random import Random
 from protocol.dialling import MAX_GAMES, NAME, Answer, Ask, Hello, Stderr, printable
 from protocol.errors import LocalProtocolError
 from protocol.transports.dial import Dial, Lobby
-from referee.config import Budgets
 from referee.lobby.lent import BotEnded, Lent
 from referee.lobby.stopping import Stopped, Stopping
+from referee.play.launch import LaunchError
 
 QUICK = 10.0  # seconds: a bot that ends sooner after its start has not done well
 MOST_QUICK = 3  # such ends in a row, after which the lobby is told goodbye
@@ -29,12 +29,13 @@ Tell = Callable[[str, str], object]
 class Lender:
     """`run` never returns: it raises Replaced, or Stopped; then `close`.
 
-    `name` is what the bot is called at the lobby ("": as it calls itself); `echo` gets its stderr.
+    `start` starts the bot: raises BotEnded or LaunchError. `name` is what the bot is called at the lobby ("": as it
+    calls itself); `echo` gets its stderr.
     """
 
     def __init__(
         self,
-        argv: tuple[str, ...],
+        start: Callable[[], Lent],
         lobby: Lobby,
         name: str,
         tell: Tell,
@@ -42,7 +43,7 @@ class Lender:
         stopping: Stopping,
         chance: Random | None = None,
     ) -> None:
-        self._argv, self._name, self._tell, self._echo = argv, name, tell, echo
+        self._start_bot, self._name, self._tell, self._echo = start, name, tell, echo
         self._stopping = stopping
         self._chance = chance or Random()
         self._dial = Dial(lobby, Hello(name or "?"), tell, self._chance)
@@ -86,7 +87,7 @@ class Lender:
 
     def _start(self) -> Lent:
         with self._stopping.raising():
-            return Lent(self._argv, Budgets())
+            return self._start_bot()
 
     def _restart(self, reason: str, hopeless: bool) -> bool:
         """Start it again, the connection kept meanwhile; False, and the lobby knows, if that was in vain."""
@@ -94,7 +95,7 @@ class Lender:
             try:
                 self._bot = self._start()
                 return True
-            except BotEnded as error:
+            except (BotEnded, LaunchError) as error:
                 reason = str(error)
                 self._tell("ended", reason)
         self._dial.hang_up(printable(f"the bot ended: {reason}"))

@@ -16,8 +16,9 @@ from protocol.transports.dial import Lobby, Replaced
 from protocol.transports.keys import KeyFileError, read_pair, read_public
 from protocol.transports.zmq import AddressError
 from referee.command_line import HELP, run_command
+from referee.config import Budgets
 from referee.lobby.connect import Lender
-from referee.lobby.lent import BotEnded
+from referee.lobby.lent import BotEnded, Lent
 from referee.lobby.stopping import Stopped, Stopping
 
 REPLACED, INTERRUPTED = 1, 130
@@ -52,7 +53,7 @@ def connect(
     lobby = Lobby(url, read_pair(key) if key else None, read_public(server_key) if server_key else "")
     show = _show_json if as_json else _show_nothing if quiet else _show_text
     with Stopping() as stopping:
-        lender = Lender(words, lobby, name, show, _echo_nothing if quiet else _echo, stopping)
+        lender = Lender(lambda: Lent(words, Budgets()), lobby, name, show, _echo_nothing if quiet else _echo, stopping)
         reason = GOODBYE
         try:
             lender.run()

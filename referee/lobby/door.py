@@ -17,6 +17,7 @@ from protocol.transports.zmq import AddressError
 from referee.lobby.admission import Admission
 from referee.lobby.reading import Reading
 
+INSIDE = "process "  # how the name of whoever came by the inner door begins; its number follows
 BACKLOG = 1024  # connections that wait to be accepted
 _GREETING_MS = 10_000  # for the handshake of a connection
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow to combine
@@ -24,6 +25,7 @@ _AT_ONCE = 50  # connections that are looked at before others in the loop have t
 _RECEIVED = struct.Struct("@Q")  # of a connection in bytes, by the kernel's count
 _RECEIVED_AT = 128  # in its struct tcp_info
 _OVERHEAD = 160  # bytes a frame may take on the wire beyond its own
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: process, user, group
 _RST = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent is dropped
 
 
@@ -41,7 +43,8 @@ class Visitors(Protocol):
 
 
 class Door:
-    """Binds `url` for whom `admission` admits. Raises AddressError."""
+    """Binds `url` for whom `admission` admits; `inside`, an ipc:// address or "", for processes of this machine, which
+    the kernel names. Raises AddressError."""
 
     def __init__(
         self,
@@ -52,6 +55,7 @@ class Door:
         queue: int,
         connections: int,
         heartbeat: tuple[int, int],
+        inside: str = "",
     ) -> None:
         """`queue` messages for or from a connection, `connections` at most; `heartbeat`: ms between and in all."""
         self._visitors = visitors
@@ -60,6 +64,8 @@ class Door:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
         self._monitor: zmq.Socket[bytes] | None = None
+        self._inside = inside.removeprefix("ipc://")
+        self._processes: dict[bytes, str] = {}  # who came by the inner door
         self._routes: dict[bytes, int] = {}  # connections that have spoken, with their descriptors
         self._by_descriptor: dict[int, bytes] = {}
         self._heard: dict[bytes, int] = {}  # bytes of whole messages, by connection
@@ -80,9 +86,11 @@ class Door:
         }
         for option, value in options.items():
             self._socket.setsockopt(option, value)
-        admission.prepare(self._context, self._socket)
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         try:
+            if inside:
+                self._socket.bind(inside)  # options hold for what is bound after them: here no keys are asked for
+            admission.prepare(self._context, self._socket)
             self._socket.bind(url)
         except (zmq.ZMQError, UnicodeError) as error:
             self.close()
@@ -131,6 +139,7 @@ class Door:
         """End a connection there and then; `left` is not called for it. ZeroMQ has no word for this, its socket has."""
         descriptor = self._routes.pop(route, None)
         self._heard.pop(route, None)
+        self._processes.pop(route, None)
         if descriptor is not None and self._readings:
             self._by_descriptor.pop(descriptor, None)
             self._cut(descriptor)
@@ -176,7 +185,7 @@ class Door:
         if route not in self._routes:
             self._arrive(route, frame)
         self._heard[route] += sum(map(len, frames)) + _OVERHEAD * len(frames)
-        user = _metadata(frame, "User-Id") if self._admission.authenticated else ""
+        user = self._processes.get(route) or (_metadata(frame, "User-Id") if self._admission.authenticated else "")
         self._visitors.message(route, user, frames, time.monotonic())
 
     def _arrive(self, route: bytes, frame: zmq.Frame) -> None:
@@ -191,6 +200,8 @@ class Door:
         self._routes[route] = descriptor
         self._heard[route] = 0
         self._by_descriptor[descriptor] = route
+        if process := self._process(descriptor):
+            self._processes[route] = f"{INSIDE}{process}"
         self._visitors.arrived(route, descriptor, _metadata(frame, "Peer-Address"))
 
     def _news(self) -> None:
@@ -202,15 +213,26 @@ class Door:
             self._silent.pop(descriptor, None)
             if route := self._by_descriptor.get(descriptor):
                 self._lose(route)
-        elif self.connections >= self._most:
+        elif self.connections >= self._most and not self._process(descriptor):
             self.turned_away += 1
             self._cut(descriptor)
         else:
             self._silent[descriptor] = time.monotonic()
 
+    def _process(self, descriptor: int) -> int:
+        """The process at the other end of the inner door; 0 for whoever came by the other one."""
+        if not self._inside:
+            return 0
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as theirs:
+            if theirs.family == socket.AF_UNIX and theirs.getsockname() == self._inside:
+                told = theirs.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+                return int(_CREDENTIALS.unpack(told)[0])
+        return 0
+
     def _lose(self, route: bytes) -> None:
         self._by_descriptor.pop(self._routes.pop(route), None)
         self._heard.pop(route, None)
+        self._processes.pop(route, None)
         self._visitors.left(route)
 
     def _cut(self, descriptor: int) -> None:

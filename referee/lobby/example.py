@@ -17,11 +17,23 @@ listen = "tcp://127.0.0.1:7711"
 #grace = 60  # seconds for a lost connection to come back to its match
 #lag = 100  # ms of the way's time that are not charged, at most, for a move
 
+#nice = 10  # how far the local bots below stand back where processors are scarce
+
 # A pool is what can be compared: a game with its options, and a time control. Who offers the game plays in it.
 [pool.main]
 game = "yugo,size=7"
 control = "10+0.1"  # 10 seconds for each side and a tenth more for each move
 openings = 2  # random plies first, the same for both games of a pair
+
+# A local bot is one that the lobby runs itself, a built-in one or a command line, so that somebody is always there to
+# play with, and ratings have something to hold on to: `anchor` is its Elo. Copies are the same bot at several tables.
+[bot.random]
+command = "random"
+anchor = 0
+
+[bot.greedy]
+command = "greedy:playouts=20"
+copies = 2
 
 #[pool.go9]
 #game = "go"

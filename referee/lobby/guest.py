@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from protocol.records import Party
+from referee.ladder.entries import Entrant, Pool
 from referee.lobby.line import Line
 from referee.play.player import Player
 from referee.play.seating import Start
@@ -13,11 +16,30 @@ DIALLED = "dialled in"  # in place of a command line
 
 
 @dataclass(frozen=True, slots=True)
+class Local:
+    """A bot of the lobby's own file, here `copies` times at once. `hash`: of its program."""
+
+    entrant: Entrant
+    copies: int = 1
+    hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Identity:
-    """Who speaks: proved by a key, or only said where no keys are asked for. Bots of one owner do not meet."""
+    """Who speaks: proved by a key, or only said where no keys are asked for. Bots of one owner do not meet.
+
+    Of a local bot the server knows it, and `copy` counts from 0: copies are one bot that plays many matches at a time.
+    """
 
     owner: str
     name: str
+    local: Local | None = None
+    copy: int = 0
+
+    @property
+    def seat(self) -> str:
+        """By which there is one at a time: the name, of further copies one that nobody can have."""
+        return f"{self.name}#{self.copy}" if self.copy else self.name
 
 
 @dataclass(slots=True, eq=False)
@@ -38,14 +60,29 @@ class Guest:
 
     @property
     def start(self) -> Start:
-        """As ladders know it. Its version is what it says it is: nobody can look into it."""
-        return Start(self.name, DIALLED, version=self.version)
+        """As ladders know it. Its version is what it says it is: nobody can look into it, unless it is local."""
+        local = self.identity.local
+        return local.entrant.start if local else Start(self.name, DIALLED, version=self.version)
+
+    @property
+    def party(self) -> Party:
+        """Who it is before it has said anything, as records know it."""
+        local = self.identity.local
+        return Party(name=self.name, command=self.start.command, hash=local.hash if local else "")
+
+    def entry(self, pools: Sequence[Pool]) -> Entrant:
+        """What it is entered as: a local bot as the file says, another one in every pool whose game it plays."""
+        if local := self.identity.local:
+            return local.entrant
+        return Entrant(self.name, self.start, tuple(pool.name for pool in pools if self.plays(pool.setting.game)))
 
     def met(self, player: Player) -> None:
         """It has said what it is."""
         said = json.dumps([DIALLED, player.party.program, player.party.version])
         self.player = player
         self.version = hashlib.sha256(said.encode()).hexdigest()[:DIGITS]
+        if local := self.identity.local:
+            self.version = local.entrant.version
 
     def plays(self, game: str) -> bool:
         return not self.games or game in self.games

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from protocol.dialling import MAX_FRAME, REPLACED, Answer, Bye, FrameError, Hello, Message, Stderr, decode, printable
-from protocol.records import Party
 from referee.config import Budgets
 from referee.lobby.admission import Admission, NotAdmitted
 from referee.lobby.allowance import Allowance
 from referee.lobby.door import Door
-from referee.lobby.guest import DIALLED, Guest
+from referee.lobby.guest import Guest
 from referee.lobby.journal import Journal
 from referee.lobby.lateness import Lateness
 from referee.lobby.line import Line
@@ -71,7 +70,7 @@ class Hall:
         lateness: Lateness,
         changed: Callable[[Guest], None],
     ) -> None:
-        self.guests: dict[str, Guest] = {}  # by name
+        self.guests: dict[str, Guest] = {}  # by name (Identity.seat)
         self.door: Door  # set by whoever opens it
         self._bounds, self._budgets, self._games = bounds, budgets, sorted(games)
         self._admission, self._journal, self._lateness, self._changed = admission, journal, lateness, changed
@@ -182,7 +181,7 @@ class Hall:
             raise NotAdmitted("name", f"{printable(identity.name, 60)!r} is no name: {NAMES}; {TAKEN} is taken")
         if hello.games and not set(hello.games) & set(self._games):
             raise NotAdmitted("games", f"this lobby plays {', '.join(self._games)}: offer one of these")
-        before = self.guests.get(identity.name)
+        before = self.guests.get(identity.seat)
         if before is None or not before.playing:
             if self._closing:
                 raise NotAdmitted("closing", self._closing)
@@ -202,7 +201,7 @@ class Hall:
         if before is not None:
             self.forget(before, "another connection took its place")
         line = Line(self.door.send, self._lateness, self._bounds.lag)
-        guest = caller.guest = self.guests[identity.name] = Guest(identity, frozenset(hello.games), line)
+        guest = caller.guest = self.guests[identity.seat] = Guest(identity, frozenset(hello.games), line)
         line.come_back(route)
         self._spawn(self._welcome(guest, caller.address))
 
@@ -219,9 +218,9 @@ class Hall:
     async def _welcome(self, guest: Guest, address: str) -> None:
         """Ask it what it is."""
         try:
-            guest.met(await meet(guest.line, Party(name=guest.name, command=DIALLED), self._budgets))
+            guest.met(await meet(guest.line, guest.party, self._budgets))
         except CannotStart as error:
-            if self.guests.get(guest.name) is guest:
+            if self.guests.get(guest.identity.seat) is guest:
                 self._journal.tell("refused", "start", bot=guest.name, reason=str(error))
                 self.dismiss(guest, str(error))
             return
@@ -242,14 +241,14 @@ class Hall:
         asyncio.get_running_loop().call_later(grace, self._give_up, guest, away)
 
     def _give_up(self, guest: Guest, away: float) -> None:
-        if guest.line.away == away and self.guests.get(guest.name) is guest:
+        if guest.line.away == away and self.guests.get(guest.identity.seat) is guest:
             grace = self._bounds.grace
             self.forget(guest, f"network: its connection was lost and it did not come back within {grace:g} s")
 
     def forget(self, guest: Guest, reason: str) -> None:
         """It is not here any more."""
-        if self.guests.get(guest.name) is guest:
-            del self.guests[guest.name]
+        if self.guests.get(guest.identity.seat) is guest:
+            del self.guests[guest.identity.seat]
         if caller := self._callers.get(guest.line.route):
             caller.guest, caller.refused = None, True
         guest.line.end(reason)

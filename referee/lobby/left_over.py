@@ -4,6 +4,7 @@ Which they were, their files say (live). Bots of a match that waits for them are
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -43,19 +44,21 @@ class LeftOver:
             if not self._take_up(all_fixtures, record, lines):
                 self._room.live.done(record.start.match)
 
-    def reserved(self) -> set[tuple[str, str]]:
-        """Bots of matches that wait for them, by name and version."""
-        return {bot for one in self._waiting.values() for bot in one.bots}
+    def reserved(self) -> Counter[tuple[str, str]]:
+        """How often a bot is waited for, by name and version."""
+        return Counter(bot for one in self._waiting.values() for bot in one.bots)
 
     def back(self, guests: Sequence[Guest]) -> Iterator[tuple[Waiting, tuple[Guest, Guest]]]:
         """The matches whose bots are here again, which wait no more; after `until` no match does."""
-        here = {(guest.name, guest.version): guest for guest in guests} if self._waiting else {}
+        here: dict[tuple[str, str], list[Guest]] = {}
+        for guest in guests if self._waiting else ():
+            here.setdefault((guest.name, guest.version), []).append(guest)
         late = time.monotonic() > self.until
         for id, one in list(self._waiting.items()):
             first, second = one.bots
-            if {first, second} <= here.keys():
+            if here.get(first) and here.get(second):
                 del self._waiting[id]
-                yield one, (here[first], here[second])
+                yield one, (here[first].pop(), here[second].pop())
             elif late:
                 del self._waiting[id]
                 key = one.record.start.match

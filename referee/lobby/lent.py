@@ -3,8 +3,10 @@
 Whatever it does wrong is a BotEnded, after which it has to be stopped and started anew.
 """
 
+import contextlib
 import os
 import time
+from collections.abc import Iterable
 
 from protocol.answers import Answers
 from protocol.channel import PEER_FAULTS, Channel
@@ -26,15 +28,29 @@ class BotEnded(Exception):
 
 
 class Lent:
-    """One process. Raises LaunchError, or BotEnded if it does not say what it is.
+    """One process; `memory` and `environment` as launch.Process has them, `nice`: how much nicer than we are it is.
+
+    Raises LaunchError, or BotEnded if it does not say what it is.
 
     `name` and `games` are what it says, `games` () for a native bot that does not say.
     """
 
-    def __init__(self, argv: tuple[str, ...], budgets: Budgets) -> None:
+    def __init__(
+        self,
+        argv: tuple[str, ...],
+        budgets: Budgets,
+        *,
+        memory: int = 0,
+        environment: Iterable[tuple[str, str]] = (),
+        nice: int = 0,
+    ) -> None:
         self.began = time.monotonic()
         self.session = os.urandom(8).hex()  # see Hello
-        self._process = Process(argv, PeerRole.BOT, budgets)
+        self._process = Process(argv, PeerRole.BOT, budgets, memory=memory, environment=environment)
+        if nice:
+            with contextlib.suppress(ProcessLookupError):
+                own = os.getpriority(os.PRIO_PROCESS, 0)
+                os.setpriority(os.PRIO_PGRP, self._process.pid, min(19, own + nice))
         try:
             self.name, self.games = run_blocking(_meet(self._process.channel, budgets))
         except PEER_FAULTS as error:

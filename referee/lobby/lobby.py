@@ -156,8 +156,13 @@ class Lobby:
 
     def idle(self) -> list[Guest]:
         """See Tables."""
-        reserved = self._left_over.reserved()
-        return [guest for guest in self.hall.ready() if (guest.name, guest.version) not in reserved]
+        reserved, idle = self._left_over.reserved(), list[Guest]()
+        for guest in self.hall.ready():
+            if reserved[guest.name, guest.version] > 0:
+                reserved[guest.name, guest.version] -= 1
+            else:
+                idle.append(guest)
+        return idle
 
     def room_left(self) -> bool:
         """See Tables."""

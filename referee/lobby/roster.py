@@ -1,6 +1,7 @@
 """Who has ever been here, as the store has them entered: newcomers and new versions join while the lobby runs.
 
-Bots that are away stay entered. Whom to pair is nobody's question here.
+Bots that are away stay entered; local bots are entered as the file says, before they are here. Whom to pair is nobody's
+question here.
 """
 
 from collections.abc import Callable, Iterable
@@ -30,16 +31,13 @@ class Roster:
                     pools.setdefault((seat.name, seat.version), []).append(keys[row.key])
         for (name, version), theirs in pools.items():
             self._known[name] = Entrant(name, Start(name, DIALLED, version=version), tuple(theirs))
+        self._known |= {bot.name: bot for bot in self._ladder.bots}
         return self._store.enrol(self._with(self._known))
 
     async def enrol(self, guests: Iterable[Guest], then: Callable[[], None]) -> None:
         """Newcomers, and new versions of those who are known; `then` is called in the ledger's thread."""
-        new = dict[str, Entrant]()
-        for guest in guests:
-            theirs = tuple(pool.name for pool in self._ladder.pools if guest.plays(pool.setting.game))
-            known = self._known.get(guest.name)
-            if known is None or (known.version, known.pools) != (guest.version, theirs):
-                new[guest.name] = Entrant(guest.name, guest.start, theirs)
+        entries = {guest.name: guest.entry(self._ladder.pools) for guest in guests}
+        new = {name: entry for name, entry in entries.items() if self._known.get(name) != entry}
         if not new:
             return
         known_then = {**self._known, **new}

@@ -1,6 +1,6 @@
 """THE table of what a lobby file may say beyond a ladder file: one row a key, for the reader and the reference page."""
 
-from referee.ladder.keys import BUDGET, POOL, TOP, Form, Key
+from referee.ladder.keys import BOT, BUDGET, POOL, TOP, Form, Key
 from referee.lobby.hall import Bounds
 from referee.lobby.lobby import Plan
 
@@ -39,11 +39,33 @@ LOBBY = (
     Key("owner_matches", Form.WHOLE, "Matches of one owner at a time.", _BOUNDS.matches, least=1, most=100_000),
     Key("messages", Form.WHOLE, "Messages a second of one owner.", _BOUNDS.messages, least=1, most=10**6),
     Key("bytes", Form.WHOLE, "Bytes a second of one owner.", _BOUNDS.octets, least=1000, most=10**10),
+    Key("local_matches", Form.FLAG, "Whether local bots also meet each other, not only who dials in.", False),
+    Key(
+        "nice",
+        Form.WHOLE,
+        "How far local bots stand back where processors are scarce (niceness), so that they delay nobody's clock.",
+        10,
+        least=0,
+        most=19,
+    ),
+)
+
+_OF_BOTS = ("command", "options", "pools", "parent", "anchor", "environment", "memory")
+LOCAL_BOT = (
+    *(row for row in BOT if row.name in _OF_BOTS),
+    Key("copies", Form.WHOLE, "Processes of it; each plays a match at a time.", 1, least=1, most=1000),
 )
 
 _SHARED = ("name", "seed", "store", "engine", "model", "budget", "pool")
 LOBBY_TOP = (
     *(row for row in TOP if row.name in _SHARED),
     Key("lobby", Form.TABLE, "The server itself.", None, "as below"),
+    Key("bot", Form.TABLE, "A table for each local bot, which the lobby runs itself: `[bot.NAME]`.", None, "none"),
 )
-LOBBY_TABLES: dict[str, tuple[Key, ...]] = {"": LOBBY_TOP, "lobby": LOBBY, "budget": BUDGET, "pool.NAME": POOL}
+LOBBY_TABLES: dict[str, tuple[Key, ...]] = {
+    "": LOBBY_TOP,
+    "lobby": LOBBY,
+    "budget": BUDGET,
+    "pool.NAME": POOL,
+    "bot.NAME": LOCAL_BOT,
+}

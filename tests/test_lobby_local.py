@@ -1,0 +1,237 @@
+"""Local bots: those that a lobby runs itself, from their keys to a killed server, and that nobody speaks for them."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from protocol.dialling import Hello
+from protocol.records import Record
+from protocol.transports.keys import new_pair, write_pair
+from referee.ladder.pairs import Pair
+from referee.ladder.prepare import check_programs
+from referee.ladder.toml_section import ConfigError
+from referee.lobby.admission import Anybody, Keyed, NotAdmitted
+from referee.lobby.config import LobbyFile, lobby_of
+from referee.lobby.door import INSIDE
+from referee.lobby.fixtures import Fixtures
+from referee.lobby.guest import Guest, Identity, Local
+from referee.lobby.journal import Journal
+from referee.lobby.keys import Book, change
+from referee.lobby.left_over import LeftOver, Waiting
+from referee.lobby.local import OWNER, LocalBots, WithLocal
+from referee.lobby.meeting import Room
+from referee.store.store import Store
+from tests.dialled_bots import Bots
+from tests.ggp_command import ggp
+from tests.lobby_server import Server, lobby_file
+from tests.small_lobby import SmallLobby
+from tests.test_lobby_hall import house, until
+from tests.test_lobby_return import under_way
+
+POOL = {"game": "yugo,size=5"}
+FRAIL = """
+import sys
+from bots.sdk import run
+def choose(position):
+    if len(position.plies) > 1:
+        print("out of ideas", file=sys.stderr)
+        raise SystemExit(3)
+    return position.legal_moves()[0]
+run(choose)
+"""
+
+
+def read(folder: Path, lobby: dict[str, Any] | None = None, **bots: dict[str, Any]) -> LobbyFile:
+    values: dict[str, object] = {"pool": {"small": POOL}, "lobby": lobby or {}, "bot": bots}
+    return lobby_of(values, folder / "club.toml", no_keys=True)
+
+
+def quiet() -> Journal:
+    return Journal(quiet=True, write=lambda line: None)
+
+
+# -- the file --------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_file_says_of_local_bots(tmp_path: Path) -> None:
+    lobby = read(tmp_path, {"local_matches": True}, one={"command": "greedy", "anchor": 700, "copies": 3})
+    (bot,) = lobby.local
+    assert (bot.entrant.name, bot.entrant.anchor, bot.entrant.pools, bot.copies) == ("one", 700, ("small",), 3)
+    assert lobby.ladder.bots == (bot.entrant,) and lobby.meet and lobby.nice == 10
+    assert len(bot.hash) == 64
+    assert read(tmp_path).local == ()
+
+
+@pytest.mark.parametrize(
+    ("bot", "said"),
+    [
+        ({}, "bot.one.command: is missing"),
+        ({"command": "no-such-bot-at-all x"}, "bot.one.command: no program called 'no-such-bot-at-all'"),
+        ({"command": "tcp://127.0.0.1:9"}, "bot.one.command: tcp://127.0.0.1:9 is not started here"),
+        ({"command": "greedy", "pools": ["large"]}, "bot.one.pools: there is no pool 'large'"),
+        ({"command": "greedy", "parent": "two"}, "bot.one.parent: there is no bot 'two'"),
+        ({"command": "greedy", "copies": 0}, "bot.one.copies: 0 is not a whole number from 1 to 1000"),
+        ({"command": "greedy", "cores": 2}, "bot.one.cores: unknown key"),
+    ],
+)
+def test_what_it_cannot_say_of_them(tmp_path: Path, bot: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        read(tmp_path, one=bot)
+    assert said in str(error.value)
+
+
+def test_a_built_in_bot_with_an_option_that_it_has_not_is_found_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"bot\.one"):
+        check_programs(read(tmp_path, one={"command": "greedy:speed=9"}).ladder)
+
+
+def test_another_script_is_another_version(tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    versions = set()
+    for text in ("print(1)", "print(2)", "print(1)"):
+        script.write_text(text)
+        versions.add(read(tmp_path, one={"command": f"{sys.executable} {script}"}).local[0].entrant.version)
+    assert len(versions) == 2
+
+
+# -- who speaks for them ---------------------------------------------------------------------------------------------
+
+
+class Known(LocalBots):
+    """Local bots of which this very process is one."""
+
+    def __init__(self, bot: Local) -> None:
+        super().__init__([bot], meet=False, nice=0, journal=quiet())
+        self._here[os.getpid()] = Identity(OWNER, bot.entrant.name, bot)
+
+
+@pytest.mark.parametrize("keys", [False, True])
+async def test_the_kernel_says_who_a_local_bot_is_and_nobody_else_has_its_name(tmp_path: Path, keys: bool) -> None:
+    local = read(tmp_path, one={"command": "greedy"}).local[0]
+    write_pair(tmp_path / "server.key", new_pair())
+    with change(tmp_path / "keys.json") as write:
+        write(Book())
+    outside = Keyed(tmp_path / "server.key", tmp_path / "keys.json", quiet()) if keys else Anybody()
+    inside = f"ipc://{tmp_path}/door"
+    bots = Known(local)
+    async with house(admission=WithLocal(outside, bots), connections=0, inside=inside) as it:
+        mine = it.call(url=inside)
+        mine.hello("whatever")
+        await until(lambda: len(it.hall.ready()) == 1, mine)
+        (guest,) = it.hall.ready()
+        assert (guest.name, guest.identity.owner, guest.version) == ("one", OWNER, local.entrant.version)
+        bots._here.clear()
+        another = it.call(url=inside)
+        another.hello("one")
+        assert "for the bots that the lobby started" in await another.bye()
+
+
+def test_a_stranger_cannot_take_their_names_and_no_owner_bounds_them(tmp_path: Path) -> None:
+    bots = Known(read(tmp_path, one={"command": "greedy"}).local[0])
+    admission = WithLocal(Anybody(), bots)
+    with pytest.raises(NotAdmitted, match="choose another name"):
+        admission.identify("", Hello("one"))
+    with pytest.raises(NotAdmitted, match="started itself"):
+        admission.identify(f"{INSIDE}1", Hello("one"))
+    assert admission.identify("", Hello("two")) == Identity("two", "two")
+    assert admission.limits("two", {"matches": 3}) == {"matches": 3}
+    assert admission.limits(OWNER, {"matches": 3})["matches"] > 10**9
+
+
+def test_copies_are_one_bot_at_several_tables(tmp_path: Path) -> None:
+    """Two matches that a lobby takes up again with the same local bot are given a copy each, and a third one waits."""
+    local = read(tmp_path, one={"command": "greedy"}).local[0]
+    seats = [Identity(OWNER, "one", local, copy) for copy in range(2)]
+    assert len({seat.seat for seat in seats}) == 2
+    copies = [Guest(seat, frozenset(), cast(Any, None), version="v") for seat in seats]
+    others = [Guest(Identity(name, name), frozenset(), cast(Any, None), version="v") for name in "abc"]
+    left = LeftOver(cast(Room, None), cast(Store, None))
+    left.until = float("inf")
+    for number, other in enumerate(others):
+        pair, bots = Pair(number, 0, number, 0, 1, 2), (("one", "v"), (other.name, "v"))
+        left._waiting[number] = Waiting(cast(Fixtures, None), pair, bots, cast(Record, None))
+    assert left.reserved()["one", "v"] == 3
+    met = [bots for _, bots in left.back([*copies, *others])]
+    assert len(met) == 2 and {id(bots[0]) for bots in met} == set(map(id, copies))
+    assert left.reserved()["one", "v"] == 1
+
+
+# -- their processes -------------------------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def running(folder: Path, journal: Journal, lobby: SmallLobby, command: str) -> AsyncIterator[None]:
+    bots = LocalBots(read(folder, one={"command": command}).local, meet=False, nice=3, journal=journal)
+    bots.start(lobby.url)
+    try:
+        yield
+    finally:
+        await bots.close()
+
+
+async def test_a_bot_that_ends_is_started_again_and_the_log_says_why(tmp_path: Path) -> None:
+    said: list[str] = []
+    (tmp_path / "frail.py").write_text(FRAIL)
+    with SmallLobby(url=f"ipc://{tmp_path}/door") as lobby:
+        async with running(tmp_path, Journal(write=said.append), lobby, f"{sys.executable} {tmp_path}/frail.py"):
+            first = await asyncio.to_thread(lobby.hello)
+            assert first.name == "one" and "yugo" in first.games
+            await asyncio.to_thread(lobby.ask, "1 ggp-new yugo size=4")
+            await asyncio.to_thread(lobby.ask, "2 play black A1")
+            await asyncio.to_thread(lobby.ask, "3 play white B1")
+            lobby.say("4 genmove black")
+            again = await asyncio.to_thread(lobby.hello)
+            assert again.session != first.session
+            (tmp_path / "frail.py").write_text(FRAIL + "# another\n")
+            assert await asyncio.to_thread(lobby.ask, "quit") == "="
+            assert await asyncio.to_thread(lobby.bye) != ""
+    assert "culprit=bot" in said[0] and "exit status 3: out of ideas" in said[0]
+    assert any("is not the one that was entered" in line and "start the lobby again" in line for line in said)
+
+
+# -- the whole -------------------------------------------------------------------------------------------------------
+
+LOCAL = """
+[bot.house]
+command = "greedy:playouts=2"
+anchor = 500
+copies = 2
+"""
+
+
+@pytest.fixture
+def dialled() -> Iterator[list[Bots]]:
+    started: list[Bots] = []
+    yield started
+    for bots in started:
+        bots.cut()
+
+
+def test_a_guest_who_is_alone_plays_rated_games_also_past_a_killed_server(tmp_path: Path, dialled: list[Bots]) -> None:
+    file = lobby_file(tmp_path)
+    file.write_text(file.read_text() + LOCAL)
+    server = Server(file)
+    server.wait_for("joined", 2, bot="house", owner=OWNER)
+    standing = server.pids("bots", "greedy")
+    assert len(standing) == 2 and {os.getpriority(os.PRIO_PROCESS, pid) for pid in standing} == {10}
+    dialled.append(Bots(server.url, "ann", think=0.05))
+    key = under_way(tmp_path, 4)
+    server.kill()  # waits until no process of its is left
+    dialled[0].cut()
+    again = Server(file)
+    dialled.append(Bots(again.url, "ann"))
+    again.wait_for("game", match=key)
+    again.wait_for("game", 2)
+    assert again.end().status == 0
+    with Store.open(f"sqlite:///{tmp_path}/club.db") as store:
+        rows = list(store.games())
+    assert all({row.first, row.second} == {"ann", "house"} for row in rows), "local bots do not meet each other"
+    assert {row.termination for row in rows} <= {"rules", "resignation"}
+    told = ggp("ladder", "standings", str(file), "--json").json["ratings"]
+    assert {row["bot"]: (round(row["elo"]), row["note"]) for row in told}["house"] == (500, "anchor")
