@@ -19,6 +19,7 @@ from bots.position import Position
 from bots.random import make_choose
 from bots.sdk import Bot
 from protocol.responder import Responder
+from protocol.transports.keys import KeyPair
 
 THINK = "GGP_TEST_THINK"
 
@@ -47,10 +48,22 @@ class Dialled:
                 self.socket.send_multipart([b"R", answer])
 
 
-def dial(context: "zmq.Context[zmq.Socket[bytes]]", url: str, name: str, seed: int = 0, think: float = 0.0) -> Dialled:
+def dial(
+    context: "zmq.Context[zmq.Socket[bytes]]",
+    url: str,
+    name: str,
+    seed: int = 0,
+    think: float = 0.0,
+    pair: KeyPair | None = None,
+    server_key: str = "",
+) -> Dialled:
     """A bot on a connection of its own."""
     socket = context.socket(zmq.DEALER)
     socket.setsockopt(zmq.LINGER, 0)
+    if pair:
+        socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
+        socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
+        socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
     socket.connect(url)
     at_random = make_choose(random.Random(f"{name} {seed}"))
 

@@ -1,49 +1,181 @@
-"""The lobby with a thousand bots that dial in: moves a second, what the way through it takes, memory of each."""
+"""The lobby with a thousand bots that dial in: moves a second, what the way through it takes, memory of each.
 
+What is measured is what the server adds to a move: from right before a bot's answer leaves to right after its
+opponent's `genmove` has come, on one machine, through TCP on loopback, the lobby, its engine and the lobby again. The
+bots are one C program (dialled.c) on the other core, which does next to nothing and tells its own share (`bots' own
+time`). Server and engines have one core for all. Games are of about 50 plies on a 13x13 board and are stored, rated and
+followed by others all the while; the first seconds, when everybody comes at once, are told apart.
+"""
+
+import contextlib
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
-from tests.lobby_server import Server, lobby_file
+import zmq
+
+from protocol.transports.keys import KeyPair, new_pair, write_pair
+from referee.lobby.granting import allow
+from referee.lobby.keys import Book, change, now
+from tests.bench.referee import build as build_instant
+from tests.dialled_bots import dial
+from tests.lobby_server import Server
+from tests.small_lobby import SmallLobby
 
 RATES = (500, 2000)  # moves a second that are asked for
+BOTS = 1000
+_PATIENCE = 60.0  # seconds
+_TOGETHER = 50  # bots that dial in at a time where bots are slow: a poll of ZeroMQ looks at every socket
+_FILE = """\
+[lobby]
+listen = "tcp://127.0.0.1:*"
+keys = {keys}
+engines = 1
+hello = 600
+pairing = {pairing}
+bots = 5000
+
+[pool.small]
+game = "yugo,size=13"
+control = "600+10"
+openings = 4
+"""
+
+Rows = list[tuple[str, float, str]]
 
 
-def main(quick: bool = False) -> list[tuple[str, float, str]]:
+def main(quick: bool = False) -> Rows:
     """Server and engines on one core, the bots on another, if there are two."""
-    bots, seconds = (100, 3.0) if quick else (1000, 20.0)
-    rows: list[tuple[str, float, str]] = []
-    for rate in RATES[:1] if quick else RATES:
-        with tempfile.TemporaryDirectory() as folder:
-            rows += _measure(Path(folder), bots, rate, seconds)
+    bots, seconds = (100, 3.0) if quick else (BOTS, 20.0)
+    rows: Rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        program = build(Path(folder))
+        for rate in RATES:
+            rows += _playing(Path(folder) / str(rate), program, bots, rate * bots // BOTS, seconds)
+        for keys in (False, True):
+            each = idle(Path(folder) / f"keys-{keys}", bots, keys)
+            rows.append((f"lobby: {bots} idle bots, keys {keys}: memory of the server each", each, "KiB"))
+        rows += _lent(Path(folder), program, 200 if quick else 2000)
     return rows
 
 
-def _measure(folder: Path, bots: int, rate: int, seconds: float) -> list[tuple[str, float, str]]:
-    cores = sorted(os.sched_getaffinity(0))
-    server = Server(lobby_file(folder, "hello = 60", "openings = 4", "600+10"))
-    for pid in server.pids():
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            os.sched_setaffinity(int(thread.name), {cores[0]})
-    before = memory(server.process.pid)
-    program = [sys.executable, "-m", "tests.paced_bots", server.url, str(bots), str(bots / 2 / rate), str(seconds)]
-    pinned = ["taskset", "-c", str(cores[-1]), *program]
-    said = json.loads(subprocess.run(pinned, stdout=subprocess.PIPE, check=True).stdout)
-    each = (memory(server.process.pid) - before) / bots
-    server.kill()
-    name = f"lobby: {bots} bots"
-    return [
-        (f"{name}, {rate} moves/s asked for", said["moves"], "moves/s"),
-        (f"{name}, {rate} moves/s: a move's way, half", said["p50"], "ms"),
-        (f"{name}, {rate} moves/s: a move's way, 99 %", said["p99"], "ms"),
-        (f"{name}, playing: memory of the server each", each, "KiB"),
-    ]
+def build(place: Path) -> Path:
+    """The bots, a program."""
+    program = place / "dialled"
+    source = Path(__file__).with_name("dialled.c")
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", program, source], check=True)
+    return program
+
+
+def play(program: Path, server: Server, bots: int, rate: float, seconds: float, *before: str) -> dict[str, Any]:
+    """What the bots say of so many moves a second; `before` are words before their command line."""
+    port = str(urlsplit(server.url).port)
+    command = [*before, str(program), port, str(bots), str(rate), str(seconds)]
+    said: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    return said
+
+
+def idle(folder: Path, bots: int, keys: bool) -> float:
+    """KiB of the server for each bot that is there and has nobody to play with."""
+    names = [f"bot-{number}" for number in range(bots)]
+    pairs = {name: new_pair() for name in names} if keys else {}
+    with _serving(folder, 3600, pairs) as (server, server_key):
+        time.sleep(2)  # the first look at who is idle, which is the last
+        before = memory(server.process.pid)
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        context.set(zmq.MAX_SOCKETS, bots + 100)
+        for first in range(0, bots, _TOGETHER):
+            poller = zmq.Poller()
+            some = [
+                dial(context, server.url, name, pair=pairs.get(name), server_key=server_key)
+                for name in names[first : first + _TOGETHER]
+            ]
+            by_socket = {bot.socket: bot for bot in some}
+            for bot in some:
+                poller.register(bot.socket, zmq.POLLIN)
+                bot.hello()
+            until = time.monotonic() + _PATIENCE
+            while len(server.events("joined")) < first + len(some) and time.monotonic() < until:
+                for socket, _ in poller.poll(20):
+                    by_socket[socket].step()
+        server.wait_for("joined", bots)
+        each = (memory(server.process.pid) - before) / bots
+        context.destroy(linger=0)
+    return each
 
 
 def memory(pid: int) -> int:
     """Resident KiB of a process."""
     status = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+def _playing(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> Rows:
+    cores = sorted(os.sched_getaffinity(0))
+    with _serving(folder, 1, {}) as (server, _):
+        for pid in server.pids():
+            for thread in Path(f"/proc/{pid}/task").iterdir():
+                os.sched_setaffinity(int(thread.name), {cores[0]})
+        before = memory(server.process.pid)
+        said = play(program, server, bots, rate, seconds, "taskset", "-c", str(cores[-1]))
+        each = (memory(server.process.pid) - before) / bots
+    name = f"lobby: {bots} bots, {rate} moves/s"
+    return [
+        (f"{name}: all have dialled in after", said["joined"], "s"),
+        (f"{name}: all play after", said["paired"], "s"),
+        (f"{name}: moves", said["moves"], "moves/s"),
+        (f"{name}: a move's way, half", said["p50"], "ms"),
+        (f"{name}: a move's way, 99 %", said["p99"], "ms"),
+        (f"{name}: bots' own time", said["busy"] * 100, "%"),
+        (f"{name}: memory of the server each", each, "KiB"),
+    ]
+
+
+def _lent(folder: Path, program: Path, times: int) -> Rows:
+    """What `ggp connect` adds to a question: a bot behind it, less one that dials by itself."""
+    moves = folder / "none.moves"
+    moves.write_text("")
+    instant = [str(build_instant(folder)), str(moves)]
+    took = []
+    for lent in (False, True):
+        with SmallLobby() as lobby:
+            connect = [sys.executable, "-m", "referee.cli", "connect", lobby.url, "--quiet", "--name", "a", "--"]
+            alone = [str(program), str(urlsplit(lobby.url).port), "1", "1", "1"]
+            bot = subprocess.Popen([*connect, *instant] if lent else alone)
+            lobby.hello()
+            ways = []
+            for _ in range(times):
+                began = time.perf_counter()
+                lobby.ask("play B A1")
+                ways.append(time.perf_counter() - began)
+            bot.kill()
+            bot.wait()
+        took.append(statistics.median(ways) * 1e6)
+    return [("ggp connect: a question and its answer, beyond a bot's that dials by itself", took[1] - took[0], "µs")]
+
+
+@contextlib.contextmanager
+def _serving(folder: Path, pairing: float, pairs: Mapping[str, KeyPair]) -> Iterator[tuple[Server, str]]:
+    """A lobby and its public key; `pairs` are the bots' keys, none if they need none."""
+    folder.mkdir()
+    own, book = new_pair(), Book()
+    write_pair(folder / "server.key", own)
+    for name, pair in pairs.items():
+        book = allow(book, "ann", name, pair.public, now())
+    with change(folder / "keys.json") as write:
+        write(book)
+    file = folder / "club.toml"
+    file.write_text(_FILE.format(keys=str(bool(pairs)).lower(), pairing=pairing))
+    server = Server(file)
+    try:
+        yield server, own.public
+    finally:
+        server.kill()

@@ -1,0 +1,303 @@
+/* Bots that dial in to a lobby without keys, a thousand in one thread; for measuring the lobby, so it does nothing else.
+ *     cc -O2 -o dialled dialled.c && ./dialled PORT BOTS MOVES_A_SECOND SECONDS
+ *
+ * They speak ZMTP 3.0 (NULL, DEALER) over plain sockets and one epoll: no library's thread is in what is measured.
+ * They play `yugo` at random on points of one colour of the chessboard, where every pawn has liberties, so that each
+ * move is legal; after about 50 plies a bot takes the button and both pass. All think so long that together they make
+ * as many moves a second as were asked for.
+ *
+ * A move's way is from right before the write of a bot's answer to right after the read that brought its opponent's
+ * `genmove`. Opponents are known by the game's plies so far; where two games are alike nothing is measured. The first
+ * SETTLE seconds after everybody plays are not counted. Prints one JSON object; ways in ms, `busy` is the share of its
+ * time in which this program ran.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROOM = 16384, POINTS = 26 * 26, BUTTON = POINTS - 1, ALIKE = 1 << 16, KNOCKING = 64 };
+static const double SETTLE = 5, PLIES = 50;
+
+typedef struct {
+    int socket, greeted, told, size, bytes, playing;
+    uint64_t plies;            /* a hash of the game so far */
+    uint8_t taken[POINTS];     /* points and the button */
+    double due;
+    char genmove[32];          /* the id of the genmove that it thinks about */
+    char colour[8];
+    uint8_t in[ROOM];
+} Bot;
+
+static Bot *bots;
+static int count, joined, paired, active, epoll;
+static int *heap, heaped;      /* bots that think, the first due on top */
+static struct { uint64_t plies; double when; } sent[ALIKE];
+static double *ways, began, counted_from = 1e18;
+static long moves, measured, room_for, byes;
+static uint64_t state = 88172645463325252u;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double chance(void) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (double)(state >> 11) / 9007199254740992.0;
+}
+
+static void die(const char *what) {
+    fprintf(stderr, "dialled: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static void transmit(Bot *bot, const void *data, size_t size) {
+    if (send(bot->socket, data, size, MSG_NOSIGNAL) != (ssize_t)size) die("send");
+}
+
+/* One message of two frames. */
+static void say(Bot *bot, char kind, const char *payload, size_t size) {
+    uint8_t out[512] = {1, 1, (uint8_t)kind, 0, (uint8_t)size};
+    memcpy(out + 5, payload, size);
+    transmit(bot, out, 5 + size);
+}
+
+static void answer(Bot *bot, const char *id, const char *text) {
+    char out[250];
+    int size = snprintf(out, sizeof out, "=%s%s%s\n\n", id, *text ? " " : "", text);
+    say(bot, 'R', out, (size_t)size);
+}
+
+static int point(const char *move) {
+    if (!strncmp(move, "button", 6)) return BUTTON;
+    if (!strncmp(move, "pass", 4)) return -1;
+    return (move[0] - 'A' - (move[0] > 'I')) * 26 + atoi(move + 1) - 1;
+}
+
+static void played(Bot *bot, const char *move) {
+    int at = point(move);
+    if (at >= 0) bot->taken[at] = 1;
+    bot->plies = (bot->plies ^ (uint64_t)(at + 2)) * 1099511628211u;
+}
+
+static int later(int one, int other) { return bots[heap[one]].due > bots[heap[other]].due; }
+
+static void swap(int one, int other) {
+    int was = heap[one];
+    heap[one] = heap[other], heap[other] = was;
+}
+
+static void think(Bot *bot, double due) {
+    bot->due = due;
+    heap[heaped] = (int)(bot - bots);
+    for (int at = heaped++; at && later((at - 1) / 2, at); at = (at - 1) / 2) swap((at - 1) / 2, at);
+}
+
+static Bot *first_due(void) {
+    Bot *bot = &bots[heap[0]];
+    heap[0] = heap[--heaped];
+    for (int at = 0, child; (child = 2 * at + 1) < heaped; at = child) {
+        if (child + 1 < heaped && later(child, child + 1)) child++;
+        if (!later(at, child)) break;
+        swap(at, child);
+    }
+    return bot;
+}
+
+static void move(Bot *bot) {
+    char text[16] = "pass";
+    if (!bot->taken[BUTTON]) {
+        strcpy(text, "button");
+        for (int tries = chance() < 1 / PLIES ? 0 : 200; tries; tries--) {
+            int column = (int)(chance() * bot->size), row = (int)(chance() * bot->size);
+            if ((column + row) % 2 == 0 && !bot->taken[column * 26 + row]) {
+                snprintf(text, sizeof text, "%c%d", 'A' + column + (column >= 8), row + 1);
+                break;
+            }
+        }
+    }
+    played(bot, text);
+    size_t at = bot->plies % ALIKE;
+    double when = now();
+    sent[at].when = sent[at].when && when - sent[at].when < 1 ? -when : when; /* two at a time: not to be told apart */
+    sent[at].plies = bot->plies;
+    moves += when > counted_from;
+    answer(bot, bot->genmove, text);
+}
+
+static void asked(Bot *bot, char *line, double came, double rate) {
+    char id[16] = "";
+    size_t digits = strspn(line, "0123456789");
+    if (digits && digits < sizeof id && line[digits] == ' ') {
+        memcpy(id, line, digits);
+        line += digits + 1;
+    }
+    if (!strncmp(line, "play ", 5)) {
+        played(bot, strchr(line + 5, ' ') + 1);
+        answer(bot, id, "");
+    } else if (!strncmp(line, "genmove ", 8)) {
+        size_t at = bot->plies % ALIKE;
+        if (sent[at].when > 0 && sent[at].plies == bot->plies && came > counted_from && measured < room_for)
+            ways[measured++] = came - sent[at].when;
+        sent[at].when = 0;
+        strcpy(bot->genmove, id);
+        think(bot, came + (0.5 + chance()) * active / 2 / rate);
+    } else if (!strncmp(line, "ggp-new ", 8)) {
+        const char *size = strstr(line, "size=");
+        bot->size = size ? atoi(size + 5) : 9;
+        bot->plies = 14695981039346656037u;
+        memset(bot->taken, 0, sizeof bot->taken);
+        active += !bot->playing;
+        paired += !bot->told++;
+        bot->playing = 1;
+        answer(bot, id, "");
+    } else if (!strncmp(line, "ggp-result", 10)) {
+        active -= bot->playing;
+        bot->playing = 0;
+        answer(bot, id, "");
+    } else if (!strcmp(line, "list_commands")) {
+        joined++;
+        answer(bot, id, "name version protocol_version list_commands known_command quit ggp-new ggp-clock ggp-result "
+                        "play genmove");
+    } else if (!strcmp(line, "protocol_version")) {
+        answer(bot, id, "2");
+    } else {
+        answer(bot, id, !strcmp(line, "name") ? "dialled" : !strcmp(line, "version") ? "1" : "");
+    }
+}
+
+static void hello(Bot *bot) {
+    uint8_t out[64] = "\x83\xa3ggp\x01\xa5games\x90\xa4name\xa8";
+    char name[16];
+    snprintf(name, sizeof name, "bot-%04d", (int)(bot - bots));
+    memcpy(out + 19, name, 8);
+    say(bot, 'H', (char *)out, 27);
+}
+
+/* One frame; `whole`: bytes with its head. */
+static void frame(Bot *bot, const uint8_t *body, size_t size, int flags, double came, double rate) {
+    static char kind, line[ROOM];
+    if (flags & 4) {
+        if (size > 6 && !memcmp(body, "\4PING", 5)) {
+            uint8_t pong[64] = {4, (uint8_t)(size - 2), 4, 'P', 'O', 'N', 'G'};
+            memcpy(pong + 7, body + 7, size - 7);
+            transmit(bot, pong, size);
+        }
+    } else if (flags & 1) {
+        kind = (char)body[0];
+    } else if (kind == 'C') {
+        memcpy(line, body, size);
+        line[size - 1] = '\0';
+        asked(bot, line, came, rate);
+    } else if (byes++ == 0) {
+        fprintf(stderr, "dialled: let go: %.*s\n", (int)size, body);
+    }
+}
+
+/* Everything that has come for a bot. */
+static void hear(Bot *bot, double rate) {
+    ssize_t got = read(bot->socket, bot->in + bot->bytes, (size_t)(ROOM - bot->bytes));
+    double came = now();
+    if (got <= 0) die("a connection was lost");
+    bot->bytes += (int)got;
+    size_t at = 0, left = (size_t)bot->bytes;
+    if (!bot->greeted) { /* "The greeting shall be 64 octets"; both sides follow it with READY */
+        static const uint8_t ready[] = "\4\x1c\5READY\xbSocket-Type\0\0\0\6DEALER";
+        if (left < 64) return;
+        bot->greeted = 1;
+        transmit(bot, ready, sizeof ready - 1);
+        hello(bot);
+        at = 64;
+    }
+    while ((left = (size_t)bot->bytes - at) >= 2) {
+        const uint8_t *head = bot->in + at;
+        size_t big = head[0] & 2 ? 9 : 2, size = 0;
+        if (left < big) break;
+        for (size_t byte = 1; byte < big; byte++) size = size << 8 | head[byte];
+        if (size + big > ROOM) die("a frame is too long");
+        if (left < size + big) break;
+        frame(bot, head + big, size, head[0], came, rate);
+        at += size + big;
+    }
+    memmove(bot->in, bot->in + at, (size_t)bot->bytes - at);
+    bot->bytes -= (int)at;
+}
+
+static void dial(Bot *bot, int port) {
+    static const uint8_t greeting[64] = "\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL";
+    struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    bot->socket = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(bot->socket, (struct sockaddr *)&there, sizeof there)) die("connect");
+    setsockopt(bot->socket, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = bot};
+    epoll_ctl(epoll, EPOLL_CTL_ADD, bot->socket, &event);
+    transmit(bot, greeting, sizeof greeting);
+}
+
+static int by_size(const void *one, const void *other) {
+    double difference = *(const double *)one - *(const double *)other;
+    return (difference > 0) - (difference < 0);
+}
+
+static double quantile(double share) {
+    long at = (long)(share * (double)measured);
+    return measured ? ways[at < measured ? at : measured - 1] * 1000 : 0;
+}
+
+static double used(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 5) return fprintf(stderr, "usage: dialled PORT BOTS MOVES_A_SECOND SECONDS\n"), 2;
+    double rate = atof(argv[3]), seconds = atof(argv[4]), all_joined = 0, all_paired = 0, used_before = 0, end = 1e18;
+    int dialled = 0;
+    count = atoi(argv[2]);
+    bots = calloc((size_t)count, sizeof *bots);
+    heap = calloc((size_t)count + 1, sizeof *heap);
+    room_for = (long)(rate * seconds * 2) + 1000;
+    ways = calloc((size_t)room_for, sizeof *ways);
+    epoll = epoll_create1(0);
+    began = now();
+    for (double at = began; at < end; at = now()) {
+        for (; dialled < count && dialled - joined < KNOCKING * 4; dialled++) dial(&bots[dialled], atoi(argv[1]));
+        struct epoll_event events[64];
+        struct timespec wait = {0, 100000000};
+        if (heaped) {
+            double until = bots[heap[0]].due - at;
+            wait.tv_nsec = until <= 0 ? 0 : until >= 0.1 ? 100000000 : (long)(until * 1e9);
+        }
+        int some = epoll_pwait2(epoll, events, 64, &wait, NULL);
+        for (int each = 0; each < some; each++) hear(events[each].data.ptr, rate);
+        while (heaped && bots[heap[0]].due <= now()) move(first_due());
+        if (!all_joined && joined == count) all_joined = now() - began;
+        if (!all_paired && paired == count) {
+            all_paired = now() - began;
+            counted_from = now() + SETTLE;
+            end = counted_from + seconds;
+        }
+        if (!used_before && now() > counted_from) used_before = used();
+        if (now() - began > 120 + seconds) die("not everybody plays after two minutes");
+    }
+    double busy = (used() - used_before) / seconds;
+    qsort(ways, (size_t)measured, sizeof *ways, by_size);
+    printf("{\"joined\": %.3f, \"paired\": %.3f, \"moves\": %.1f, \"measured\": %ld, \"p50\": %.4f, \"p90\": %.4f, "
+           "\"p99\": %.4f, \"most\": %.4f, \"byes\": %ld, \"busy\": %.3f}\n",
+           all_joined, all_paired, (double)moves / seconds, measured, quantile(0.5), quantile(0.9), quantile(0.99),
+           quantile(1), byes, busy);
+    return 0;
+}
