@@ -1,124 +1,18 @@
 """Who is let into a lobby and who is not, over real sockets: every refusal says why, is counted, cuts nobody else."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
-import zmq
 
 from protocol.transports.keys import KeyPair, new_pair, write_pair
-from referee.config import Budgets
-from referee.lobby.admission import Admission, Anybody, Keyed
-from referee.lobby.door import Door
+from referee.lobby.admission import Keyed
 from referee.lobby.granting import allow, revoke
-from referee.lobby.guest import Guest
-from referee.lobby.hall import Bounds, Hall
+from referee.lobby.hall import Bounds
 from referee.lobby.journal import Journal
 from referee.lobby.keys import Book, change, now, read
-from referee.lobby.lateness import Lateness
-
-BUDGETS = Budgets(start=20.0)
-ANSWERS = {"protocol_version": "2", "name": "tester", "version": "1", "list_commands": "play genmove ggp-new quit"}
-
-
-class Caller:
-    """A connection that does as the test says."""
-
-    def __init__(self, socket: "zmq.Socket[bytes]") -> None:
-        self.socket = socket
-        self.byes: list[str] = []
-
-    def say(self, *frames: bytes) -> None:
-        self.socket.send_multipart(list(frames))
-
-    def hello(self, name: str, **more: object) -> None:
-        self.say(b"H", msgspec.msgpack.encode({"ggp": 1, "name": name, "games": [], **more}))
-
-    def listen(self) -> None:
-        """Answer what was asked."""
-        try:
-            while True:
-                kind, payload = self.socket.recv_multipart(zmq.NOBLOCK)
-                if kind == b"B":
-                    self.byes.append(payload.decode())
-                else:
-                    number, _, line = payload.decode().strip().rpartition(" ")
-                    self.say(b"R", f"={number} {ANSWERS.get(line, '')}\n\n".encode())
-        except zmq.Again:
-            return
-
-    async def bye(self) -> str:
-        await until(lambda: bool(self.byes), self)
-        return self.byes[0]
-
-
-async def until(done: Callable[[], bool], *callers: Caller) -> None:
-    """Let everybody talk until this is so."""
-    for _ in range(6000):
-        for caller in callers:
-            caller.listen()
-        if done():
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it did not come to that in time")
-
-
-class House:
-    """A hall with its door open."""
-
-    def __init__(self, bounds: Bounds, admission: Admission, connections: int, inside: str = "") -> None:
-        self.journal = Journal(quiet=True, write=lambda line: None)
-        self.ready: list[str] = []
-        self.hall = Hall(bounds, BUDGETS, ["yugo", "go"], admission, self.journal, Lateness(), self._changed)
-        self.door = self.hall.door = Door(
-            "tcp://127.0.0.1:*",
-            self.hall,
-            admission,
-            queue=100,
-            connections=connections,
-            heartbeat=(5000, 15000),
-            inside=inside,
-        )
-        self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-
-    def call(self, pair: KeyPair | None = None, server: KeyPair | None = None, url: str = "") -> Caller:
-        socket = self.context.socket(zmq.DEALER)
-        socket.setsockopt(zmq.LINGER, 0)
-        socket.setsockopt(zmq.RECONNECT_IVL, -1)
-        if pair and server:
-            socket.setsockopt(zmq.CURVE_SERVERKEY, server.public.encode())
-            socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
-            socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
-        socket.connect(url or self.door.url)
-        return Caller(socket)
-
-    async def seat(self, name: str, *more: Caller) -> Caller:
-        """A bot that is let in."""
-        caller = self.call()
-        caller.hello(name)
-        await until(lambda: any(one.name == name for one in self.hall.ready()), caller, *more)
-        return caller
-
-    def _changed(self, guest: Guest) -> None:
-        self.ready.append(guest.name)
-
-
-@asynccontextmanager
-async def house(
-    bounds: Bounds | None = None, admission: Admission | None = None, connections: int = 100, inside: str = ""
-) -> AsyncIterator[House]:
-    opened = House(bounds or Bounds(), admission or Anybody(), connections, inside)
-    opened.door.open()
-    opened.hall.open()
-    try:
-        yield opened
-    finally:
-        await opened.hall.close("the test is over")
-        opened.door.close()
-        opened.context.destroy(linger=0)
+from tests.lobby_house import house, until
 
 
 async def test_a_bot_says_who_it_is_and_is_asked_what_it_is() -> None:
@@ -215,7 +109,7 @@ async def test_an_owner_has_so_many_bots_and_no_more() -> None:
 async def test_connections_that_say_nothing_end_and_too_many_are_turned_away() -> None:
     async with house(Bounds(hello=0.2), connections=3) as it:
         callers = [it.call() for _ in range(6)]
-        await until(lambda: it.door.turned_away >= 3)
+        await until(lambda: it.journal.counts["refused", "full"] >= 3)
         await until(lambda: it.door.connections == 0)
         assert all(not caller.byes for caller in callers)
 

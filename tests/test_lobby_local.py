@@ -29,9 +29,9 @@ from referee.lobby.meeting import Room
 from referee.store.store import Store
 from tests.dialled_bots import Bots
 from tests.ggp_command import ggp
+from tests.lobby_house import house, until
 from tests.lobby_server import Server, lobby_file
 from tests.small_lobby import SmallLobby
-from tests.test_lobby_hall import house, until
 from tests.test_lobby_return import under_way
 
 POOL = {"game": "yugo,size=5"}

@@ -133,7 +133,7 @@ class Keyed:
             "refused",
             "handshake",
             refused.address,
+            refused.times,
             key=refused.key,
             reason=refused.reason,
-            times=refused.times,
         )

@@ -6,7 +6,8 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import zmq
@@ -26,6 +27,8 @@ _RECEIVED = struct.Struct("@Q")  # of a connection in bytes, by the kernel's cou
 _RECEIVED_AT = 128  # in its struct tcp_info
 _OVERHEAD = 160  # bytes a frame may take on the wire beyond its own
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: process, user, group
+_LONGEST_ROUTE = 32  # bytes of a routing id, which comes with every message; of one that ZeroMQ chose 5
+_BEATS = 32  # bytes of heartbeats between two looks at what came and is no message
 _RST = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent is dropped
 
 
@@ -71,7 +74,7 @@ class Door:
         self._heard: dict[bytes, int] = {}  # bytes of whole messages, by connection
         self._silent: dict[int, float] = {}  # accepted, and has not said anything yet: since when
         self._readings: list[Reading] = []
-        self.turned_away = 0  # connections that were too many
+        self.refused: Counter[str] = Counter()  # connections that were cut here, by why
         options = {
             zmq.ROUTER_MANDATORY: 1,  # say so when a message cannot leave
             zmq.LINGER: 0,
@@ -106,7 +109,7 @@ class Door:
         """Read from now on, in the running loop."""
         assert self._monitor is not None
         self._admission.open()
-        self._readings = [Reading(self._socket, self._take), Reading(self._monitor, self._news)]
+        self._readings = [Reading(self._socket, self._take), Reading(self._monitor, self._hear_news)]
 
     def close(self, linger: int = 0) -> None:
         """Once. `linger`: ms for what is still to leave."""
@@ -135,41 +138,46 @@ class Door:
                 self._readings[0].look_again()
         return True
 
-    def cut(self, route: bytes) -> None:
-        """End a connection there and then; `left` is not called for it. ZeroMQ has no word for this, its socket has."""
-        descriptor = self._routes.pop(route, None)
-        self._heard.pop(route, None)
-        self._processes.pop(route, None)
-        if descriptor is not None and self._readings:
-            self._by_descriptor.pop(descriptor, None)
-            self._cut(descriptor)
+    def cut(self, route: bytes) -> bool:
+        """End a connection there and then; False if it had ended, which `left` then was told."""
+        descriptor = self._routes.get(route)
+        if descriptor is None or not self._readings:
+            return False
+        with self._held(descriptor) as theirs:
+            if self._routes.get(route) != descriptor:
+                return False
+            del self._routes[route], self._heard[route], self._by_descriptor[descriptor]
+            self._processes.pop(route, None)
+            _shut(theirs)
+        return True
 
-    def cut_silent(self, seconds: float) -> int:
-        """End connections that have said nothing for so long; how many."""
+    def cut_silent(self, seconds: float) -> None:
+        """End connections that have said nothing for so long."""
         before = time.monotonic() - seconds
-        old = [descriptor for descriptor, since in self._silent.items() if since < before]
-        for descriptor in old:
-            del self._silent[descriptor]
-            self._cut(descriptor)
-        return len(old)
+        for one in [one for one in self._silent.items() if one[1] < before]:
+            self._cut_silent(*one, "silent")
 
-    async def cut_stuffed(self, most: int) -> int:
-        """End connections that have sent so many bytes more than came of them as messages; how many.
+    async def cut_stuffed(self, most: int) -> None:
+        """End connections that have sent so many bytes more than came of them as messages.
 
         ZeroMQ keeps the frames of a message until its last one, however many there are, and has no bound for them.
         """
-        cut = 0
         for number, (route, descriptor) in enumerate([*self._routes.items(), *((b"", one) for one in self._silent)]):
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
-            current = self._routes.get(route) == descriptor if route else descriptor in self._silent
-            if current and _received(descriptor) - self._heard.get(route, 0) > most:
-                cut += 1
-                self._silent.pop(descriptor, None)
-                if route:
-                    self._lose(route)
-                self._cut(descriptor)
-        return cut
+            came, heard = _received(descriptor), self._heard.get(route, 0)
+            if came - heard > most:
+                self._cut_stuffed(route, descriptor)
+            elif route in self._heard:  # what was counted too much is not saved up
+                self._heard[route] = min(heard + _BEATS, came)
+
+    def _cut_stuffed(self, route: bytes, descriptor: int) -> None:
+        if not route:
+            if since := self._silent.get(descriptor):
+                self._cut_silent(descriptor, since, "stuffed")
+        elif self._routes.get(route) == descriptor and self.cut(route):
+            self.refused["stuffed"] += 1
+            self._visitors.left(route)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -182,20 +190,28 @@ class Door:
             frame = recv(_NOW, copy=False)
             if len(frames) <= FRAMES:
                 frames.append(frame.bytes)
-        if route not in self._routes:
-            self._arrive(route, frame)
+        if route not in self._routes and not self._arrive(route, frame):
+            return
         self._heard[route] += sum(map(len, frames)) + _OVERHEAD * len(frames)
         user = self._processes.get(route) or (_metadata(frame, "User-Id") if self._admission.authenticated else "")
         self._visitors.message(route, user, frames, time.monotonic())
 
-    def _arrive(self, route: bytes, frame: zmq.Frame) -> None:
-        """The first words of a connection. Whoever had its descriptor before is gone, and the monitor said so."""
-        with contextlib.suppress(zmq.Again):
-            while True:
-                self._news()
-        descriptor = int(frame.get(zmq.SRCFD))
+    def _arrive(self, route: bytes, frame: zmq.Frame) -> bool:
+        """The first words of a connection. Whoever had its descriptor before is gone, and the monitor said so.
+
+        False: it is none of ours. One that speaks a ZMTP of before 3.0, which does not say on what connection, counts
+        for silent, and ends so.
+        """
+        self._catch_up()
+        try:
+            descriptor = int(frame.get(zmq.SRCFD))
+        except zmq.ZMQError:
+            return False
         if before := self._by_descriptor.get(descriptor):
             self._lose(before)
+        if len(route) > _LONGEST_ROUTE:
+            self._cut_silent(descriptor, self._silent.get(descriptor, 0.0), "routing id")
+            return False
         self._silent.pop(descriptor, None)
         self._routes[route] = descriptor
         self._heard[route] = 0
@@ -203,27 +219,41 @@ class Door:
         if process := self._process(descriptor):
             self._processes[route] = f"{INSIDE}{process}"
         self._visitors.arrived(route, descriptor, _metadata(frame, "Peer-Address"))
+        return True
+
+    def _hear_news(self) -> None:
+        """A connection came or went. Where there are too many, the one that has been silent for longest goes."""
+        self._news()
+        while self.connections > self._most:
+            oldest = next((one for one in self._silent.items() if not self._process(one[0])), None)
+            if oldest is None:
+                return
+            self._cut_silent(*oldest, "full")
+
+    def _catch_up(self) -> None:
+        """All news that there are."""
+        with contextlib.suppress(zmq.Again):
+            while True:
+                self._news()
 
     def _news(self) -> None:
-        """A connection came or went."""
         assert self._monitor is not None
         event = recv_monitor_message(self._monitor, zmq.NOBLOCK)
         descriptor = event["value"]
-        if event["event"] == zmq.EVENT_DISCONNECTED:
-            self._silent.pop(descriptor, None)
-            if route := self._by_descriptor.get(descriptor):
-                self._lose(route)
-        elif self.connections >= self._most and not self._process(descriptor):
-            self.turned_away += 1
-            self._cut(descriptor)
-        else:
+        self._silent.pop(descriptor, None)
+        if route := self._by_descriptor.get(descriptor):
+            self._lose(route)
+        if event["event"] == zmq.EVENT_ACCEPTED:
             self._silent[descriptor] = time.monotonic()
 
     def _process(self, descriptor: int) -> int:
         """The process at the other end of the inner door; 0 for whoever came by the other one."""
         if not self._inside:
             return 0
-        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as theirs:
+        theirs = _duplicate(descriptor)
+        if theirs is None:
+            return 0
+        with contextlib.suppress(OSError), theirs:
             if theirs.family == socket.AF_UNIX and theirs.getsockname() == self._inside:
                 told = theirs.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
                 return int(_CREDENTIALS.unpack(told)[0])
@@ -235,9 +265,47 @@ class Door:
         self._processes.pop(route, None)
         self._visitors.left(route)
 
-    def _cut(self, descriptor: int) -> None:
-        """Its socket is ZeroMQ's; shut down, it reads the end of the stream and cleans up."""
-        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as theirs:
+    # -- cutting -----------------------------------------------------------------------------------------------------
+
+    def _cut_silent(self, descriptor: int, since: float, why: str) -> None:
+        """Unless it has ended, or spoken."""
+        with self._held(descriptor) as theirs:
+            if self._silent.get(descriptor) == since:
+                del self._silent[descriptor]
+                self.refused[why] += 1
+                _shut(theirs)
+
+    @contextlib.contextmanager
+    def _held(self, descriptor: int) -> Iterator[socket.socket | None]:
+        """The socket of a connection, whose number cannot become another's meanwhile; all news were heard since.
+
+        ZeroMQ tells that a connection has ended before it closes its descriptor: if nothing was told, it is the one.
+        """
+        with contextlib.ExitStack() as stack:
+            theirs = _duplicate(descriptor)
+            if theirs is not None:
+                stack.enter_context(theirs)
+            self._catch_up()
+            yield theirs
+
+
+def _duplicate(descriptor: int) -> socket.socket | None:
+    """None: it is no socket, or none any more."""
+    try:
+        number = os.dup(descriptor)
+    except OSError:
+        return None
+    try:
+        return socket.socket(fileno=number)
+    except OSError:
+        os.close(number)
+        return None
+
+
+def _shut(theirs: socket.socket | None) -> None:
+    """ZeroMQ has no word for this. Its socket, shut down, reads the end of the stream and cleans up."""
+    if theirs is not None:
+        with contextlib.suppress(OSError):
             theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST)
             theirs.shutdown(socket.SHUT_RDWR)
 

@@ -11,7 +11,19 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from protocol.dialling import MAX_FRAME, REPLACED, Answer, Bye, FrameError, Hello, Message, Stderr, decode, printable
+from protocol.dialling import (
+    MAX_FRAME,
+    MAX_TEXT,
+    REPLACED,
+    Answer,
+    Bye,
+    FrameError,
+    Hello,
+    Message,
+    Stderr,
+    decode,
+    printable,
+)
 from referee.config import Budgets
 from referee.lobby.admission import Admission, NotAdmitted
 from referee.lobby.allowance import Allowance
@@ -29,7 +41,14 @@ TAKEN = "engine"  # in records that is the engine's name
 _LAST_WORDS = 0.5  # seconds that a `B` has to leave before its connection is cut
 _STRANGER = 4.0  # messages a second of a connection that has not said who it is
 _SWEEP = 0.5  # seconds between looks at connections that say nothing, or too much
+_SAID = 200  # bytes of a line of stderr that are looked at
 _STUFFED = 4 * MAX_FRAME  # bytes that came and are no message yet
+_AT_THE_DOOR = {
+    "full": "too many connections: those that were silent for longest were ended",
+    "silent": "nothing was said in time",
+    "stuffed": "frames without an end",
+    "routing id": "it was chosen too long",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +72,7 @@ class _Caller:
     since: float
     user: str
     allowance: Allowance
+    hellos: Allowance
     guest: Guest | None = None
     refused: bool = False
 
@@ -117,12 +137,24 @@ class Hall:
     def arrived(self, route: bytes, descriptor: int, address: str) -> None:
         now = time.monotonic()
         bucket = Allowance(_STRANGER, self._bounds.octets, now)
-        self._callers[route] = _Caller(address, now, "", bucket)
+        self._callers[route] = _Caller(address, now, "", bucket, bucket)
 
     def left(self, route: bytes) -> None:
         caller = self._callers.pop(route, None)
         if caller and caller.guest and caller.guest.line.route == route:
             self._lost(caller.guest)
+
+    def send(self, route: bytes, kind: bytes, payload: bytes) -> bool:
+        """As Door.send. Where it cannot leave, the connection is not there any more, or has to go."""
+        if self.door.send(route, kind, payload):
+            return True
+        caller = self._callers.get(route)
+        if self.door.cut(route) and caller is not None:
+            who = caller.guest.name if caller.guest else caller.address
+            reason = "it does not read what it is sent"
+            self._journal.trouble(time.monotonic(), "refused", "deaf", who, reason=reason, address=caller.address)
+        self.left(route)
+        return False
 
     def message(self, route: bytes, user: str, frames: Sequence[bytes], now: float) -> None:
         caller = self._callers.get(route)
@@ -135,6 +167,8 @@ class Hall:
         if guest is not None and user != caller.user:
             self._refuse(route, caller, "forged", "another key speaks on this connection")
             return
+        if frames[0] == b"E" and _SAID < len(frames[-1]) <= MAX_TEXT:
+            frames = [*frames[:-1], frames[-1][:_SAID]]  # what makes characters printable takes time for each
         try:
             said = decode(frames)
         except FrameError as error:
@@ -158,6 +192,9 @@ class Hall:
     def _hear(self, route: bytes, caller: _Caller, said: Message) -> None:
         """Whatever is no answer."""
         if isinstance(said, Hello):
+            if caller.guest is not None and not caller.hellos.take(0, time.monotonic()):
+                self._refuse(route, caller, "flood", "too many hellos: slow down")
+                return
             try:
                 self._let_in(route, caller, said)
             except NotAdmitted as refused:
@@ -200,7 +237,7 @@ class Hall:
             return
         if before is not None:
             self.forget(before, "another connection took its place")
-        line = Line(self.door.send, self._lateness, self._bounds.lag)
+        line = Line(self.send, self._lateness, self._bounds.lag)
         guest = caller.guest = self.guests[identity.seat] = Guest(identity, frozenset(hello.games), line)
         line.come_back(route)
         self._spawn(self._welcome(guest, caller.address))
@@ -306,8 +343,10 @@ class Hall:
             await asyncio.sleep(_SWEEP)
             now = time.monotonic()
             self.door.cut_silent(self._bounds.hello)
-            if cut := await self.door.cut_stuffed(_STUFFED):
-                self._journal.trouble(now, "refused", "stuffed", "", reason="frames without an end", connections=cut)
+            await self.door.cut_stuffed(_STUFFED)
+            for word, times in self.door.refused.items():
+                self._journal.trouble(now, "refused", word, "", times, reason=_AT_THE_DOOR[word])
+            self.door.refused.clear()
             if self._admission.changed():
                 self._admit_again()
             for route, caller in list(self._callers.items()):

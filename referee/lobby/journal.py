@@ -29,9 +29,11 @@ class Journal:
         if not self._quiet:
             self._say(event, word, fields)
 
-    def trouble(self, now: float, event: str, word: str, source: str, **fields: str | int | float) -> None:
-        """The same, of a source that may go on for ever: told once a minute, counted each time."""
-        self.counts[event, word] += 1
+    def trouble(
+        self, now: float, event: str, word: str, source: str, times: int = 1, **fields: str | int | float
+    ) -> None:
+        """The same, so many times, of a source that may go on for ever: told once a minute, counted each time."""
+        self.counts[event, word] += times
         key = (event, word, source)
         if now - self._told.get(key, -_ONCE) < _ONCE:
             return
@@ -39,7 +41,7 @@ class Journal:
         self._told.move_to_end(key)
         while len(self._told) > _MOST:
             self._told.popitem(last=False)
-        self._say(event, word, {"source": source, **fields})
+        self._say(event, word, {"source": source, "times": times, **fields})
 
     def _say(self, event: str, word: str, fields: dict[str, str | int | float]) -> None:
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")

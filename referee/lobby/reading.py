@@ -50,4 +50,7 @@ class Reading:
                 take()
         except zmq.Again:
             return
+        except BaseException:  # it is told where it comes to, and what waits behind it is read
+            self.look_again()
+            raise
         self.look_again()
