@@ -18,7 +18,7 @@ class Pairing:
 class Pair:
     """A pair that was issued: the `number`-th of its pool, from 0. `id` is the store's.
 
-    `played`: which of its games (0, 1) are stored already.
+    `played`: which of its games (0, 1) are stored already; `tried`: how many void attempts of each are.
     """
 
     id: int
@@ -28,6 +28,7 @@ class Pair:
     first: int
     second: int
     played: tuple[int, ...] = ()
+    tried: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)

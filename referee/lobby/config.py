@@ -88,6 +88,7 @@ def _with_table(
         matches=own.whole("owner_matches"),
         messages=own.whole("messages"),
         octets=own.whole("bytes"),
+        rest=own.number("rest"),
     )
     plan = Plan(bounds, own.number("pairing"), own.number("drain"), own.whole("matches"))
     listen, keys = address or own.text("listen"), own.flag("keys") and not no_keys

@@ -41,6 +41,11 @@ class Identity:
         """By which there is one at a time: the name, of further copies one that nobody can have."""
         return f"{self.name}#{self.copy}" if self.copy else self.name
 
+    @property
+    def key(self) -> str:
+        """What it is remembered by."""
+        return f"{self.owner}/{self.seat}"
+
 
 @dataclass(slots=True, eq=False)
 class Guest:

@@ -4,6 +4,7 @@ A bot has one connection: the newer one wins. Who loses his in a match keeps his
 """
 
 import asyncio
+import math
 import re
 import time
 from collections import Counter
@@ -28,10 +29,11 @@ from referee.config import Budgets
 from referee.lobby.admission import Admission, NotAdmitted
 from referee.lobby.allowance import Allowance
 from referee.lobby.door import Door
-from referee.lobby.guest import Guest
+from referee.lobby.guest import Guest, Identity
 from referee.lobby.journal import Journal
 from referee.lobby.lateness import Lateness
 from referee.lobby.line import Line
+from referee.lobby.rests import Rests
 from referee.play.dialects import meet
 from referee.play.outcome import CannotStart
 
@@ -62,6 +64,7 @@ class Bounds:
     matches: int = 100  # of one owner
     messages: int = 2000  # of one owner
     octets: int = 2_000_000  # of one owner
+    rest: float = 60.0  # the first one of who forfeits or leaves again and again
 
 
 @dataclass(slots=True)
@@ -92,6 +95,7 @@ class Hall:
     ) -> None:
         self.guests: dict[str, Guest] = {}  # by name (Identity.seat)
         self.door: Door  # set by whoever opens it
+        self.rests = Rests(bounds.rest)
         self._bounds, self._budgets, self._games = bounds, budgets, sorted(games)
         self._admission, self._journal, self._lateness, self._changed = admission, journal, lateness, changed
         self._callers: dict[bytes, _Caller] = {}
@@ -113,6 +117,13 @@ class Hall:
             if playing[owner] <= self._limits(owner)["matches"]:
                 chosen.append(guest)
         return chosen
+
+    def rest(self, guest: Guest) -> None:
+        """Let it go if it has to rest; it is not let in before it has."""
+        if guest.line.ended or not (left := self.rests.left(guest.identity.key, time.monotonic())):
+            return
+        self._journal.tell("rest", bot=guest.name, owner=guest.identity.owner, seconds=round(left))
+        self.dismiss(guest, self._why_it_rests(guest.identity, left))
 
     def dismiss(self, guest: Guest, reason: str) -> None:
         """Let it go; it may dial in again."""
@@ -220,6 +231,8 @@ class Hall:
             raise NotAdmitted("games", f"this lobby plays {', '.join(self._games)}: offer one of these")
         before = self.guests.get(identity.seat)
         if before is None or not before.playing:
+            if left := self.rests.left(identity.key, time.monotonic()):
+                raise NotAdmitted("resting", self._why_it_rests(identity, left))
             if self._closing:
                 raise NotAdmitted("closing", self._closing)
             theirs = sum(one.identity.owner == identity.owner for one in self.guests.values())
@@ -241,6 +254,11 @@ class Hall:
         guest = caller.guest = self.guests[identity.seat] = Guest(identity, frozenset(hello.games), line)
         line.come_back(route)
         self._spawn(self._welcome(guest, caller.address))
+
+    def _why_it_rests(self, identity: Identity, left: float) -> str:
+        times = self.rests.row(identity.key)
+        why = f"it forfeited or left {times} games in a row"
+        return f"{identity.name} rests for {math.ceil(left)} s: {why}; come back then"
 
     def _replace(self, guest: Guest, route: bytes) -> None:
         """The newer connection wins; on the same one a bot was started anew."""

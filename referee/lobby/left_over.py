@@ -90,7 +90,6 @@ class LeftOver:
         starts = {pair.first: Start(one, DIALLED), pair.second: Start(two, DIALLED)}
         setup = make_setup(room.series, pair, fixtures.pool, starts, room.budgets)
         facts = played(setup, game, record)
-        if not facts.replayed:
-            for result in room.ledger.add_now(Game(pair, game, attempt, facts, lines)):
-                fixtures.fix(result)
-            fixtures.open = {left.id: left for left in self._store.open_pairs(fixtures.row)}
+        for result in room.ledger.add_now(Game(pair, game, attempt, facts, lines)):
+            fixtures.fix(result)
+        fixtures.open = {left.id: left for left in self._store.open_pairs(fixtures.row)}

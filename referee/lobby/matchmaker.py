@@ -9,6 +9,8 @@ from dataclasses import replace
 from random import Random
 from time import monotonic
 
+import numpy as np
+
 from referee.ladder.encounters import Encounters
 from referee.ladder.entries import Kind, Ladder, Pool
 from referee.ladder.pairing import Field, draw_batch, random_for
@@ -16,10 +18,13 @@ from referee.ladder.pairs import GAMES, Pair, Pairing, PairResult
 from referee.ladder.rating import elo_and_error, rate_tally
 from referee.ladder.tally import Tally
 from referee.lobby.fixtures import Fixtures
-from referee.ratings.counts import CountsError
+from referee.lobby.frequency import Frequency
+from referee.ratings.counts import CountsError, Ints
 from referee.ratings.ratings import Ratings
 from referee.store.store import Store
 
+OFTEN = 12  # pairs of the same two owners an hour, as long as others are there
+_MUCH = 10**6  # as if they had met so often
 AT_ONCE = 64  # bots that are paired at a time, so that the choice takes no more than milliseconds
 _FRESH = 10.0  # seconds for which ratings are good enough to pair by
 
@@ -37,6 +42,7 @@ class Matchmaker(Fixtures):
         for _, result in past.recent:
             if result is not None:
                 self._tally.add(result.meetings)
+        self._frequency = Frequency(OFTEN)
         self._ratings: Ratings | None = None
         self._rated: tuple[float, Sequence[int]] = (0.0, ())
 
@@ -68,13 +74,26 @@ class Matchmaker(Fixtures):
         seats = [replace(by_id[id], version=owner) for id, owner in present.items()]
         elo, error = elo_and_error(ratings, ids)
         met, issued = self._met.table(ids)
+        met = self._with_often(met, list(present.values()))
         field = Field(seats, elo, error, self._tally.totals(ids)[0] // GAMES, issued, met)
         drawn, taken = [], set[int]()
         for one in draw_batch(field, len(ids) // 2, 0.0, chance):
             if not {one.first, one.second} & taken:  # where owners are few somebody is drawn twice
                 drawn.append(one)
+                self._frequency.add(present[one.first], present[one.second], monotonic())
                 taken |= {one.first, one.second}
         return drawn
+
+    def _with_often(self, met: Ints, owners: Sequence[str]) -> Ints:
+        """How often any two have met, and a cap on how often their owners do: whoever has met too often meets others,
+        if there are others."""
+        for one, other in self._frequency.often(monotonic()):
+            places = [[place for place, owner in enumerate(owners) if owner == two] for two in (one, other)]
+            if all(places):
+                met = met.copy()
+                met[np.ix_(*places)] += _MUCH
+                met[np.ix_(*places[::-1])] += _MUCH
+        return met
 
     def _rate(self, ids: Sequence[int]) -> Ratings | None:
         """Good enough ratings of these."""

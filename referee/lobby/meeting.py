@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import monotonic
 
 from protocol.records import Event, MovePlayed, Record
 from referee.config import Budgets
@@ -44,7 +45,7 @@ class Room:
     budgets: Budgets
     series: str
     seen: Callable[[Event], None] = lambda event: None
-    voids: Counter[str] = field(default_factory=Counter)  # in a row, by whom
+    voids: Counter[tuple[int, int, str]] = field(default_factory=Counter)  # of a pair's game, by whom
 
 
 class Meeting:
@@ -61,6 +62,7 @@ class Meeting:
         starts = {pair.first: bots[0].start, pair.second: bots[1].start}
         self._setup = make_setup(room.series, pair, pool, starts, room.budgets)
         self._draining = False
+        self._warnings: tuple[str, ...] = ()  # of the last match
 
     def drain(self) -> None:
         """Begin no further game."""
@@ -68,6 +70,13 @@ class Meeting:
 
     async def play(self) -> list[PairResult]:
         """What is left of the pair; what came of it, empty if it is not finished. Cancelled, it is taken up later."""
+        try:
+            return await self._play()
+        finally:
+            for bot in self.bots:
+                self._room.hall.rest(bot)
+
+    async def _play(self) -> list[PairResult]:
         results: list[PairResult] = []
         for game in range(GAMES):
             if game in self.pair.played:
@@ -75,7 +84,7 @@ class Meeting:
             try:
                 kept = await self._game(game)
             except (CannotStart, GameRefused) as error:
-                who = self._id_of(error.who) if isinstance(error, CannotStart) else None
+                who = self._names.get(error.who) if isinstance(error, CannotStart) else None
                 self.unplayable = True
                 self._room.journal.tell("unplayable", pool=self.pool.name, reason=str(error))
                 return await self._room.ledger.keep(Unplayable(self.pair, who, str(error)))
@@ -86,35 +95,48 @@ class Meeting:
 
     async def _game(self, game: int) -> list[PairResult] | None:
         """One game that counts, durable; None: somebody has left. Raises CannotStart, GameRefused."""
-        room, reason = self._room, ""
-        for attempt in range(1 + REPLAYS):
+        room, attempt = self._room, self.pair.tried[game]
+        while True:
             if any(not bot.line.route or bot.line.ended for bot in self.bots) and not self._before:
                 return None
             key = self._setup.key(game, attempt)
             try:
                 facts, record = await self._match(game, key)
             except EngineFailed as error:
-                reason = str(error)
-                room.journal.tell("void", "engine_failed", match=key, reason=reason)
+                room.journal.tell("void", "engine_failed", match=key, reason=str(error))
+                self._count_void(game, "engine", str(error))
                 await asyncio.sleep(_BREATH)
                 continue
             finally:
                 self.key = ""
-            if not facts.replayed:
-                for bot in self.bots:
-                    room.voids.pop(bot.name, None)
-                kept = await room.ledger.keep(Game(self.pair, game, attempt, facts, record))
-                await self._done(key)
-                self._tell(facts)
-                return kept
+            self._judge(facts)
+            kept = await room.ledger.keep(Game(self.pair, game, attempt, facts, record))
             await self._done(key)
-            reason = f"{facts.termination}: {facts.detail}"
-            room.journal.tell("void", facts.termination, match=key, culprit=facts.culprit, reason=facts.detail)
-            room.voids[facts.culprit] += 1
-            if self._id_of(facts.culprit) is not None and room.voids[facts.culprit] > REPLAYS:
-                del room.voids[facts.culprit]
-                raise CannotStart(facts.culprit, f"void {1 + REPLAYS} times in a row, last: {reason}")
-        raise GameRefused(f"void {1 + REPLAYS} times in a row, last: {reason}")
+            self._tell(facts)
+            if not facts.replayed:
+                for who in [*self._names, "engine"]:
+                    room.voids.pop((self.pair.id, game, who), None)
+                return kept
+            attempt += 1
+            self._count_void(game, facts.culprit, f"{facts.termination}: {facts.detail}")
+
+    def _count_void(self, game: int, culprit: str, reason: str) -> None:
+        """Whoever makes the same game void too often, in however many meetings, plays no more. Raises CannotStart,
+        GameRefused."""
+        voids, one = self._room.voids, (self.pair.id, game, culprit)
+        voids[one] += 1
+        if voids[one] > REPLAYS:
+            del voids[one]
+            text = f"made a game void {1 + REPLAYS} times, last: {reason}"
+            raise CannotStart(culprit, text) if culprit in self._names else GameRefused(f"the engine {text}")
+
+    def _judge(self, facts: Played) -> None:
+        """Who forfeits or leaves again and again rests before the next meeting; played games make it forgotten."""
+        for bot in self.bots:
+            if facts.culprit == bot.name:
+                self._room.hall.rests.fault(bot.identity.key, monotonic())
+            elif facts.result and not facts.culprit:
+                self._room.hall.rests.played(bot.identity.key)
 
     async def _match(self, game: int, key: str) -> tuple[Played, bytes]:
         """One match to its end, void ones included. Raises CannotStart, GameRefused, EngineFailed."""
@@ -144,7 +166,9 @@ class Meeting:
                 for bot in (first, second):
                     bot.line.end_match()
         self._look_at_bots()
-        return played(setup, game, tape.record()), b"".join(tape.lines)
+        record = tape.record()
+        self._warnings = record.end.warnings if record.end else ()
+        return played(setup, game, record), b"".join(tape.lines)
 
     async def _described(self, engine: Engine, setup: Setup, key: str, before: Record | None) -> Match:
         past: tuple[MovePlayed, ...] = before.plies if before else ()
@@ -167,13 +191,14 @@ class Meeting:
     def _tell(self, facts: Played) -> None:
         fault = {"culprit": facts.culprit, "detail": facts.detail} if facts.culprit else {}
         self._room.journal.tell(
-            "game",
+            "void" if facts.replayed else "game",
             facts.termination,
             match=facts.key,
             pool=self.pool.name,
             result=facts.result or "void",
             plies=facts.plies,
             **fault,
+            **({"warnings": "; ".join(self._warnings)} if self._warnings else {}),
         )
 
     def _look_at_bots(self) -> None:
@@ -182,6 +207,7 @@ class Meeting:
             if bot.player is not None and not bot.player.fit and not bot.line.ended:
                 self._room.hall.dismiss(bot, "what it says cannot be followed any more: start it anew")
 
-    def _id_of(self, name: str) -> int | None:
-        names = {self.bots[0].name: self.pair.first, self.bots[1].name: self.pair.second}
-        return names.get(name)
+    @property
+    def _names(self) -> dict[str, int]:
+        """The bots' names, with their ids."""
+        return {self.bots[0].name: self.pair.first, self.bots[1].name: self.pair.second}

@@ -26,6 +26,15 @@ LOBBY = (
         most=10_000,
     ),
     Key(
+        "rest",
+        Form.NUMBER,
+        "Seconds that a bot rests once it has forfeited or left three games in a row, twice as long each time after "
+        "that, an hour at most; 0: not at all.",
+        _BOUNDS.rest,
+        least=0,
+        most=3600,
+    ),
+    Key(
         "drain",
         Form.NUMBER,
         "Seconds that matches have to end when the lobby closes.",

@@ -4,6 +4,7 @@ import contextlib
 import gc
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, func, or_, select
@@ -47,8 +48,14 @@ def issue(connection: Connection, pool: int, batch: int, pairings: Sequence[Pair
 
 def open_pairs(connection: Connection, pool: int) -> list[Pair]:
     """Issued and not finished, by number."""
-    query = select(pairs).where(pairs.c.pool == pool, pairs.c.state == ISSUED).order_by(pairs.c.number)
-    return [_pair(row) for row in connection.execute(query)]
+    these = and_(pairs.c.pool == pool, pairs.c.state == ISSUED)
+    ids = select(pairs.c.id).where(these).scalar_subquery()
+    void = select(games.c.pair, games.c.game, func.count()).where(games.c.pair.in_(ids), games.c.finished.is_(False))
+    tried = {(pair, game): times for pair, game, times in connection.execute(void.group_by(games.c.pair, games.c.game))}
+    return [
+        replace(_pair(row), tried=(tried.get((row.id, 0), 0), tried.get((row.id, 1), 0)))
+        for row in connection.execute(select(pairs).where(these).order_by(pairs.c.number))
+    ]
 
 
 def past(connection: Connection, pool: int, kind: Kind) -> Past:
