@@ -1,20 +1,28 @@
 """A bot of the SDK that dials a lobby by itself: commands from a connection in place of stdin. Not what it answers."""
 
+import contextlib
+import io
 import os
+import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import TextIO
 
-from protocol.dialling import Answer, Ask, Hello
+from protocol.dialling import Answer, Ask, Hello, Stderr
 from protocol.responder import Responder
+from protocol.stderr_lines import StderrLines
 from protocol.transports.dial import Dial, Lobby, Replaced
 from protocol.transports.keys import KeyFileError, read_pair, read_public
+from protocol.transports.stopping import Stopped, Stopping
 from protocol.transports.zmq import AddressError
 
 REPLACED, BAD_USAGE, INTERRUPTED = 1, 2, 130
-_TICK = 1.0  # seconds: Ctrl-C may come just before a wait begins, and is heard after it
+GOODBYE = "its author ended it"
 _TEXTS = {"up": "connected", "lost": "{}", "bye": "the lobby said goodbye: {}", "wait": "trying again in {} s"}
 
 
@@ -40,7 +48,9 @@ def read_words(words: Sequence[str]) -> Dialled | None:
 
 
 def dial_out(where: Dialled, hello: Hello, make: Callable[[], Responder]) -> int:
-    """Answer until `quit`, each connection with a Responder of its own, and dial again for ever; the exit status."""
+    """Answer until `quit` or a signal, each connection with a Responder of its own, and dial again for ever; the exit
+    status. In the main thread the lobby hears what is written to stderr meanwhile, and a goodbye at SIGTERM or Ctrl-C.
+    """
     try:
         pair = read_pair(Path(where.key)) if where.key else None
         lobby = Lobby(where.url, pair, read_public(where.server_key) if where.server_key else "")
@@ -48,32 +58,109 @@ def dial_out(where: Dialled, hello: Hello, make: Callable[[], Responder]) -> int
         print(f"{hello.name}: {error}", file=sys.stderr)
         return BAD_USAGE
     dial = Dial(lobby, hello, _tell, Random())
-    try:
-        _answer(dial, make)
-    except Replaced as error:
-        print(f"{hello.name}: another connection of this bot took this one's place: {error}", file=sys.stderr)
-        return REPLACED
-    except KeyboardInterrupt:
-        dial.hang_up("its author ended it")
-        return INTERRUPTED
-    dial.close("it was told to quit")
-    return 0
+    told, reason, status = Told(sys.stderr), "it ended", 0
+    with contextlib.ExitStack() as stack:
+        stopping = None
+        if threading.current_thread() is threading.main_thread():
+            stack.enter_context(told)
+            stopping = stack.enter_context(Stopping())
+            dial.watch(stopping.descriptor)
+        try:
+            _answer(dial, make, told, stopping)
+            reason = "it was told to quit"
+        except Replaced as error:
+            print(f"{hello.name}: another connection of this bot took this one's place: {error}", file=sys.stderr)
+            reason, status = "", REPLACED
+        except Stopped as stopped:
+            reason, status = GOODBYE, INTERRUPTED if stopped.number == signal.SIGINT else 0
+        finally:
+            _pass_on(dial, told)
+            dial.close(reason)
+    return status
 
 
-def _answer(dial: Dial, make: Callable[[], Responder]) -> None:
+class Told(io.TextIOBase):
+    """A context manager in place of stderr, and of stdout: what is written to it goes to `beneath`, and can be passed
+    on. Any thread may write."""
+
+    def __init__(self, beneath: TextIO | None) -> None:
+        self._beneath = beneath or io.TextIOWrapper(io.BytesIO())  # a process without stderr
+        self._lines = StderrLines()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> "Told":
+        self._before = sys.stdout, sys.stderr
+        sys.stdout = sys.stderr = self
+        self._move_logging(self._beneath, self)
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        sys.stdout, sys.stderr = self._before
+        self._move_logging(self, self._beneath)
+
+    @property
+    def buffer(self) -> io.BufferedIOBase:
+        """Bytes written there are not passed on."""
+        return self._beneath.buffer  # type: ignore[return-value]
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        with self._lock:
+            self._lines.add(text.encode("utf-8", "backslashreplace"))
+        return self._beneath.write(text)
+
+    def flush(self) -> None:
+        self._beneath.flush()
+
+    def fileno(self) -> int:
+        return self._beneath.fileno()
+
+    def isatty(self) -> bool:
+        return self._beneath.isatty()
+
+    def lines(self) -> list[str]:
+        """To be passed on now, not too many a second."""
+        with self._lock:
+            return [line for line in self._lines.lines(time.monotonic()) if line.strip()]
+
+    def _move_logging(self, old: object, new: object) -> None:
+        """A handler keeps the stream that it found when it was made, which was before `run`."""
+        if logging := sys.modules.get("logging"):
+            for handler in logging.root.handlers:
+                if getattr(handler, "stream", None) is old:
+                    handler.setStream(new)
+
+
+def _answer(dial: Dial, make: Callable[[], Responder], told: Told, stopping: Stopping | None) -> None:
     number, responder = 0, make()
     while not responder.closed:
-        dial.poll(_TICK)
+        dial.poll(None)
+        if stopping:
+            stopping.check()
         while not responder.closed and (message := dial.receive()) is not None:
             if isinstance(message, Ask):
                 if number != dial.number:
                     number, responder = dial.number, make()
                 responder.receive(message.data)
-                while (answer := responder.next_answer()) is not None:
+                while (answer := _think(responder, stopping)) is not None:
                     dial.poll(0)  # what happened while it thought
+                    _pass_on(dial, told)
                     if number == dial.number:  # else nobody waits for this any more
                         dial.send(Answer(answer))
+        _pass_on(dial, told)
+
+
+def _think(responder: Responder, stopping: Stopping | None) -> bytes | None:
+    with stopping.raising() if stopping else contextlib.nullcontext():
+        return responder.next_answer()
+
+
+def _pass_on(dial: Dial, told: Told) -> None:
+    for line in told.lines() if dial.up else ():
+        dial.send(Stderr(line))
 
 
 def _tell(what: str, why: str) -> None:
-    print(_TEXTS[what].format(why), file=sys.stderr, flush=True)
+    print(_TEXTS[what].format(why), file=sys.__stderr__, flush=True)

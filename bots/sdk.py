@@ -59,6 +59,7 @@ def run(
     the bot then draws all chance from this number, so that the same match gets the same moves again.
     connect: tcp://host:port of a lobby that the bot dials instead, with `key`, a file of `ggp keys new`, and
     `server_key`, the lobby's; a script's own words say the same: `--connect URL --key FILE --server-key KEY`.
+    What it prints or logs the lobby hears then, too, up to twenty lines a second; SIGTERM and Ctrl-C say goodbye.
     """
     name = name or sys.argv[0].rpartition("/")[2].removesuffix(".py") or "bot"
     sys.stdout = sys.stderr

@@ -1,6 +1,7 @@
 """Bots that dial a lobby by themselves: those of the SDK, and the example that uses none of our code."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,19 @@ EXAMPLE = Path(__file__).resolve().parent.parent / "bots" / "examples" / "dialli
 SCRIPT = """
 from bots.sdk import run
 run(lambda position: position.legal_moves()[0], name="first", games=("yugo",))
+"""
+TALKING = """
+import logging, sys, time
+from bots.sdk import run
+logging.basicConfig(format="%(message)s")
+def choose(position):
+    print("I think", end=" ")
+    print("of", file=sys.stderr)
+    logging.warning("corners")
+    if len(position.plies) > 0:
+        time.sleep(600)
+    return position.legal_moves()[0]
+run(choose, name="talker", games=("yugo",))
 """
 MINE, SERVER = new_pair(), new_pair()
 
@@ -68,6 +82,25 @@ def test_a_bot_of_the_sdk_dials_by_itself_and_again(bots: Bots) -> None:
         assert lobby.ask("quit") == "="
         assert lobby.bye() == "it was told to quit"
         assert bot.wait(60) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_it_prints_and_logs_is_heard_and_a_signal_says_goodbye_while_it_thinks(
+    bots: Bots, number: signal.Signals
+) -> None:
+    with SmallLobby() as lobby:
+        bot = bots.start("-c", TALKING, "--connect", lobby.url)
+        lobby.hello()
+        assert lobby.ask("ggp-new yugo size=4") == "="
+        assert lobby.ask("genmove black") == "= A1"
+        assert lobby.stderr == ["I think of", "corners"], "what was said before an answer comes before it"
+        lobby.say("genmove white")
+        assert bot.stderr is not None
+        for _ in range(5):  # connected, and twice what it says: now it thinks
+            bot.stderr.readline()
+        bot.send_signal(number)
+        assert lobby.bye() == "its author ended it"
+        assert bot.wait(60) == (0 if number == signal.SIGTERM else 130)
 
 
 def test_keys_from_the_environment(bots: Bots, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from random import Random
 from protocol.dialling import MAX_GAMES, NAME, Answer, Ask, Hello, Stderr, printable
 from protocol.errors import LocalProtocolError
 from protocol.transports.dial import Dial, Lobby
+from protocol.transports.stopping import Stopped, Stopping
 from referee.lobby.lent import BotEnded, Lent
-from referee.lobby.stopping import Stopped, Stopping
 from referee.play.launch import LaunchError
 
 QUICK = 10.0  # seconds: a bot that ends sooner after its start has not done well

@@ -14,12 +14,12 @@ import click
 from protocol.dialling import printable
 from protocol.transports.dial import Lobby, Replaced
 from protocol.transports.keys import KeyFileError, read_pair, read_public
+from protocol.transports.stopping import Stopped, Stopping
 from protocol.transports.zmq import AddressError
 from referee.command_line import HELP, run_command
 from referee.config import Budgets
 from referee.lobby.connect import Lender
 from referee.lobby.lent import BotEnded, Lent
-from referee.lobby.stopping import Stopped, Stopping
 
 REPLACED, INTERRUPTED = 1, 130
 GOODBYE = "its author ended it"

@@ -13,14 +13,13 @@ from protocol.channel import PEER_FAULTS, Channel
 from protocol.connection import PeerRole
 from protocol.dialling import printable
 from protocol.errors import RemoteProtocolError
+from protocol.stderr_lines import LONGEST_LINE, StderrLines
 from protocol.transports.blocking import run_blocking
 from referee.config import Budgets
 from referee.play.launch import LAST_WORDS, Process
 
 CHUNK = 64 * 1024
 MOST_PENDING = 4 * 1024 * 1024  # bytes of commands for a bot that does not read
-LONGEST_LINE = 1000  # bytes of a line of stderr that are passed on
-LINES, LINES_AT_ONCE = 20.0, 100.0  # lines of stderr a second that are passed on, and how many at once
 
 
 class BotEnded(Exception):
@@ -64,7 +63,7 @@ class Lent:
         self.stdin, self.stdout, self.stderr = self._process.descriptors
         self._answers = Answers()
         self._pending = bytearray()
-        self._said = Said()
+        self._said = StderrLines()
         self.early = self._process.stderr_tail().encode()  # what it wrote to stderr before it was heard
 
     def write(self, data: bytes) -> bool:
@@ -120,41 +119,6 @@ class Lent:
 
     def stop(self, kill: bool = False) -> None:
         run_blocking(self._process.stop(kill))
-
-
-class Said:
-    """Bytes of stderr in, lines out: each cut, no more than a rate; how many were left out is a line, too."""
-
-    def __init__(self) -> None:
-        self.last = ""  # that was not blank
-        self._lines: list[bytes] = []
-        self._partial = b""
-        self._left = LINES_AT_ONCE
-        self._at = 0.0
-        self._dropped = 0
-
-    def add(self, data: bytes) -> None:
-        *lines, self._partial = (self._partial + data).split(b"\n")
-        for line in filter(bytes.strip, lines[-1:]):
-            self.last = printable(line, LONGEST_LINE)
-        self._partial = self._partial[:LONGEST_LINE]
-        room = int(LINES_AT_ONCE) - len(self._lines)
-        self._lines += [line[:LONGEST_LINE] for line in lines[: max(0, room)]]
-        self._dropped += max(0, len(lines) - max(0, room))
-
-    def lines(self, now: float) -> list[str]:
-        self._left = min(LINES_AT_ONCE, self._left + (now - self._at) * LINES)
-        self._at = now
-        taken, self._lines = self._lines, []
-        fits = int(self._left)
-        self._left -= min(fits, len(taken))
-        self._dropped += max(0, len(taken) - fits)
-        out = [printable(line, LONGEST_LINE) for line in taken[:fits]]
-        if self._dropped and self._left >= 1:
-            self._left -= 1
-            out.append(f"({self._dropped} lines of stderr were left out)")
-            self._dropped = 0
-        return out
 
 
 async def _meet(channel: Channel, budgets: Budgets) -> tuple[str, tuple[str, ...]]:

@@ -12,10 +12,10 @@ from typing import Literal
 import msgspec
 
 from protocol.transports.dial import Lobby, Replaced
+from protocol.transports.stopping import Stopped, Stopping
 from referee.config import Budgets
 from referee.lobby.connect import Lender
 from referee.lobby.lent import BotEnded, Lent
-from referee.lobby.stopping import Stopped, Stopping
 from referee.play.launch import LaunchError
 from referee.play.reaper import adopt_orphans, end_with_parent
 from referee.play.seating import CHANGED, Start

@@ -1,0 +1,32 @@
+"""Signals as a descriptor to poll, and as an exception only where one is asked for."""
+
+import os
+import select
+import signal
+
+import pytest
+
+from protocol.transports.stopping import Stopped, Stopping
+
+
+def test_a_signal_is_a_descriptor_that_can_be_read_and_no_exception() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with Stopping() as stopping:
+        stopping.check()
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert select.select([stopping.descriptor], [], [], 60)[0]
+        with pytest.raises(Stopped, match="SIGTERM") as stopped:
+            stopping.check()
+        assert stopped.value.number == signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_where_it_is_asked_for_a_signal_is_an_exception_at_once() -> None:
+    with Stopping() as stopping:
+        with pytest.raises(Stopped, match="SIGINT"), stopping.raising():
+            os.kill(os.getpid(), signal.SIGINT)
+            raise AssertionError("nothing happened")
+        with stopping.raising(again=True):
+            pass
+        with pytest.raises(Stopped), stopping.raising():
+            raise AssertionError("there has been one")
