@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from itertools import takewhile
 
 from bots.options import parse_options
 from engines.game import Option, OptionError
@@ -15,6 +16,7 @@ from engines.game import Option, OptionError
 BOTS = {
     "random": "plays every legal move with equal chance",
     "greedy": "tries every move with a few random games, one ply deep, and keeps an eye on its clock",
+    "oneshot": "starts a program of yours for every move: see ggp bot oneshot --help",
     "chaos": "plays at random and misbehaves on cue: see ggp bot chaos --help",
 }
 USAGE = "Usage: ggp bot NAME [name=value …]"
@@ -34,8 +36,9 @@ def main(argv: list[str]) -> int:
         print(f"ggp bot: {_unknown(name)}", file=sys.stderr)
         return BAD_USAGE
     module = import_module(f"bots.{name}")
-    if "-h" in words or "--help" in words:
-        print(_help(name, module.OPTIONS), getattr(module, "HELP", ""), sep="", end="")
+    if {"-h", "--help"} & {*takewhile(lambda word: word != "--", words)}:
+        words_of = getattr(module, "WORDS", "[name=value …]")
+        print(_help(name, words_of, module.OPTIONS), getattr(module, "HELP", ""), sep="", end="")
         return 0
     try:
         module.main(words)
@@ -51,7 +54,8 @@ def find_problem(words: Sequence[str]) -> tuple[str, str] | None:
     if name not in BOTS:
         return "command", _unknown(name)
     try:
-        parse_options(name, import_module(f"bots.{name}").OPTIONS, words[1:])
+        module = import_module(f"bots.{name}")
+        module.read_command(words[1:]) if name == "oneshot" else parse_options(name, module.OPTIONS, words[1:])
     except OptionError as error:
         return "options", str(error)
     return None
@@ -63,6 +67,7 @@ def _unknown(name: str) -> str:
     return f"unknown bot: {name[:40]}; there are: {' '.join(BOTS)}{guess}"
 
 
-def _help(name: str, options: tuple[Option, ...]) -> str:
+def _help(name: str, words: str, options: tuple[Option, ...]) -> str:
     rows = "".join(f"  {o.name:10}{o.type:6}{o.default:12}{o.domain}\n" for o in options)
-    return f"Usage: ggp bot {name} [name=value …]\n\n{BOTS[name]}\n\noptions: name, type, default, domain\n{rows}"
+    listed = f"\noptions: name, type, default, domain\n{rows}" if options else ""
+    return f"Usage: ggp bot {name} {words}\n\n{BOTS[name]}\n{listed}"

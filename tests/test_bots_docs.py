@@ -81,8 +81,8 @@ def test_the_better_bot_of_the_tutorial_is_better(desk: Path) -> None:
 
 def test_the_page_of_languages_runs_from_top_to_bottom(desk: Path) -> None:
     heard = [run(line, desk) for line in lines(ANY_BOT)]
-    assert all("rules 2" in heard[number] for number in (0, 2, 4)) and len(heard) == 7
-    assert re.search(r"=3\n\n=4 \S+\n\n=5\n\n$", heard[5])
+    assert all("rules 2" in heard[number] for number in (0, 2, 4, 5)) and len(heard) == 8
+    assert re.search(r"=3\n\n=4 \S+\n\n=5\n\n$", heard[6])
 
 
 def test_the_engine_page_runs_from_top_to_bottom(desk: Path) -> None:

@@ -95,4 +95,4 @@ def test_what_built_in_bots_say_before_they_start() -> None:
     assert find_problem(["greedy", "playouts=5"]) is None
     assert find_problem(["chaos"]) is None
     assert find_problem(["greedy", "playouts=5", "playouts=6"]) == ("options", "greedy: playouts is given twice")
-    assert find_problem(["zzz"]) == ("command", "unknown bot: zzz; there are: random greedy chaos")
+    assert find_problem(["zzz"]) == ("command", "unknown bot: zzz; there are: random greedy oneshot chaos")

@@ -1,0 +1,119 @@
+"""`ggp bot oneshot -- COMMAND …`: a bot that is a program started anew for every move, which keeps nothing in between.
+
+The program reads the position, all of it, on standard input and prints its move. What it reads is in `describe`. Its
+first line counts; then it is killed, with whatever it has started, also when its clock has run out before.
+"""
+
+import contextlib
+import ctypes
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from bots.position import Position
+from bots.sdk import run
+from engines.game import Option, OptionError
+
+OPTIONS: tuple[Option, ...] = ()
+WORDS = "-- COMMAND …"
+HELP = """
+Behind -- stands a command line. It is started for every move, reads the position and prints the move:
+
+  game yugo size=9 komi=7 handicap=0 agreement=off
+  phase play
+  seat 2
+  colour white
+  clock 9870                   milliseconds left; only if there is a clock
+  legal A1 A2 ... button       every move that may be made, dead: for all lists of dead stones
+  ply 1 black D4               every ply so far: seat, colour, move
+"""
+UNCLOCKED = 600.0  # seconds that a move may take without a clock
+MAX_LINE = 64 * 1024  # bytes: no move is longer
+_PR_SET_PDEATHSIG = 1
+
+
+def main(words: Sequence[str]) -> None:
+    """Serve stdin with the program of `-- COMMAND …`. Raises OptionError."""
+    run(partial(ask_program, read_command(words)), name="oneshot")
+
+
+def read_command(words: Sequence[str]) -> list[str]:
+    """The words behind `--`. Raises OptionError for others, for none, and for a program that there is not."""
+    if words[:1] != ["--"] or len(words) < 2:
+        raise OptionError("oneshot: write the command line behind --, as in ggp bot oneshot -- sh my_move.sh")
+    if shutil.which(words[1]) is None:
+        raise OptionError(f"oneshot: there is no program called {words[1][:80]}")
+    return list(words[1:])
+
+
+def describe(position: Position) -> str:
+    """What the program reads: `key value` lines, of which it ignores those that it does not know."""
+    options = [f"{name}={value}" for name, value in position.options.items()]
+    clock = [] if position.clock is None else [f"clock {position.clock}"]
+    return "".join(
+        f"{line}\n"
+        for line in (
+            " ".join(["game", position.game, *options]),
+            f"phase {position.phase}",
+            f"seat {position.seat}",
+            f"colour {position.colour}",
+            *clock,
+            " ".join(["legal", *position.legal_moves()]),
+            *(f"ply {seat} {colour} {move}" for seat, colour, move in position.plies),
+        )
+    )
+
+
+def seconds_left(position: Position) -> float:
+    """How long the program may take: all that its clock has."""
+    if position.clock is None:
+        return UNCLOCKED
+    return (position.clock + (position.times.period if position.times.periods else 0)) / 1000
+
+
+def ask_program(command: Sequence[str], position: Position) -> str:
+    """The move that it prints. Raises TimeoutError and ValueError; no process of it is left in any case."""
+    deadline = time.monotonic() + seconds_left(position)
+    with tempfile.TemporaryFile() as asked:  # a file, because a program need not read what it is told
+        asked.write(describe(position).encode())
+        asked.seek(0)
+        with subprocess.Popen(
+            command, stdin=asked, stdout=subprocess.PIPE, bufsize=0, process_group=0, preexec_fn=_end_with_us
+        ) as process:
+            try:
+                assert process.stdout is not None
+                line = _first_line(process.stdout.fileno(), deadline)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+    words = line.split()
+    if len(words) != 1:
+        raise ValueError(f"the program printed {line[:80]!r}, not one move" if words else "the program printed no move")
+    return words[0]
+
+
+def _first_line(descriptor: int, deadline: float) -> str:
+    """What comes before the first end of line, or before the end."""
+    heard = b""
+    while b"\n" not in heard:
+        ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            raise TimeoutError("the program printed no move before its clock ran out")
+        data = os.read(descriptor, MAX_LINE)
+        heard += data
+        if not data:
+            break
+        if len(heard) > MAX_LINE:
+            raise ValueError("the program printed a line without an end")
+    return heard.partition(b"\n")[0].decode(errors="backslashreplace")
+
+
+def _end_with_us() -> None:
+    """In the new process: be killed when the bot ends, however it ends."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -1,0 +1,131 @@
+"""`ggp bot oneshot`: a program for every move. What it reads, that its move is played, and that nothing of it stays."""
+
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from bots.clock import Clock
+from bots.command import find_problem
+from bots.oneshot import describe, seconds_left
+from bots.position import Position
+from engines.game import read_options
+from engines.line import Line
+from engines.registry import Registry
+from tests.ggp_command import ggp, wait_until
+from tests.raw_match import play_game
+from tests.raw_peer import RawPeer
+from tests.test_bots_languages import members
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "how-to" / "write-a-bot-in-any-language.md"
+EXAMPLE = ["sh", str(ROOT / "bots/examples/one_move.sh")]
+RANDOM = [sys.executable, "-m", "bots", "random", "seed=1"]
+
+
+def oneshot(*command: str) -> list[str]:
+    return [sys.executable, "-m", "bots", "oneshot", "--", *command]
+
+
+def position(game: str, *moves: str, clock: Clock = Clock()) -> Position:  # noqa: B008
+    name, *words = game.split()
+    rules = Registry().load(name)
+    line = Line(rules, read_options(rules, words))
+    for move in moves:
+        line.play(line.state.to_play, move)
+    return Position(line, line.state.copy(), clock)
+
+
+def test_it_reads_the_whole_position() -> None:
+    assert describe(position("stigmergy size=2", "bid:3", "keep-sides", "B2", clock=Clock(900, 800))).splitlines() == [
+        "game stigmergy size=2 komi=bid",
+        "phase play",
+        "seat 2",
+        "colour white",
+        "clock 800",
+        "legal A2 A3 B1 B3 C1 C2 button",
+        "ply 1 black bid:3",
+        "ply 2 white keep-sides",
+        "ply 1 black B2",
+    ]
+    assert "clock" not in describe(position("go size=2 komi=-0.5"))
+    assert describe(position("go size=2 komi=-0.5")).startswith("game go size=2 komi=-0.5 ")
+
+
+def test_the_page_shows_what_it_reads() -> None:
+    shown = describe(position("yugo size=5", "C3", clock=Clock(10000, 9870)))
+    assert f"```text\n{shown}```\n" in PAGE.read_text()
+
+
+def test_it_has_all_the_time_of_its_clock() -> None:
+    assert seconds_left(position("yugo")) == 600
+    assert seconds_left(position("yugo", clock=Clock(black=2500, white=10))) == 2.5
+    assert seconds_left(position("yugo", clock=Clock(black=500, white=10, period=3000, periods=2))) == 3.5
+
+
+@pytest.mark.parametrize("game", ["stigmergy size=2", "yugo size=3 agreement=on", "laido size=2"])
+def test_it_plays_whole_games_in_both_seats(game: str) -> None:
+    name, *words = game.split()
+    with RawPeer(oneshot(*EXAMPLE)) as one, RawPeer(RANDOM) as two:
+        play_game(name, words, one, two)
+        play_game(name, words, two, one)
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("true", "the program printed no move"),
+        ("echo; echo C3", "the program printed no move"),
+        ("echo two words", "not one move"),
+        ("echo A9", "illegal move"),
+        ("yes | tr -d '\\n'", "a line without an end"),
+        ("sleep 600 & sleep 600", "before its clock ran out"),
+        ("exec >&-; sleep 600", "the program printed no move"),
+    ],
+)
+def test_a_program_that_makes_no_move_costs_the_game_and_nothing_stays(
+    program: str, words: str, tmp_path: Path
+) -> None:
+    """The next move is asked of another process, as if nothing had been."""
+    noted = tmp_path / "group"
+    script = f"[ -e {noted} ] && echo C3 && exit; echo $$ >{noted}.new; mv {noted}.new {noted}; {program}"
+    with RawPeer(oneshot("sh", "-c", script)) as bot:
+        assert bot.ask("ggp-new yugo size=5") == "" and bot.ask("ggp-clock black=400 white=400") == ""
+        assert words in bot.ask("genmove black")
+        wait_until(lambda: not members(int(noted.read_text())))
+        assert bot.ask("genmove black") == "C3"
+
+
+def test_whoever_has_printed_its_move_is_not_waited_for(tmp_path: Path) -> None:
+    noted = tmp_path / "group"
+    with RawPeer(oneshot("sh", "-c", f"echo $$ >{noted}; sleep 600 & echo c3; sleep 600")) as bot:
+        assert bot.ask("ggp-new yugo size=5") == "" and bot.ask("genmove black") == "C3"
+        wait_until(lambda: not members(int(noted.read_text())))
+
+
+def test_a_program_ends_with_its_bot(tmp_path: Path) -> None:
+    noted = tmp_path / "group"
+    with RawPeer(oneshot("sh", "-c", f"echo $$ >{noted}.new; mv {noted}.new {noted}; exec sleep 600")) as bot:
+        assert bot.ask("ggp-new yugo size=5") == ""
+        bot.send(b"genmove black\n")
+        wait_until(noted.exists)
+        os.kill(bot.process.pid, signal.SIGKILL)
+        wait_until(lambda: not members(int(noted.read_text())))
+
+
+@pytest.mark.parametrize("words", [[], ["--"], ["seed=1", "--", "cat"], ["--", "no-such-program"]])
+def test_words_that_cannot_be_are_one_line(words: list[str]) -> None:
+    problem = find_problem(["oneshot", *words])
+    assert problem is not None and problem[0] == "options" and problem[1].startswith("oneshot: ")
+    assert find_problem(["oneshot", "--", "sh", "-h"]) is None
+
+
+@pytest.mark.long
+def test_every_step_and_a_match() -> None:
+    ran = ggp("check", "--json", "--timeout", "60", "--", *oneshot(*EXAMPLE))
+    assert [step for step in ran.json["steps"] if step["verdict"] == "fail"] == [] and ran.status == 0
+    ran = ggp("match", "go,size=5,agreement=on", shlex.join(oneshot(*EXAMPLE)), "random", "--games", "2", "--json")
+    assert ran.status == 0 and ran.json["terminations"] == {"rules": 2}
