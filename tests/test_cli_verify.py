@@ -52,7 +52,7 @@ def test_files_matches_and_standard_input(file: Path, capsys: Capture, monkeypat
     assert main([str(file), f"{file}#{name}", "-", "--jobs", "2"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         f"{file}: 12 matches, 12 as recorded, 0 not",
-        f"{file}#{name}: 1 matches, 1 as recorded, 0 not",
+        f"{file}#{name}: 1 match, 1 as recorded, 0 not",
         "-: 12 matches, 12 as recorded, 0 not",
     ]
     assert main([str(file), "--quiet"]) == 0

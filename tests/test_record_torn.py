@@ -93,7 +93,7 @@ def test_a_series_goes_on_after_a_torn_match_and_verify_names_it(
     assert main_verify([str(path)]) == 0
     said = capsys.readouterr().out
     assert "skipped" in said and "plies and no end; line " in said and "bytes of an event were written" in said
-    assert "2 matches, 2 as recorded, 0 not; 1 that were not finished are skipped" in said
+    assert "2 matches, 2 as recorded, 0 not; 1 that was not finished is skipped" in said
     assert main_export([str(path)]) == 0
     assert "ggp export: skipped" in capsys.readouterr().err
 

@@ -167,6 +167,7 @@ def test_nobody_is_served_from_elsewhere(idle: Idle, tmp_path: Path) -> None:
     assert client.ask("ggp-version") == "1"
     client.close()
     listener.close()
+    assert [*tmp_path.iterdir()] == [], "its socket file is gone with it"
 
 
 def test_a_share_of_a_core_is_kept() -> None:

@@ -147,7 +147,7 @@ class Service:
         except AddressError:
             self._context.term()
             raise
-        self._file = _socket_file(self.url)
+        self._file = SocketFile(self.url)
 
     def serve(self) -> None:
         """Answer for ever; KeyboardInterrupt passes through."""
@@ -167,8 +167,7 @@ class Service:
         """Also remove the socket file of an ipc address, unless another service has taken the address over."""
         self._socket.close(linger=0)
         self._context.term()
-        if self._file and self._file == _socket_file(self.url):
-            self._file[0].unlink()
+        self._file.remove()
 
     def _answer(self, peer: bytes, data: bytes) -> None:
         session = self._sessions.pop(peer, None) or self._make()
@@ -183,6 +182,28 @@ class Service:
             session.closed = True
         if session.closed:
             self._sessions.pop(peer, None)
+
+
+class SocketFile:
+    """The file that somebody listens at, if it is an ipc address: ZeroMQ leaves it there."""
+
+    def __init__(self, url: str) -> None:
+        """Once it is bound."""
+        file = _FILE.fullmatch(url)
+        self._path = Path(file[1]) if file else None
+        self._which = self._look()
+
+    def remove(self) -> None:
+        """Unless another service has taken the address over."""
+        if self._path and self._which and self._which == self._look():
+            self._path.unlink()
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat() if self._path else None
+        except OSError:
+            return None
+        return (found.st_dev, found.st_ino) if found else None
 
 
 def check_url(url: str) -> None:
@@ -221,18 +242,6 @@ def check_local(url: str) -> None:
         raise AddressError(f"cannot listen at {url}: write tcp://127.0.0.1:PORT")
     if not _is_loopback(parts[1].strip("[]")):
         raise AddressError(f"cannot listen at {url}: there are no keys here, so only tcp://127.0.0.1:PORT")
-
-
-def _socket_file(url: str) -> tuple[Path, int, int] | None:
-    """The file that somebody listens at, and which one it is; None where there is none. ZeroMQ leaves it there."""
-    file = _FILE.fullmatch(url)
-    if file is None:
-        return None
-    try:
-        found = Path(file[1]).stat()
-    except OSError:
-        return None
-    return Path(file[1]), found.st_dev, found.st_ino
 
 
 def _reason(error: zmq.ZMQError | UnicodeError) -> str:

@@ -115,8 +115,9 @@ class _Report:
         self._file.clear()
         if self._as_object or (self._quiet and not wrong) or (self.unreadable and not matches):
             return
-        unfinished = f"; {skipped} that were not finished are skipped" if skipped else ""
-        click.echo(f"{clean(file)}: {matches} matches, {matches - wrong} as recorded, {wrong} not{unfinished}")
+        were = "was not finished is" if skipped == 1 else "were not finished are"
+        unfinished = f"; {skipped} that {were} skipped" if skipped else ""
+        click.echo(f"{clean(file)}: {_count(matches)}, {matches - wrong} as recorded, {wrong} not{unfinished}")
 
     def close(self) -> int:
         """The exit status."""
@@ -146,7 +147,11 @@ class _Report:
 
     def line(self) -> str:
         seen = self._all + self._file
-        return f"{seen['matches']} matches, {seen['not']} not as recorded"
+        return f"{_count(seen['matches'])}, {seen['not']} not as recorded"
+
+
+def _count(matches: int) -> str:
+    return f"{matches} match" if matches == 1 else f"{matches} matches"
 
 
 class _Bar:

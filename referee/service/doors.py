@@ -20,7 +20,7 @@ import zmq
 from protocol.grammar import MAX_LINE
 from protocol.responder import Responder
 from protocol.transports.pipe import CHUNK
-from protocol.transports.zmq import AddressError, bind_router
+from protocol.transports.zmq import AddressError, SocketFile, bind_router
 from referee.service.service import Make
 
 CLIENTS = 64  # over ZeroMQ; the one that was quiet longest gives way to a newcomer
@@ -80,6 +80,7 @@ class Listener:
         except AddressError:
             self._context.term()
             raise
+        self._file = SocketFile(self.url)
         self._make = make
         self._trusted = url.startswith("ipc://")
         self._clients: OrderedDict[bytes, _Client] = OrderedDict()
@@ -185,6 +186,7 @@ class Listener:
             client.join(until - time.monotonic())
         self._router.close(linger=_LINGER_MS)
         self._context.term()
+        self._file.remove()
 
 
 class _Client:
