@@ -28,23 +28,26 @@ _TEXTS = {"up": "connected", "lost": "{}", "bye": "the lobby said goodbye: {}", 
 
 @dataclass(frozen=True, slots=True)
 class Dialled:
-    """Where to dial, in words; `name` at the lobby."""
+    """Where to dial, in words; `name` at the lobby, `challenges`: whether others may challenge it there."""
 
     url: str
     key: str = ""
     server_key: str = ""
     name: str = ""
+    challenges: bool = True
 
 
 def read_words(words: Sequence[str]) -> Dialled | None:
-    """`--connect URL [--key FILE] [--server-key KEY|FILE] [--name NAME]` among a script's words, or else the
-    environment's GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME; None if it is to use stdin."""
+    """`--connect URL [--key FILE] [--server-key KEY|FILE] [--name NAME] [--no-challenges]` among a script's words, or
+    else the environment's GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME; None if it is to use stdin."""
     found = {name: os.environ.get(f"GGP_{name.upper()}", "") for name in ("connect", "key", "server_key", "name")}
     for word, value in zip(words, [*words[1:], ""], strict=False):
         name = word.removeprefix("--").replace("-", "_")
         if word.startswith("--") and name in found:
             found[name] = value
-    return Dialled(found["connect"], found["key"], found["server_key"], found["name"]) if found["connect"] else None
+    if not found["connect"]:
+        return None
+    return Dialled(found["connect"], found["key"], found["server_key"], found["name"], "--no-challenges" not in words)
 
 
 def dial_out(where: Dialled, hello: Hello, make: Callable[[], Responder]) -> int:

@@ -51,6 +51,7 @@ def run(
     connect: str = "",
     key: str = "",
     server_key: str = "",
+    challenges: bool = True,
 ) -> None:
     """Answer stdin on stdout until `quit` or the end of input.
 
@@ -60,6 +61,7 @@ def run(
     connect: tcp://host:port of a lobby that the bot dials instead, with `key`, a file of `ggp keys new`, and
     `server_key`, the lobby's; a script's own words say the same: `--connect URL --key FILE --server-key KEY`.
     What it prints or logs the lobby hears then, too, up to twenty lines a second; SIGTERM and Ctrl-C say goodbye.
+    challenges: whether others may challenge it there to unrated games; of the words, `--no-challenges` says no.
     """
     name = name or sys.argv[0].rpartition("/")[2].removesuffix(".py") or "bot"
     sys.stdout = sys.stderr
@@ -76,7 +78,8 @@ def run(
         if where is None:
             sys.exit("--connect: an address follows, as in --connect tcp://127.0.0.1:5500")
         plays = games or Registry().names()
-        sys.exit(dial_out(where, Hello(where.name or name, tuple(plays), os.urandom(8).hex()), make))
+        takes = challenges and where.challenges
+        sys.exit(dial_out(where, Hello(where.name or name, tuple(plays), os.urandom(8).hex(), takes), make))
     try:
         serve_stdio(make())
     except KeyboardInterrupt:

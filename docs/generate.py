@@ -121,6 +121,9 @@ def commands_page() -> str:
         "## The referee\n",
         "What they answer in full: [the referee's commands](protocol.md#8-the-referee).\n",
         _commands(Who.REFEREE),
+        "## Lobbies\n",
+        "What they answer in full: [orders at a lobby](protocol.md#orders-at-a-lobby).\n",
+        _commands(Who.LOBBY),
     ]
     return "\n".join(parts)
 

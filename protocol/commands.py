@@ -13,6 +13,7 @@ class Who(StrEnum):
     ENGINE = "engine"
     BOT = "bot"
     REFEREE = "referee"
+    LOBBY = "lobby"
 
 
 class Level(StrEnum):
@@ -24,7 +25,7 @@ class Level(StrEnum):
 
 
 class Row(NamedTuple):
-    """One command. `engine`, `bot` and `referee`: how much each needs it, None: it has no such command.
+    """One command. `engine`, `bot`, `referee` and `lobby`: how much each needs it, None: it has no such command.
 
     A bot's level is that of a native bot; a plain GTP bot needs what `plain` lists.
     """
@@ -36,21 +37,23 @@ class Row(NamedTuple):
     engine: Level | None = None
     bot: Level | None = None
     referee: Level | None = None
+    lobby: Level | None = None
 
 
 _R, _C, _O = Level.REQUIRED, Level.RECOMMENDED, Level.OPTIONAL
 _OURS = None, None, _C
+_LOBBYS = None, None, None, _C
 
 COMMANDS: tuple[Row, ...] = (
     # Every program with a prompt
-    Row("protocol_version", "", "2", "the version of GTP", _R, _C, _R),
-    Row("name", "", "words", "the program's name", _R, _R, _R),
-    Row("version", "", "words", "the program's version", _R, _R, _R),
-    Row("known_command", "NAME", "true|false", "whether a command is known; never fails", _R, _R, _R),
-    Row("list_commands", "", "lines", "every command, one a line", _R, _R, _R),
-    Row("quit", "", "", "answer, then end", _R, _R, _R),
+    Row("protocol_version", "", "2", "the version of GTP", _R, _C, _R, _R),
+    Row("name", "", "words", "the program's name", _R, _R, _R, _R),
+    Row("version", "", "words", "the program's version", _R, _R, _R, _R),
+    Row("known_command", "NAME", "true|false", "whether a command is known; never fails", _R, _R, _R, _R),
+    Row("list_commands", "", "lines", "every command, one a line", _R, _R, _R, _R),
+    Row("quit", "", "", "answer, then end", _R, _R, _R, _R),
     # Games
-    Row("ggp-version", "", "1", "the version of this protocol", _R, _O, _R),
+    Row("ggp-version", "", "1", "the version of this protocol", _R, _O, _R, _R),
     Row("ggp-games", "", "lines", "the games it knows, one a line", _R, _C, _C),
     Row("ggp-options", "[GAME]", "lines", "a game's options: name type default domain", _R, None, _C),
     Row("ggp-new", "GAME [NAME=VALUE …]", "status", "start a game; a bot may answer nothing", _R, _R),
@@ -111,7 +114,9 @@ COMMANDS: tuple[Row, ...] = (
     Row("ggp-ladder", "", "key=value lines", "what the referee does: state, games, workers, last error", *_OURS),
     Row("ggp-standings", "[POOL]", "key=value lines", "the ratings, best first", *_OURS),
     Row("ggp-crosstable", "[POOL]", "key=value lines", "who scored what against whom", *_OURS),
-    Row("ggp-bots", "", "key=value lines", "who is entered, in which version, and who is suspended", *_OURS),
+    Row(
+        "ggp-bots", "", "key=value lines", "who is entered, in which version, and who is suspended", None, None, _C, _C
+    ),
     Row("ggp-matches", "", "key=value lines", "what is being played", *_OURS),
     Row("ggp-events", "[N]", "lines", "what happened: time, kind, text", *_OURS),
     Row("ggp-game", "KEY", "key=value lines", "the facts of a match", *_OURS),
@@ -129,6 +134,12 @@ COMMANDS: tuple[Row, ...] = (
         "play a series that is not rated, beside the ladder",
         *_OURS,
     ),
+    # A lobby, for the authors of its bots
+    Row("ggp-pools", "", "key=value lines", "what is played: pool, game, time, openings", *_LOBBYS),
+    Row("ggp-challenge", "POOL MINE THEIRS [pairs=N]", "key=value", "have two bots play, unrated", *_LOBBYS),
+    Row("ggp-challenge-status", "ID", "key=value", "how a challenge stands, and why it waits", *_LOBBYS),
+    Row("ggp-challenges", "", "key=value lines", "the challenges that are open", *_LOBBYS),
+    Row("ggp-withdraw", "ID", "", "play no more of a challenge than the pair that is being played", *_LOBBYS),
     Row("ggp-wait", "[SECONDS] [CHANGE]", "key=value", "answer when something has changed", *_OURS),
 )
 
@@ -145,18 +156,27 @@ REFEREES: dict[str, Row] = {
 }
 """What a referee answers under a name of TABLE in another way: about matches, of which it has many."""
 
+LOBBIES: dict[str, Row] = {
+    "ggp-bots": Row(
+        "ggp-bots", "", "key=value lines", "who is here, what it plays, whether it takes challenges", *_LOBBYS
+    )
+}
+"""What a lobby answers under a name of TABLE in another way."""
+
 PLAIN_BOT = ("name", "version", "list_commands", "quit", "boardsize", "clear_board", "komi", "play", "genmove")
 """What a plain GTP v2 bot needs to sit down to a game of go."""
 
 
 def level(row: Row, who: Who) -> Level | None:
     """How much this one needs the command; None: it has no such command."""
-    return {Who.ENGINE: row.engine, Who.BOT: row.bot, Who.REFEREE: row.referee}[who]
+    return {Who.ENGINE: row.engine, Who.BOT: row.bot, Who.REFEREE: row.referee, Who.LOBBY: row.lobby}[who]
 
 
 def commands_of(who: Who) -> tuple[Row, ...]:
     """The rows of those that this one answers, as it answers them."""
     ours = tuple(row for row in COMMANDS if level(row, who) is not None)
+    if who is Who.LOBBY:
+        return tuple(LOBBIES.get(row.name, row) for row in ours)
     return (*ours, *REFEREES.values()) if who is Who.REFEREE else ours
 
 

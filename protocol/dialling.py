@@ -49,12 +49,14 @@ class Hello(msgspec.Struct, frozen=True, omit_defaults=True):
     """`H`: who speaks and which games he plays. It proves nothing: identity is the key of the connection.
 
     `session` tells a process that comes back from one that was started anew: chosen at random when the bot starts, and
-    the same on each of its connections. "" of whoever does not say.
+    the same on each of its connections. "" of whoever does not say. `challenges`: whether others may challenge it to
+    unrated games.
     """
 
     name: str
     games: tuple[str, ...] = ()
     session: str = ""
+    challenges: bool = True
 
 
 class Ask(msgspec.Struct, frozen=True):
@@ -93,6 +95,7 @@ class _Wire(msgspec.Struct):
     name: Annotated[str, Meta(min_length=1, max_length=NAME)]
     games: Annotated[list[Annotated[str, Meta(min_length=1, max_length=NAME)]], Meta(max_length=MAX_GAMES)]
     session: Annotated[str, Meta(max_length=NAME)] = ""
+    challenges: bool = True
 
 
 _read_hello = msgspec.msgpack.Decoder(_Wire).decode
@@ -151,8 +154,9 @@ def _frames(message: Message) -> list[bytes]:
         case Bye(reason):
             return [b"B", reason.encode("utf-8", "backslashreplace")]
         case _:
-            name, games, session = message.name, message.games, message.session
-            fields = {"ggp": VERSION, "name": name, "games": games, **({"session": session} if session else {})}
+            fields: dict[str, object] = {"ggp": VERSION, "name": message.name, "games": message.games}
+            fields |= {"session": message.session} if message.session else {}
+            fields |= {} if message.challenges else {"challenges": False}
             try:
                 return [b"H", msgspec.msgpack.encode(fields)]
             except UnicodeEncodeError:
@@ -171,7 +175,7 @@ def _hello(payload: bytes) -> Hello:
     words = [wire.name, wire.session, *wire.games]
     if not all(word.isprintable() for word in words) or any(" " in game for game in wire.games):
         raise FrameError(Fault.HELLO, "the names in a hello are printable, and those of games hold no blank")
-    return Hello(wire.name, tuple(wire.games), wire.session)
+    return Hello(wire.name, tuple(wire.games), wire.session, wire.challenges)
 
 
 def _invalid(payload: bytes, reason: str) -> FrameError:

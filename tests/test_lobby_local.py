@@ -151,7 +151,7 @@ def test_copies_are_one_bot_at_several_tables(tmp_path: Path) -> None:
     assert len({seat.seat for seat in seats}) == 2
     copies = [Guest(seat, frozenset(), cast(Any, None), version="v") for seat in seats]
     others = [Guest(Identity(name, name), frozenset(), cast(Any, None), version="v") for name in "abc"]
-    left = LeftOver(cast(Room, None), cast(Store, None))
+    left = LeftOver(cast(Room, None))
     left.until = float("inf")
     for number, other in enumerate(others):
         pair, bots = Pair(number, 0, number, 0, 1, 2), (("one", "v"), (other.name, "v"))

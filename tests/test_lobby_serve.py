@@ -32,7 +32,7 @@ def test_bots_that_dial_in_play_rated_pairs_and_the_lobby_ends_in_good_order(
     page = str(server.wait_for("metrics")[0]["url"])
     with urlopen(page, timeout=60) as answer:
         told = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if line[0] != "#")
-    assert float(told['ggp_games_total{termination="rules"}']) >= 6 and float(told["ggp_plies_total"]) > 60
+    assert float(told['ggp_games_total{kind="rated",termination="rules"}']) >= 6 and float(told["ggp_plies_total"]) > 60
     assert told["ggp_bots"] == "3" and told["ggp_bots_away"] == "0"
     with pytest.raises(HTTPError, match="404"):
         urlopen(page.replace("/metrics", "/"), timeout=60)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from protocol.channel import Transport
-from protocol.commands import COMMANDS, PLAIN_BOT, REFEREES, TABLE, Level, Who, commands_of, required
+from protocol.commands import COMMANDS, LOBBIES, PLAIN_BOT, REFEREES, TABLE, Level, Who, commands_of, required
 from protocol.conformance import (
     BOT,
     ENGINE,
@@ -312,7 +312,7 @@ def test_a_flood_ends_a_check(seconds: float) -> None:
 
 def test_the_table_has_one_row_for_each_command_and_somebody_who_answers() -> None:
     assert len(TABLE) == len(COMMANDS)
-    assert all(row.engine or row.bot or row.referee for row in COMMANDS)
+    assert all(row.engine or row.bot or row.referee or row.lobby for row in COMMANDS)
     assert all(row.help and not row.help.endswith(".") for row in COMMANDS)
     assert set(PLAIN_BOT) <= set(TABLE)
 
@@ -332,3 +332,6 @@ def test_a_referee_answers_about_matches_what_an_engine_answers_about_its_game()
     assert rows["ggp-history"].arguments == "KEY" and not TABLE["ggp-history"].arguments
     assert set(REFEREES) <= set(TABLE) and set(required(Who.REFEREE)) < set(rows)
     assert {row.name for row in commands_of(Who.BOT)} >= set(required(Who.BOT))
+    lobby = {row.name: row for row in commands_of(Who.LOBBY)}
+    assert set(LOBBIES) <= set(TABLE) and set(required(Who.LOBBY)) < set(lobby)
+    assert lobby["ggp-bots"] == LOBBIES["ggp-bots"] != rows["ggp-bots"]

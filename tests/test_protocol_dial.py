@@ -60,6 +60,14 @@ def greet(dial: Dial, lobby: SmallLobby) -> None:
     until(dial, lambda: lobby.message(0.0) is not None and len(lobby.routes) > before)
 
 
+def test_who_gives_orders_says_no_hello(lobby: SmallLobby) -> None:
+    dial = Dial(Lobby(lobby.url), None, lambda what, why: None, Random(1))
+    until(dial, lambda: dial.up)
+    dial.send(Ask(b"ggp-bots\n"))
+    assert lobby.message(PATIENCE) == Ask(b"ggp-bots\n")
+    dial.close()
+
+
 @pytest.mark.parametrize("keys", [False, True])
 def test_hello_commands_answers_goodbye(dialling: Dialling, keys: bool) -> None:
     with SmallLobby(SERVER if keys else None) as lobby:

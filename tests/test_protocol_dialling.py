@@ -35,6 +35,7 @@ MESSAGES: list[tuple[Message, list[bytes]]] = [
         Hello("GNU Go é", ("go", "yugo"), "s1"),
         [b"H", pack({**GOOD, "name": "GNU Go é", "games": ["go", "yugo"], "session": "s1"})],
     ),
+    (Hello("dot", challenges=False), [b"H", pack({"ggp": 1, "name": "dot", "games": [], "challenges": False})]),
     (Ask(b"genmove black\n"), [b"C", b"genmove black\n"]),
     (Ask(b"7 play white swap-sides\n"), [b"C", b"7 play white swap-sides\n"]),
     (Answer(b"= D4\n\n"), [b"R", b"= D4\n\n"]),

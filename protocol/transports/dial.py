@@ -14,6 +14,7 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 from protocol.dialling import MAX_COMMAND, MAX_TEXT, REPLACED, Bye, FrameError, Hello, Message, Stderr, decode, encode
+from protocol.grammar import MAX_ANSWER
 from protocol.transports.keys import KeyPair
 from protocol.transports.zmq import HEARTBEAT_MS, HIGH_WATER, SILENCE_MS, AddressError, check_url, is_loopback
 
@@ -65,10 +66,11 @@ class Dial:
     """Poll it; take what it received; send when it is `up`.
 
     `number` counts the connections: what was asked on one is not answered on the next. `tell(what, why)` hears of
-    `up`, `lost`, `bye` and `wait`. Descriptors of the caller's are waited for, too (`watch`).
+    `up`, `lost`, `bye` and `wait`. Descriptors of the caller's are waited for, too (`watch`). Whoever gives orders and
+    is no bot says no `hello`.
     """
 
-    def __init__(self, lobby: Lobby, hello: Hello, tell: Callable[[str, str], object], chance: Random) -> None:
+    def __init__(self, lobby: Lobby, hello: Hello | None, tell: Callable[[str, str], object], chance: Random) -> None:
         self.hello = hello
         self.number = 0
         self.up = False
@@ -162,7 +164,7 @@ class Dial:
         options = {
             zmq.LINGER: 0,
             zmq.SNDTIMEO: SEND_MS,
-            zmq.MAXMSGSIZE: max(MAX_COMMAND, MAX_TEXT),
+            zmq.MAXMSGSIZE: MAX_ANSWER if self.hello is None else max(MAX_COMMAND, MAX_TEXT),
             zmq.SNDHWM: HIGH_WATER,
             zmq.RCVHWM: HIGH_WATER,
             zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
@@ -194,7 +196,8 @@ class Dial:
             self.number += 1
             self.up, self._since = True, time.monotonic()
             self._tell("up", "")
-            self.send(self.hello)
+            if self.hello is not None:
+                self.send(self.hello)
         elif event["event"] == _REFUSED and event["value"] == _BUSY:
             self._fail("the lobby asks for patience: it has trouble, or this key comes too often")
         else:

@@ -81,6 +81,10 @@ class Entrant:
     def version(self) -> str:
         return self.start.version
 
+    def with_unrated(self) -> "Entrant":
+        """Entered in the unrated pools beside its own, too."""
+        return replace(self, pools=(*self.pools, *(f"{name}{UNRATED}" for name in self.pools)))
+
 
 @dataclass(frozen=True)
 class Ladder:

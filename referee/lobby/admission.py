@@ -5,6 +5,7 @@ The keys are in keys, the handshake in zap; here a connection's key and its hell
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -14,7 +15,7 @@ from protocol.dialling import Hello, printable
 from protocol.transports.keys import KeyPair, read_pair
 from referee.lobby.guest import Identity
 from referee.lobby.journal import Journal
-from referee.lobby.keys import Refusal, Registry, RegistryError
+from referee.lobby.keys import Entry, Refusal, Registry, RegistryError
 from referee.lobby.reading import Reading
 from referee.lobby.zap import Gatekeeper, Refused, Zap, require_keys
 
@@ -29,12 +30,26 @@ class NotAdmitted(Exception):
         self.word = word
 
 
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who gives orders: an owner, and the bots that he may speak for (None: for any, and `owner` is "")."""
+
+    owner: str
+    bots: tuple[str, ...] | None = None
+
+    def speaks_for(self, bot: str) -> bool:
+        return self.bots is None or bot in self.bots
+
+
 class Admission(Protocol):
     """`authenticated`: whether connections carry a key, which every message is then checked for."""
 
     authenticated: bool
 
     def identify(self, key: str, hello: Hello) -> Identity:
+        """Raises NotAdmitted."""
+
+    def author(self, key: str) -> Author:
         """Raises NotAdmitted."""
 
     def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
@@ -59,6 +74,9 @@ class Anybody:
 
     def identify(self, key: str, hello: Hello) -> Identity:
         return Identity(hello.name, hello.name)
+
+    def author(self, key: str) -> Author:
+        return Author("")
 
     def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
         return defaults
@@ -92,16 +110,24 @@ class Keyed:
         self._reading: Reading | None = None
 
     def identify(self, key: str, hello: Hello) -> Identity:
-        entry = self._registry.find(key)
-        if isinstance(entry, Refusal):
-            raise NotAdmitted("key", f"{entry}: ask whoever runs this lobby")
+        entry = self._entry(key)
         if hello.name not in entry.bots:
             name = printable(hello.name, 60)
             raise NotAdmitted("forged", f"this key speaks for {', '.join(entry.bots[:5])}, not for {name!r}")
         return Identity(entry.owner, hello.name)
 
+    def author(self, key: str) -> Author:
+        entry = self._entry(key)
+        return Author(entry.owner, entry.bots)
+
     def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
         return self._registry.limits(owner).over(defaults)
+
+    def _entry(self, key: str) -> Entry:
+        entry = self._registry.find(key)
+        if isinstance(entry, Refusal):
+            raise NotAdmitted("key", f"{entry}: ask whoever runs this lobby")
+        return entry
 
     def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:
         self._zap = Zap(context, self._keeper)

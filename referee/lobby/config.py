@@ -12,6 +12,7 @@ from referee.ladder.config import bots_of, budgets_of, engine_of, ladder_name, p
 from referee.ladder.entries import Entrant, Format, Ladder, Pool
 from referee.ladder.store_url import read_store
 from referee.ladder.toml_section import ConfigError, Section, dotted, read_toml
+from referee.lobby.challenges import Terms
 from referee.lobby.guest import Local
 from referee.lobby.hall import Bounds
 from referee.lobby.lobby import Plan
@@ -90,7 +91,8 @@ def _with_table(
         octets=own.whole("bytes"),
         rest=own.number("rest"),
     )
-    plan = Plan(bounds, own.number("pairing"), own.number("drain"), own.whole("matches"))
+    terms = Terms(own.whole("challenges"), own.whole("challenge_pairs"), own.number("challenge_days"))
+    plan = Plan(bounds, own.number("pairing"), own.number("drain"), own.whole("matches"), terms)
     listen, keys = address or own.text("listen"), own.flag("keys") and not no_keys
     if not keys:
         try:

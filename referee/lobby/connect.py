@@ -30,7 +30,7 @@ class Lender:
     """`run` never returns: it raises Replaced, or Stopped; then `close`.
 
     `start` starts the bot: raises BotEnded or LaunchError. `name` is what the bot is called at the lobby ("": as it
-    calls itself); `echo` gets its stderr.
+    calls itself), `challenges` whether it takes any there; `echo` gets its stderr.
     """
 
     def __init__(
@@ -42,7 +42,9 @@ class Lender:
         echo: Callable[[bytes], object],
         stopping: Stopping,
         chance: Random | None = None,
+        challenges: bool = True,
     ) -> None:
+        self._challenges = challenges
         self._start_bot, self._name, self._tell, self._echo = start, name, tell, echo
         self._stopping = stopping
         self._chance = chance or Random()
@@ -120,7 +122,8 @@ class Lender:
     def _hello(self, bot: Lent) -> Hello:
         """Its name as a name of the ladder's, so that a bot that calls itself `GNU Go` is `GNU-Go`."""
         name = self._name or re.sub(r"[^A-Za-z0-9_.-]+", "-", bot.name).strip("-.")[:40] or "bot"
-        return Hello(name, tuple(printable(game, NAME) for game in bot.games[:MAX_GAMES]), bot.session)
+        games = tuple(printable(game, NAME) for game in bot.games[:MAX_GAMES])
+        return Hello(name, games, bot.session, self._challenges)
 
     # -- the way of a command ----------------------------------------------------------------------------------------
 

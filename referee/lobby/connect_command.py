@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import click
@@ -38,10 +39,18 @@ def main(argv: list[str]) -> int:
 @click.option("--key", type=click.Path(path_type=Path), metavar="FILE", help="Your key pair (ggp keys new).")
 @click.option("--server-key", metavar="KEY|FILE", help="The lobby's public key.")
 @click.option("--name", metavar="NAME", default="", help="The bot's name at the lobby.  [default: as it calls itself]")
+@click.option("--no-challenges", is_flag=True, help="Rated games only: nobody may challenge the bot.")
 @click.option("-q", "--quiet", is_flag=True, help="Only what is wrong, and nothing of the bot's stderr.")
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
 def connect(
-    url: str, words: tuple[str, ...], key: Path | None, server_key: str | None, name: str, quiet: bool, as_json: bool
+    url: str,
+    words: tuple[str, ...],
+    key: Path | None,
+    server_key: str | None,
+    name: str,
+    no_challenges: bool,
+    quiet: bool,
+    as_json: bool,
 ) -> int:
     """Lend a bot that speaks on stdin and stdout a connection to a lobby.
 
@@ -53,7 +62,9 @@ def connect(
     lobby = Lobby(url, read_pair(key) if key else None, read_public(server_key) if server_key else "")
     show = _show_json if as_json else _show_nothing if quiet else _show_text
     with Stopping() as stopping:
-        lender = Lender(lambda: Lent(words, Budgets()), lobby, name, show, _echo_nothing if quiet else _echo, stopping)
+        echo = _echo_nothing if quiet else _echo
+        lent = partial(Lent, words, Budgets())
+        lender = Lender(lent, lobby, name, show, echo, stopping, challenges=not no_challenges)
         reason = GOODBYE
         try:
             lender.run()

@@ -57,6 +57,8 @@ class Guest:
     player: Player | None = None
     version: str = ""
     playing: bool = False
+    challenges: bool = True  # whether it takes any
+    challenged: bool = False  # its last meeting was a challenge, and it has not been offered a rated one since
     barred: set[str] = field(default_factory=set)  # pools that it cannot play in
 
     @property
@@ -76,10 +78,16 @@ class Guest:
         return Party(name=self.name, command=self.start.command, hash=local.hash if local else "")
 
     def entry(self, pools: Sequence[Pool]) -> Entrant:
-        """What it is entered as: a local bot as the file says, another one in every pool whose game it plays."""
+        """What it is entered as: a local bot as the file says, another one in every pool whose game it plays.
+
+        Who takes challenges is in the unrated pools beside these, too.
+        """
         if local := self.identity.local:
-            return local.entrant
-        return Entrant(self.name, self.start, tuple(pool.name for pool in pools if self.plays(pool.setting.game)))
+            rated = local.entrant
+        else:
+            theirs = tuple(pool.name for pool in pools if pool.rated and self.plays(pool.setting.game))
+            rated = Entrant(self.name, self.start, theirs)
+        return rated.with_unrated() if self.challenges else rated
 
     def met(self, player: Player) -> None:
         """It has said what it is."""

@@ -17,6 +17,7 @@ from protocol.dialling import (
     MAX_TEXT,
     REPLACED,
     Answer,
+    Ask,
     Bye,
     FrameError,
     Hello,
@@ -26,8 +27,9 @@ from protocol.dialling import (
     printable,
 )
 from referee.config import Budgets
-from referee.lobby.admission import Admission, NotAdmitted
+from referee.lobby.admission import Admission, Author, NotAdmitted
 from referee.lobby.allowance import Allowance
+from referee.lobby.caller import STRANGER, Caller
 from referee.lobby.door import Door
 from referee.lobby.guest import Guest, Identity
 from referee.lobby.journal import Journal
@@ -41,7 +43,6 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
 NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
 TAKEN = "engine"  # in records that is the engine's name
 _LAST_WORDS = 0.5  # seconds that a `B` has to leave before its connection is cut
-_STRANGER = 4.0  # messages a second of a connection that has not said who it is
 _SWEEP = 0.5  # seconds between looks at connections that say nothing, or too much
 _SAID = 200  # bytes of a line of stderr that are looked at
 _STUFFED = 4 * MAX_FRAME  # bytes that came and are no message yet
@@ -67,19 +68,6 @@ class Bounds:
     rest: float = 60.0  # the first one of who forfeits or leaves again and again
 
 
-@dataclass(slots=True)
-class _Caller:
-    """A connection; `guest` once it has said who it is."""
-
-    address: str
-    since: float
-    user: str
-    allowance: Allowance
-    hellos: Allowance
-    guest: Guest | None = None
-    refused: bool = False
-
-
 class Hall:
     """`changed` is called when somebody is ready to play, or gone."""
 
@@ -95,10 +83,11 @@ class Hall:
     ) -> None:
         self.guests: dict[str, Guest] = {}  # by name (Identity.seat)
         self.door: Door  # set by whoever opens it
+        self.orders: Callable[[bytes, Author, bytes], None]  # likewise: is told what authors order
         self.rests = Rests(bounds.rest)
         self._bounds, self._budgets, self._games = bounds, budgets, sorted(games)
         self._admission, self._journal, self._lateness, self._changed = admission, journal, lateness, changed
-        self._callers: dict[bytes, _Caller] = {}
+        self._callers: dict[bytes, Caller] = {}
         self._allowances: dict[str, Allowance] = {}  # by owner
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = ""
@@ -139,6 +128,9 @@ class Hall:
         """Say goodbye to everybody."""
         for guest in list(self.guests.values()):
             self.dismiss(guest, reason)
+        for route, caller in self._callers.items():
+            if caller.author is not None:
+                self._say_bye(route, reason)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -147,8 +139,8 @@ class Hall:
 
     def arrived(self, route: bytes, descriptor: int, address: str) -> None:
         now = time.monotonic()
-        bucket = Allowance(_STRANGER, self._bounds.octets, now)
-        self._callers[route] = _Caller(address, now, "", bucket, bucket)
+        bucket = Allowance(STRANGER, self._bounds.octets, now)
+        self._callers[route] = Caller(address, now, "", bucket, bucket)
 
     def left(self, route: bytes) -> None:
         caller = self._callers.pop(route, None)
@@ -192,7 +184,7 @@ class Hall:
             caller.user = user
             self._hear(route, caller, said)
 
-    def _not_its_answer(self, route: bytes, caller: _Caller, guest: Guest) -> None:
+    def _not_its_answer(self, route: bytes, caller: Caller, guest: Guest) -> None:
         """Whoever cannot go on in the place that he came back to has left it, and is let in anew."""
         if reason := guest.line.unlike:
             self._journal.tell("refused", "unlike", bot=guest.name, reason=reason)
@@ -200,9 +192,11 @@ class Hall:
         else:
             self._refuse(route, caller, "unasked", "an answer to what nobody asked")
 
-    def _hear(self, route: bytes, caller: _Caller, said: Message) -> None:
+    def _hear(self, route: bytes, caller: Caller, said: Message) -> None:
         """Whatever is no answer."""
-        if isinstance(said, Hello):
+        if caller.guest is None and (isinstance(said, Ask) or caller.author is not None):
+            self._take_order(route, caller, said)
+        elif isinstance(said, Hello):
             if caller.guest is not None and not caller.hellos.take(0, time.monotonic()):
                 self._refuse(route, caller, "flood", "too many hellos: slow down")
                 return
@@ -221,9 +215,30 @@ class Hall:
         else:
             self._refuse(route, caller, "kind", "a bot says H, R, E or B")
 
+    def _take_order(self, route: bytes, caller: Caller, said: Message) -> None:
+        """Whoever gives orders is no bot, and says nothing but commands."""
+        try:
+            author = self._admission.author(caller.user)
+            caller.orders(author, self._callers.values(), self._bounds.octets, time.monotonic())
+        except NotAdmitted as refused:
+            self._refuse(route, caller, refused.word, str(refused))
+            return
+        if isinstance(said, Ask):
+            self.orders(route, author, said.data)
+        elif isinstance(said, Bye):
+            self._callers.pop(route)
+        else:
+            self._refuse(route, caller, "kind", "a connection for orders says C or B")
+
+    def hang_up(self, route: bytes) -> None:
+        """An author has said `quit`."""
+        if caller := self._callers.get(route):
+            caller.refused = True
+            self._say_bye(route, "as you wish")
+
     # -- who comes ---------------------------------------------------------------------------------------------------
 
-    def _let_in(self, route: bytes, caller: _Caller, hello: Hello) -> None:
+    def _let_in(self, route: bytes, caller: Caller, hello: Hello) -> None:
         identity = self._admission.identify(caller.user, hello)
         if not NAME.fullmatch(identity.name) or identity.name == TAKEN:
             raise NotAdmitted("name", f"{printable(identity.name, 60)!r} is no name: {NAMES}; {TAKEN} is taken")
@@ -245,6 +260,7 @@ class Hall:
         caller.allowance = self._allowance(identity.owner)
         if before is not None and before.playing:
             caller.guest = before
+            before.challenges = hello.challenges
             before.line.come_back(route)
             self._journal.tell("back", bot=before.name, address=caller.address)
             return
@@ -252,6 +268,7 @@ class Hall:
             self.forget(before, "another connection took its place")
         line = Line(self.send, self._lateness, self._bounds.lag)
         guest = caller.guest = self.guests[identity.seat] = Guest(identity, frozenset(hello.games), line)
+        guest.challenges = hello.challenges
         line.come_back(route)
         self._spawn(self._welcome(guest, caller.address))
 
@@ -311,7 +328,7 @@ class Hall:
             self._allowances.pop(guest.identity.owner, None)
         self._changed(guest)
 
-    def _refuse(self, route: bytes, caller: _Caller, word: str, reason: str) -> None:
+    def _refuse(self, route: bytes, caller: Caller, word: str, reason: str) -> None:
         """Whoever breaks a rule loses the connection, with the reason. A bot at a table may come back to it."""
         caller.refused = True
         who = caller.guest.name if caller.guest else caller.address
@@ -368,8 +385,8 @@ class Hall:
             if self._admission.changed():
                 self._admit_again()
             for route, caller in list(self._callers.items()):
-                if caller.guest is None and not caller.refused and now - caller.since > self._bounds.hello:
-                    self._refuse(route, caller, "silent", "no hello in time")
+                if caller.silent(self._bounds.hello, now):
+                    self._refuse(route, caller, "silent", "no hello, or no order, in time")
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -17,7 +17,6 @@ from referee.lobby.ledger import Game
 from referee.lobby.meeting import Room
 from referee.play.seating import Start
 from referee.play.series import played
-from referee.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +32,9 @@ class Waiting:
 class LeftOver:
     """`begin` before anybody is paired; `until`: how long bots are waited for (time.monotonic)."""
 
-    def __init__(self, room: Room, store: Store) -> None:
+    def __init__(self, room: Room) -> None:
         self.until = 0.0
-        self._room, self._store = room, store
+        self._room = room
         self._waiting: dict[int, Waiting] = {}  # by pair
 
     def begin(self, all_fixtures: Sequence[Fixtures]) -> None:
@@ -61,6 +60,7 @@ class LeftOver:
                 yield one, (here[first].pop(), here[second].pop())
             elif late:
                 del self._waiting[id]
+                one.fixtures.give_back(one.pair, one.pair)
                 key = one.record.start.match
                 self._room.live.done(key)
                 self._room.journal.tell("void", "restart", match=key, reason="its bots did not come back")
@@ -69,7 +69,7 @@ class LeftOver:
         """Whether it is to be played on; a match that was finished is kept, if its pair is still open."""
         series, _, number = record.start.match.rpartition("-")
         for fixtures in all_fixtures:
-            for pair in fixtures.open.values():
+            for pair in (*fixtures.open.values(), *fixtures.taken.values()):
                 if pair_name(self._room.series, fixtures.pool, pair.number) == series:
                     game, _, attempt = number.partition(".")
                     if record.end is not None:
@@ -78,6 +78,7 @@ class LeftOver:
                     if pair.id in self._waiting or int(game) - 1 in pair.played:
                         return False
                     bots = {seat.id: bot for bot, seat in fixtures.seats.items()}
+                    fixtures.take(pair)
                     self._waiting[pair.id] = Waiting(fixtures, pair, (bots[pair.first], bots[pair.second]), record)
                     return True
         return False
@@ -92,4 +93,4 @@ class LeftOver:
         facts = played(setup, game, record)
         for result in room.ledger.add_now(Game(pair, game, attempt, facts, lines)):
             fixtures.fix(result)
-        fixtures.open = {left.id: left for left in self._store.open_pairs(fixtures.row)}
+        fixtures.load()

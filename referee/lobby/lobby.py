@@ -8,13 +8,14 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from protocol.records import Event, MovePlayed, Record
 from referee.ladder.entries import Ladder
 from referee.ladder.pairs import Pair
 from referee.ladder.work import series_of
 from referee.lobby.admission import Admission
+from referee.lobby.challenges import Challenges, Terms, Unrated
 from referee.lobby.door import Door
 from referee.lobby.engines import Engines
 from referee.lobby.fixtures import Fixtures
@@ -28,6 +29,7 @@ from referee.lobby.live import Live
 from referee.lobby.matchmaker import Matchmaker
 from referee.lobby.meeting import Meeting, Room
 from referee.lobby.metrics import Metric, label
+from referee.lobby.orders import Orders
 from referee.lobby.rated import Rated
 from referee.lobby.roster import Roster
 from referee.store.errors import StoreError
@@ -44,6 +46,7 @@ class Plan:
     pairing: float = 1.0
     drain: float = 60.0
     matches: int = 1000  # at once
+    terms: Terms = field(default_factory=Terms)  # of challenges
 
 
 class Lobby:
@@ -60,6 +63,8 @@ class Lobby:
         open_door: Callable[[Hall], Door],
         engines: Engines,
     ) -> None:
+        pools = (*ladder.pools, *(pool.unrated() for pool in ladder.pools))
+        ladder = replace(ladder, pools=pools, bots=tuple(bot.with_unrated() for bot in ladder.bots))
         self._ladder, self._store, self._plan, self._live, self._journal = ladder, store, plan, live, journal
         self._engines, self._open_door = engines, open_door
         self._lateness = Lateness()
@@ -71,7 +76,7 @@ class Lobby:
         series = series_of(ladder)
         self._room = Room(self.hall, engines, self.ledger, live, journal, ladder.budgets, series, self._seen)
         self._roster = Roster(ladder, store, self.ledger)
-        self._left_over = LeftOver(self._room, store)
+        self._left_over = LeftOver(self._room)
         self._fixtures: Sequence[Fixtures] = ()
         self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -86,6 +91,7 @@ class Lobby:
             self.ledger.open()
             self._lateness.start()
             self.hall.open()
+            self._orders.open()
             self._left_over.until = time.monotonic() + self._plan.bounds.grace
             ready(door.url)
             await self._go_on()
@@ -104,16 +110,17 @@ class Lobby:
             return []
         journal, worst = self._journal, self._lateness.worst
         self._lateness.worst = 0.0
-        ended = {label(termination=word): count for (event, word), count in journal.counts.items() if event == "game"}
+        ended = {label(kind=kind, termination=word): count for (kind, word), count in self._room.games.items()}
         refused = {label(why=word): count for (event, word), count in journal.counts.items() if event == "refused"}
         guests = self.hall.guests.values()
         return [
             Metric("ggp_connections", "gauge", "Connections of bots.", {"": self.hall.door.connections}),
             Metric("ggp_bots", "gauge", "Bots that are here.", {"": len(guests)}),
             Metric("ggp_bots_away", "gauge", "Bots that lost their connection in a match.", {"": _away(guests)}),
+            Metric("ggp_challenges", "gauge", "Challenges that are open.", {"": len(self._challenges.open)}),
             Metric("ggp_matches", "gauge", "Matches under way.", {"": len(self.meetings)}),
             Metric("ggp_plies_total", "counter", "Plies that were played.", {"": self.plies}),
-            Metric("ggp_games_total", "counter", "Games that ended and are kept, by termination.", ended),
+            Metric("ggp_games_total", "counter", "Games that ended and are kept, by kind and end.", ended),
             Metric("ggp_refused_total", "counter", "Connections and bots that were refused, by reason.", refused),
             Metric(
                 "ggp_loop_late_seconds",
@@ -128,10 +135,18 @@ class Lobby:
     def _begin(self) -> None:
         """From what the store and the run before left. Raises StoreError."""
         rows = self._roster.begin()
-        makers = [Matchmaker(self._ladder, pool, rows[pool.name], self._store) for pool in self._ladder.pools]
-        self._fixtures = makers
+        pools, store = self._ladder.pools, self._store
+        makers = [Matchmaker(self._ladder, pool, rows[pool.name], store) for pool in pools if pool.rated]
+        unrated = [Unrated(pool, rows[pool.name], store) for pool in pools if not pool.rated]
+        self._fixtures = [*makers, *unrated]
         self._left_over.begin(self._fixtures)
         self._rated = Rated(makers, self, self.ledger)
+        self._challenges = Challenges(unrated, self._plan.terms, self, self._rated, self.ledger, store, self._journal)
+        self._orders = Orders(self._challenges, self._journal, self._answer, self.hall.hang_up)
+        self.hall.orders = self._orders.hear
+
+    def _answer(self, route: bytes, answer: bytes) -> None:
+        self.hall.door.send(route, b"R", answer)
 
     def _changed(self, guest: Guest) -> None:
         """Whoever came is paired with the next look."""
@@ -143,7 +158,8 @@ class Lobby:
                 await self._roster.enrol(self.hall.ready(), self._enrolled)
                 for one, bots in self._left_over.back(self.hall.ready()):
                     self.begin(one.fixtures, one.pair, bots, one.record)
-                await self._rated.look()
+                await self._challenges.look()
+                await self._rated.look(self._challenges.held())
                 if time.monotonic() - beat > _BEAT:
                     beat = time.monotonic()
                     await self.ledger.work(self._store.beat)
@@ -153,6 +169,10 @@ class Lobby:
     def _enrolled(self) -> None:
         for fixtures in self._fixtures:
             fixtures.enrolled()
+
+    def guests(self) -> Iterable[Guest]:
+        """See Tables."""
+        return self.hall.guests.values()
 
     def idle(self) -> list[Guest]:
         """See Tables."""
@@ -175,16 +195,17 @@ class Lobby:
 
     def begin(self, fixtures: Fixtures, pair: Pair, bots: tuple[Guest, Guest], before: Record | None = None) -> None:
         """See Tables. `before`: a match that is to be taken up."""
-        fixtures.open.pop(pair.id, None)
+        fixtures.take(pair)
         meeting = Meeting(self._room, fixtures.pool, pair, bots, before)
         for bot in bots:
-            bot.playing = True
+            bot.playing, bot.challenged = True, not fixtures.pool.rated
         task = asyncio.get_running_loop().create_task(self._meet(fixtures, meeting))
         self.meetings[task] = meeting
         task.add_done_callback(lambda done: self.meetings.pop(done))
 
     async def _meet(self, fixtures: Fixtures, meeting: Meeting) -> None:
         pair = meeting.pair
+        left: Pair | None = None  # somebody left: what is missing is played when both are here again
         try:
             results = await meeting.play()
             for result in results:
@@ -192,23 +213,19 @@ class Lobby:
             if meeting.unplayable:  # somebody may be suspended
                 await self.ledger.work(fixtures.enrolled)
             elif not results:
-                await self._reopen(fixtures, pair)
+                with contextlib.suppress(StoreError):
+                    left = await self.ledger.work(lambda: fixtures.still_open(pair))
         except asyncio.CancelledError:
             raise
         except Exception as error:
             self._journal.tell("fault", type(error).__name__, pool=fixtures.pool.name, reason=str(error))
             raise
         finally:
+            fixtures.give_back(pair, left)
             for bot in meeting.bots:
                 bot.playing = False
                 if not bot.line.route and not bot.line.ended:
                     self.hall.forget(bot, "its connection was lost")
-
-    async def _reopen(self, fixtures: Fixtures, pair: Pair) -> None:
-        """Somebody left: what is missing of the pair is played when both are here again."""
-        with contextlib.suppress(StoreError):
-            if left := await self.ledger.work(lambda: fixtures.still_open(pair)):
-                fixtures.open[pair.id] = left
 
     # -- the end -----------------------------------------------------------------------------------------------------
 
@@ -225,6 +242,7 @@ class Lobby:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        self._orders.close()
         await self.hall.close(reason)
         await self.ledger.close()
         self._lateness.stop()

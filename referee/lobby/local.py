@@ -17,7 +17,7 @@ import msgspec
 import zmq
 
 from protocol.dialling import Hello, printable
-from referee.lobby.admission import Admission, Context, NotAdmitted
+from referee.lobby.admission import Admission, Author, Context, NotAdmitted
 from referee.lobby.door import INSIDE
 from referee.lobby.guest import Identity, Local
 from referee.lobby.journal import Journal
@@ -129,6 +129,12 @@ class WithLocal:
         if hello.name in self._bots.names:
             raise NotAdmitted("taken", f"{hello.name} is a bot of the lobby's own: choose another name")
         return self._outside.identify(key, hello)
+
+    def author(self, key: str) -> Author:
+        """See Admission. A local bot has no author that gives orders here."""
+        if key.startswith(INSIDE):
+            raise NotAdmitted("stranger", "this door is for the bots that the lobby started itself")
+        return self._outside.author(key)
 
     def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
         if owner.startswith(OWNER):

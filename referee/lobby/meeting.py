@@ -46,6 +46,7 @@ class Room:
     series: str
     seen: Callable[[Event], None] = lambda event: None
     voids: Counter[tuple[int, int, str]] = field(default_factory=Counter)  # of a pair's game, by whom
+    games: Counter[tuple[str, str]] = field(default_factory=Counter)  # that are kept, by kind and termination
 
 
 class Meeting:
@@ -189,6 +190,8 @@ class Meeting:
         await self._room.ledger.work(lambda: self._room.live.done(key))
 
     def _tell(self, facts: Played) -> None:
+        if not facts.replayed:
+            self._room.games["rated" if self.pool.rated else "challenge", facts.termination] += 1
         fault = {"culprit": facts.culprit, "detail": facts.detail} if facts.culprit else {}
         self._room.journal.tell(
             "void" if facts.replayed else "game",

@@ -25,7 +25,7 @@ class Roster:
         """The rows of the pools by name; whoever was entered still is."""
         keys = {pool.key: pool.name for pool in self._ladder.pools}
         pools: dict[tuple[str, str], list[str]] = {}
-        for row in self._store.pools():
+        for row in self._store.pools(unrated=True):
             for seat in self._store.seats(row.id):
                 if seat.entered and row.key in keys:
                     pools.setdefault((seat.name, seat.version), []).append(keys[row.key])

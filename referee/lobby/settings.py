@@ -1,10 +1,11 @@
 """THE table of what a lobby file may say beyond a ladder file: one row a key, for the reader and the reference page."""
 
 from referee.ladder.keys import BOT, BUDGET, POOL, TOP, Form, Key
+from referee.lobby.challenges import Terms
 from referee.lobby.hall import Bounds
 from referee.lobby.lobby import Plan
 
-_BOUNDS, _PLAN = Bounds(), Plan()
+_BOUNDS, _PLAN, _TERMS = Bounds(), Plan(), Terms()
 
 LOBBY = (
     Key("listen", Form.TEXT, "Where bots dial in: `tcp://ADDRESS:PORT`.", "tcp://127.0.0.1:7711"),
@@ -48,6 +49,23 @@ LOBBY = (
     Key("owner_matches", Form.WHOLE, "Matches of one owner at a time.", _BOUNDS.matches, least=1, most=100_000),
     Key("messages", Form.WHOLE, "Messages a second of one owner.", _BOUNDS.messages, least=1, most=10**6),
     Key("bytes", Form.WHOLE, "Bytes a second of one owner.", _BOUNDS.octets, least=1000, most=10**10),
+    Key(
+        "challenges",
+        Form.WHOLE,
+        "Open challenges of one owner; 0: there are none.",
+        _TERMS.challenges,
+        least=0,
+        most=1000,
+    ),
+    Key("challenge_pairs", Form.WHOLE, "Pairs of games of a challenge, at most.", _TERMS.pairs, least=1, most=1000),
+    Key(
+        "challenge_days",
+        Form.NUMBER,
+        "Days after which what is left of a challenge is withdrawn.",
+        _TERMS.days,
+        least=0.0001,
+        most=365,
+    ),
     Key("local_matches", Form.FLAG, "Whether local bots also meet each other, not only who dials in.", False),
     Key(
         "nice",

@@ -41,7 +41,10 @@ def challenge(
 
 
 def withdraw(connection: Connection, id: int, reason: str, keep: Collection[int]) -> bool:
-    """Play no more of it, but for the pairs `keep`, which are being played; False if nothing was left of it."""
+    """Play no more of it, but for the pairs `keep`, which are being played; False if nothing was left of it.
+
+    The reason is kept if it is the first one, and somebody withdrew a pair.
+    """
     row = connection.execute(select(challenges).where(challenges.c.id == id)).one_or_none()
     if row is None:
         raise StoreError(f"there is no challenge {id}")
@@ -49,7 +52,8 @@ def withdraw(connection: Connection, id: int, reason: str, keep: Collection[int]
     left = connection.execute(
         pairs.update().where(theirs, pairs.c.id.not_in(list(keep))).values(state=WITHDRAWN)
     ).rowcount
-    if left and not row.reason:
+    lost = and_(pairs.c.pool == row.pool, pairs.c.batch == row.batch, pairs.c.state.not_in((PLAYED, ISSUED)))
+    if not row.reason and connection.execute(select(pairs.c.id).where(lost).limit(1)).first():
         these = challenges.c.id == id
         connection.execute(challenges.update().where(these).values(reason=clean(reason, TEXT) or "withdrawn"))
     return bool(left)

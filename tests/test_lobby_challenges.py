@@ -1,0 +1,340 @@
+"""Challenges: who may ask for what, who meets when, what ends one. Real pairs in a real store, and no sockets."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import TracebackType
+
+import pytest
+
+from protocol.errors import CommandFailed
+from referee.ladder.entries import Entrant
+from referee.ladder.pairs import Pair
+from referee.lobby.admission import Author
+from referee.lobby.challenges import Challenges, Terms, Unrated
+from referee.lobby.fixtures import Fixtures
+from referee.lobby.guest import DIALLED, Guest, Identity
+from referee.lobby.journal import Journal
+from referee.lobby.lateness import Lateness
+from referee.lobby.ledger import Ledger
+from referee.lobby.line import Line
+from referee.lobby.matchmaker import Matchmaker
+from referee.lobby.orders import Orders
+from referee.lobby.rated import Rated
+from referee.play.seating import Start
+from referee.store.store import Store
+from tests.stores import ladder, match, pool
+
+POOLS = (pool(), pool().unrated())
+ALICE, BOB, EVE = Author("alice", ("ann", "amy")), Author("bob", ("bob",)), Author("eve", ("eve",))
+OWNERS = {"ann": "alice", "amy": "alice", "bob": "bob", "eve": "eve"}
+
+
+class Club:
+    """A lobby without a door: everything that pairs, its store, and tables where nobody plays until `finish`."""
+
+    def __init__(self, folder: Path, terms: Terms | None = None) -> None:
+        self.store = Store.open(f"sqlite:///{folder}/club.db", create=True)
+        self.journal = Journal(quiet=True)
+        self.ledger = Ledger(self.store, self.journal)
+        self.here: list[Guest] = []
+        self.playing: list[tuple[Fixtures, Pair, tuple[Guest, Guest]]] = []
+        self.met: list[tuple[str, str, str]] = []  # pool and names, in order
+        self.ladder = ladder([], POOLS)
+        self._known: dict[str, Entrant] = {}
+        rows = self.store.enrol(self.ladder)
+        self.maker = Matchmaker(self.ladder, POOLS[0], rows["fast"], self.store)
+        self.unrated = Unrated(POOLS[1], rows["fast/unrated"], self.store)
+        self.rated = Rated([self.maker], self, self.ledger)
+        self.terms = terms or Terms()
+        self.challenges = self.anew()
+
+    def anew(self) -> Challenges:
+        """As after a restart."""
+        self.unrated.load()
+        return Challenges([self.unrated], self.terms, self, self.rated, self.ledger, self.store, self.journal)
+
+    async def __aenter__(self) -> "Club":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.ledger.close()
+        self.store.close()
+
+    def come(self, *names: str, challenges: bool = True, version: str = "v1") -> None:
+        """These dial in, and are entered."""
+        for name in names:
+            line = Line(lambda route, kind, payload: True, Lateness(), 0.1)
+            line.come_back(b"route")
+            guest = Guest(Identity(OWNERS[name], name), frozenset(), line, version=version, challenges=challenges)
+            self.here = [one for one in self.here if one.name != name] + [guest]
+            start = Start(name, DIALLED, version=version)
+            entry = Entrant(name, start, ("fast",))
+            self._known[name] = entry.with_unrated() if challenges else entry
+        self.store.enrol(ladder(list(self._known.values()), POOLS))
+        self.maker.enrolled()
+        self.unrated.enrolled()
+
+    def leave(self, name: str) -> None:
+        self.here = [one for one in self.here if one.name != name]
+
+    def guests(self) -> list[Guest]:
+        return self.here
+
+    def idle(self) -> list[Guest]:
+        return [guest for guest in self.here if not guest.playing]
+
+    def room_left(self) -> bool:
+        return True
+
+    def begin(self, fixtures: Fixtures, pair: Pair, bots: tuple[Guest, Guest]) -> None:
+        """As the lobby does it."""
+        fixtures.take(pair)
+        for bot in bots:
+            bot.playing, bot.challenged = True, not fixtures.pool.rated
+        self.playing.append((fixtures, pair, bots))
+        self.met.append((fixtures.pool.name, bots[0].name, bots[1].name))
+
+    def finish(self, left: bool = False) -> None:
+        """Every match ends; `left`: before it began, because somebody went."""
+        for fixtures, pair, bots in self.playing:
+            names = [bot.name for bot in bots]
+            if not left:
+                for result in self.store.add([match(pair, 0, 0, names=names), match(pair, 1, 0, names=names)]):
+                    fixtures.fix(result)
+            fixtures.give_back(pair, pair if left else None)
+            for bot in bots:
+                bot.playing = False
+        self.playing.clear()
+
+    async def look(self) -> None:
+        """As the lobby does it."""
+        await self.challenges.look()
+        await self.rated.look(self.challenges.held())
+
+    async def play(self, rounds: int) -> list[tuple[str, str, str]]:
+        """Who met in so many rounds of looking and playing."""
+        before = len(self.met)
+        for _ in range(rounds):
+            await self.look()
+            self.finish()
+        return list(self.met[before:])
+
+
+@pytest.fixture
+async def club(tmp_path: Path) -> AsyncIterator[Club]:
+    async with Club(tmp_path) as opened:
+        yield opened
+
+
+def kinds(met: list[tuple[str, str, str]]) -> str:
+    return "".join("c" if one[0] == "fast/unrated" else "r" for one in met)
+
+
+async def test_a_challenge_is_every_second_meeting_until_it_is_over(club: Club) -> None:
+    club.come("ann", "bob")
+    id = await club.challenges.order(ALICE, "fast", "ann", "bob", 3)
+    met = await club.play(7)
+    assert kinds(met) == "crcrcrr"
+    assert met[0] == ("fast/unrated", "ann", "bob"), "the challenger is the first of the pair"
+    said = await club.challenges.status(id)
+    assert said.startswith(f"id={id} state=over pool=fast first=ann second=bob owner=alice pairs=3 played=3 games=6")
+    assert "wins=6 draws=0 losses=0 void=0" in said and "reason" not in said
+    assert club.challenges.open == {} and club.journal.counts["challenge", "over"] == 1
+
+
+async def test_with_nobody_to_be_rated_against_it_plays_on(club: Club) -> None:
+    club.come("ann", "amy")
+    await club.challenges.order(ALICE, "fast", "ann", "amy", 3)
+    assert kinds(await club.play(4)) == "ccc", "bots of one owner may meet in challenges, and only there"
+
+
+async def test_a_challenger_waits_for_whom_it_challenged_and_nobody_waits_for_it(club: Club) -> None:
+    club.come("ann", "bob", "eve")
+    bob = next(guest for guest in club.here if guest.name == "bob")
+    bob.playing = True
+    await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
+    await club.look()
+    assert club.met == [], "eve has nobody else to play with"
+    bob.playing = False
+    await club.look()
+    assert club.met == [("fast/unrated", "ann", "bob")]
+    club.finish()
+    bob.playing = True
+    await club.look()
+    assert club.met[1][0] == "fast" and set(club.met[1][1:]) == {"ann", "eve"}, "it was challenged, and is rated now"
+
+
+async def test_those_who_challenge_one_bot_take_turns(club: Club) -> None:
+    club.come("ann", "bob", "eve")
+    await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
+    await club.challenges.order(EVE, "fast", "eve", "bob", 2)
+    met = [one for one in await club.play(12) if one[0] == "fast/unrated"]
+    assert [one[1] for one in met] in (["ann", "eve", "ann", "eve"], ["ann", "eve", "eve", "ann"])
+
+
+async def test_who_takes_no_challenges_gets_none(club: Club) -> None:
+    club.come("ann")
+    club.come("bob", challenges=False)
+    with pytest.raises(CommandFailed, match="bob was never in fast, or takes no challenges"):
+        await club.challenges.order(ALICE, "fast", "ann", "bob", 1)
+    club.come("bob")
+    id = await club.challenges.order(ALICE, "fast", "ann", "bob", 1)
+    club.come("bob", challenges=False)
+    await club.look()
+    assert kinds(club.met) == "r"
+    assert "state=withdrawn" in (said := await club.challenges.status(id)) and said.endswith("bob takes no challenges")
+
+
+async def test_another_version_is_another_bot(club: Club) -> None:
+    club.come("ann", "bob")
+    id = await club.challenges.order(ALICE, "fast", "ann", "bob", 1)
+    club.come("bob", version="v2")
+    await club.look()
+    assert (await club.challenges.status(id)).endswith("reason=bob is another version now")
+
+
+async def test_who_cannot_play_is_suspended_and_its_challenges_end(club: Club) -> None:
+    club.come("ann", "bob")
+    id = await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
+    version = next(seat.id for seat in club.unrated.seats.values() if seat.name == "bob")
+    club.store.suspend(version, "void 4 times", club.unrated.row)
+    club.unrated.enrolled()
+    await club.challenges.look()
+    assert (await club.challenges.status(id)).endswith("reason=bob is suspended: void 4 times")
+    with pytest.raises(CommandFailed, match="bob is suspended here: void 4 times"):
+        await club.challenges.order(ALICE, "fast", "ann", "bob", 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "pairs", "said"),
+    [
+        ("slow ann bob", 1, "no pool slow: there are fast"),
+        ("fast bob ann", 1, "this key speaks for ann, amy, not for bob"),
+        ("fast ann ann", 1, "cannot challenge itself"),
+        ("fast ann zed", 1, "zed was never in fast"),
+        ("fast ann bob", 0, "pairs=0 is not from 1 to 50"),
+        ("fast ann bob", 51, "pairs=51 is not from 1 to 50"),
+    ],
+)
+async def test_what_cannot_be_asked_for_is_refused(club: Club, words: str, pairs: int, said: str) -> None:
+    club.come("ann", "bob")
+    with pytest.raises(CommandFailed, match=said):
+        game, mine, theirs = words.split()
+        await club.challenges.order(ALICE, game, mine, theirs, pairs)
+    assert club.store.challenges() == []
+
+
+async def test_an_owner_has_so_many_open_at_a_time(tmp_path: Path) -> None:
+    async with Club(tmp_path, Terms(challenges=2)) as club:
+        club.come("ann", "amy", "bob", "eve")
+        for other in ("bob", "eve"):
+            await club.challenges.order(ALICE, "fast", "ann", other, 1)
+        with pytest.raises(CommandFailed, match="alice has 2 challenges open: wait, or withdraw one"):
+            await club.challenges.order(ALICE, "fast", "amy", "eve", 1)
+        await club.challenges.order(BOB, "fast", "bob", "ann", 1)
+        await club.challenges.withdraw(ALICE, 1)
+        await club.challenges.order(ALICE, "fast", "amy", "eve", 1)
+
+
+async def test_both_sides_may_withdraw_and_nobody_else(club: Club) -> None:
+    club.come("ann", "bob", "eve")
+    id = await club.challenges.order(ALICE, "fast", "ann", "bob", 3)
+    with pytest.raises(CommandFailed, match="challenge 1 is alice's, and none of its bots is yours"):
+        await club.challenges.withdraw(EVE, id)
+    await club.look()
+    await club.challenges.withdraw(BOB, id)
+    with pytest.raises(CommandFailed, match="challenge 1 was withdrawn: withdrawn by bob"):
+        await club.challenges.withdraw(ALICE, id)
+    assert "state=playing" in await club.challenges.status(id), "the pair that is being played is played to its end"
+    met = await club.play(2)
+    assert "c" not in kinds(met)
+    said = await club.challenges.status(id)
+    assert "state=withdrawn" in said and "played=1 games=2" in said and said.endswith("reason=withdrawn by bob")
+    with pytest.raises(CommandFailed, match="challenge 1 is over"):
+        await club.challenges.withdraw(ALICE, id)
+    with pytest.raises(CommandFailed, match="there is no challenge 7"):
+        await club.challenges.withdraw(ALICE, 7)
+    with pytest.raises(CommandFailed, match="there is no challenge 7"):
+        await club.challenges.status(7)
+
+
+async def test_what_was_left_of_a_withdrawn_one_is_not_played(club: Club) -> None:
+    club.come("ann", "bob")
+    id = await club.challenges.order(ALICE, "fast", "ann", "bob", 1)
+    await club.look()
+    await club.challenges.withdraw(ALICE, id)
+    club.finish(left=True)
+    await club.challenges.look()
+    assert "state=withdrawn" in await club.challenges.status(id) and club.challenges.open == {}
+    assert club.store.open_pairs(club.unrated.row) == []
+
+
+async def test_it_expires(tmp_path: Path) -> None:
+    async with Club(tmp_path, Terms(days=0)) as club:
+        club.come("ann", "bob")
+        id = await club.challenges.order(ALICE, "fast", "ann", "bob", 1)
+        await club.challenges.look()
+        assert "state=withdrawn" in (said := await club.challenges.status(id)) and "it was not finished by" in said
+        assert club.met == []
+
+
+async def test_it_says_why_it_waits(club: Club) -> None:
+    club.come("ann", "bob", "eve")
+    id = await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
+    club.leave("bob")
+    assert (await club.challenges.status(id)).endswith("reason=bob is away")
+    club.leave("ann")
+    assert (await club.challenges.listed())[0].endswith("reason=ann and bob are away")
+    club.come("ann", "bob")
+    club.here[-1].playing = True
+    assert (await club.challenges.status(id)).endswith("reason=bob is playing")
+    club.here[-1].playing, club.here[-1].challenged = False, True
+    assert (await club.challenges.status(id)).endswith("reason=bob will be rated first")
+
+
+async def test_a_restart_goes_on_where_it_was(club: Club) -> None:
+    club.come("ann", "amy")
+    id = await club.challenges.order(ALICE, "fast", "ann", "amy", 3)
+    await club.play(1)
+    again = club.challenges = club.anew()
+    assert list(again.open) == [id] and "played=1" in await again.status(id)
+    assert kinds(await club.play(4)) == "cc" and "state=over" in await again.status(id)
+
+
+async def test_orders_are_commands_and_bad_ones_change_nothing(club: Club) -> None:
+    said: list[bytes] = []
+    ended: list[bytes] = []
+    orders = Orders(club.challenges, club.journal, lambda route, answer: said.append(answer), ended.append)
+    club.come("ann", "bob")
+    orders.open()
+
+    async def ask(line: str) -> str:
+        said.clear()
+        orders.hear(b"route", ALICE, f"{line}\n".encode())
+        while not said:
+            await club.ledger.work(lambda: None)
+        return said[0].decode()
+
+    assert await ask("protocol_version") == "= 2\n\n" and await ask("7 known_command ggp-challenge") == "=7 true\n\n"
+    assert await ask("known_command genmove") == "= false\n\n" and "ggp-withdraw" in await ask("list_commands")
+    assert await ask("ggp-pools") == "= pool=fast game=yugo,size=5 time=1+0.1 openings=0\n\n"
+    assert "name=ann owner=alice state=joining challenges=yes games=all" in await ask("ggp-bots")
+    for line, wrong in (
+        ("genmove black", "unknown command"),
+        ("ggp-challenge fast ann", "syntax error: ggp-challenge POOL MINE THEIRS [pairs=N]"),
+        ("ggp-challenge fast ann bob games=3", "'games=3' is no option: write pairs=N"),
+        ("ggp-challenge fast ann bob pairs=1e9", "'1e9' is no number"),
+        ("ggp-challenge fast ann bob pairs=9999999999", "'9999999999' is no number"),
+        ("ggp-challenge fast ann bob pairs=51", "pairs=51 is not from 1 to 50: ask for another number"),
+        ("ggp-challenge-status one", "'one' is no number"),
+        ("ggp-withdraw 3", "there is no challenge 3"),
+    ):
+        assert await ask(line) == f"? {wrong}\n\n"
+    assert await ask("ggp-challenges") == "=\n\n" and club.store.challenges() == []
+    assert await ask("5 ggp-challenge fast ann bob pairs=2") == "=5 id=1\n\n"
+    assert (await ask("ggp-challenges")).startswith("= id=1 state=waiting")
+    assert await ask("ggp-withdraw 1") == "=\n\n"
+    assert await ask("quit") == "=\n\n" and ended == [b"route"]
+    orders.close()
