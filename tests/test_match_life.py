@@ -108,6 +108,25 @@ def test_a_plain_bot_is_set_up_as_gtp_says() -> None:
     assert untimed.lines[4:] == [*setup, "genmove white"]
 
 
+def test_the_rules_are_told_to_a_plain_bot_that_can_be_told() -> None:
+    """Before all else, because rules may bring a komi of their own; a bot may refuse, and the record says so."""
+    done: Handler = lambda arguments: ""  # noqa: E731
+    kata = plain(["pass"], **{"kata-set-rules": done, "kgs-rules": done})  # type: ignore[arg-type]
+    kgs = plain(["pass"], **{"kgs-rules": refuse})  # type: ignore[arg-type]
+    match = MemoryMatch("go size=9 ko=situational", kata, kgs).run()
+    one, two = match.peers
+    rules = (
+        '{"ko":"SITUATIONAL","scoring":"AREA","tax":"NONE","suicide":false,"hasButton":false,"whiteHandicapBonus":"0"}'
+    )
+    assert one.lines[4:6] == [f"kata-set-rules {rules}", "boardsize 9"]
+    assert two.lines[4:6] == ["kgs-rules chinese", "boardsize 9"] and match.outcome.result
+    assert match.record.end and match.record.end.warnings == ("seat2: answers `kgs-rules chinese` with `? not these`",)
+
+
+def refuse(arguments: list[str]) -> str:
+    raise CommandFailed("not these")
+
+
 def test_periods_are_told_to_plain_bots_in_words_they_know() -> None:
     done: Handler = lambda arguments: ""  # noqa: E731
     canadian = plain(["pass"], time_settings=done, time_left=done)

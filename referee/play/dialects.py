@@ -9,7 +9,7 @@ from referee.config import Budgets, Setting
 from referee.play.clock import Clock, ggp_clock, time_left, time_settings
 from referee.play.launch import LAST_WORDS, Peer
 from referee.play.outcome import CannotStart
-from referee.play.player import Player
+from referee.play.player import RULES_OF_KATAGO, RULES_OF_KGS, Player
 
 _NEEDED = ("play", "genmove")
 
@@ -56,7 +56,7 @@ class NativePlayer(Player):
 
 
 class PlainPlayer(Player):
-    """A bot of plain GTP: it plays go, under the rules that it was started with."""
+    """A bot of plain GTP: it plays go, under the rules that it was started with if it cannot be told."""
 
     def __init__(self, peer: Peer, party: Party, commands: frozenset[str], budgets: Budgets) -> None:
         super().__init__(peer, party, commands, budgets)
@@ -80,7 +80,21 @@ class PlainPlayer(Player):
         if values.get("handicap", "0") != "0":
             needed.append(f"fixed_handicap {values['handicap']}")
         settings = time_settings(setting.control, self._commands)
-        return {**dict.fromkeys(needed, True), **({settings: False} if settings else {})}
+        rules = _rules(values.get("ko", "positional"), self._commands)
+        lines = {rules: False, **dict.fromkeys(needed, True), settings: False}
+        return {line: required for line, required in lines.items() if line}
 
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
         return time_left(colour, mine, self._knows_periods)
+
+
+def _rules(ko: str, listed: frozenset[str]) -> str:
+    """The command that tells the rules of our go, as exactly as the bot's `listed` commands can say them; "" if none.
+
+    Area scoring without suicide or bonus for handicap. KGS's Chinese rules have positional superko, which forbids
+    whatever another ko rule does; of handicaps they think otherwise, and nothing that KGS knows is nearer.
+    """
+    if RULES_OF_KATAGO in listed:
+        said = f'"ko":"{ko.upper()}","scoring":"AREA","tax":"NONE","suicide":false,"hasButton":false'
+        return f'{RULES_OF_KATAGO} {{{said},"whiteHandicapBonus":"0"}}'
+    return f"{RULES_OF_KGS} chinese" if RULES_OF_KGS in listed else ""

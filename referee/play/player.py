@@ -17,6 +17,8 @@ from referee.play.outcome import CannotStart, Fault, Termination
 
 DIALOGUE_LINES = 20
 SEED = "set_random_seed"
+RULES_OF_KATAGO, RULES_OF_KGS = "kata-set-rules", "kgs-rules"
+_DECLINED = (SEED, RULES_OF_KATAGO, RULES_OF_KGS)  # what a bot may refuse, with a warning
 _MOMENT = 0.01  # seconds that a fault waits, in case the bot is just ending
 _TERMINATIONS: dict[type[Exception], Termination] = {
     PeerTimeout: Termination.STALLED,
@@ -155,8 +157,8 @@ class Player(ABC):
             said = f"answers `{line}` with `? {reply.text[:200]}`"
             if needed:
                 raise CannotStart(self.name, said)
-            if line.startswith(SEED):
-                self._declined = said
+            if line.startswith(_DECLINED):
+                self._declined = "; ".join(part for part in (self._declined, said) if part)
 
     @abstractmethod
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
