@@ -67,6 +67,16 @@ async def test_whoever_is_gone_is_noticed_at_once_and_may_come_back() -> None:
         await it.seat("ann")
 
 
+async def test_the_session_that_a_bot_says_is_told_and_decides_nothing() -> None:
+    async with house() as it:
+        told: list[dict[str, object]] = []
+        it.journal.tell = lambda event, word="", **fields: told.append({"event": event, **fields})  # type: ignore[method-assign]
+        ann = it.call()
+        ann.hello("ann", session="5f2a")
+        await until(lambda: len(it.hall.ready()) == 1, ann)
+        assert [one["session"] for one in told if one["event"] == "joined"] == ["5f2a"]
+
+
 async def test_a_goodbye_is_heard() -> None:
     async with house() as it:
         ann = await it.seat("ann")

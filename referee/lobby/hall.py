@@ -262,7 +262,7 @@ class Hall:
             caller.guest = before
             before.challenges = hello.challenges
             before.line.come_back(route)
-            self._journal.tell("back", bot=before.name, address=caller.address)
+            self._journal.tell("back", bot=before.name, address=caller.address, **_session(hello.session))
             return
         if before is not None:
             self.forget(before, "another connection took its place")
@@ -270,7 +270,7 @@ class Hall:
         guest = caller.guest = self.guests[identity.seat] = Guest(identity, frozenset(hello.games), line)
         guest.challenges = hello.challenges
         line.come_back(route)
-        self._spawn(self._welcome(guest, caller.address))
+        self._spawn(self._welcome(guest, caller.address, hello.session))
 
     def _why_it_rests(self, identity: Identity, left: float) -> str:
         times = self.rests.row(identity.key)
@@ -287,7 +287,7 @@ class Hall:
             self._journal.tell("replaced", bot=guest.name)
             self._say_bye(old, f"{REPLACED}: another connection of {guest.name} took its place")
 
-    async def _welcome(self, guest: Guest, address: str) -> None:
+    async def _welcome(self, guest: Guest, address: str, session: str) -> None:
         """Ask it what it is."""
         try:
             guest.met(await meet(guest.line, guest.party, self._budgets))
@@ -297,8 +297,8 @@ class Hall:
                 self.dismiss(guest, str(error))
             return
         assert guest.player is not None
-        said = guest.player.party
-        self._journal.tell("joined", bot=guest.name, owner=guest.identity.owner, program=said.program, address=address)
+        said = {"program": guest.player.party.program, "address": address, **_session(session)}
+        self._journal.tell("joined", bot=guest.name, owner=guest.identity.owner, **said)
         self._changed(guest)
 
     # -- who goes ----------------------------------------------------------------------------------------------------
@@ -392,3 +392,8 @@ class Hall:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _session(said: str) -> dict[str, str]:
+    """For the log: which process of a bot it says to be. It proves nothing."""
+    return {"session": said} if said else {}
