@@ -65,7 +65,9 @@ async def until(done: Callable[[], bool], *callers: Caller) -> None:
 class House:
     """A hall with its door open."""
 
-    def __init__(self, bounds: Bounds, admission: Admission, connections: int, inside: str = "") -> None:
+    def __init__(
+        self, bounds: Bounds, admission: Admission, connections: int, inside: str = "", arrivals: float = 0
+    ) -> None:
         self.journal = Journal(quiet=True, write=lambda line: None)
         self.ready: list[str] = []
         self.hall = Hall(bounds, BUDGETS, ["yugo", "go"], admission, self.journal, Lateness(), self._changed)
@@ -75,6 +77,7 @@ class House:
             admission,
             queue=100,
             connections=connections,
+            arrivals=arrivals,
             heartbeat=(5000, 15000),
             inside=inside,
         )
@@ -104,9 +107,13 @@ class House:
 
 @asynccontextmanager
 async def house(
-    bounds: Bounds | None = None, admission: Admission | None = None, connections: int = 100, inside: str = ""
+    bounds: Bounds | None = None,
+    admission: Admission | None = None,
+    connections: int = 100,
+    inside: str = "",
+    arrivals: float = 0,
 ) -> AsyncIterator[House]:
-    opened = House(bounds or Bounds(), admission or Anybody(), connections, inside)
+    opened = House(bounds or Bounds(), admission or Anybody(), connections, inside, arrivals)
     opened.door.open()
     opened.hall.open()
     try:

@@ -8,6 +8,7 @@ import pytest
 
 from protocol.transports.keys import KeyPair, new_pair, write_pair
 from referee.lobby.admission import Keyed
+from referee.lobby.arrivals import Arrivals
 from referee.lobby.granting import allow, revoke
 from referee.lobby.hall import Bounds
 from referee.lobby.journal import Journal
@@ -75,6 +76,26 @@ async def test_the_session_that_a_bot_says_is_told_and_decides_nothing() -> None
         ann.hello("ann", session="5f2a")
         await until(lambda: len(it.hall.ready()) == 1, ann)
         assert [one["session"] for one in told if one["event"] == "joined"] == ["5f2a"]
+
+
+async def test_an_address_makes_so_many_connections_and_no_more_and_harms_nobody_who_is_there() -> None:
+    async with house(arrivals=0.5) as it:
+        ann = await it.seat("ann")
+        callers = [it.call() for _ in range(8)]
+        await until(lambda: it.door.refused["address"] + it.journal.counts["refused", "address"] >= 6, ann)
+        assert it.door.connections <= 3 and [guest.name for guest in it.hall.ready()] == ["ann"]
+        assert not ann.byes and len(callers) == 8
+
+
+def test_an_address_is_an_ipv4_address_or_a_network_of_ipv6() -> None:
+    few = Arrivals(1)
+    assert [few.take("10.0.0.1", 0) for _ in range(6)] == [True] * 5 + [False]
+    assert few.take("::ffff:10.0.0.2", 0) and not few.take("::ffff:10.0.0.1", 0) and few.take("10.0.0.1", 2)
+    assert [few.take(f"2001:db8:1:2::{number}", 0) for number in range(6)] == [True] * 5 + [False]
+    assert few.take("2001:db8:1:3::1", 0) and few.take("fe80::1%eth0", 0)
+    for number in range(10_000):
+        few.take(str(number), 0)
+    assert few.take("2001:db8:1:2::1", 0), "only so many are remembered"
 
 
 async def test_a_goodbye_is_heard() -> None:

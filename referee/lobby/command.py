@@ -189,6 +189,7 @@ def _door(settings: "LobbyFile", admission: "Admission", inside: str, hall: "Hal
         connections=settings.connections,
         heartbeat=(HEARTBEAT_MS, SILENCE_MS),
         inside=inside,
+        arrivals=settings.arrivals,
     )
 
 

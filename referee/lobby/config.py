@@ -36,6 +36,7 @@ class LobbyFile:
     registry: Path
     engines: int
     connections: int
+    arrivals: float
     local: tuple[Local, ...]
     meet: bool
     nice: int
@@ -111,6 +112,7 @@ def _with_table(
         registry=registry,
         engines=engines,
         connections=own.whole("connections"),
+        arrivals=own.number("arrivals"),
         local=local,
         meet=own.flag("local_matches"),
         nice=own.whole("nice"),

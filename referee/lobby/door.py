@@ -6,7 +6,7 @@ import os
 import socket
 import struct
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from zmq.utils.monitor import recv_monitor_message
 from protocol.dialling import FRAMES, MAX_FRAME
 from protocol.transports.zmq import AddressError
 from referee.lobby.admission import Admission
+from referee.lobby.arrivals import Arrivals
 from referee.lobby.reading import Reading
 
 INSIDE = "process "  # how the name of whoever came by the inner door begins; its number follows
@@ -59,8 +60,10 @@ class Door:
         connections: int,
         heartbeat: tuple[int, int],
         inside: str = "",
+        arrivals: float = 0,
     ) -> None:
-        """`queue` messages for or from a connection, `connections` at most; `heartbeat`: ms between and in all."""
+        """`queue` messages for or from a connection, `connections` at most; `heartbeat`: ms between and in all;
+        `arrivals`: connections a second from one address, 0 for any number."""
         self._visitors = visitors
         self._most = connections
         self._admission = admission
@@ -73,6 +76,8 @@ class Door:
         self._by_descriptor: dict[int, bytes] = {}
         self._heard: dict[bytes, int] = {}  # bytes of whole messages, by connection
         self._silent: dict[int, float] = {}  # accepted, and has not said anything yet: since when
+        self._newcomers: deque[int] = deque()  # whose addresses were not looked at yet
+        self._arrivals = Arrivals(arrivals)
         self._readings: list[Reading] = []
         self.refused: Counter[str] = Counter()  # connections that were cut here, by why
         options = {
@@ -224,6 +229,7 @@ class Door:
     def _hear_news(self) -> None:
         """A connection came or went. Where there are too many, the one that has been silent for longest goes."""
         self._news()
+        self._look_at_newcomers()
         while self.connections > self._most:
             oldest = next((one for one in self._silent.items() if not self._process(one[0])), None)
             if oldest is None:
@@ -245,6 +251,16 @@ class Door:
             self._lose(route)
         if event["event"] == zmq.EVENT_ACCEPTED:
             self._silent[descriptor] = time.monotonic()
+            self._newcomers.append(descriptor)
+
+    def _look_at_newcomers(self) -> None:
+        """Of too many from one address the rest is cut before its handshake costs anything, or soon after it began."""
+        while self._newcomers:
+            descriptor = self._newcomers.popleft()
+            if since := self._silent.get(descriptor):
+                address = _address(descriptor)
+                if address and not self._arrivals.take(address, since):
+                    self._cut_silent(descriptor, since, "address")
 
     def _process(self, descriptor: int) -> int:
         """The process at the other end of the inner door; 0 for whoever came by the other one."""
@@ -300,6 +316,16 @@ def _duplicate(descriptor: int) -> socket.socket | None:
     except OSError:
         os.close(number)
         return None
+
+
+def _address(descriptor: int) -> str:
+    """Where a connection comes from; "" if it is gone, or of this machine's inside."""
+    theirs = _duplicate(descriptor)
+    if theirs is None:
+        return ""
+    with theirs, contextlib.suppress(OSError):
+        return str(theirs.getpeername()[0]) if theirs.family != socket.AF_UNIX else ""
+    return ""
 
 
 def _shut(theirs: socket.socket | None) -> None:
