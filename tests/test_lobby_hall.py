@@ -210,6 +210,19 @@ async def test_a_key_makes_an_owner_and_says_which_bots_he_may_bring(keys: tuple
         assert not stranger.byes and not bare.byes and len(it.hall.ready()) == 1
 
 
+async def test_each_key_that_is_refused_is_told_once(keys: tuple[Path, Path, KeyPair]) -> None:
+    """Also where many dial from one address."""
+    server, registry, _ = keys
+    lines: list[str] = []
+    journal = Journal(quiet=True, write=lines.append)
+    async with house(admission=(admission := Keyed(server, registry, journal))) as it:
+        pairs = [new_pair(), new_pair()]
+        callers = [it.call(pair, admission.pair) for pair in pairs * 2]
+        await until(lambda: len(lines) >= 2)
+        await until(lambda: it.door.connections == 0, *callers)
+    assert all(sum(pair.public in line for line in lines) == 1 for pair in pairs)
+
+
 async def test_a_key_that_is_revoked_ends_the_connection(keys: tuple[Path, Path, KeyPair]) -> None:
     server, registry, pair = keys
     admission = Keyed(server, registry, Journal(quiet=True, write=lambda line: None))

@@ -211,6 +211,15 @@ async def test_bytes_that_are_no_conversation_are_ended(data: bytes) -> None:
         assert list(it.hall.guests) == ["bob"] and not bob.byes
 
 
+async def test_a_failed_handshake_is_counted() -> None:
+    async with house() as it:
+        for _ in range(3):
+            with Raw(it.door.url) as eve:
+                eve.send(GREETING.replace(b"NULL", b"PLAI"))
+                assert await asyncio.to_thread(eve.ended)
+        await until(lambda: it.journal.counts["refused", "greeting"] == 3)
+
+
 @pytest.mark.parametrize(
     "data",
     [

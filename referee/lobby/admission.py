@@ -158,7 +158,7 @@ class Keyed:
             time.monotonic(),
             "refused",
             "handshake",
-            refused.address,
+            f"{refused.address} {refused.key}".strip(),
             refused.times,
             key=refused.key,
             reason=refused.reason,

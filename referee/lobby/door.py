@@ -28,6 +28,7 @@ _RECEIVED = struct.Struct("@Q")  # of a connection in bytes, by the kernel's cou
 _RECEIVED_AT = 128  # in its struct tcp_info
 _OVERHEAD = 160  # bytes a frame may take on the wire beyond its own
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: process, user, group
+_NO_HANDSHAKE = zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
 _LONGEST_ROUTE = 32  # bytes of a routing id, which comes with every message; of one that ZeroMQ chose 5
 _BEATS = 32  # bytes of heartbeats between two looks at what came and is no message
 _RST = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent is dropped
@@ -94,7 +95,7 @@ class Door:
         }
         for option, value in options.items():
             self._socket.setsockopt(option, value)
-        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED | _NO_HANDSHAKE)
         try:
             if inside:
                 self._socket.bind(inside)  # options hold for what is bound after them: here no keys are asked for
@@ -245,6 +246,9 @@ class Door:
     def _news(self) -> None:
         assert self._monitor is not None
         event = recv_monitor_message(self._monitor, zmq.NOBLOCK)
+        if event["event"] & _NO_HANDSHAKE:
+            self.refused["greeting"] += 1
+            return
         descriptor = event["value"]
         self._silent.pop(descriptor, None)
         if route := self._by_descriptor.get(descriptor):

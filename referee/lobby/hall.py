@@ -49,6 +49,7 @@ _STUFFED = 4 * MAX_FRAME  # bytes that came and are no message yet
 _AT_THE_DOOR = {
     "full": "too many connections: those that were silent for longest were ended",
     "silent": "nothing was said in time",
+    "greeting": "no handshake: no key, the key of another server, another protocol, or an end before it",
     "stuffed": "frames without an end",
     "routing id": "it was chosen too long",
 }

@@ -1,0 +1,152 @@
+"""Sixty bots, a killed server, a network that fails: no match is lost, doubled, or decided by what it was not."""
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import lossy_network
+from tests.club import Club
+from tests.ggp_command import wait_until
+from tests.lossy_network import HERE, THERE, LossyNetwork
+from tests.tcp_proxy import TcpProxy
+
+SECONDS = 75.0
+KILLS = 30
+PLAIN = [[f"plain-{group}-{number}" for number in range(11)] for group in range(4)]
+SDK = [f"sdk-{number}" for number in range(8)]
+LENT = [f"lent-{number}" for number in range(8)]
+BENIGN = {"handshake"}  # refusals that a flood of returns may bring on
+
+
+@pytest.fixture
+def club(tmp_path: Path) -> Iterator[list[Club]]:
+    made: list[Club] = []
+    yield made
+    for one in made:
+        one.close()
+
+
+def nothing_but_the_rules(club: Club) -> None:
+    """No test here keeps anybody away for the grace, or takes a tenth of his time: nobody loses but by the rules."""
+    ended = club.check()
+    assert set(ended) == {"rules"}, ended
+    faults = [one for server in club.servers for one in server.events("fault", "unplayable")]
+    refused = [one for server in club.servers for one in server.events("refused") if one["word"] not in BENIGN]
+    assert not faults and not refused, (faults, refused)
+    print(f"\n{ended.total()} games; {len(club.servers)} servers; {_counts(club)}")
+
+
+def _counts(club: Club) -> dict[str, int]:
+    events = [one["event"] for server in club.servers for one in server.events()]
+    return {kind: events.count(kind) for kind in ("joined", "gone", "back", "replaced", "void", "game")}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [1])
+def test_chaos_loses_doubles_and_misjudges_no_match(tmp_path: Path, club: list[Club], seed: int) -> None:
+    chance = random.Random(seed)
+    it = Club(tmp_path, "127.0.0.1", PLAIN, SDK, LENT)
+    club.append(it)
+    it.serve()
+    proxies = [TcpProxy(("127.0.0.1", it.port), seed=number) for number in range(4)]
+    for number, proxy in enumerate(proxies):
+        proxy.delay, proxy.jitter = 0.005 * number, 0.02 * number
+    try:
+        it.start_bots(*(proxy.url for proxy in proxies))
+        it.server.wait_for("game", 5)
+        end, kills = time.monotonic() + SECONDS, sorted(chance.uniform(5, SECONDS - 10) for _ in range(4))
+        began, stalled = time.monotonic(), 0.0
+        while time.monotonic() < end:
+            time.sleep(chance.uniform(0.2, 1.5))
+            if kills and time.monotonic() - began > kills[0]:
+                kills.pop(0)
+                it.server.kill()
+                time.sleep(chance.uniform(0, 2))
+                it.serve()
+            elif (dice := chance.random()) < 0.5:
+                chance.choice(proxies).cut(chance.random())
+            elif dice < 0.7:
+                it.kill_bots(chance.randrange(it.groups))
+            elif dice < 0.8 and time.monotonic() > stalled:
+                stalled = time.monotonic() + 22  # longer than heartbeats bear with
+                proxies[-1].stalled = True
+            if time.monotonic() > stalled:
+                proxies[-1].stalled = False
+        proxies[-1].stalled = False
+        it.server.wait_for("game", 5)
+        assert len(list(Path(f"/proc/{it.server.process.pid}/fd").iterdir())) < 60 + 60 + 100
+        assert it.server.end().status == 0
+    finally:
+        for proxy in proxies:
+            proxy.close()
+    nothing_but_the_rules(it)
+    assert all(server.running() == [] for server in it.servers)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("loss", [0.01, 0.05] if lossy_network.available() else [])
+def test_lost_and_late_packets_decide_nothing(tmp_path: Path, club: list[Club], loss: float) -> None:
+    with LossyNetwork(loss, 0.05, 0.02, seed=int(loss * 100)) as network:
+        it = Club(tmp_path, HERE, PLAIN[:1], SDK[:2], LENT[:2])
+        club.append(it)
+        it.serve()
+        it.start_bots(f"tcp://{THERE}:{it.port}")
+        time.sleep(20)
+        it.server.kill()
+        it.serve()
+        it.server.wait_for("game", 6)
+        assert it.server.end().status == 0
+        it.close()
+        print(f"\n{network.passed} packets, {network.lost} lost, {network.sent_again()} sent again")
+        assert network.lost and network.sent_again()
+    nothing_but_the_rules(it)
+
+
+@pytest.mark.long
+def test_killed_at_any_instant_it_has_every_game_once(tmp_path: Path, club: list[Club]) -> None:
+    """Games of a few moves, so that the store is at work at most instants."""
+    chance = random.Random(7)
+    it = Club(tmp_path, "127.0.0.1", [[f"quick-{number}" for number in range(16)]], [], [], "yugo,size=2")
+    club.append(it)
+    it.serve()
+    it.start_bots(it.server.url)
+    it.server.wait_for("game", 20)
+    for _ in range(KILLS):
+        time.sleep(chance.uniform(0, 0.3))
+        it.server.kill()
+        it.serve()
+        it.server.wait_for("game")
+    it.server.wait_for("game", 20)
+    assert it.server.end().status == 0
+    nothing_but_the_rules(it)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("signals", [1, 2])
+def test_a_hundred_matches_under_way_when_it_is_told_to_end(tmp_path: Path, club: list[Club], signals: int) -> None:
+    """Those that end in time are kept, the others are taken up by the next run; told twice, it ends at once."""
+    names = [[f"bot-{group}-{number}" for number in range(50)] for group in range(4)]
+    it = Club(tmp_path, "127.0.0.1", names, [], [], drain=3 if signals == 1 else 600, think=1.0)
+    club.append(it)
+    it.serve()
+    it.start_bots(it.server.url)
+    live = tmp_path / "club.live"
+    wait_until(lambda: len(list(live.iterdir())) >= 80, 180)
+    first = it.server
+    first.process.terminate()
+    if signals == 2:
+        first.wait_for("drain")
+        first.process.terminate()
+    assert first.process.wait(60) == 0
+    wait_until(lambda: not first.running())
+    left = {path.stem for path in live.iterdir()}
+    kept = {one["match"] for one in first.events("game")}
+    assert left and not left & kept
+    it.serve()
+    wait_until(lambda: left <= {one["match"] for one in it.server.events("game")}, 180)
+    assert it.server.end().status == 0
+    nothing_but_the_rules(it)
+    assert {path.stem for path in live.iterdir()}.isdisjoint(kept | left)
