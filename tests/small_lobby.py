@@ -24,7 +24,7 @@ class SmallLobby:
             self._router.setsockopt(zmq.CURVE_SECRETKEY, keys.secret.encode())
         self._router.bind(url)
         self.url = bytes(self._router.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
-        self.routes: list[bytes] = []  # of every hello, in order
+        self.routes: list[bytes] = []  # of every hello and order, in order
         self.stderr: list[str] = []
         self.byes: list[str] = []
 
@@ -58,6 +58,12 @@ class SmallLobby:
     def say(self, line: str) -> None:
         self.send(Ask(f"{line}\n".encode()))
 
+    def ordered(self) -> bytes:
+        """Wait for an order, and answer on its connection from now on."""
+        message = self._next(Ask)
+        assert isinstance(message, Ask)
+        return message.data
+
     def answer(self) -> str:
         message = self._next(Answer)
         assert isinstance(message, Answer)
@@ -75,7 +81,7 @@ class SmallLobby:
             return None
         route, *frames = self._router.recv_multipart()
         said = decode(frames)
-        if isinstance(said, Hello):
+        if isinstance(said, Hello | Ask):
             self.routes.append(route)
         elif isinstance(said, Stderr):
             self.stderr.append(said.text)

@@ -1,6 +1,7 @@
 """Authors' orders over real sockets: challenges are played and kept, also past kill -9; hostile orders harm nobody."""
 
 import json
+import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -8,18 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from protocol.dialling import Answer
 from protocol.transports.keys import new_pair, write_pair
 from referee.archive.verify import main as verify
 from referee.ladder.command import main as ladder
 from referee.lobby.admission import Anybody, Author, Keyed
+from referee.lobby.challenge_command import main as challenge
 from referee.lobby.granting import allow, revoke
 from referee.lobby.journal import Journal
 from referee.lobby.keys import Book, change, now, read
 from referee.store.store import Store
 from tests.dialled_bots import Bots
-from tests.ggp_command import ggp
+from tests.ggp_command import Ggp, ggp
 from tests.lobby_house import House, house, until
 from tests.lobby_server import Server, lobby_file
+from tests.small_lobby import SmallLobby
 from tests.test_lobby_return import under_way
 
 THINK = 0.01
@@ -44,8 +48,8 @@ def test_a_challenge_is_played_end_to_end_and_changes_no_standings(
     assert listed.status == 0 and "pool=small game=yugo,size=5" in listed.out and "challenges: none" in listed.out
     played = ggp("challenge", server.url, "small", "ann", "bob", "--pairs", "2")
     assert played.status == 0 and " in 4 games)" in played.out and "Ctrl-C leaves it" in played.err, played
-    asked = ggp("challenge", server.url, "small", "ann", "bob", "--no-wait", "--json", "--pairs", "50")
-    assert asked.status == 0 and json.loads(asked.out) == {"event": "asked", "id": 2}
+    asked = ggp("challenge", server.url, "small", "ann", "bob", "--no-wait", "--pairs", "50")
+    assert asked.status == 0 and asked.out == "2\n"
     assert ggp("challenge", server.url, "--withdraw", "2").status == 0
     server.wait_for("challenge", word="withdrawn")
     server.end()
@@ -76,17 +80,19 @@ def test_a_lobby_that_is_killed_goes_on_with_its_challenges(tmp_path: Path, dial
     dialled.append(Bots(server.url, "ann", "bob", think=THINK))
     server.wait_for("joined", 2)
     server.wait_for("game")  # both are entered
-    assert ggp("challenge", server.url, "small", "ann", "bob", "--pairs", "2", "--no-wait").out == "1\n"
+    watching = Ggp("challenge", server.url, "small", "ann", "bob", "--pairs", "2", "--json")
     server.wait_for("game", pool="small/unrated")
     key = under_way(tmp_path, 8)
     server.kill()
     dialled.pop().cut()
     file.write_text(file.read_text().replace('"tcp://127.0.0.1:*"', f'"{server.url}"'))
     server = Server(file)
-    open_ones = json.loads(ggp("challenge", server.url, "--json").out)["challenges"]
-    assert [one["id"] for one in open_ones] == [1] and open_ones[0]["games"] >= 1
     dialled.append(Bots(server.url, "ann", "bob", think=THINK))
     server.wait_for("challenge", word="over")
+    watched = watching.wait()
+    *told, last = [json.loads(line) for line in watched.out.splitlines()]
+    assert watched.status == 0 and {one["event"] for one in told} == {"progress"} and watched.err == ""
+    assert (last["event"], last["id"], last["state"], last["games"]) == ("over", 1, "over", 4)
     server.end()
     with Store.open(f"sqlite:///{tmp_path}/club.db") as store:
         _, unrated = store.pools(unrated=True)
@@ -96,6 +102,47 @@ def test_a_lobby_that_is_killed_goes_on_with_its_challenges(tmp_path: Path, dial
         one = store.find_challenge(1)
         assert one and (one.games, one.open, one.reason) == (4, 0, "")
         assert store.check().lines == []
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ("tcp://127.0.0.1:1", 1, "nobody listens there"),
+        ("tcp://127.0.0.1:1 small ann", 2, "name POOL, MINE and THEIRS, or nothing"),
+        ("tcp://127.0.0.1:1 small ann bob --withdraw 3", 2, "--withdraw ID stands alone"),
+        ("tcp://127.0.0.1:1 small ann b#b", 2, "hold no blanks and no #"),
+        ("tcp://lobby.example.org:7711 small ann bob", 2, "--key FILE and --server-key are needed"),
+        ("ipc://x", 2, "tcp://"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(
+    words: str, status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert challenge(words.split()) == status
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == 1
+
+
+def test_ctrl_c_leaves_a_challenge_to_the_lobby_and_a_refusal_is_told() -> None:
+    with SmallLobby() as lobby:
+        watching = Ggp("challenge", lobby.url, "small", "ann", "bob")
+        assert lobby.ordered() == b"ggp-challenge small ann bob pairs=1\n"
+        lobby.send(Answer(b"= id=7\n\n"))
+        assert lobby.ordered() == b"ggp-challenge-status 7\n"
+        stands = (
+            "id=7 state=waiting first=ann second=bob pairs=1 games=0 wins=0 draws=0 losses=0 void=0 reason=bob is away"
+        )
+        lobby.send(Answer(f"= {stands}\n\n".encode()))
+        assert lobby.ordered() == b"ggp-challenge-status 7\n"
+        watching.process.send_signal(signal.SIGINT)
+        ended = watching.wait()
+        assert ended.status == 130 and ended.out == ""
+        assert "0 of 2 games, +0 =0 -0, waiting: bob is away\n" in ended.err
+        refused = Ggp("challenge", lobby.url, "small", "ann", "zed")
+        assert lobby.ordered() == b"ggp-challenge small ann zed pairs=1\n"
+        lobby.send(Answer(b"? zed was never in small\n\n"))
+        ended = refused.wait()
+        assert (ended.status, ended.out, ended.err) == (1, "", "ggp challenge: zed was never in small\n")
 
 
 # -- hostile orders --------------------------------------------------------------------------------------------------

@@ -59,6 +59,7 @@ class Guest:
     playing: bool = False
     challenges: bool = True  # whether it takes any
     challenged: bool = False  # its last meeting was a challenge, and it has not been offered a rated one since
+    _entry: Entrant | None = None
     barred: set[str] = field(default_factory=set)  # pools that it cannot play in
 
     @property
@@ -82,12 +83,18 @@ class Guest:
 
         Who takes challenges is in the unrated pools beside these, too.
         """
-        if local := self.identity.local:
-            rated = local.entrant
-        else:
-            theirs = tuple(pool.name for pool in pools if pool.rated and self.plays(pool.setting.game))
-            rated = Entrant(self.name, self.start, theirs)
-        return rated.with_unrated() if self.challenges else rated
+        if self._entry is None:  # it is asked for with every look
+            if local := self.identity.local:
+                rated = local.entrant
+            else:
+                theirs = tuple(pool.name for pool in pools if pool.rated and self.plays(pool.setting.game))
+                rated = Entrant(self.name, self.start, theirs)
+            self._entry = rated.with_unrated() if self.challenges else rated
+        return self._entry
+
+    def take_challenges(self, takes: bool) -> None:
+        """Whether it takes any from now on."""
+        self.challenges, self._entry = takes, None
 
     def met(self, player: Player) -> None:
         """It has said what it is."""
@@ -96,6 +103,7 @@ class Guest:
         self.version = hashlib.sha256(said.encode()).hexdigest()[:DIGITS]
         if local := self.identity.local:
             self.version = local.entrant.version
+        self._entry = None
 
     def plays(self, game: str) -> bool:
         return not self.games or game in self.games

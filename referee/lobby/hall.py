@@ -261,7 +261,7 @@ class Hall:
         caller.allowance = self._allowance(identity.owner)
         if before is not None and before.playing:
             caller.guest = before
-            before.challenges = hello.challenges
+            before.take_challenges(hello.challenges)
             before.line.come_back(route)
             self._journal.tell("back", bot=before.name, address=caller.address, **_session(hello.session))
             return
@@ -269,7 +269,7 @@ class Hall:
             self.forget(before, "another connection took its place")
         line = Line(self.send, self._lateness, self._bounds.lag)
         guest = caller.guest = self.guests[identity.seat] = Guest(identity, frozenset(hello.games), line)
-        guest.challenges = hello.challenges
+        guest.take_challenges(hello.challenges)
         line.come_back(route)
         self._spawn(self._welcome(guest, caller.address, hello.session))
 
