@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bots.clock import Clock
-from engines.game import Options, Playouts, Policy, Scene, Score, State
+from engines.game import Options, Playouts, Policy, Scene, Score, Search, State
 from engines.line import Line
 
 
@@ -95,3 +95,9 @@ class Position:
 
     def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
         return self._state.playouts(n, seed, policy)
+
+    def play_out(self, seed: int, policy: Policy) -> None:
+        self._state.play_out(seed, policy)
+
+    def search(self, seed: int, threads: int, megabytes: int) -> Search | None:
+        return self._state.search(seed, threads, megabytes)

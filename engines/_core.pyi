@@ -63,6 +63,11 @@ class _Position:
         fill an own eye; button and pass only when there is none. A game that has not ended after 20 plies a cell counts
         as drawn.
         """
+    def search(self, seed: int = 0, threads: int = 1, megabytes: int = 64) -> _Search:
+        """A search from here: see engines.game.State.search. Raises ValueError for a number out of its range, and
+        IllegalMove when the game is over."""
+    def play_out(self, seed: int, policy: Literal["uniform", "rollout"] = "uniform") -> None:
+        """Goes on at random to the end of the game, as far as `playouts` goes."""
     def random_move(self, seed: int, policy: Literal["uniform", "rollout"] = "uniform") -> str:
         """A random legal move by the policy of `playouts`; changes nothing. Raises IllegalMove when the game is over."""
     def board(self) -> str:
@@ -81,6 +86,22 @@ class _Position:
 
         The total is the sum of the other numbers, or None where a game has no such number; lists stand beside.
         """
+
+class _Search:
+    """See engines.game.Search. Asked from another thread while it runs, it raises RuntimeError."""
+
+    node_bytes: int
+    """The size of a node of this game's, in bytes. Children lie together, so a node is all that a move takes."""
+
+    def run(self, playouts: int = 0, seconds: float = 0.0) -> None: ...
+    def play(self, move: str) -> None: ...
+    def votes(self) -> list[tuple[str, int, float, str]]: ...
+    def line(self) -> list[str]: ...
+    def hash(self) -> int: ...
+    @property
+    def swap_follows(self) -> bool: ...
+    @property
+    def nodes(self) -> int: ...
 
 class Go(_Position):
     """Go. score_parts: stones, territory, and komi for White."""

@@ -19,6 +19,7 @@ __all__ = [
     "Policy",
     "Scene",
     "Score",
+    "Search",
     "SetupState",
     "State",
     "read_options",
@@ -101,6 +102,43 @@ class Playouts(NamedTuple):
     draws: int
 
 
+class Search(Protocol):
+    """A search from one position, with its own copy of it. `engines.native.CoreState.search` makes one.
+
+    The same seed, threads, playouts and moves find the same on every machine, as long as no time ends a run.
+    """
+
+    def run(self, playouts: int = 0, seconds: float = 0.0) -> None:
+        """Play so many playouts more, or for so long (0: no such limit); less if they could not change the best move.
+
+        Without the GIL; Ctrl-C is heard. Raises ValueError without any limit, IllegalMove when the game is over.
+        """
+
+    def play(self, move: str) -> None:
+        """Go on from the position after `move`; what was found about it is kept. Raises IllegalMove."""
+
+    def votes(self) -> list[tuple[str, int, float, str]]:
+        """Of each move, the best first: its playouts, the share of them that the side to move won (0 to 1; a draw
+        is half), and what is proven of it: `win`, `loss`, `draw` or nothing. Empty before the first run.
+
+        Colours count, not seats: `swap-sides` is never among the moves.
+        """
+
+    def line(self) -> list[str]:
+        """The moves that both sides are expected to play, the best one first."""
+
+    def hash(self) -> int:
+        """State.hash of its position."""
+
+    @property
+    def swap_follows(self) -> bool:
+        """Whether the opponent may answer a move by taking the side: the best move is then the most even one."""
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes it holds."""
+
+
 class State(Protocol):
     """One position of one game, with what its rules need of the past. `engines.plain.PlainState` has defaults."""
 
@@ -169,6 +207,15 @@ class State(Protocol):
 
     def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
         """Play n random games from here, the same ones for the same seed (0..2**64-1)."""
+
+    def play_out(self, seed: int, policy: Policy) -> None:
+        """Go on at random to the end of the game: one of those of `playouts`; a game without end stops short of it."""
+
+    def search(self, seed: int, threads: int, megabytes: int) -> Search | None:
+        """A search from here, which is not over; None: this game has none. seed: 0..2**64-1; threads: 1..64.
+
+        megabytes: 1..65536, for its nodes: when they are full it goes on without adding any.
+        """
 
 
 class SetupState(State, Protocol):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
-from engines.game import Playouts, Policy, Scene, Score, result_by_totals
+from engines.game import Playouts, Policy, Scene, Score, Search, result_by_totals
 from engines.scene import pieces_by_cell
 
 if TYPE_CHECKING:
@@ -52,6 +52,12 @@ class CoreState(ABC, Generic[Core]):
 
     def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
         return Playouts(*self.core.playouts(n, seed, policy))
+
+    def play_out(self, seed: int, policy: Policy) -> None:
+        self.core.play_out(seed, policy)
+
+    def search(self, seed: int, threads: int, megabytes: int) -> Search:
+        return self.core.search(seed, threads, megabytes)
 
     def score(self) -> Score:
         parts = self.core.score_parts()

@@ -3,10 +3,13 @@
 import copy
 import hashlib
 from abc import ABC, abstractmethod
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from engines.game import IllegalMove, Playouts, Policy, Scene, Score, result_by_totals
 from engines.scene import pieces_by_cell
+
+if TYPE_CHECKING:
+    from random import Random
 
 
 class PlainState(ABC):
@@ -116,8 +119,21 @@ class PlainState(ABC):
         plies, wins = 0, [0, 0, 0]
         for _ in range(n):
             state = self.copy()
-            while moves := state.legal_moves():
-                state.play(random.choice(moves))
-                plies += 1
+            plies += state._play_out(random)
             wins["BW0".index(state.result[:1])] += 1
         return Playouts(plies, *wins)
+
+    def play_out(self, seed: int, policy: Policy) -> None:
+        from random import Random
+
+        self._play_out(Random(seed))
+
+    def _play_out(self, random: "Random") -> int:
+        plies = 0
+        while moves := self.legal_moves():
+            self.play(random.choice(moves))
+            plies += 1
+        return plies
+
+    def search(self, seed: int, threads: int, megabytes: int) -> None:
+        return None

@@ -57,7 +57,7 @@ struct Score {
 // Move is the game's own cheap representation of a legal move; outside the core a move is its canonical text.
 template <class S>
 concept GameState =
-    std::copyable<S> && requires(S s, const S c, typename S::Move move, std::string_view text, Rng rng) {
+    std::copyable<S> && requires(S s, const S c, typename S::Move move, std::vector<typename S::Move> moves, std::string_view text, Rng rng) {
     { c.phase() } -> std::same_as<Phase>;
     { c.to_play() } -> std::same_as<Colour>;  // none when over
     { c.seat() } -> std::same_as<int>;        // who acts: 1 or 2, 0 when over
@@ -76,8 +76,13 @@ concept GameState =
     { s.play(text) } -> std::same_as<std::string>;
     { c.check(text) };
     { c.text(move) } -> std::convertible_to<std::string_view>;  // canonical
-    // Every legal move once (of dead: lists only the empty one), in the bytewise order of their texts; [] when over.
-    { c.legal_moves() } -> std::same_as<std::vector<typename S::Move>>;
+    // Every legal move once (of dead: lists only the empty one), in the bytewise order of their texts, added to what
+    // the vector holds; none when over.
+    { c.list_moves(moves) };
+    { c.legal_moves() } -> std::same_as<std::vector<typename S::Move>>;  // the same, by themselves
+    // What a search knows a move by wherever it is possible: equal for moves that do about the same, 0 for one that is
+    // no cell (a pass, a token), below S::keys.
+    { c.key(move) } -> std::same_as<std::uint16_t>;
     // Playing one of them, without a check.
     { s.apply(move) };
     { s.play_random(rng, Policy::uniform) } -> std::same_as<typename S::Move>;  // one ply; not when over

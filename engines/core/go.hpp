@@ -23,6 +23,7 @@ class Go {
   public:
     using Move = std::int16_t;  // a Point, or one of these
     static constexpr Move pass = 0, dead_none = -1;
+    static constexpr std::size_t keys = max_area;
 
     // Throws std::invalid_argument if an option is out of its domain.
     Go(int size, double komi, int handicap, Ko ko, bool agreement);
@@ -44,9 +45,19 @@ class Go {
 
     std::string play(std::string_view text);
     void check(std::string_view text) const { read(text); }
-    std::vector<Move> legal_moves() const;
+    std::vector<Move> legal_moves() const {
+        std::vector<Move> moves;
+        list_moves(moves);
+        return moves;
+    }
+    void list_moves(std::vector<Move>& moves) const;
     std::string_view text(Move move) const;
     void apply(Move move);
+    std::uint16_t key(Move move) const { return static_cast<std::uint16_t>(std::max<Move>(move, 0)); }
+    // It fills an eye of its own: seldom good, and never played by rollouts.
+    bool doubtful(Move move) const {
+        return move > 0 && chains_.is_eye(static_cast<Point>(move), stone_of(to_play()));
+    }
     Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() { ko_.ready_for_playouts(cells()); }
 
@@ -60,7 +71,7 @@ class Go {
 
   private:
     static constexpr std::uint64_t seed = 0x476f;  // sets the hashes of this game apart
-    static constexpr auto keys = zobrist_keys<3, max_area>(seed);
+    static constexpr auto zobrist = zobrist_keys<3, max_area>(seed);
 
     struct Read {
         Move move;
@@ -102,7 +113,7 @@ inline Go::Go(int size, double komi, int handicap, Ko ko, bool agreement)
 inline void Go::stand_handicap(const std::vector<Point>& points) {
     for (const Point p : points) {
         chains_.put(p, black_stone);
-        board_ ^= keys[black_stone][p];
+        board_ ^= zobrist[black_stone][p];
     }
     begin(Colour::white);
 }
@@ -128,7 +139,7 @@ inline void Go::set_up(std::string_view cells, Colour side) {
         throw std::invalid_argument("a position is set up on an empty board, before the first move");
     std::uint64_t board = 0;
     const Chains chains =
-        read_board(square_, ".XO", cells, [&](Point p, std::size_t stone) { board ^= keys[stone][p]; });
+        read_board(square_, ".XO", cells, [&](Point p, std::size_t stone) { board ^= zobrist[stone][p]; });
     for (const Point p : square_.by_name())
         if (chains.at(p) != no_stone && !chains.breathes(p))
             throw std::invalid_argument(square_.name(p) + " has no liberty");
@@ -158,7 +169,7 @@ inline void Go::set_komi(double komi) {
 // The board that a stone of `side` on the empty point p makes, captures taken.
 inline std::uint64_t Go::board_after(Point p, Colour side) const {
     const Stone enemy = enemy_of(stone_of(side));
-    std::uint64_t board = board_ ^ keys[stone_of(side)][p];
+    std::uint64_t board = board_ ^ zobrist[stone_of(side)][p];
     std::array<Point, 4> taken{};
     std::size_t takes = 0;
     for (const Point q : chains_.beside(p)) {
@@ -166,7 +177,7 @@ inline std::uint64_t Go::board_after(Point p, Colour side) const {
         const Point head = chains_.head(q);
         if (std::find(taken.begin(), taken.begin() + takes, head) != taken.begin() + takes) continue;
         taken[takes++] = head;
-        chains_.each_stone(head, [&](Point s) { board ^= keys[enemy][s]; });
+        chains_.each_stone(head, [&](Point s) { board ^= zobrist[enemy][s]; });
     }
     return board;
 }
@@ -200,7 +211,7 @@ inline void Go::answer(DeadList list) {
     if (!turns_.answered(list)) return;
     for (const Point p : list) {
         if (chains_.at(p) == no_stone) continue;  // its group is gone already
-        chains_.each_stone(p, [&](Point s) { board_ ^= keys[chains_.at(s)][s]; });
+        chains_.each_stone(p, [&](Point s) { board_ ^= zobrist[chains_.at(s)][s]; });
         chains_.lift(p);
     }
 }
@@ -218,11 +229,11 @@ inline void Go::apply(Move move) {
     const auto p = static_cast<Point>(move);
     const Stone stone = stone_of(side), enemy = enemy_of(stone);
     last_ = p;
-    board_ ^= keys[stone][p];
+    board_ ^= zobrist[stone][p];
     chains_.put(p, stone);
     for (const Point q : chains_.beside(p)) {
         if (!chains_.dead(q, enemy)) continue;
-        chains_.each_stone(q, [&](Point s) { board_ ^= keys[enemy][s]; });
+        chains_.each_stone(q, [&](Point s) { board_ ^= zobrist[enemy][s]; });
         captured_[enemy] += chains_.lift(q);
         captures_ = true;
     }
@@ -247,16 +258,13 @@ inline Go::Move Go::play_random(Rng& rng, Policy policy) {
     return move;
 }
 
-inline std::vector<Go::Move> Go::legal_moves() const {
-    if (phase() == Phase::over) return {};
-    if (phase() == Phase::agree) return {dead_none};
-    std::vector<Move> moves;
-    moves.reserve(static_cast<std::size_t>(chains_.empties()) + 1);
+inline void Go::list_moves(std::vector<Move>& moves) const {
+    if (phase() == Phase::over) return;
+    if (phase() == Phase::agree) return moves.push_back(dead_none);
     for (const Point p : square_.by_name())
         if (chains_.at(p) == no_stone && chains_.playable(p, stone_of(to_play())) && ko_allows(p, to_play()))
             moves.push_back(static_cast<Move>(p));
     moves.push_back(pass);
-    return moves;
 }
 
 inline std::string_view Go::text(Move move) const {

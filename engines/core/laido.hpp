@@ -25,6 +25,7 @@ class Laido {
   public:
     using Move = std::int16_t;  // a Point, or one of these
     static constexpr Move pass = 0, swap_sides = -1;
+    static constexpr std::size_t keys = max_hexagon_area;
 
     // Throws std::invalid_argument if an option is out of its domain.
     Laido(int size, bool pie, HalfPoint half_point);
@@ -48,9 +49,17 @@ class Laido {
 
     std::string play(std::string_view text);
     void check(std::string_view text) const { read(text); }
-    std::vector<Move> legal_moves() const;
+    std::vector<Move> legal_moves() const {
+        std::vector<Move> moves;
+        list_moves(moves);
+        return moves;
+    }
+    void list_moves(std::vector<Move>& moves) const;
     std::string_view text(Move move) const;
     void apply(Move move);
+    std::uint16_t key(Move move) const { return static_cast<std::uint16_t>(std::max<Move>(move, 0)); }
+    // A stone there would be surplus at best: rollouts play none.
+    bool doubtful(Move move) const { return move > 0 && wasteful(static_cast<Point>(move)); }
     Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() {}
 
@@ -59,7 +68,7 @@ class Laido {
 
   private:
     static constexpr std::uint64_t seed = 0x4c6169646f;  // sets the hashes of this game apart
-    static constexpr auto keys = zobrist_keys<3, max_hexagon_area>(seed);
+    static constexpr auto zobrist = zobrist_keys<3, max_hexagon_area>(seed);
 
     Move read(std::string_view text) const;
     void put(Point p, Colour colour);
@@ -171,15 +180,12 @@ inline bool Laido::wasteful(Point p) const {
     return friends >= 3 || (edge && beside_edge_stone);
 }
 
-inline std::vector<Laido::Move> Laido::legal_moves() const {
-    if (phase() == Phase::over) return {};
-    std::vector<Move> moves;
-    moves.reserve(static_cast<std::size_t>(empties_) + 2);
+inline void Laido::list_moves(std::vector<Move>& moves) const {
+    if (phase() == Phase::over) return;
     for (const Point p : hexagon_.by_name())
         if (stones_.at(p) == Colour::none) moves.push_back(static_cast<Move>(p));
     if (turns_.may_pass()) moves.push_back(pass);
     if (turns_.may_swap()) moves.push_back(swap_sides);
-    return moves;
 }
 
 inline std::string_view Laido::text(Move move) const {
@@ -224,7 +230,7 @@ inline std::uint64_t Laido::hash() const {
     std::uint64_t board = 0;
     for (const Point p : hexagon_.by_row()) {
         const Colour colour = stones_.at(p);
-        board ^= colour == Colour::none ? 0 : keys[static_cast<std::size_t>(colour)][p];
+        board ^= colour == Colour::none ? 0 : zobrist[static_cast<std::size_t>(colour)][p];
     }
     Digest digest(board ^ seed);
     turns_.digest(digest);

@@ -30,18 +30,24 @@ std::uint64_t perft(const S& state, int depth, Poll& poll) {
     return count;
 }
 
+// Plays on at random to the end, or as far as a playout goes. Returns the plies.
+template <GameState S>
+int play_out(S& state, Rng& rng, Policy policy) {
+    const int cap = playout_plies_per_cell * state.cells();
+    int plies = 0;
+    for (; plies < cap && state.phase() != Phase::over; ++plies) state.play_random(rng, policy);
+    return plies;
+}
+
 // Plays `games` random games from `start` to their ends and adds them to `tally`. Allocates nothing in the loop
 // once the copies have grown to the length of a game.
 template <GameState S>
 void playouts(S start, std::uint64_t games, Rng& rng, Policy policy, Tally& tally) {
     start.ready_for_playouts();
-    const int cap = playout_plies_per_cell * start.cells();
     S state = start;
     for (std::uint64_t game = 0; game < games; ++game) {
         state = start;
-        int plies = 0;
-        for (; plies < cap && state.phase() != Phase::over; ++plies) state.play_random(rng, policy);
-        tally.plies += static_cast<std::uint64_t>(plies);
+        tally.plies += static_cast<std::uint64_t>(play_out(state, rng, policy));
         const Colour best = state.phase() == Phase::over ? state.leader() : Colour::none;
         ++(best == Colour::black ? tally.black : best == Colour::white ? tally.white : tally.draws);
     }

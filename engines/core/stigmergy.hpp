@@ -24,6 +24,7 @@ class Stigmergy {
   public:
     using Move = std::int16_t;  // a Cell, or one of these, or first_bid + k
     static constexpr Move pass = -1, button_move = -2, keep_sides = -3, swap_sides = -4, first_bid = 1000;
+    static constexpr std::size_t keys = max_hexagon_cells + 1;
 
     // Without a komi it is bid. Throws std::invalid_argument if an option is out of its domain.
     Stigmergy(int size, std::optional<std::int64_t> komi);
@@ -48,9 +49,19 @@ class Stigmergy {
 
     std::string play(std::string_view text);
     void check(std::string_view text) const { read(text); }
-    std::vector<Move> legal_moves() const;
+    std::vector<Move> legal_moves() const {
+        std::vector<Move> moves;
+        list_moves(moves);
+        return moves;
+    }
+    void list_moves(std::vector<Move>& moves) const;
     std::string_view text(Move move) const;
     void apply(Move move);
+    std::uint16_t key(Move move) const {
+        return static_cast<std::uint16_t>(move >= 0 && move < first_bid ? move + 1 : 0);
+    }
+    // It wins no point at once: rollouts play no such cell.
+    bool doubtful(Move move) const { return move >= 0 && move < first_bid && !(gainful(move >> 6) >> (move & 63) & 1); }
     Move play_random(Rng& rng, Policy policy) {
         const Move move = draw(rng, policy);
         apply(move);
@@ -63,7 +74,7 @@ class Stigmergy {
 
   private:
     static constexpr std::uint64_t seed = 0x53746967;  // sets the hashes of this game apart
-    static constexpr auto keys = zobrist_keys<2, max_hexagon_cells>(seed);
+    static constexpr auto zobrist = zobrist_keys<2, max_hexagon_cells>(seed);
 
     // Points by colour.
     struct Count {
@@ -259,14 +270,15 @@ inline Stigmergy::Move Stigmergy::draw(Rng& rng, Policy policy) const {
     return static_cast<Move>(static_cast<int>(w) * 64 + place_of_bit(sets[w], running[w], k));
 }
 
-inline std::vector<Stigmergy::Move> Stigmergy::legal_moves() const {
-    if (phase_ == Phase::over) return {};
-    if (phase_ == Phase::choose) return {keep_sides, swap_sides};
-    std::vector<Move> moves;
+inline void Stigmergy::list_moves(std::vector<Move>& moves) const {
+    if (phase_ == Phase::over) return;
+    if (phase_ == Phase::choose) {
+        moves.push_back(keep_sides);
+        return moves.push_back(swap_sides);
+    }
     if (phase_ == Phase::bid) {
-        moves.reserve(static_cast<std::size_t>(highest_bid()) + 1);
         moves.push_back(first_bid);
-        for (int bid = 1; moves.size() <= static_cast<std::size_t>(highest_bid());) {  // 1 10 100 101 .. 11 110 ..
+        for (int bid = 1, left = highest_bid(); left > 0; --left) {  // 1 10 100 101 .. 11 110 ..
             moves.push_back(static_cast<Move>(first_bid + bid));
             if (bid * 10 <= highest_bid()) {
                 bid *= 10;
@@ -275,15 +287,13 @@ inline std::vector<Stigmergy::Move> Stigmergy::legal_moves() const {
             while (bid % 10 == 9 || bid == highest_bid()) bid /= 10;
             ++bid;
         }
-        return moves;
+        return;
     }
-    moves.reserve(static_cast<std::size_t>(cells()) + 1);
     for (int word = 0; word < sight_.words(); ++word)
         for (std::uint64_t set = playable(word); set != 0; set &= set - 1)
             moves.push_back(static_cast<Move>(word * 64 + std::countr_zero(set)));
     if (button_waits()) moves.push_back(button_move);
     else if (may_pass()) moves.push_back(pass);
-    return moves;
 }
 
 inline std::string_view Stigmergy::text(Move move) const {
@@ -344,7 +354,7 @@ inline std::uint64_t Stigmergy::hash() const {
     std::uint64_t board = 0;
     for (Cell cell = 0; cell < cells(); ++cell)
         if (const Colour stone = sight_.stone(cell); stone != Colour::none)
-            board ^= keys[stone == Colour::white][static_cast<std::size_t>(cell)];
+            board ^= zobrist[stone == Colour::white][static_cast<std::size_t>(cell)];
     Digest digest(board ^ seed);
     digest.add(static_cast<std::uint64_t>(size()) | std::uint64_t{bidding_} << 8 | std::uint64_t{komi_.has_value()} << 9);
     digest.add(static_cast<std::uint64_t>(komi_.value_or(0)));

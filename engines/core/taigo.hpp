@@ -23,6 +23,7 @@ class Taigo {
   public:
     using Move = TaigoMove;
     static constexpr int row = 5;            // that wins
+    static constexpr std::size_t keys = 6 * 32 * 32;
     static constexpr int set_up_reach = 100;  // a set up cell's largest coordinate; the tiles then stay on the lattice
 
     // Throws std::invalid_argument if an option is out of its domain.
@@ -49,9 +50,21 @@ class Taigo {
 
     std::string play(std::string_view text);
     void check(std::string_view text) const { read(text); }
-    std::vector<Move> legal_moves() const;
+    std::vector<Move> legal_moves() const {
+        std::vector<Move> moves;
+        list_moves(moves);
+        return moves;
+    }
+    void list_moves(std::vector<Move>& moves) const;
     MoveText text(const Move& move) const { return move_text(move); }
     void apply(const Move& move);
+    // The tile, whatever cones come with it. Tiles that are 32 cells apart share a key, and hardly a game.
+    std::uint16_t key(const Move& move) const {
+        const int cell = (move.dark.q & 31) << 5 | (move.dark.r & 31);
+        return static_cast<std::uint16_t>(move.direction << 10 | cell);
+    }
+    // Who wins by the lines that the move completes; none: nobody.
+    Colour decides(const Move& move);
     Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() {}
 
@@ -63,7 +76,6 @@ class Taigo {
 
     void list(const Move& move, std::vector<Move>& moves) const;
     Move draw(Rng& rng) const;
-    Colour decides(const Move& move);
     int longest_line(Colour colour) const;
 
     Move read(std::string_view text) const;
@@ -210,14 +222,12 @@ inline Colour Taigo::decides(const Move& move) {
 
 // Dark cells in the order of their texts, round each the light ones in the order of theirs: that is the order of the
 // moves, because what follows a cell in a text ('/', '+') sorts before digits.
-inline std::vector<Taigo::Move> Taigo::legal_moves() const {
-    std::vector<Move> moves;
-    if (over_) return moves;
+inline void Taigo::list_moves(std::vector<Move>& moves) const {
+    if (over_) return;
     const Axial low = lattice_.low(), high = lattice_.high();
     std::array<std::int16_t, 2 * Decimals::half> columns, rows;
     const std::int16_t* const last_column = decimals.sorted(low.q - 2, high.q + 2, columns.data());
     const std::int16_t* const last_row = decimals.sorted(low.r - 2, high.r + 2, rows.data());
-    moves.reserve(16 * lattice_.frontier().size());
     for (const std::int16_t* q = columns.data(); q != last_column; ++q)
         for (const std::int16_t* r = rows.data(); r != last_row; ++r) {
             const Axial dark{*q, *r};
@@ -229,7 +239,6 @@ inline std::vector<Taigo::Move> Taigo::legal_moves() const {
                 if (light.colour == Colour::none && (cell.beside | light.beside) != 0) list({dark, direction}, moves);
             }
         }
-    return moves;
 }
 
 // All the moves with that tile, in the order of their texts.

@@ -27,6 +27,7 @@ namespace ggp {
 class Taugo {
   public:
     using Move = taugo::Run;
+    static constexpr std::size_t keys = 5 * max_edge * max_edge;
     enum class CutFrom : std::uint8_t { lateral, any };
 
     // Throws std::invalid_argument if an option is out of its domain.
@@ -49,9 +50,21 @@ class Taugo {
 
     std::string play(std::string_view text);
     void check(std::string_view text) const { read(text); }
-    std::vector<Move> legal_moves() const;
+    std::vector<Move> legal_moves() const {
+        std::vector<Move> moves;
+        list_moves(moves);
+        return moves;
+    }
+    void list_moves(std::vector<Move>& moves) const;
     std::string_view text(Move move) const { return texts_->of(move); }
     void apply(Move move);
+    // One stone by its point, a run by where it stops and from which side it comes there. No corner is a point: 0 is free.
+    std::uint16_t key(Move move) const {
+        if (move.length == 0) return 0;
+        const auto [column, row] = move.point(move.length - 1);
+        const int way = move.length == 1 ? 0 : 1 + static_cast<int>(move.way);
+        return static_cast<std::uint16_t>((way * max_edge + row) * max_edge + column);
+    }
     Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() {}
 
@@ -60,7 +73,7 @@ class Taugo {
 
   private:
     static constexpr std::uint64_t seed = 0x546175676f;  // sets the hashes of this game apart
-    static constexpr auto keys = zobrist_keys<2, max_area>(seed);
+    static constexpr auto zobrist = zobrist_keys<2, max_area>(seed);
 
     // How many moves lie in each row and column, for one colour: counted again, when they are needed, only in lines that
     // have changed or lie beside one that has. A row counts its single stones too.
@@ -233,22 +246,19 @@ inline Taugo::Move Taugo::pick(const Counts& counts, std::uint32_t index) const 
 
 // Bytewise: '+' comes before the digits, so a move comes before the moves that go on from it, and all that begin with
 // A1 before those that begin with A10. From one point: west, then south and north, then east; but 10 comes before 8.
-inline std::vector<Taugo::Move> Taugo::legal_moves() const {
-    if (phase() == Phase::over) return {};
-    std::vector<taugo::Line> rows, columns;
-    rows.reserve(static_cast<std::size_t>(size())), columns.reserve(static_cast<std::size_t>(size()));
+inline void Taugo::list_moves(std::vector<Move>& moves) const {
+    if (phase() == Phase::over) return;
+    std::array<taugo::Line, max_edge> rows, columns;
     for (int i = 1; i < size() - 1; ++i) {
-        rows.push_back(line(taugo::Axis::row, i));
-        columns.push_back(line(taugo::Axis::column, i));
+        rows[static_cast<std::size_t>(i)] = line(taugo::Axis::row, i);
+        columns[static_cast<std::size_t>(i)] = line(taugo::Axis::column, i);
     }
-    std::vector<Move> moves;
-    moves.reserve(512);
     for (const Point p : square_.by_name()) {
         const int column = square_.column(p), row = square_.row(p);
         if (!board_.is_inner(column, row)) continue;
         const auto x = static_cast<std::uint8_t>(column), y = static_cast<std::uint8_t>(row);
-        const taugo::Line& across = rows[y - 1u];
-        const taugo::Line& up = columns[x - 1u];
+        const taugo::Line& across = rows[y];
+        const taugo::Line& up = columns[x];
         if (across.singles() >> column & 1) moves.push_back({taugo::Way::east, y, x, 1});
         const auto go = [&]<int Step>(taugo::Way way, const taugo::Line& line, std::uint8_t number, std::uint8_t first) {
             if (!(line.mine() >> (first - Step) & 1)) return;
@@ -266,7 +276,6 @@ inline std::vector<Taugo::Move> Taugo::legal_moves() const {
     }
     if (turns_.may_pass()) moves.push_back(taugo::pass);
     if (turns_.may_swap()) moves.push_back(taugo::swap_sides);
-    return moves;
 }
 
 inline std::pair<int, int> Taugo::twice_points(Colour colour) const {
@@ -321,7 +330,7 @@ inline std::uint64_t Taugo::hash() const {
     std::uint64_t board = 0;
     for (const Point p : square_.by_name()) {
         const Colour colour = board_.at(square_.column(p), square_.row(p));
-        if (colour != Colour::none) board ^= keys[colour == Colour::black ? 0 : 1][p];
+        if (colour != Colour::none) board ^= zobrist[colour == Colour::black ? 0 : 1][p];
     }
     Digest digest(board ^ seed);
     digest.add(static_cast<std::uint64_t>(size()) | static_cast<std::uint64_t>(cut_from_) << 8 |

@@ -11,6 +11,8 @@ namespace ggp::taugo {
 // bit lower, "ahead" one higher, in the lower half of a word for runs to the east or north, in the upper for the others.
 class Line {
   public:
+    Line() = default;  // no line yet
+
     // `any`: the option cut_from. The line is an inner one: edge points are not adjacent, so nothing runs along an edge.
     Line(const Board& board, Axis axis, int line, Colour colour, bool any);
 
@@ -33,7 +35,7 @@ class Line {
     // The blocks of `through` that begin at a bit of `from`: a carry clears the whole block.
     static constexpr Bits flood(Bits from, Bits through) { return through & ~(through + from); }
 
-    Bits mine_, singles_, stops_;
+    Bits mine_ = 0, singles_ = 0, stops_ = 0;
 };
 
 // `side` has filled empty inner points of a line: whether that can change its own moves in the line beside it. It can

@@ -23,6 +23,7 @@ class Yugo {
   public:
     using Move = std::int16_t;  // a Point, or one of these
     static constexpr Move pass = 0, button_move = -1, dead_none = -2;
+    static constexpr std::size_t keys = max_area;
 
     // Throws std::invalid_argument if an option is out of its domain.
     Yugo(int size, std::int64_t komi, int handicap, bool agreement);
@@ -45,9 +46,19 @@ class Yugo {
 
     std::string play(std::string_view text);
     void check(std::string_view text) const { read(text); }
-    std::vector<Move> legal_moves() const;
+    std::vector<Move> legal_moves() const {
+        std::vector<Move> moves;
+        list_moves(moves);
+        return moves;
+    }
+    void list_moves(std::vector<Move>& moves) const;
     std::string_view text(Move move) const;
     void apply(Move move);
+    std::uint16_t key(Move move) const { return static_cast<std::uint16_t>(std::max<Move>(move, 0)); }
+    // It fills an eye of its own: seldom good, and never played by rollouts.
+    bool doubtful(Move move) const {
+        return move > 0 && chains_.is_eye(static_cast<Point>(move), stone_of(to_play()));
+    }
     Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() {}
 
@@ -58,7 +69,7 @@ class Yugo {
 
   private:
     static constexpr std::uint64_t seed = 0x5975676f;  // sets the hashes of this game apart
-    static constexpr auto keys = zobrist_keys<5, max_area>(seed);
+    static constexpr auto zobrist = zobrist_keys<5, max_area>(seed);
 
     struct Read {
         Move move;
@@ -199,15 +210,12 @@ inline Yugo::Move Yugo::play_random(Rng& rng, Policy policy) {
     return move;
 }
 
-inline std::vector<Yugo::Move> Yugo::legal_moves() const {
-    if (phase() == Phase::over) return {};
-    if (phase() == Phase::agree) return {dead_none};
-    std::vector<Move> moves;
-    moves.reserve(static_cast<std::size_t>(chains_.empties()) + 1);
+inline void Yugo::list_moves(std::vector<Move>& moves) const {
+    if (phase() == Phase::over) return;
+    if (phase() == Phase::agree) return moves.push_back(dead_none);
     for (const Point p : square_.by_name())
         if (chains_.at(p) == no_stone && legal(p)) moves.push_back(static_cast<Move>(p));
     if (handicap_left_ == 0) moves.push_back(button_ == Colour::none ? button_move : pass);
-    return moves;
 }
 
 inline std::string_view Yugo::text(Move move) const {
@@ -263,7 +271,7 @@ inline Score Yugo::score() const {
 inline std::uint64_t Yugo::hash() const {
     std::uint64_t board = 0;
     for (const Point p : square_.by_name())
-        board ^= chains_.at(p) == no_stone ? 0 : keys[static_cast<std::size_t>(chains_.at(p) + 2 * king_[p])][p];
+        board ^= chains_.at(p) == no_stone ? 0 : zobrist[static_cast<std::size_t>(chains_.at(p) + 2 * king_[p])][p];
     Digest digest(board ^ seed);
     digest.add(static_cast<std::uint64_t>(size())).add(static_cast<std::uint64_t>(komi_));
     digest.add(static_cast<std::uint64_t>(handicap_) << 8 | static_cast<std::uint64_t>(handicap_left_));

@@ -15,6 +15,7 @@ from rich.table import Table
 
 BENCHMARKS = (
     "core_playouts",
+    "core_search",
     "engine_plies",
     "referee",
     "tap",

@@ -9,6 +9,7 @@
 #include "engines/core/playouts.hpp"
 #include "lane_proof.hpp"
 #include "position.hpp"
+#include "search_proof.hpp"
 
 namespace ggp::native {
 
@@ -233,6 +234,8 @@ template <GameState S>
 void walk_all(const Subject<S>& subject, const Effort& effort) {
     std::uint64_t seed = effort.seed * 1'000'003;
     int games = 0, positions = 0;
+    check_search(subject.settings.front().start);
+    check_search(subject.settings.back().start);
     for (const Setting<S>& setting : subject.settings) {
         check_walks_of_the_tree(setting);
         for (int proved = 0; proved < effort.positions; ++games) {

@@ -138,6 +138,13 @@ nb::object random_move(const S& state, std::uint64_t seed, std::string_view poli
     return ascii(state.text(copy.play_random(rng, policy_named(policy))));
 }
 
+// Changes the position.
+template <GameState S>
+void play_out(S& state, std::uint64_t seed, std::string_view policy) {
+    Rng rng(seed);
+    ggp::play_out(state, rng, policy_named(policy));
+}
+
 // (the input that ended it, b"" for its end; the plies played: seat, colour, move). The lane outlives no signal.
 template <GameState S>
 nb::tuple answer_plays(S& state, int in, int out, std::size_t limit) {
@@ -187,6 +194,7 @@ nb::class_<S> bind_game(nb::module_& module, const char* title) {
         .def("__deepcopy__", [](const S& s, const nb::object&) { return S(s); }, "memo"_a)
         .def("perft", &perft<S>, "depth"_a)
         .def("playouts", &playouts<S>, "n"_a, "seed"_a = 0, "policy"_a = "uniform")
+        .def("play_out", &play_out<S>, "seed"_a, "policy"_a = "uniform")
         .def("random_move", &random_move<S>, "seed"_a, "policy"_a = "uniform",
              nb::sig("def random_move(self, seed: int, policy: str = 'uniform') -> str"))
         .def("board", &S::board)

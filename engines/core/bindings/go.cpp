@@ -1,13 +1,15 @@
 // Go for Python.
 #include "bind.hpp"
+#include "search.hpp"
 
 #include "../go.hpp"
 
 namespace ggp::python {
 
 void bind_go(nb::module_& module) {
-    bind_game<Go>(module, "Go")
-        .def("__init__",
+    auto game = bind_game<Go>(module, "Go");
+    bind_search(module, game, "GoSearch");
+    game.def("__init__",
              [](Go* self, int size, double komi, int handicap, std::string_view ko, bool agreement) {
                  const auto rule = one_of<Ko>(
                      ko,

@@ -1,13 +1,15 @@
 // Laido for Python.
 #include "bind.hpp"
+#include "search.hpp"
 
 #include "../laido.hpp"
 
 namespace ggp::python {
 
 void bind_laido(nb::module_& module) {
-    bind_game<Laido>(module, "Laido")
-        .def("__init__",
+    auto game = bind_game<Laido>(module, "Laido");
+    bind_search(module, game, "LaidoSearch");
+    game.def("__init__",
              [](Laido* self, int size, bool pie, std::string_view half_point) {
                  const auto rule = one_of<HalfPoint>(
                      half_point, {{"final", HalfPoint::final}, {"first", HalfPoint::first}}, "half_point");

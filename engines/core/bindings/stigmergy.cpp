@@ -2,14 +2,16 @@
 #include <nanobind/stl/optional.h>
 
 #include "bind.hpp"
+#include "search.hpp"
 
 #include "../stigmergy.hpp"
 
 namespace ggp::python {
 
 void bind_stigmergy(nb::module_& module) {
-    bind_game<Stigmergy>(module, "Stigmergy")
-        .def("__init__",
+    auto game = bind_game<Stigmergy>(module, "Stigmergy");
+    bind_search(module, game, "StigmergySearch");
+    game.def("__init__",
              [](Stigmergy* self, int size, const std::optional<nb::int_>& komi) {
                  new (self) Stigmergy(size, komi ? std::optional(nearest(*komi)) : std::nullopt);
              },

@@ -1,13 +1,15 @@
 // Yugo for Python.
 #include "bind.hpp"
+#include "search.hpp"
 
 #include "../yugo.hpp"
 
 namespace ggp::python {
 
 void bind_yugo(nb::module_& module) {
-    bind_game<Yugo>(module, "Yugo")
-        .def("__init__",
+    auto game = bind_game<Yugo>(module, "Yugo");
+    bind_search(module, game, "YugoSearch");
+    game.def("__init__",
              [](Yugo* self, int size, const nb::int_& komi, int handicap, bool agreement) {
                  new (self) Yugo(size, nearest(komi), handicap, agreement);
              },

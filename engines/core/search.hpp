@@ -1,0 +1,187 @@
+// A search of any game within limits: one tree a thread, each with chance of its own, whose votes on the moves are
+// added (root parallelization: Chaslot, Winands, van den Herik 2008). So nothing is shared while they grow, and the
+// same seed, playouts and number of threads find the same, whoever is faster. No clock is read here.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <future>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "game_state.hpp"
+#include "tree.hpp"
+
+namespace ggp {
+
+// What ends a search, whichever comes first; 0: no such limit. It also ends when no playout can change the answer.
+struct Limits {
+    std::uint64_t playouts = 0;
+    double seconds = 0;
+};
+
+// What all trees together think of a move at the root.
+template <class Move>
+struct Vote {
+    Move move;
+    std::int64_t visits = 0, points = 0;  // playouts, and their half points of Black
+    Proof proof = Proof::open;
+
+    // Half points of a colour, of 2 * visits.
+    std::int64_t points_for(Colour colour) const { return colour == Colour::black ? points : 2 * visits - points; }
+};
+
+template <GameState S>
+class Search {
+  public:
+    using Move = typename S::Move;
+
+    // threads: 1 or more. most_nodes: of all trees together. Not of a position that is over.
+    Search(const S& root, std::uint64_t seed, int threads, std::size_t most_nodes) {
+        Rng seeds(seed);
+        trees_.reserve(static_cast<std::size_t>(threads));
+        for (int i = 0; i < threads; ++i)
+            trees_.emplace_back(root, seeds.next(), most_nodes / static_cast<std::size_t>(threads));
+    }
+
+    const S& state() const { return trees_[0].state(); }
+    bool swap_follows() const { return trees_[0].swap_follows(); }
+    std::size_t nodes() const {
+        std::size_t sum = 0;
+        for (const auto& tree : trees_) sum += tree.nodes();
+        return sum;
+    }
+
+    // Goes on until a limit is reached. elapsed() tells the seconds since the call; it is asked some thousand plies apart and may throw,
+    // to give up.
+    template <class Elapsed>
+    void run(const Limits& limits, Elapsed elapsed);
+
+    // The moves that were looked at, the best first; those that swap sides are not among them. Empty before run().
+    std::vector<Vote<Move>> votes() const;
+
+    // What the first tree expects to be played, from the best vote on.
+    std::vector<Move> line() const;
+
+    // Goes on from the position after a move; what is known of it is kept. Throws IllegalMove.
+    void play(std::string_view text);
+
+  private:
+    static constexpr int plies_between_looks = 20'000;  // of each thread
+
+    bool decided(std::uint64_t left) const;
+    void play_round(std::uint64_t playouts);
+    // Of a move: 1, it wins for that colour; -1, it loses; 0, neither is certain, or where the opponent may take the
+    // side that wins.
+    int certainty(Proof proof, Colour mover) const {
+        if (proof == Proof::open || proof == Proof::draw || swap_follows()) return 0;
+        return proof == won_by(mover) ? 1 : -1;
+    }
+
+    std::vector<Tree<S>> trees_;
+};
+
+template <GameState S>
+template <class Elapsed>
+void Search<S>::run(const Limits& limits, Elapsed elapsed) {
+    const auto threads = static_cast<std::uint64_t>(trees_.size());
+    const auto cells = static_cast<std::uint64_t>(state().cells());
+    const std::uint64_t round = threads * std::clamp<std::uint64_t>(plies_between_looks / cells, 1, 500);
+    constexpr std::uint64_t endless = ~std::uint64_t{0} >> 1;
+    for (std::uint64_t done = 0;;) {
+        std::uint64_t left = limits.playouts > 0 ? limits.playouts - std::min(limits.playouts, done) : endless;
+        const double spent = elapsed();
+        if (limits.seconds > 0 && done > 0) {
+            const double more = static_cast<double>(done) * (limits.seconds - spent) / std::max(spent, 1e-6);
+            left = std::min(left, more < 1 ? 0 : more < 1e15 ? static_cast<std::uint64_t>(more) : endless);
+        }
+        if (left == 0 || decided(left)) return;
+        const std::uint64_t playouts = std::min(done == 0 && limits.seconds > 0 ? threads : round, left);
+        play_round(playouts);
+        done += playouts;
+    }
+}
+
+// The trees get equal shares, the first ones what is left over.
+template <GameState S>
+void Search<S>::play_round(std::uint64_t playouts) {
+    const std::uint64_t threads = trees_.size();
+    const auto share = [&](std::uint64_t i) { return playouts / threads + (i < playouts % threads); };
+    std::vector<std::future<void>> others;
+    for (std::uint64_t i = 1; i < threads && share(i) > 0; ++i)
+        others.push_back(std::async(std::launch::async, [this, i, share] { trees_[i].play(share(i)); }));
+    trees_[0].play(share(0));
+    for (auto& other : others) other.get();
+}
+
+// Whether so many playouts more could not change which move is the best.
+template <GameState S>
+bool Search<S>::decided(std::uint64_t left) const {
+    if (std::any_of(trees_.begin(), trees_.end(), [](const auto& tree) { return tree.root().proof != Proof::open; }))
+        return true;
+    const auto votes = this->votes();
+    if (votes.size() < 2) return !votes.empty();
+    const Colour mover = state().to_play();
+    return certainty(votes[0].proof, mover) > 0 || certainty(votes[1].proof, mover) < 0 ||
+           votes[0].visits - votes[1].visits > static_cast<std::int64_t>(left);
+}
+
+template <GameState S>
+std::vector<Vote<typename S::Move>> Search<S>::votes() const {
+    std::vector<Vote<Move>> votes;
+    for (const auto& tree : trees_)
+        for (const auto& child : tree.children(tree.root())) {
+            const auto same = [&](const Vote<Move>& vote) { return vote.move == child.move; };
+            auto vote = &tree == &trees_[0] ? votes.end() : std::find_if(votes.begin(), votes.end(), same);
+            if (vote == votes.end()) vote = votes.insert(votes.end(), {child.move});
+            vote->visits += child.visits, vote->points += child.points;
+            if (child.proof != Proof::open) vote->proof = child.proof;
+        }
+    const Colour mover = state().to_play();
+    std::stable_sort(votes.begin(), votes.end(), [&](const Vote<Move>& a, const Vote<Move>& b) {
+        const int one = certainty(a.proof, mover), two = certainty(b.proof, mover);
+        if (one != two) return one > two;
+        if (a.visits != b.visits) return a.visits > b.visits;
+        return a.points_for(mover) > b.points_for(mover);
+    });
+    return votes;
+}
+
+template <GameState S>
+std::vector<typename S::Move> Search<S>::line() const {
+    std::vector<Move> moves;
+    const auto votes = this->votes();
+    if (votes.empty()) return moves;
+    moves.push_back(votes[0].move);
+    const Tree<S>& tree = trees_[0];
+    S state = tree.state();
+    const auto first = tree.children(tree.root());
+    const auto* node = &*std::find_if(first.begin(), first.end(), [&](const auto& c) { return c.move == moves[0]; });
+    while (node->count > 0) {
+        state.apply(node->move);
+        const auto children = tree.children(*node);
+        const auto worse = [&](const auto& a, const auto& b) {
+            const int one = certainty(a.proof, state.to_play()), two = certainty(b.proof, state.to_play());
+            return one != two ? one < two : a.visits < b.visits;
+        };
+        node = &*std::max_element(children.begin(), children.end(), worse);
+        if (node->visits == 0 && node->proof == Proof::open) break;
+        moves.push_back(node->move);
+    }
+    return moves;
+}
+
+template <GameState S>
+void Search<S>::play(std::string_view text) {
+    std::vector<Move> moves;
+    state().list_moves(moves);
+    S next = state();
+    const std::string canonical = next.play(text);
+    const auto same = [&](const Move& move) { return std::string_view(state().text(move)) == canonical; };
+    const auto move = std::find_if(moves.begin(), moves.end(), same);
+    const bool listed = move != moves.end();
+    for (auto& tree : trees_) listed ? tree.advance(*move) : tree.restart(next);
+}
+
+}  // namespace ggp

@@ -1,0 +1,322 @@
+// A search tree that grows by playouts: PUCT with AMAF, rollouts, and proofs of what is won. It knows no game, and
+// neither clocks nor threads: see search.hpp. Its numbers come out the same on every machine: integers, and the
+// operations of IEEE 754 that are exactly rounded (+ - * / sqrt), one at a time (-ffp-contract=off).
+#pragma once
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "game_state.hpp"
+#include "playouts.hpp"
+#include "rng.hpp"
+
+namespace ggp {
+
+static_assert(FLT_EVAL_METHOD == 0, "floats are rounded after each operation");
+
+// What is certain about a position, however it is played on: nothing, who wins, or that nobody does.
+enum class Proof : std::uint8_t { open, black, white, draw };
+
+constexpr Proof won_by(Colour colour) { return colour == Colour::none ? Proof::draw : static_cast<Proof>(colour); }
+
+// The half points of Black: 2 for a win, 1 for a draw. Not of an open position.
+constexpr int points_of(Proof proof) { return proof == Proof::black ? 2 : proof == Proof::white ? 0 : 1; }
+
+// A move and what is known of the position after it. Of the root there is no move.
+// amaf, "all moves as first" (Brügmann 1993): of the playouts through the parent in which the side to move there made
+// this move, there or later; Gelly and Silver 2007 call it rapid action value estimation.
+template <class Move>
+struct Node {
+    std::int32_t visits = 0, points = 0;  // points are half points of Black
+    std::int32_t amaf_visits = 0, amaf_points = 0;
+    std::uint32_t first = 0;  // of its children, which lie together; 0: it is a leaf
+    std::uint16_t count = 0;  // of its children
+    std::uint16_t key = 0;
+    Proof proof = Proof::open;
+    Move move{};
+};
+
+// The tree holds colours apart, not seats: a move that swaps sides is left out, and who may swap looks at the worth of
+// the root. A root whose moves may be answered by a swap (`swap_follows`) is searched for the most even move.
+template <GameState S>
+class Tree {
+  public:
+    using Move = typename S::Move;
+    using TreeNode = Node<Move>;
+    static_assert(sizeof(TreeNode) <= 64);
+
+    // Nodes beyond `most_nodes` are not made: leaves then stay leaves. The root's children are always made.
+    Tree(const S& root, std::uint64_t seed, std::size_t most_nodes) : root_(root), state_(root), rng_(seed),
+        most_nodes_(std::min<std::size_t>(most_nodes, UINT32_MAX)), marks_(S::keys) {
+        root_.ready_for_playouts();
+        const auto longest = static_cast<std::size_t>(playout_plies_per_cell * root_.cells());
+        line_.reserve(longest), path_.reserve(longest);
+        nodes_.reserve(most_nodes_);
+        begin();
+    }
+
+    const S& state() const { return root_; }
+    const TreeNode& root() const { return nodes_[0]; }
+    std::size_t nodes() const { return nodes_.size(); }
+    bool swap_follows() const { return swap_follows_; }
+    std::span<const TreeNode> children(const TreeNode& node) const { return {nodes_.data() + node.first, node.count}; }
+
+    // Goes on for so many playouts, or until the root is proven. Not of a position that is over.
+    void play(std::uint64_t playouts) {
+        for (; playouts > 0 && root().proof == Proof::open; --playouts) play_one();
+    }
+
+    // The position after a move that is possible at the root: what the tree knows of it is kept.
+    void advance(const Move& move) {
+        const auto children = this->children(root());
+        const auto child = std::find_if(children.begin(), children.end(), [&](const TreeNode& n) { return n.move == move; });
+        const std::size_t found = child == children.end() ? 0 : root().first + static_cast<std::size_t>(child - children.begin());
+        root_.apply(move);
+        if (found == 0) return begin();
+        keep(found);
+        look_for_swaps();
+    }
+
+    // The same after what is no move of the tree, such as a list of dead stones.
+    void restart(const S& root) {
+        root_ = root;
+        root_.ready_for_playouts();
+        begin();
+    }
+
+  private:
+    // Found by play of the built-in games against each other; tests/bench measures what they cost.
+    static constexpr float explores = 0.01F;   // the weight of what was seldom tried
+    static constexpr float amaf_lasts = 2000;  // visits after which AMAF counts half
+    static constexpr float prior_visits = 5;   // a move that nobody tried is worth what its parent is
+    static constexpr int expands_at = 1;       // visits
+    static constexpr int doubt = 20;           // AMAF visits, all lost, that a doubtful move begins with
+
+    struct Step {
+        std::uint32_t node;
+        Colour mover;
+    };
+    struct Ply {
+        std::uint16_t key;
+        Colour colour;
+    };
+
+    void begin() {
+        nodes_.clear();
+        nodes_.emplace_back();
+        look_for_swaps();
+    }
+    void look_for_swaps();
+    void play_one();
+    void expand(std::uint32_t index, Colour mover);
+    std::uint32_t select(const TreeNode& node, Colour mover, bool even) const;
+    int rollout();
+    void back_up(int points);
+    void prove_path();
+    bool prove(TreeNode& node, Colour mover) const;
+    void keep(std::size_t child);
+    bool is_swap(const S& state, const Move& move) const {
+        return state.key(move) == 0 && std::string_view(state.text(move)) == "swap-sides";
+    }
+
+    S root_, state_;
+    Rng rng_;
+    std::size_t most_nodes_;
+    bool swap_follows_ = false;
+    std::vector<TreeNode> nodes_;
+    std::vector<Step> path_;  // of the playout: the nodes from the root on
+    std::vector<Ply> line_;   // and all its moves
+    std::vector<std::uint32_t> marks_;  // by key: in which playout a move was made, and by which colour first
+    std::uint32_t playout_ = 0;
+    std::vector<Move> moves_;
+};
+
+template <GameState S>
+void Tree<S>::look_for_swaps() {
+    swap_follows_ = false;
+    moves_.clear();
+    root_.list_moves(moves_);
+    if (moves_.empty()) return;
+    state_ = root_;
+    state_.apply(moves_.front());
+    if (state_.seat() == root_.seat()) return;
+    moves_.clear();
+    state_.list_moves(moves_);
+    swap_follows_ = std::any_of(moves_.begin(), moves_.end(), [this](const Move& m) { return is_swap(state_, m); });
+}
+
+template <GameState S>
+void Tree<S>::play_one() {
+    state_ = root_;
+    path_.clear(), line_.clear();
+    int points = -1;
+    for (std::uint32_t at = 0; points < 0;) {
+        ++nodes_[at].visits;
+        const Colour mover = state_.to_play();
+        path_.push_back({at, mover});
+        if (nodes_[at].visits == 1 && state_.phase() == Phase::over) {
+            nodes_[at].proof = won_by(state_.leader());
+            prove_path();
+        } else if (nodes_[at].first == 0 && nodes_[at].proof == Proof::open && (at == 0 || nodes_[at].visits > expands_at)) {
+            expand(at, mover);
+        }
+        const TreeNode& node = nodes_[at];
+        if (node.proof != Proof::open) {
+            points = points_of(node.proof);
+        } else if (node.first == 0) {
+            points = rollout();
+        } else {
+            at = select(node, mover, at == 0 && swap_follows_);
+            line_.push_back({nodes_[at].key, mover});
+            state_.apply(nodes_[at].move);
+        }
+    }
+    back_up(points);
+}
+
+template <GameState S>
+void Tree<S>::expand(std::uint32_t index, Colour mover) {
+    moves_.clear();
+    state_.list_moves(moves_);
+    std::erase_if(moves_, [this](const Move& move) { return is_swap(state_, move); });
+    const std::size_t first = nodes_.size(), count = std::min<std::size_t>(moves_.size(), UINT16_MAX);
+    if (index != 0 && first + count > most_nodes_) return;
+    for (std::size_t i = count; i > 1; --i)  // equals are tried in this order
+        std::swap(moves_[i - 1], moves_[rng_.below(static_cast<std::uint32_t>(i))]);
+    bool proven = false;
+    for (std::size_t i = 0; i < count; ++i) {
+        TreeNode child;
+        child.move = moves_[i];
+        child.key = state_.key(child.move);
+        if constexpr (requires { state_.doubtful(child.move); })
+            if (state_.doubtful(child.move)) child.amaf_visits = doubt, child.amaf_points = mover == Colour::black ? 0 : 2 * doubt;
+        if constexpr (requires { state_.decides(child.move); })
+            if (const Colour winner = state_.decides(child.move); winner != Colour::none) {
+                child.proof = won_by(winner);
+                proven = true;
+            }
+        nodes_.push_back(child);
+    }
+    nodes_[index].first = static_cast<std::uint32_t>(first);
+    nodes_[index].count = static_cast<std::uint16_t>(count);
+    if (proven && (index != 0 || !swap_follows_) && prove(nodes_[index], mover)) prove_path();
+}
+
+// PUCT with equal priors (Rosin 2011), and AMAF as Gelly and Silver weigh it (2011): its weight a / (a + n + a n / c),
+// n visits and a of AMAF. The terms of that sum are multiplied out, so that one division does.
+template <GameState S>
+std::uint32_t Tree<S>::select(const TreeNode& node, Colour mover, bool even) const {
+    const float sign = mover == Colour::black ? 1.0F : -1.0F, offset = mover == Colour::black ? 0.0F : 2.0F;
+    const auto for_mover = [&](std::int32_t points, float visits) { return sign * static_cast<float>(points) + offset * visits; };
+    const float visits = static_cast<float>(node.visits - 1);
+    const float prior = visits > 0 ? prior_visits * for_mover(node.points, visits) / visits : prior_visits;
+    const float curiosity = explores * std::sqrt(static_cast<float>(node.visits));
+    const Proof lost = won_by(other(mover));
+    std::uint32_t best = node.first;
+    float highest = -2;
+    for (std::uint32_t i = node.first; i < node.first + node.count; ++i) {
+        const TreeNode& child = nodes_[i];
+        const float n = static_cast<float>(child.visits), a = static_cast<float>(child.amaf_visits);
+        const float stretch = 1 + a * (1 / amaf_lasts);
+        float points = for_mover(child.points, n) * stretch + for_mover(child.amaf_points, a) + prior;
+        float weight = 2 * (n * stretch + a + prior_visits);
+        if (even) points = std::min(points, weight - points);
+        float worth = points / weight + curiosity / (1 + n);
+        if (child.proof != Proof::open) [[unlikely]]
+            worth = child.proof == Proof::draw ? 0.5F : child.proof == lost || even ? -1.0F : 2.0F;
+        if (worth > highest) highest = worth, best = i;
+    }
+    return best;
+}
+
+// Black's half points of a random game from where state_ is.
+template <GameState S>
+int Tree<S>::rollout() {
+    const int cap = playout_plies_per_cell * state_.cells();
+    int plies = 0;
+    for (; plies < cap && state_.phase() != Phase::over; ++plies) {
+        const Colour mover = state_.to_play();
+        line_.push_back({state_.key(state_.play_random(rng_, Policy::rollout)), mover});
+    }
+    return points_of(won_by(state_.phase() == Phase::over ? state_.leader() : Colour::none));
+}
+
+template <GameState S>
+void Tree<S>::back_up(int points) {
+    ++playout_;
+    const auto mark = [this](Colour colour) { return playout_ << 2 | static_cast<std::uint32_t>(colour); };
+    std::size_t ply = line_.size();
+    for (std::size_t depth = path_.size(); depth-- > 0;) {
+        TreeNode& node = nodes_[path_[depth].node];
+        node.points += points;
+        for (; ply > depth; --ply) marks_[line_[ply - 1].key] = mark(line_[ply - 1].colour);  // the earlier one stands
+        marks_[0] = 0;
+        const std::uint32_t made = mark(path_[depth].mover);
+        for (std::uint32_t i = node.first; i < node.first + node.count; ++i) {
+            TreeNode& child = nodes_[i];
+            const int counts = marks_[child.key] == made;
+            child.amaf_visits += counts;
+            child.amaf_points += counts * points;
+        }
+    }
+}
+
+// The last node of the path has just been proven: so may be those before it.
+template <GameState S>
+void Tree<S>::prove_path() {
+    for (std::size_t depth = path_.size() - 1; depth-- > 0;) {
+        if (depth == 0 && swap_follows_) return;
+        if (!prove(nodes_[path_[depth].node], path_[depth].mover)) return;
+    }
+}
+
+template <GameState S>
+bool Tree<S>::prove(TreeNode& node, Colour mover) const {
+    const Proof win = won_by(mover);
+    bool open = false, draw = false;
+    for (const TreeNode& child : children(node)) {
+        if (child.proof == win) return node.proof = win, true;
+        open |= child.proof == Proof::open;
+        draw |= child.proof == Proof::draw;
+    }
+    if (!open) node.proof = draw ? Proof::draw : won_by(other(mover));
+    return !open;
+}
+
+// Drops all but what hangs on that child of the root, which becomes the root. Children lie behind their parents, so
+// each block of children can move down, in their order, into what has become free.
+template <GameState S>
+void Tree<S>::keep(std::size_t child) {
+    struct Block {
+        std::uint32_t from, count, to;
+    };
+    nodes_[0] = nodes_[child];
+    std::vector<Block> blocks;
+    const auto add = [&](const TreeNode& node) {
+        if (node.first != 0) blocks.push_back({node.first, node.count, 0});
+    };
+    add(nodes_[0]);
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        for (std::uint32_t n = 0; n < blocks[i].count; ++n) add(nodes_[blocks[i].from + n]);
+    std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.from < b.from; });
+    std::uint32_t free = 1;
+    for (Block& block : blocks) block.to = free, free += block.count;
+    const auto moved = [&](std::uint32_t from) {
+        if (from == 0) return from;
+        return std::lower_bound(blocks.begin(), blocks.end(), from, [](const Block& b, std::uint32_t f) { return b.from < f; })->to;
+    };
+    nodes_[0].first = moved(nodes_[0].first);
+    for (const Block& block : blocks)
+        for (std::uint32_t n = 0; n < block.count; ++n) {
+            TreeNode& node = nodes_[block.to + n] = nodes_[block.from + n];
+            node.first = moved(node.first);
+        }
+    nodes_.resize(free);
+}
+
+}  // namespace ggp

@@ -1,0 +1,298 @@
+"""The search of the core: what it proves is true, and found where it is near; the same by seed; within its memory."""
+
+import threading
+from collections.abc import Callable
+from hashlib import blake2b
+
+import pytest
+
+from engines._core import Go, IllegalMove, Laido, Stigmergy, Taigo, Taugo, Yugo
+
+Position = Go | Laido | Stigmergy | Taigo | Taugo | Yugo
+
+SMALL: dict[str, Callable[[], Position]] = {
+    "go": lambda: Go(3, komi=1.5, ko="situational"),
+    "go, draws": lambda: Go(2, komi=0, ko="simple"),
+    "laido": lambda: Laido(2, pie=False),
+    "laido, first": lambda: Laido(3, pie=False, half_point="first"),
+    "stigmergy": lambda: Stigmergy(2, komi=1),
+    "taugo": lambda: Taugo(6, pie=False),
+    "yugo": lambda: Yugo(2, komi=0),
+    "yugo 3": lambda: Yugo(3, komi=2),
+}
+LARGE: dict[str, Callable[[], Position]] = {
+    "go": lambda: Go(9),
+    "laido": lambda: Laido(5),
+    "stigmergy": lambda: Stigmergy(5, komi=3),
+    "taigo": Taigo,
+    "taugo": lambda: Taugo(8),
+    "yugo": lambda: Yugo(9, handicap=2),
+}
+MOST = 1_000  # positions that may be looked at to solve one
+
+
+class TooManyError(Exception):
+    """The position is not near enough to the end to be solved plainly."""
+
+
+def solve(state: Position, left: list[int]) -> str:
+    """Who wins if both sides do what is best: black, white or draw. Plain minimax over all moves."""
+    if state.phase == "over":
+        return {"B": "black", "W": "white", "0": "draw"}[state.result[0]]
+    left[0] -= 1
+    if left[0] < 0:
+        raise TooManyError
+    mover = state.to_play
+    found = set()
+    for move in state.legal_moves():
+        after = state.copy()
+        after.play(move)
+        found.add(solve(after, left))
+        if mover in found:
+            return mover
+    return "draw" if "draw" in found else {"black": "white", "white": "black"}[mover]
+
+
+def near_the_end(start: Callable[[], Position], wanted: int) -> list[Position]:
+    """Positions of random games that are not over, and from which plain minimax gets to the end."""
+    found: list[Position] = []
+    for seed in range(1000):
+        state = start()
+        line: list[Position] = []
+        while state.phase != "over" and len(line) < 300:
+            line.append(state.copy())
+            state.play(state.random_move(seed * 1000 + len(line), ("rollout", "uniform")[seed % 2]))
+        solvable = None
+        for position in reversed(line):
+            try:
+                solve(position, [MOST])
+            except TooManyError:
+                break
+            solvable = position  # the earliest one from which all later ones can be solved
+        if solvable is not None:
+            found.append(solvable)
+        if len(found) == wanted:
+            return found
+    raise AssertionError("not enough positions")
+
+
+def outcome(proof: str, mover: str) -> str:
+    return {"win": mover, "loss": "white" if mover == "black" else "black", "draw": "draw"}[proof]
+
+
+def check_proofs(position: Position, playouts: int) -> bool:
+    """What is proven is true, and who can win finds it. Returns whether the side to move can win."""
+    search = position.search(seed=5)
+    search.run(playouts)
+    mover = position.to_play
+    for move, _, _, proof in search.votes():
+        if proof:
+            after = position.copy()
+            after.play(move)
+            assert outcome(proof, mover) == solve(after, [10 * MOST]), (position.board(), move)
+    best = search.votes()[0]
+    truth = solve(position, [MOST])
+    if truth == mover:
+        assert best[3] == "win", (position.board(), position.to_play, best)
+    elif best[3]:
+        assert outcome(best[3], mover) == truth
+    return truth == mover
+
+
+@pytest.mark.parametrize("game", SMALL)
+def test_what_is_proven_is_true_and_forced_wins_are_found(game: str) -> None:
+    positions = near_the_end(SMALL[game], 8)
+    assert sum(check_proofs(position, 10_000) for position in positions) >= 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("game", SMALL)
+def test_what_is_proven_is_true_in_many_positions(game: str) -> None:
+    positions = near_the_end(SMALL[game], 200)
+    assert sum(check_proofs(position, 50_000) for position in positions) > 50
+
+
+def test_five_in_a_row_is_seen_two_plies_before() -> None:
+    """Taigo is too wide for minimax in Python: here are its wins in one, and a loss in two."""
+    four = "0,0=X 1,0=X 2,0=X 3,0=X 0,5=O 3,5=O"
+    attack, defence = Taigo(), Taigo()
+    attack.set_up(four, "black")
+    search = attack.search(seed=1)
+    search.run(playouts=10)
+    winners = {move for move, _, _, proof in search.votes() if proof == "win"}
+    for move in attack.legal_moves():
+        after = attack.copy()
+        after.play(move)
+        assert (after.winner == 1) == (move in winners)
+    assert winners
+    defence.set_up(four, "white")
+    search = defence.search(seed=1)
+    search.run(playouts=20_000)
+    assert {proof for _, _, _, proof in search.votes()} == {"loss"}  # nobody covers both ends
+
+
+def playing(start: Callable[[], Position], playouts: int, plies: int, **options: int) -> list[str]:
+    """The moves of a game against itself, with one tree that is kept from move to move."""
+    state = start()
+    search = state.search(**options)
+    moves: list[str] = []
+    while len(moves) < plies and state.phase != "over":
+        search.run(playouts)
+        moves.append(search.votes()[0][0])
+        assert search.line()[0] == moves[-1] and not state.why_illegal(moves[-1])
+        state.play(moves[-1])
+        search.play(moves[-1])
+        assert search.hash() == state.hash()
+    return moves
+
+
+@pytest.mark.parametrize("game", LARGE)
+def test_the_same_seed_finds_the_same_with_one_thread_or_more(game: str) -> None:
+    once = playing(LARGE[game], 100, 6, seed=1)
+    assert once == playing(LARGE[game], 100, 6, seed=1)
+    assert once != playing(LARGE[game], 100, 6, seed=2)
+    together = playing(LARGE[game], 100, 4, seed=1, threads=3)
+    assert together == playing(LARGE[game], 100, 4, seed=1, threads=3)
+
+
+GOLDEN = {
+    "go": "9a762bd3",
+    "laido": "ad9aecde",
+    "stigmergy": "48a30af6",
+    "taigo": "585f1105",
+    "taugo": "69c7c1ca",
+    "yugo": "dc671d68",
+}
+"""What the moves of ten plies hash to: on every machine, by every compiler. Another search changes them."""
+
+
+@pytest.mark.parametrize("game", LARGE)
+def test_the_same_is_found_on_every_machine(game: str) -> None:
+    moves = playing(LARGE[game], 200, 10, seed=1)
+    assert blake2b(" ".join(moves).encode(), digest_size=4).hexdigest() == GOLDEN[game]
+
+
+@pytest.mark.parametrize("game", LARGE)
+def test_a_tree_goes_on_from_any_move(game: str) -> None:
+    """Also from moves that it holds for bad, and its memory shrinks to what still counts."""
+    state = LARGE[game]()
+    search = state.search(seed=3)
+    kept = 0
+    for ply in range(40):
+        if state.phase == "over":
+            break
+        search.run(50)
+        before = search.nodes
+        move = state.random_move(ply) if ply % 2 else search.votes()[0][0]
+        state.play(move)
+        search.play(move)
+        kept += 1 < search.nodes < before
+        assert search.hash() == state.hash()
+    assert kept > 3
+    with pytest.raises(IllegalMove):
+        search.play("nonsense")
+    assert search.hash() == state.hash()
+
+
+@pytest.mark.parametrize("game", LARGE)
+def test_a_full_tree_goes_on_and_grows_no_more(game: str) -> None:
+    state = LARGE[game]()
+    search = state.search(seed=1, megabytes=1)
+    assert type(search).node_bytes <= 64
+    most = 2**20 // type(search).node_bytes
+    search.run(playouts=20_000)
+    full = search.nodes
+    assert most - 5_000 < full <= most
+    search.run(playouts=5_000)
+    assert search.nodes <= most and sum(visits for _, visits, _, _ in search.votes()) > 5_000
+
+
+def test_what_is_decided_ends_at_once() -> None:
+    """Of a thousand million playouts hardly any is needed where there is one move, and where a move wins."""
+    lone = Stigmergy(2, komi=0)
+    for move in ["B2", "A2", "C2", "B1", "A3"]:
+        lone.play(move)
+    assert lone.legal_moves() == ["pass"]
+    search = lone.search(seed=1)
+    search.run(playouts=10**9)
+    assert [vote[0] for vote in search.votes()] == ["pass"]
+    ahead = Go(5, komi=-3.5)
+    ahead.play("C3")
+    ahead.play("pass")
+    search = ahead.search(seed=1)
+    search.run(playouts=10**9)
+    assert search.votes()[0][0] == "pass" and search.votes()[0][3] == "win"
+
+
+def test_moves_are_even_where_the_opponent_may_take_the_side() -> None:
+    state = Laido(4)
+    search = state.search(seed=1)
+    search.run(playouts=3000)
+    assert search.swap_follows and abs(search.votes()[0][2] - 0.5) < 0.1
+    state = Laido(3)
+    search = state.search(seed=1)
+    state.play("C3")
+    search.play("C3")
+    search.run(playouts=2000)
+    assert not search.swap_follows
+    assert "swap-sides" in state.legal_moves() and "swap-sides" not in [vote[0] for vote in search.votes()]
+    assert search.votes()[0][2] < 0.5  # the centre is worth a swap
+    search.play("swap-sides")
+    state.play("swap-sides")
+    assert search.hash() == state.hash()
+
+
+@pytest.mark.parametrize(
+    ("options", "run", "reason"),
+    [
+        ({"threads": 0}, {"playouts": 1}, "threads must be 1..64"),
+        ({"megabytes": 0}, {"playouts": 1}, "megabytes must be 1..65536"),
+        ({}, {}, "a search needs a number of playouts, or of seconds, or both"),
+        ({}, {"playouts": -1}, "a search needs a number of playouts, or of seconds, or both"),
+        ({}, {"seconds": float("nan")}, "a search needs a number of playouts, or of seconds, or both"),
+    ],
+)
+def test_bad_numbers_are_refused(options: dict[str, int], run: dict[str, int], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        Go(5).search(**options).run(**run)
+
+
+def test_nothing_is_searched_after_the_end() -> None:
+    state = Go(3)
+    search = state.search()
+    for move in ("pass", "pass"):
+        state.play(move)
+        search.play(move)
+    with pytest.raises(IllegalMove, match="over"):
+        search.run(playouts=1)
+    with pytest.raises(IllegalMove, match="over"):
+        state.search()
+
+
+def test_a_running_search_is_left_alone_by_other_threads() -> None:
+    search = Go(9).search(seed=1)
+    refusals: list[Exception] = []
+    began = threading.Event()
+
+    def ask() -> None:
+        began.set()
+        while not refusals and worker.is_alive():
+            try:
+                search.votes()
+            except RuntimeError as error:
+                refusals.append(error)
+
+    worker = threading.Thread(target=lambda: search.run(seconds=1.0))
+    asker = threading.Thread(target=ask)
+    worker.start()
+    asker.start()
+    worker.join()
+    asker.join()
+    assert len(refusals) == 1 and "another thread" in str(refusals[0])
+
+
+def test_threads_play_as_many_playouts_as_were_asked_for() -> None:
+    for threads in (1, 2, 3):
+        search = Taigo().search(seed=1, threads=threads)
+        search.run(playouts=100)
+        assert sum(visits for _, visits, _, _ in search.votes()) == 100
