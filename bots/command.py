@@ -16,6 +16,7 @@ from engines.game import Option, OptionError
 BOTS = {
     "random": "plays every legal move with equal chance",
     "greedy": "tries every move with a few random games, one ply deep, and keeps an eye on its clock",
+    "mcts": "searches a tree of random games: by playouts, time and threads of your choice",
     "oneshot": "starts a program of yours for every move: see ggp bot oneshot --help",
     "chaos": "plays at random and misbehaves on cue: see ggp bot chaos --help",
 }

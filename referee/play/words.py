@@ -12,7 +12,7 @@ from referee.play.seating import HUMAN, Start
 ENGINE = (sys.executable, "-P", "-m", "engines")
 BOTS = (sys.executable, "-P", "-m", "bots")
 
-BUILT_IN = ("random", "greedy", "chaos")  # as `ggp bot` lists them
+BUILT_IN = ("random", "greedy", "mcts", "chaos")  # as `ggp bot` lists them
 
 _NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.+)", re.DOTALL)
 _BUILT_IN = re.compile(r"([a-z][a-z0-9_]*)(?::(.*))?")
