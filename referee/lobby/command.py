@@ -39,7 +39,7 @@ The exit status is 0 when it was told to end; 1 if the store or an engine failed
 2 for a command line or a file that cannot be.
 """
 QUEUE = 100  # messages for or from a bot
-_SWITCH = 0.001  # seconds that the store's thread may keep the loop waiting
+_SWITCH = 0.0002  # seconds that the store's thread may keep the loop waiting
 _GARBAGE = (50_000, 20, 100)  # thousands of bots are no garbage, and each look at all of them takes milliseconds
 
 

@@ -23,7 +23,7 @@ INSIDE = "process "  # how the name of whoever came by the inner door begins; it
 BACKLOG = 1024  # connections that wait to be accepted
 _GREETING_MS = 10_000  # for the handshake of a connection
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow to combine
-_AT_ONCE = 50  # connections that are looked at before others in the loop have their turn
+_AT_ONCE = 10  # connections that are looked at before others in the loop have their turn
 _RECEIVED = struct.Struct("@Q")  # of a connection in bytes, by the kernel's count
 _RECEIVED_AT = 128  # in its struct tcp_info
 _OVERHEAD = 160  # bytes a frame may take on the wire beyond its own
@@ -343,11 +343,16 @@ def _shut(theirs: socket.socket | None) -> None:
 def _received(descriptor: int) -> int:
     """Bytes that came on a connection so far; 0 for one that is not TCP, or gone."""
     try:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, os.dup(descriptor)) as theirs:
-            told = theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + _RECEIVED.size)
+        theirs = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, descriptor)
+    except OSError:
+        return 0
+    try:
+        told = theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + _RECEIVED.size)
         return int(_RECEIVED.unpack_from(told, _RECEIVED_AT)[0])
     except (OSError, struct.error):
         return 0
+    finally:
+        theirs.detach()  # it is ZeroMQ's, and stays open
 
 
 def _metadata(frame: zmq.Frame, name: str) -> str:

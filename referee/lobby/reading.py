@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import zmq
 
+_EVENTS, _IN = int(zmq.EVENTS), int(zmq.POLLIN)  # enums are slow to combine
 BURST = 200  # messages that are read before others in the loop have their turn
 
 
@@ -17,6 +18,7 @@ class Reading:
     """Calls `take`, which reads one message with NOBLOCK and lets zmq.Again pass, as often as there is one."""
 
     def __init__(self, socket: "zmq.Socket[bytes]", take: Callable[[], None]) -> None:
+        self._socket = socket
         self._descriptor = int(socket.getsockopt(zmq.FD))
         self._take = take
         self._due = False  # a look at the socket is due in this turn of the loop
@@ -29,8 +31,8 @@ class Reading:
         return self._loop is not None
 
     def look_again(self) -> None:
-        """To be called after every write."""
-        if not self._due and self._loop is not None:
+        """To be called after every write. Where nothing has come the next message is an edge again."""
+        if not self._due and self._loop is not None and int(self._socket.getsockopt(_EVENTS)) & _IN:
             self._due = True
             self._loop.call_soon(self._read)
 

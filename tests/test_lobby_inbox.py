@@ -1,0 +1,107 @@
+"""Whoever waits for answers is told at the deadline, no sooner and no later, without a timer for every wait."""
+
+import asyncio
+import selectors
+import weakref
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from typing import Any, TypeVarTuple, Unpack
+
+import pytest
+
+from protocol.errors import PeerTimeout
+from referee.lobby.inbox import Inbox
+
+Arguments = TypeVarTuple("Arguments")
+
+
+class JumpingLoop(asyncio.SelectorEventLoop):
+    """Time passes only where everybody waits, and then at once. `timers`: how many were set."""
+
+    def __init__(self) -> None:
+        self.clock, self.timers = 0.0, 0
+        super().__init__(_Jumping(self))
+
+    def time(self) -> float:
+        return self.clock
+
+    def call_later(
+        self,
+        delay: float,
+        callback: Callable[[Unpack[Arguments]], object],
+        *args: *Arguments,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        self.timers += 1
+        return super().call_later(delay, callback, *args, context=context)
+
+
+class _Jumping(selectors.SelectSelector):
+    def __init__(self, loop: JumpingLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        assert timeout is not None, "everybody waits for ever"
+        self._loop.clock += max(0.0, timeout)
+        return super().select(0)
+
+
+def run(play: Callable[[JumpingLoop, Inbox], Coroutine[Any, Any, None]]) -> None:
+    loop = JumpingLoop()
+    try:
+        loop.run_until_complete(play(loop, Inbox(loop.time)))
+    finally:
+        loop.close()
+
+
+async def wait(loop: JumpingLoop, inbox: Inbox, deadline: float) -> float:
+    """When it was given up."""
+    with pytest.raises(PeerTimeout):
+        await inbox.get(deadline)
+    return loop.time()
+
+
+def answer_at(loop: JumpingLoop, inbox: Inbox, when: float) -> None:
+    loop.call_at(when, inbox.put, b"=\n\n")
+
+
+@pytest.mark.parametrize("deadline", [0.0, 0.5, 10.0, 3600.0])
+def test_who_waits_is_told_at_the_deadline(deadline: float) -> None:
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        assert await wait(loop, inbox, deadline) == pytest.approx(deadline, abs=0.001)
+
+    run(play)
+
+
+@pytest.mark.parametrize("second", [3.0, 30.0, 1000.0])
+def test_a_deadline_is_not_that_of_the_wait_before(second: float) -> None:
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        answer_at(loop, inbox, 1.0)
+        assert await inbox.get(100.0) == b"=\n\n"
+        assert await wait(loop, inbox, second) == pytest.approx(second, abs=0.001)
+
+    run(play)
+
+
+def test_quick_answers_need_no_timer_each() -> None:
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        for number in range(1, 1001):
+            answer_at(loop, inbox, number * 0.01)
+            assert await inbox.get(loop.time() + 60.0) == b"=\n\n"
+        assert loop.timers <= 2
+
+    run(play)
+
+
+def test_the_end_leaves_nothing_behind() -> None:
+    async def play(loop: JumpingLoop, _: Inbox) -> None:
+        inbox = Inbox(loop.time)
+        kept = weakref.ref(inbox)
+        loop.call_at(1.0, inbox.end)
+        assert await inbox.get(3600.0) == b""
+        del inbox
+        await asyncio.sleep(0)
+        assert kept() is None  # a timer would have it until the deadline
+
+    run(play)
