@@ -13,6 +13,7 @@ listen = "tcp://127.0.0.1:*"
 keys = false
 engines = 1
 pairing = 0.05
+watch = "{watch}"
 {lobby}
 
 [pool.small]
@@ -22,10 +23,10 @@ control = "{control}"
 """
 
 
-def lobby_file(folder: Path, lobby: str = "", pool: str = "", control: str = "60+1") -> Path:
-    """A lobby file on a free port, without keys; `lobby` and `pool` are more lines of its tables."""
+def lobby_file(folder: Path, lobby: str = "", pool: str = "", control: str = "60+1", watch: str = "none") -> Path:
+    """A lobby file on a free port, without keys; `lobby` and `pool` are more lines of its tables. Nobody looks on."""
     path = folder / "club.toml"
-    path.write_text(FILE.format(lobby=lobby, pool=pool, control=control))
+    path.write_text(FILE.format(lobby=lobby, pool=pool, control=control, watch=watch))
     return path
 
 

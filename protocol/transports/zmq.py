@@ -212,6 +212,12 @@ def check_url(url: str) -> None:
         raise AddressError(f"cannot connect to {url}: write tcp://host:port")
 
 
+def check_listen(url: str) -> None:
+    """Raise AddressError unless `url` is one to listen at: tcp, an address, a port or `*` for a free one."""
+    if not _LISTEN.fullmatch(url) or not _is_port(url):
+        raise AddressError(f"cannot listen at {url}: write tcp://ADDRESS:PORT")
+
+
 def is_loopback(url: str) -> bool:
     """Whether `url`, one that check_url takes, is on this machine."""
     parts = _LISTEN.fullmatch(url)

@@ -20,6 +20,7 @@ from referee.command_line import HELP, run_command
 from referee.ladder.toml_section import ConfigError
 
 if TYPE_CHECKING:
+    from referee.gallery.keeper import Keeper
     from referee.lobby.admission import Admission
     from referee.lobby.config import LobbyFile
     from referee.lobby.door import Door
@@ -123,7 +124,8 @@ def _run(settings: "LobbyFile", journal: "Journal", metrics: tuple[str, int] | N
             inside = f"ipc://{sockets}/door" if settings.local else ""
             door = partial(_door, settings, admission, inside)
             lobby = Lobby(ladder, store, settings.plan, live, journal, admission, door, engines)
-            asyncio.run(_until_told(lobby, local, inside, journal, metrics))
+            gallery = _gallery(settings, folder, journal)
+            asyncio.run(_until_told(lobby, local, inside, gallery, journal, metrics))
     except AddressError as error:
         raise ConfigError(ladder.path, "lobby.listen", str(error)) from None
     except (StoreError, EngineFailed) as error:
@@ -133,7 +135,12 @@ def _run(settings: "LobbyFile", journal: "Journal", metrics: tuple[str, int] | N
 
 
 async def _until_told(
-    lobby: "Lobby", local: "LocalBots", inside: str, journal: "Journal", metrics: tuple[str, int] | None
+    lobby: "Lobby",
+    local: "LocalBots",
+    inside: str,
+    gallery: "Keeper | None",
+    journal: "Journal",
+    metrics: tuple[str, int] | None,
 ) -> None:
     from referee.lobby.metrics import MetricsPage
 
@@ -150,11 +157,15 @@ async def _until_told(
     def opened(url: str) -> None:
         journal.tell("open", url=url, pid=os.getpid())
         local.start(inside)
+        if gallery is not None:
+            gallery.open()
 
     try:
         await lobby.run(opened)
     finally:
         await local.close()
+        if gallery is not None:
+            await gallery.close()
     if page is not None:
         await page.close()
     journal.tell("closed")
@@ -191,6 +202,27 @@ def _door(settings: "LobbyFile", admission: "Admission", inside: str, hall: "Hal
         inside=inside,
         arrivals=settings.arrivals,
     )
+
+
+def _gallery(settings: "LobbyFile", folder: Path, journal: "Journal") -> "Keeper | None":
+    """For those who look on, if there may be any. Raises ConfigError."""
+    from protocol.transports.keys import KeyFileError, read_pair
+    from referee.gallery.keeper import Keeper
+    from referee.gallery.orders import Orders
+
+    if not settings.watch:
+        return None
+    ladder, key = settings.ladder, ""
+    if settings.watch_keys:
+        key = str(settings.server_key)
+        try:
+            read_pair(settings.server_key)
+        except KeyFileError as error:
+            text = f'{error}; ggp keys new --server makes one, and watch = "none" does without spectators'
+            raise ConfigError(ladder.path, "lobby.server_key", text) from None
+    live = str(folder / f"{ladder.name}.live")
+    orders = Orders(settings.watch, ladder.name, live, ladder.store, key, settings.spectators)
+    return Keeper(orders, ladder.budgets, journal)
 
 
 def _make_room() -> None:

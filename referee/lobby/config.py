@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from protocol.transports.zmq import AddressError, check_local
+from protocol.transports.zmq import AddressError, check_listen, check_local, is_loopback
 from referee.ladder.config import bots_of, budgets_of, engine_of, ladder_name, pools_of
 from referee.ladder.entries import Entrant, Format, Ladder, Pool
 from referee.ladder.store_url import read_store
@@ -16,7 +16,7 @@ from referee.lobby.challenges import Terms
 from referee.lobby.guest import Local
 from referee.lobby.hall import Bounds
 from referee.lobby.lobby import Plan
-from referee.lobby.settings import LOBBY, LOBBY_TOP, LOCAL_BOT
+from referee.lobby.settings import LOBBY, LOBBY_TOP, LOCAL_BOT, NOWHERE
 from referee.play.launch import executable_hash, find_program
 from referee.play.words import ENGINE
 
@@ -26,6 +26,7 @@ class LobbyFile:
     """What a file says. `engines`: processes of each; the server's key pair and whom it lets in are files.
 
     `local` bots are the ladder's, too; `meet`: also each other; `nice`: niceness of their processes.
+    `watch`: where anybody may look on, "" for nowhere; `watch_keys`: whether under the server's key.
     """
 
     ladder: Ladder
@@ -40,6 +41,9 @@ class LobbyFile:
     local: tuple[Local, ...]
     meet: bool
     nice: int
+    watch: str
+    watch_keys: bool
+    spectators: int
 
 
 def read_lobby(path: Path, no_keys: bool = False, listen: str | None = None) -> LobbyFile:
@@ -103,6 +107,7 @@ def _with_table(
     engines = own.whole("engines") or len(os.sched_getaffinity(0))
     folder = Path(ladder.path).absolute().parent
     pair, registry = folder / own.text("server_key"), folder / own.text("registry")
+    watch, guarded = _watch(own)
     return LobbyFile(
         ladder=ladder,
         plan=plan,
@@ -116,7 +121,22 @@ def _with_table(
         local=local,
         meet=own.flag("local_matches"),
         nice=own.whole("nice"),
+        watch=watch,
+        watch_keys=guarded,
+        spectators=own.whole("spectators"),
     )
+
+
+def _watch(own: Section) -> tuple[str, bool]:
+    """Where spectators connect, and whether what they see is encrypted: it is, wherever others could listen."""
+    watch = own.text("watch")
+    if watch == NOWHERE:
+        return "", False
+    try:
+        check_listen(watch)
+    except AddressError as error:
+        raise own.error("watch", f"{error}, or {NOWHERE}") from None
+    return watch, not is_loopback(watch)
 
 
 def _check_engine(file: str, pool: Pool) -> None:

@@ -154,7 +154,7 @@ class Door:
                 return False
             del self._routes[route], self._heard[route], self._by_descriptor[descriptor]
             self._processes.pop(route, None)
-            _shut(theirs)
+            shut(theirs)
         return True
 
     def cut_silent(self, seconds: float) -> None:
@@ -171,7 +171,7 @@ class Door:
         for number, (route, descriptor) in enumerate([*self._routes.items(), *((b"", one) for one in self._silent)]):
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
-            came, heard = _received(descriptor), self._heard.get(route, 0)
+            came, heard = received(descriptor), self._heard.get(route, 0)
             if came - heard > most:
                 self._cut_stuffed(route, descriptor)
             elif route in self._heard:  # what was counted too much is not saved up
@@ -293,7 +293,7 @@ class Door:
             if self._silent.get(descriptor) == since:
                 del self._silent[descriptor]
                 self.refused[why] += 1
-                _shut(theirs)
+                shut(theirs)
 
     @contextlib.contextmanager
     def _held(self, descriptor: int) -> Iterator[socket.socket | None]:
@@ -332,7 +332,7 @@ def _address(descriptor: int) -> str:
     return ""
 
 
-def _shut(theirs: socket.socket | None) -> None:
+def shut(theirs: socket.socket | None) -> None:
     """ZeroMQ has no word for this. Its socket, shut down, reads the end of the stream and cleans up."""
     if theirs is not None:
         with contextlib.suppress(OSError):
@@ -340,7 +340,7 @@ def _shut(theirs: socket.socket | None) -> None:
             theirs.shutdown(socket.SHUT_RDWR)
 
 
-def _received(descriptor: int) -> int:
+def received(descriptor: int) -> int:
     """Bytes that came on a connection so far; 0 for one that is not TCP, or gone."""
     try:
         theirs = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, descriptor)

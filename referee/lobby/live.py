@@ -20,10 +20,15 @@ class Live:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
-    def begin(self, key: str) -> int:
-        """A descriptor for the lines of one match, whose owner closes it; the file stays until `done`."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
-        return os.open(self._path(key), flags, 0o644)
+    def begin(self, key: str, again: bool = False) -> tuple[int, bytes]:
+        """A descriptor for the lines of one match, whose owner closes it; the file stays until `done`.
+
+        `again`: the match is taken up, and what its file holds comes with it.
+        """
+        path = self._path(key)
+        kept = path.read_bytes() if again and path.exists() else b""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | (0 if kept else os.O_TRUNC)
+        return os.open(path, flags, 0o644), kept
 
     def done(self, key: str) -> None:
         """The match is in the store, or will never be."""

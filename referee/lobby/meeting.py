@@ -150,8 +150,8 @@ class Meeting:
         async with room.engines.session(self.pool.engine) as engine:
             match = await self._described(engine, setup, key, before)
             # Not in the loop: a file system that writes for the store may keep whoever opens a file waiting.
-            descriptor = await room.ledger.work(lambda: room.live.begin(key))
-            tape = Tape(descriptor)
+            descriptor, kept = await room.ledger.work(lambda: room.live.begin(key, before is not None))
+            tape = Tape(descriptor, kept)
             self.key = key
 
             def emit(event: Event) -> None:
@@ -162,6 +162,9 @@ class Meeting:
                 bot.line.begin_match()
             try:
                 await play_match(match, engine, (first.player, second.player), emit)
+            except (CannotStart, GameRefused):  # what was emitted is no match
+                await self._done(key)
+                raise
             finally:
                 os.close(descriptor)
                 for bot in (first, second):

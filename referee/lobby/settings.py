@@ -7,6 +7,8 @@ from referee.lobby.lobby import Plan
 
 _BOUNDS, _PLAN, _TERMS = Bounds(), Plan(), Terms()
 
+NOWHERE = "none"  # where nobody may look on
+
 LOBBY = (
     Key("listen", Form.TEXT, "Where bots dial in: `tcp://ADDRESS:PORT`.", "tcp://127.0.0.1:7711"),
     Key("keys", Form.FLAG, "Whether bots must prove who they are. Without keys only a loopback address.", True),
@@ -14,6 +16,13 @@ LOBBY = (
     Key(
         "registry", Form.TEXT, "Whom it lets in, as `ggp keys allow` keeps it; read again when it changes.", "keys.json"
     ),
+    Key(
+        "watch",
+        Form.TEXT,
+        "Where anybody may look on; under the server's key, unless it is a loopback address. `none`: nowhere.",
+        "tcp://127.0.0.1:7712",
+    ),
+    Key("spectators", Form.WHOLE, "Connections of those who look on, all in all.", 500, least=1, most=10_000),
     Key("engines", Form.WHOLE, "Processes of an engine; each plays many matches.", 0, "one a core", 1, 256),
     Key("matches", Form.WHOLE, "Matches at a time.", _PLAN.matches, least=1, most=10_000),
     Key("pairing", Form.NUMBER, "Seconds between looks at who is idle.", _PLAN.pairing, least=0.01, most=3600),

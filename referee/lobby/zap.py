@@ -1,4 +1,4 @@
-"""The authenticator of the lobby's socket (ZAP, RFC 27): only keys of the registry get through the handshake.
+"""The authenticator of the lobby's sockets (ZAP, RFC 27): only keys of the registry get through to the bots' one.
 
 It fails closed: without it running, with a registry that cannot be read, or when something raises, nobody gets in.
 Not what a connection may do afterwards: that is the sessions' part.
@@ -16,7 +16,7 @@ from zmq.utils import z85
 
 from protocol.dialling import printable
 from protocol.transports.keys import KeyPair
-from referee.lobby.keys import Entry, Refusal, Registry
+from referee.lobby.keys import Refusal, Registry
 
 ENDPOINT = "inproc://zeromq.zap.01"
 DOMAIN = "ggp-lobby"
@@ -46,16 +46,14 @@ class Refused:
     times: int
 
 
-class Gatekeeper:
-    """Answers ZAP requests from a Registry; pure but for the registry's file. `counts` is by outcome.
+class Keeper:
+    """Answers ZAP requests; who is let in is the part of those who inherit. `counts` is by outcome.
 
-    User-Id in the answer is the public key, by which Registry.find knows owner and bots: a message's sender is
-    `frame.get("User-Id")`, whatever his hello says.
+    User-Id in the answer is the public key.
     """
 
-    def __init__(self, registry: Registry, on_refusal: Callable[[Refused], object] = lambda refused: None) -> None:
+    def __init__(self, on_refusal: Callable[[Refused], object] = lambda refused: None) -> None:
         self.counts: dict[str, int] = {}
-        self._registry = registry
         self._tell = on_refusal
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # key -> handshakes left, at what time
         self._told: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()  # when last, how often since
@@ -85,16 +83,21 @@ class Gatekeeper:
         if domain != DOMAIN.encode():
             return self._refuse(where, "", "another domain", now)
         key = z85.encode(credentials[0]).decode()
-        self._registry.refresh()
-        found = self._registry.find(key)
-        if isinstance(found, Refusal):
-            return self._refuse(where, key, found.value, now)
-        assert isinstance(found, Entry)
-        if not self._has_room(key, now):
+        if refusal := self._refusal(key):
+            return self._refuse(where, key, refusal, now)
+        if not self._has_room(self._source(key, where), now):
             self._refuse(where, key, "too many handshakes", now)
             return b"500", b"Too many handshakes", b""  # 300 leaves the connection open for its time
         self._count("let in")
         return b"200", b"OK", key.encode()
+
+    def _refusal(self, key: str) -> str:
+        """Why it is not let in; "" if it is."""
+        return "nobody is let in"
+
+    def _source(self, key: str, address: str) -> str:
+        """By what handshakes are counted."""
+        return key
 
     def _refuse(self, address: str, key: str, reason: str, now: float) -> tuple[bytes, bytes, bytes]:
         """Count it, and tell of it once a minute for each key at an address."""
@@ -113,11 +116,11 @@ class Gatekeeper:
             self._told.popitem(last=False)
         return b"400", b"No access", b""
 
-    def _has_room(self, key: str, now: float) -> bool:
-        """A bucket of handshakes for each key, so that a loop of reconnects is not the I/O thread's whole day."""
-        left, at = self._buckets.pop(key, (float(BURST), now))
+    def _has_room(self, source: str, now: float) -> bool:
+        """A bucket of handshakes for each source, so that a loop of reconnects is not the I/O thread's whole day."""
+        left, at = self._buckets.pop(source, (float(BURST), now))
         left = min(BURST, left + max(0.0, now - at) * RATE)
-        self._buckets[key] = max(0.0, left - 1), now
+        self._buckets[source] = max(0.0, left - 1), now
         if len(self._buckets) > MOST_REMEMBERED:
             self._buckets.popitem(last=False)
         return left >= 1
@@ -126,13 +129,40 @@ class Gatekeeper:
         self.counts[what] = self.counts.get(what, 0) + 1
 
 
+class Gatekeeper(Keeper):
+    """Lets in the keys of a Registry; pure but for the registry's file.
+
+    By its key Registry.find knows a connection's owner and bots: a message's sender is `frame.get("User-Id")`, whatever
+    his hello says.
+    """
+
+    def __init__(self, registry: Registry, on_refusal: Callable[[Refused], object] = lambda refused: None) -> None:
+        super().__init__(on_refusal)
+        self._registry = registry
+
+    def _refusal(self, key: str) -> str:
+        self._registry.refresh()
+        found = self._registry.find(key)
+        return found.value if isinstance(found, Refusal) else ""
+
+
+class Anyone(Keeper):
+    """Lets in every key: whoever looks on is nobody in particular. Keys cost him nothing, so addresses are counted."""
+
+    def _refusal(self, key: str) -> str:
+        return ""
+
+    def _source(self, key: str, address: str) -> str:
+        return address
+
+
 class Zap:
     """The socket that libzmq asks: poll `socket` for input and call handle_waiting, in any one thread.
 
     Start it before the sockets of the context are bound: they refuse everybody as long as there is none.
     """
 
-    def __init__(self, context: "zmq.Context[zmq.Socket[bytes]]", keeper: Gatekeeper) -> None:
+    def __init__(self, context: "zmq.Context[zmq.Socket[bytes]]", keeper: Keeper) -> None:
         self._keeper = keeper
         # A ROUTER, not the REP of the RFC's example: one request that cannot be answered holds up no other.
         self.socket: zmq.Socket[bytes] = context.socket(zmq.ROUTER, socket_class=zmq.Socket)

@@ -6,14 +6,18 @@ from protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed,
 
 
 class Tape:
-    """`live`: a descriptor that each line is written to at once, or None."""
+    """`live`: a descriptor that each line is written to at once, or None. `kept`: what its file holds already, of a
+    match that is taken up: as long as the same lines come again nothing is written, so that none is lost by a second
+    crash, and whoever reads the file sees it grow only.
+    """
 
-    def __init__(self, live: int | None) -> None:
+    def __init__(self, live: int | None, kept: bytes = b"") -> None:
         self.events: list[Event] = []
         self.lines: list[bytes] = []
         self._chain = Chain()
         self._live = live
-        if live is not None:
+        self._kept, self._same = kept, 0  # bytes of it that came again
+        if live is not None and not kept:
             os.ftruncate(live, 0)
 
     def emit(self, event: Event) -> None:
@@ -21,11 +25,23 @@ class Tape:
         line = self._chain.line(event)
         self.events.append(event)
         self.lines.append(line)
+        if self._kept and self._comes_again(line):
+            return
         if self._live is not None:
             try:
                 os.write(self._live, line)
             except OSError:  # whoever looks on sees no more of this match; its record is what counts
                 self._live = None
+
+    def _comes_again(self, line: bytes) -> bool:
+        """Whether it is what the file holds there; otherwise what the file holds from there on is gone."""
+        if self._kept.startswith(line, self._same):
+            self._same += len(line)
+            return True
+        self._kept = b""
+        if self._live is not None:
+            os.ftruncate(self._live, self._same)
+        return False
 
     def record(self) -> Record:
         start, *plies, end = self.events

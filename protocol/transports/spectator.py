@@ -1,0 +1,347 @@
+"""Looks on at the matches of a lobby: a SUB socket that makes up for whatever it missed (PROTOCOL §7).
+
+    with Spectator("tcp://127.0.0.1:7712") as there:
+        for event in there.match("5feceb66-6b86b273-1-1"):   # from the first event to the last, each once
+            print(event)
+
+Nothing is sent but subscriptions. A lost connection is made again, for ever. What an event means to whoever looks on
+is his part.
+"""
+
+import secrets
+import time
+from collections import deque
+from collections.abc import Iterator
+from types import TracebackType
+from typing import NamedTuple
+
+import zmq
+from zmq.utils.monitor import recv_monitor_message
+
+from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed
+from protocol.spectating import (
+    LADDER,
+    MATCH,
+    MAX_PUBLISHED,
+    Begun,
+    CaughtUp,
+    News,
+    Over,
+    Published,
+    Rewritten,
+    Roll,
+    Sequence,
+    SpectatingError,
+    State,
+    is_match_id,
+    read_published,
+    request_topic,
+    topic_of,
+)
+from protocol.transports.keys import new_pair
+from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, AddressError, check_url, is_loopback
+
+PATIENCE = 3.0  # seconds until an answer that did not come is asked for again
+QUIET = 10.0  # seconds of silence after which is asked whether it was the last that got lost
+_AGAIN = 0.2  # seconds between questions about one match, at least
+_RECONNECT_MS, _LONGEST_MS = 250, 5_000
+_HANDSHAKE_MS = 10_000
+_QUEUE = 2000  # messages that wait to be read
+_UP = zmq.EVENT_HANDSHAKE_SUCCEEDED
+_DOWN: dict[int, str] = {
+    zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the lobby lets no more spectators in for now",
+    zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "the handshake failed: one side asks for keys and the other does not",
+    zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "the handshake failed: is the server's key the right one?",
+    zmq.EVENT_CLOSED: "nobody listens there",
+    zmq.EVENT_DISCONNECTED: "the connection was lost",
+}
+
+
+class Seen(NamedTuple):
+    """The next event of a match that is followed."""
+
+    match: str
+    event: Event
+
+
+class Again(NamedTuple):
+    """The match is another than was told: forget it, its events come from the first on."""
+
+    match: str
+
+
+class Missing(NamedTuple):
+    """Events from this number on did not come; they are asked for."""
+
+    match: str
+    number: int
+
+
+class NoSuch(NamedTuple):
+    """Nobody there knows the match; it is not followed any more."""
+
+    match: str
+
+
+class Happened(NamedTuple):
+    """In the ladder that is followed; `roll` has what is under way."""
+
+    news: News
+
+
+class Up(NamedTuple):
+    """Connected."""
+
+
+class Down(NamedTuple):
+    """Not connected, and why; it is tried again by itself."""
+
+    reason: str
+
+
+Sight = Seen | Again | Missing | NoSuch | Happened | Up | Down
+
+
+class _Thread:
+    """What is followed under one topic, and the question that is open about it."""
+
+    def __init__(self, kind: str, name: str, now: float) -> None:
+        self.kind, self.name = kind, name
+        self.topic = topic_of(kind, name)
+        self.sequence = Sequence()
+        self.question = b""  # its topic, while an answer is due
+        self.asked = 0  # from which number on
+        self.ask_at = now  # when the next question is due
+        self.behind = True  # until it was up to date once, and after each gap
+
+
+class Spectator:
+    """A context manager, for one thread. `server_key` is the lobby's public key, "" for one on this machine.
+
+    Raises AddressError for an address that cannot be, or that is another machine's without a key.
+    """
+
+    def __init__(self, url: str, server_key: str = "") -> None:
+        check_url(url)
+        if not server_key and not is_loopback(url):
+            raise AddressError(f"{url} is another machine: its public key is needed (--server-key)")
+        self.url = url
+        self.up = False
+        self.roll = Roll()
+        self._threads: dict[bytes, _Thread] = {}
+        self._questions: dict[bytes, _Thread] = {}
+        self._sights: deque[Sight] = deque()
+        self._why = ""  # the connection is down, as it was told
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._socket = self._context.socket(zmq.SUB)
+        options = {
+            zmq.LINGER: 0,
+            zmq.MAXMSGSIZE: MAX_PUBLISHED,
+            zmq.RCVHWM: _QUEUE,
+            zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
+            zmq.HEARTBEAT_TIMEOUT: SILENCE_MS,
+            zmq.HANDSHAKE_IVL: _HANDSHAKE_MS,
+            zmq.CONNECT_TIMEOUT: _HANDSHAKE_MS,
+            zmq.RECONNECT_IVL: _RECONNECT_MS,
+            zmq.RECONNECT_IVL_MAX: _LONGEST_MS,
+            zmq.IPV6: int("[" in url),
+        }
+        for option, value in options.items():
+            self._socket.setsockopt(option, value)
+        if server_key:
+            pair = new_pair()  # nobody asks a spectator who he is
+            self._socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
+            self._socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
+            self._socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
+        self._monitor = self._socket.get_monitor_socket(_UP | sum(_DOWN))
+        self._poller = zmq.Poller()
+        self._poller.register(self._socket, zmq.POLLIN)
+        self._poller.register(self._monitor, zmq.POLLIN)
+        try:
+            self._socket.connect(url)
+        except zmq.ZMQError as error:
+            self.close()
+            raise AddressError(f"cannot connect to {url}: {zmq.strerror(error.errno or 0)}") from None
+
+    def __enter__(self) -> "Spectator":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Once."""
+        self._socket.disable_monitor()
+        self._monitor.close(linger=0)
+        self._socket.close(linger=0)
+        self._context.term()
+
+    def match(self, match: str) -> Iterator[Event]:
+        """Every event of a match, in order, until it has ended. Raises LookupError if there is none, and for one
+        that was told wrongly (see Rewritten) or given up, which only a broken machine or another referee brings."""
+        self.follow(match)
+        while True:
+            sight = self.read(QUIET)
+            if isinstance(sight, NoSuch):
+                raise LookupError(f"{self.url} knows no match {match}, or not any more")
+            if isinstance(sight, Again):
+                raise LookupError(f"the match {match} was taken up from an earlier ply: begin anew")
+            if isinstance(sight, Seen):
+                yield sight.event
+                if isinstance(sight.event, MatchEnded):
+                    return
+
+    def follow(self, match: str) -> None:
+        """From its first event on. Raises ValueError for what is no name of a match."""
+        if not is_match_id(match):
+            raise ValueError(f"{match!r} is no name of a match")
+        self._begin(MATCH, match)
+
+    def leave(self, match: str) -> None:
+        """Follow it no more."""
+        if thread := self._threads.get(topic_of(MATCH, match)):
+            self._end(thread)
+
+    def follow_ladder(self, name: str = "") -> None:
+        """What begins and ends; without a name in whichever ladder is there."""
+        self._begin(LADDER, name)
+
+    def read(self, seconds: float) -> Sight | None:
+        """The next that is to be seen, None if there is nothing in so many seconds."""
+        until = time.monotonic() + seconds
+        while not self._sights:
+            now = time.monotonic()
+            self._ask(now)
+            due = min([until, *(thread.ask_at for thread in self._threads.values() if self.up)])
+            ready = dict(self._poller.poll(max(0, int((due - now) * 1000) + 1)))
+            if self._monitor in ready:
+                self._take_news()
+            if self._socket in ready:
+                self._take_message()
+            elif not ready and time.monotonic() >= until:
+                return None
+        return self._sights.popleft()
+
+    # -- what is followed --------------------------------------------------------------------------------------------
+
+    def _begin(self, kind: str, name: str) -> None:
+        thread = _Thread(kind, name, time.monotonic())
+        if thread.topic not in self._threads:
+            self._threads[thread.topic] = thread
+            self._socket.subscribe(thread.topic)
+
+    def _end(self, thread: _Thread) -> None:
+        self._answered(thread)
+        del self._threads[thread.topic]
+        self._socket.unsubscribe(thread.topic)
+
+    # -- questions ---------------------------------------------------------------------------------------------------
+
+    def _ask(self, now: float) -> None:
+        """Whatever is due, once somebody is there."""
+        for thread in self._threads.values() if self.up else ():
+            if now >= thread.ask_at:
+                self._answered(thread)
+                thread.asked = self.roll.next if thread.kind == LADDER else thread.sequence.ask_from
+                thread.question = request_topic(thread.kind, thread.name, thread.asked, secrets.token_hex(8))
+                thread.ask_at = now + PATIENCE
+                self._questions[thread.question] = thread
+                self._socket.subscribe(thread.question)
+
+    def _answered(self, thread: _Thread) -> None:
+        """There is no open question any more."""
+        if self._questions.pop(thread.question, None):
+            self._socket.unsubscribe(thread.question)
+        thread.question = b""
+
+    def _ask_soon(self, thread: _Thread) -> None:
+        """Unless an answer is due anyway."""
+        if not thread.question:
+            thread.ask_at = min(thread.ask_at, time.monotonic() + _AGAIN)
+
+    # -- what comes --------------------------------------------------------------------------------------------------
+
+    def _take_news(self) -> None:
+        event = recv_monitor_message(self._monitor)["event"]
+        for thread in self._threads.values():  # who knows what was said meanwhile
+            self._answered(thread)
+            thread.ask_at = 0.0
+        if event == _UP:
+            self.up, self._why = True, ""
+            self._sights.append(Up())
+        else:
+            self.up = False
+            if self._why != _DOWN[event]:
+                self._why = _DOWN[event]
+                self._sights.append(Down(self._why))
+
+    def _take_message(self) -> None:
+        topic, *payload = self._socket.recv_multipart()
+        thread = self._questions.get(topic) or self._threads.get(topic)
+        if thread is None and topic.startswith(b"ladder/"):
+            thread = self._threads.get(b"ladder/")
+        if thread is None or len(payload) != 1:  # another topic that begins so, or an answer that came too late
+            return
+        try:
+            said, link = read_published(payload[0])
+        except SpectatingError:
+            return  # of a later version; what matters has a number, and is missed
+        if not thread.question:
+            thread.ask_at = time.monotonic() + QUIET
+        self._hear(thread, said, link)
+
+    def _hear(self, thread: _Thread, said: Published, link: str) -> None:
+        match said:
+            case MatchStarted() | MovePlayed() | MatchEnded():
+                if thread.kind == MATCH and said.match == thread.name:
+                    self._hear_event(thread, said, link)
+            case Begun() | Over() | State():
+                if thread.kind == LADDER:
+                    self._hear_of_ladder(thread, said)
+            case CaughtUp(seq):
+                self._caught_up(thread, seq)
+            case _:
+                self._unknown(thread)
+
+    def _hear_event(self, thread: _Thread, event: Event, link: str) -> None:
+        sequence = thread.sequence
+        try:
+            found = sequence.take(event, link)
+        except Rewritten:
+            self._sights.append(Again(thread.name))
+            found = sequence.take(event, link)
+        self._sights.extend(Seen(thread.name, one) for one in found)
+        if sequence.ended:
+            self._end(thread)
+        elif sequence.missing:
+            if not thread.behind:
+                thread.behind = True
+                self._sights.append(Missing(thread.name, sequence.next))
+            self._ask_soon(thread)
+
+    def _hear_of_ladder(self, thread: _Thread, news: News) -> None:
+        if isinstance(news, State):
+            self._answered(thread)
+            thread.ask_at = time.monotonic() + QUIET
+        if self.roll.take(news) is not None:
+            self._sights.append(Happened(news))
+        if self.roll.missing:
+            self._ask_soon(thread)
+
+    def _caught_up(self, thread: _Thread, count: int) -> None:
+        """The answer is whole; if it was a page only, the next one is asked for."""
+        self._answered(thread)
+        sequence = thread.sequence
+        thread.behind = thread.kind == MATCH and (sequence.missing or sequence.next < count)
+        came = sequence.ask_from > thread.asked
+        thread.ask_at = time.monotonic() + (QUIET if not thread.behind else 0.0 if came else _AGAIN)
+
+    def _unknown(self, thread: _Thread) -> None:
+        self._answered(thread)
+        if thread.kind == MATCH:
+            self._sights.append(NoSuch(thread.name))
+            self._end(thread)
+        else:
+            thread.ask_at = time.monotonic() + QUIET

@@ -1,0 +1,100 @@
+"""The publishing end of a gallery, for tests of who looks on: an XPUB that says what it is told to. No referee."""
+
+import time
+from types import TracebackType
+from typing import Any
+
+import msgspec
+import zmq
+
+from protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed, Party
+from protocol.spectating import CaughtUp, Published, Request, publish, publish_line, read_request
+from protocol.transports.keys import KeyPair
+
+KEY = "5feceb66-6b86b273-1-1"
+PATIENCE = 60.0  # seconds
+
+
+def events(plies: int, key: str = KEY, bot: str = "ann", ended: bool = True) -> list[tuple[Event, bytes]]:
+    """A match and its lines."""
+    party = Party(name="engine")
+    start = MatchStarted(
+        match=key,
+        game="yugo",
+        options={"size": "5"},
+        bots=(Party(name=bot), Party(name="bob")),
+        engine=party,
+        control="1+1",
+    )
+    found: list[Event] = [start]
+    found += [
+        MovePlayed(n, key, n, 2 - n % 2, "black" if n % 2 else "white", f"A{n}", 5, 900) for n in range(1, plies + 1)
+    ]
+    if ended:
+        found.append(
+            MatchEnded(seq=plies + 1, match=key, result="B+1", winner=1, termination="rules", plies=plies, hash="0")
+        )
+    chain = Chain()
+    return [(event, chain.line(event)) for event in found]
+
+
+class SmallGallery:
+    """Listens on loopback; with `keys` as a CURVE server. The caller is its only thread."""
+
+    def __init__(self, url: str = "tcp://127.0.0.1:*", keys: KeyPair | None = None) -> None:
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self.socket = self._context.socket(zmq.XPUB)
+        self.socket.setsockopt(zmq.LINGER, 0)
+        self.socket.setsockopt(zmq.XPUB_VERBOSER, 1)
+        if keys is not None:
+            self.socket.setsockopt(zmq.CURVE_SERVER, 1)
+            self.socket.setsockopt(zmq.CURVE_SECRETKEY, keys.secret.encode())
+        self.socket.bind(url)
+        self.url = bytes(self.socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
+
+    def __enter__(self) -> "SmallGallery":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._context.destroy(linger=0)
+
+    def publish(self, topic: str | bytes, *payload: bytes) -> None:
+        self.socket.send_multipart([topic.encode() if isinstance(topic, str) else topic, *payload])
+
+    def say(self, topic: str | bytes, what: Published) -> None:
+        self.publish(topic, publish(what))
+
+    def lines(self, topic: str | bytes, *lines: bytes) -> None:
+        for line in lines:
+            self.publish(topic, publish_line(line))
+
+    def answer(self, request: Request, lines: list[bytes], count: int | None = None) -> None:
+        """A page of a match, and that it has so many events."""
+        self.lines(request.topic, *lines[request.number :])
+        self.say(request.topic, CaughtUp(len(lines) if count is None else count))
+
+    def subscription(self, seconds: float = PATIENCE) -> bytes:
+        """The next one, with its first byte; b"" if there is none in time."""
+        if not self.socket.poll(int(seconds * 1000)):
+            return b""
+        return bytes(self.socket.recv())
+
+    def request(self, seconds: float = PATIENCE) -> Request:
+        """Wait until somebody asks."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            said = self.subscription(left)
+            if said[:1] == b"\1" and (found := read_request(said[1:])):
+                return found
+        raise AssertionError("nobody asks")
+
+
+def fields(line: bytes) -> dict[str, Any]:
+    """What a line of a record says."""
+    found: dict[str, Any] = msgspec.json.decode(line)
+    return found
