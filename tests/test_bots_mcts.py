@@ -97,7 +97,8 @@ def test_the_bid_is_even_and_the_side_is_the_better_one() -> None:
 
 
 def test_the_pie_is_cut_evenly_and_the_larger_piece_taken() -> None:
-    assert searcher(1000).choose(position(begin("laido", "size=3"), "C3")) == "swap-sides"
+    assert searcher(1000).choose(position(begin("laido", "size=2"), "B2")) == "swap-sides"
+    assert searcher(1000).choose(position(begin("laido", "size=2"), "A2")) == "B2"
     first = position(begin("laido", "size=3"))
     searcher(1000).choose(first)
     assert 0.3 < first.analysis["winrate"] <= 0.5

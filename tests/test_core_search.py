@@ -156,12 +156,12 @@ def test_the_same_seed_finds_the_same_with_one_thread_or_more(game: str) -> None
 
 
 GOLDEN = {
-    "go": "9a762bd3",
-    "laido": "ad9aecde",
-    "stigmergy": "48a30af6",
-    "taigo": "585f1105",
-    "taugo": "69c7c1ca",
-    "yugo": "dc671d68",
+    "go": "0b266166",
+    "laido": "5a1a11ef",
+    "stigmergy": "1336c674",
+    "taigo": "dff1fcf7",
+    "taugo": "52b93e29",
+    "yugo": "16d11fb2",
 }
 """What the moves of ten plies hash to: on every machine, by every compiler. Another search changes them."""
 
@@ -229,14 +229,14 @@ def test_moves_are_even_where_the_opponent_may_take_the_side() -> None:
     search = state.search(seed=1)
     search.run(playouts=3000)
     assert search.swap_follows and abs(search.votes()[0][2] - 0.5) < 0.1
-    state = Laido(3)
+    state = Laido(2)
     search = state.search(seed=1)
-    state.play("C3")
-    search.play("C3")
+    state.play("B2")
+    search.play("B2")
     search.run(playouts=2000)
     assert not search.swap_follows
     assert "swap-sides" in state.legal_moves() and "swap-sides" not in [vote[0] for vote in search.votes()]
-    assert search.votes()[0][2] < 0.5  # the centre is worth a swap
+    assert search.votes()[0][2] < 0.1  # the centre of seven points is worth a swap
     search.play("swap-sides")
     state.play("swap-sides")
     assert search.hash() == state.hash()

@@ -3,6 +3,7 @@
 // operations of IEEE 754 that are exactly rounded (+ - * / sqrt), one at a time (-ffp-contract=off).
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cfloat>
 #include <cmath>
 #include <cstddef>
@@ -94,7 +95,6 @@ class Tree {
     static constexpr float explores = 0.01F;   // the weight of what was seldom tried
     static constexpr float amaf_lasts = 2000;  // visits after which AMAF counts half
     static constexpr float prior_visits = 5;   // a move that nobody tried is worth what its parent is
-    static constexpr int expands_at = 1;       // visits
     static constexpr int doubt = 20;           // AMAF visits, all lost, that a doubtful move begins with
 
     struct Step {
@@ -105,6 +105,10 @@ class Tree {
         std::uint16_t key;
         Colour colour;
     };
+
+    // The visits after which a leaf gets children: one in a small tree, in a large one more, because most leaves are
+    // never seen again and children are what a playout costs beside the random game.
+    int patience() const { return 1 + static_cast<int>(std::bit_width(static_cast<std::uint32_t>(root().visits) / 512)); }
 
     void begin() {
         nodes_.clear();
@@ -162,7 +166,7 @@ void Tree<S>::play_one() {
         if (nodes_[at].visits == 1 && state_.phase() == Phase::over) {
             nodes_[at].proof = won_by(state_.leader());
             prove_path();
-        } else if (nodes_[at].first == 0 && nodes_[at].proof == Proof::open && (at == 0 || nodes_[at].visits > expands_at)) {
+        } else if (nodes_[at].first == 0 && nodes_[at].proof == Proof::open && (at == 0 || nodes_[at].visits > patience())) {
             expand(at, mover);
         }
         const TreeNode& node = nodes_[at];
@@ -208,7 +212,7 @@ void Tree<S>::expand(std::uint32_t index, Colour mover) {
 }
 
 // PUCT with equal priors (Rosin 2011), and AMAF as Gelly and Silver weigh it (2011): its weight a / (a + n + a n / c),
-// n visits and a of AMAF. The terms of that sum are multiplied out, so that one division does.
+// n visits and a of AMAF. All terms are multiplied out, so that one division does.
 template <GameState S>
 std::uint32_t Tree<S>::select(const TreeNode& node, Colour mover, bool even) const {
     const float sign = mover == Colour::black ? 1.0F : -1.0F, offset = mover == Colour::black ? 0.0F : 2.0F;
@@ -226,7 +230,7 @@ std::uint32_t Tree<S>::select(const TreeNode& node, Colour mover, bool even) con
         float points = for_mover(child.points, n) * stretch + for_mover(child.amaf_points, a) + prior;
         float weight = 2 * (n * stretch + a + prior_visits);
         if (even) points = std::min(points, weight - points);
-        float worth = points / weight + curiosity / (1 + n);
+        float worth = (points * (1 + n) + curiosity * weight) / (weight * (1 + n));
         if (child.proof != Proof::open) [[unlikely]]
             worth = child.proof == Proof::draw ? 0.5F : child.proof == lost || even ? -1.0F : 2.0F;
         if (worth > highest) highest = worth, best = i;
@@ -234,9 +238,10 @@ std::uint32_t Tree<S>::select(const TreeNode& node, Colour mover, bool even) con
     return best;
 }
 
-// Black's half points of a random game from where state_ is.
+// Black's half points of a random game from where state_ is. All of a ply is made one with this loop, as the compiler
+// does it of itself in playouts(), where it is called once.
 template <GameState S>
-int Tree<S>::rollout() {
+[[gnu::flatten]] int Tree<S>::rollout() {
     const int cap = playout_plies_per_cell * state_.cells();
     int plies = 0;
     for (; plies < cap && state_.phase() != Phase::over; ++plies) {

@@ -49,7 +49,7 @@ void check_search(const S& start) {
         tree.play(200);
         int left = 1000;
         check_tree(tree, tree.root(), left);
-        require(tree.nodes() <= 3000 + tree.root().count, "the tree keeps within its memory");
+        require(tree.nodes() <= std::size_t{3000} + tree.root().count, "the tree keeps within its memory");
         const auto children = tree.children(tree.root());
         if (children.empty()) break;
         const auto most = std::max_element(children.begin(), children.end(),
