@@ -9,12 +9,10 @@ import pytest
 
 from tests import lossy_network
 from tests.club import Club
-from tests.ggp_command import wait_until
 from tests.lossy_network import HERE, THERE, LossyNetwork
 from tests.tcp_proxy import TcpProxy
 
 SECONDS = 75.0
-KILLS = 30
 PLAIN = [[f"plain-{group}-{number}" for number in range(11)] for group in range(4)]
 SDK = [f"sdk-{number}" for number in range(8)]
 LENT = [f"lent-{number}" for number in range(8)]
@@ -103,50 +101,3 @@ def test_lost_and_late_packets_decide_nothing(tmp_path: Path, club: list[Club], 
         print(f"\n{network.passed} packets, {network.lost} lost, {network.sent_again()} sent again")
         assert network.lost and network.sent_again()
     nothing_but_the_rules(it)
-
-
-@pytest.mark.long
-def test_killed_at_any_instant_it_has_every_game_once(tmp_path: Path, club: list[Club]) -> None:
-    """Games of a few moves, so that the store is at work at most instants."""
-    chance = random.Random(7)
-    it = Club(tmp_path, "127.0.0.1", [[f"quick-{number}" for number in range(16)]], [], [], "yugo,size=2")
-    club.append(it)
-    it.serve()
-    it.start_bots(it.server.url)
-    it.server.wait_for("game", 20)
-    for _ in range(KILLS):
-        time.sleep(chance.uniform(0, 0.3))
-        it.server.kill()
-        it.serve()
-        it.server.wait_for("game")
-    it.server.wait_for("game", 20)
-    assert it.server.end().status == 0
-    nothing_but_the_rules(it)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("signals", [1, 2])
-def test_a_hundred_matches_under_way_when_it_is_told_to_end(tmp_path: Path, club: list[Club], signals: int) -> None:
-    """Those that end in time are kept, the others are taken up by the next run; told twice, it ends at once."""
-    names = [[f"bot-{group}-{number}" for number in range(50)] for group in range(4)]
-    it = Club(tmp_path, "127.0.0.1", names, [], [], drain=3 if signals == 1 else 600, think=1.0)
-    club.append(it)
-    it.serve()
-    it.start_bots(it.server.url)
-    live = tmp_path / "club.live"
-    wait_until(lambda: len(list(live.iterdir())) >= 80, 180)
-    first = it.server
-    first.process.terminate()
-    if signals == 2:
-        first.wait_for("drain")
-        first.process.terminate()
-    assert first.process.wait(60) == 0
-    wait_until(lambda: not first.running())
-    left = {path.stem for path in live.iterdir()}
-    kept = {one["match"] for one in first.events("game")}
-    assert left and not left & kept
-    it.serve()
-    wait_until(lambda: left <= {one["match"] for one in it.server.events("game")}, 180)
-    assert it.server.end().status == 0
-    nothing_but_the_rules(it)
-    assert {path.stem for path in live.iterdir()}.isdisjoint(kept | left)

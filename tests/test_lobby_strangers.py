@@ -263,6 +263,16 @@ async def test_hellos_over_and_over_are_a_flood() -> None:
         assert list(it.hall.guests) == ["bob"]
 
 
+async def test_a_connection_speaks_for_the_bot_that_it_named_last_and_for_no_other() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        ann.hello("bob")
+        await until(lambda: [one.name for one in it.hall.ready()] == ["bob"], ann)
+        assert list(it.hall.guests) == ["bob"] and not ann.byes
+        ann.socket.close(linger=0)
+        await until(lambda: not it.hall.guests)
+
+
 async def test_what_was_said_before_is_no_room_for_a_message_without_an_end() -> None:
     """Of small messages less came than is counted for them; that is not to be saved up."""
     async with house(Bounds(messages=100_000, octets=10**9)) as it:

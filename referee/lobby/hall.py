@@ -152,11 +152,9 @@ class Hall:
         """As Door.send. Where it cannot leave, the connection is not there any more, or has to go."""
         if self.door.send(route, kind, payload):
             return True
-        caller = self._callers.get(route)
-        if self.door.cut(route) and caller is not None:
+        if (caller := self._callers.get(route)) is not None and self.door.cut(route):
             who = caller.guest.name if caller.guest else caller.address
-            reason = "it does not read what it is sent"
-            self._journal.trouble(time.monotonic(), "refused", "deaf", who, reason=reason, address=caller.address)
+            self._journal.trouble(time.monotonic(), "refused", "deaf", who, reason="it does not read")
         self.left(route)
         return False
 
@@ -256,6 +254,8 @@ class Hall:
                 raise NotAdmitted("connections", f"{identity.owner} has {theirs} bots here, which is as many as may be")
         if before is not None and before.identity.owner != identity.owner:
             raise NotAdmitted("taken", f"the name {identity.name} is another owner's")
+        if caller.guest not in (None, before):
+            self._lost(caller.guest)  # the connection speaks for another one now
         if before is not None and before.line.route:
             self._replace(before, route)
         caller.allowance = self._allowance(identity.owner)
