@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import pytest
 
+from protocol.transports.blocking import run_blocking
 from referee.play.outcome import FAULTS, Fault, Termination, forfeit
 from referee.play.seating import Start
-from tests.series_table import SHORT, make_setup, play, script
+from referee.play.table import Table
+from tests.series_table import SHORT, AtTable, make_setup, play, script
 
 
 class Row(NamedTuple):
@@ -159,6 +161,14 @@ def test_before_ply_2_it_is_void_and_replayed_three_times(words: str, terminatio
     assert [match.key.partition(".")[2] for match in came.played] == ["", "1", "2", "3"]
     assert came.suspended is not None and came.suspended.who == "chaos"
     assert came.end().diagnostics is not None
+
+
+def test_attempts_are_numbered_on_from_those_of_a_run_before() -> None:
+    came = AtTable()
+    table = Table(came.keep)
+    run_blocking(table.play(make_setup("yugo,size=3", "random"), 0, 2))
+    run_blocking(table.close())
+    assert [match.key.partition(".")[2] for match in came.played] == ["2"]
 
 
 def test_between_games_it_is_only_started_again() -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from referee.ladder.entries import Kind
 from referee.ladder.pairs import Meeting, Pair, Pairing, PairResult
+from referee.ladder.work import UnderWay
+from referee.play.seating import Start
 from referee.store.errors import StoreError
 from referee.store.rows import Event, Fit, FitRow, Unplayable
 from referee.store.store import Store
@@ -262,3 +264,13 @@ def _issued(store: Store, number: int = 4) -> tuple[int, list[Pair]]:
     (id,) = store.enrol(ladder(BOTS)).values()
     ids = [seat.id for seat in store.seats(id)]
     return id, store.issue(id, 0, [Pairing(ids[0], ids[1]), *pairings(store, id, number - 1)])
+
+
+def test_what_was_void_in_a_run_before_is_numbered_on(store: Store) -> None:
+    """A replay under a key that is taken would not be kept, and its pair stay open for ever."""
+    id, (pair, *_) = _issued(store)
+    store.add([match(pair, 1, winner=-1, termination="stalled", result="", culprit="bob")])
+    (left, *_) = store.open_pairs(id)
+    starts = {pair.first: Start("ann", "ann"), pair.second: Start("bob", "bob")}
+    work = UnderWay("run").begin(left, pool(), starts, ladder().budgets)
+    assert (work.numbers, work.tried) == ((0, 1), (0, 1))

@@ -35,7 +35,8 @@ class UnderWay:
         setup = make_setup(self._series, pair, pool, starts, budgets)
         self._pairs[setup.name] = pair, {starts[bot].name: bot for bot in (pair.first, pair.second)}, time.monotonic()
         self._ids.add(pair.id)
-        return Work(setup, tuple(game for game in range(GAMES) if game not in pair.played))
+        games = tuple(game for game in range(GAMES) if game not in pair.played)
+        return Work(setup, games, tuple(pair.tried[game] for game in games))
 
     def end(self, chunk: Chunk) -> tuple[list[Finished], list[Unplayable]]:
         """Workers have no more of these pairs, finished or not; what the store is to keep of them."""

@@ -54,9 +54,12 @@ class Table:
         self._opening: tuple[object, tuple[str, ...]] = (None, ())
         self._lame: dict[Start, tuple[str, float]] = {}  # who did not start, why, until when it is not tried again
 
-    async def play(self, setup: Setup, number: int) -> None:
-        """Play one match of the schedule, and again while it is void. Raises Suspended when it cannot be played."""
-        for attempt in range(1 + REPLAYS):
+    async def play(self, setup: Setup, number: int, tried: int = 0) -> None:
+        """Play one match of the schedule, and again while it is void. Raises Suspended when it cannot be played.
+
+        `tried`: void attempts that were kept in a run before; no two records have one key.
+        """
+        for attempt in range(tried, tried + 1 + REPLAYS):
             facts = await self._attempt(setup, number, attempt)
             if not facts.replayed:
                 return

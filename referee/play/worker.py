@@ -16,6 +16,7 @@ import time
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 from multiprocessing.sharedctypes import SynchronizedArray
 from types import FrameType
 
@@ -41,10 +42,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Matches of one setup, by number."""
+    """Matches of one setup, by number; `tried`: how many void attempts of each were kept before, none by default."""
 
     setup: Setup
     numbers: tuple[int, ...]
+    tried: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +181,10 @@ def _play(work: Work) -> None:
     if state.table is None:
         state.table = Table(_keep, state.live, state.place.bots)
     try:
-        for number in work.numbers:
+        for number, tried in zip_longest(work.numbers, work.tried, fillvalue=0):
             state.at = mark(work.setup.key(number))
             _look_whether_called_off()
-            run_blocking(state.table.play(work.setup, number))
+            run_blocking(state.table.play(work.setup, number, tried))
     finally:
         state.at = 0  # nothing is dropped outside of here
 
