@@ -7,7 +7,6 @@ import os
 import resource
 import signal
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterator
 from functools import partial
@@ -105,6 +104,7 @@ def _run(settings: "LobbyFile", journal: "Journal", metrics: tuple[str, int] | N
     from referee.lobby.live import Live
     from referee.lobby.lobby import Lobby
     from referee.lobby.local import LocalBots, WithLocal
+    from referee.lobby.sockets import socket_folder
     from referee.play.outcome import EngineFailed
     from referee.store.errors import StoreError
     from referee.store.store import Store
@@ -116,9 +116,14 @@ def _run(settings: "LobbyFile", journal: "Journal", metrics: tuple[str, int] | N
     for warning in warnings:
         click.echo(f"ggp serve: {warning}", err=True)
     _make_room()
-    folder = Path(ladder.path).absolute().parent
+    file = Path(ladder.path)
+    folder = file.absolute().parent
     try:
-        with Store.open(ladder.store, create=True) as store, _locked(store, ladder.path), _sockets() as sockets:
+        with (
+            Store.open(ladder.store, create=True) as store,
+            _locked(store, ladder.path),
+            socket_folder(file) as sockets,
+        ):
             engines = Engines(sockets, settings.engines, ladder.budgets, journal)
             live = Live(folder / f"{ladder.name}.live")
             inside = f"ipc://{sockets}/door" if settings.local else ""
@@ -241,10 +246,3 @@ def _locked(store: "Store", path: str) -> Iterator[None]:
         yield
     finally:
         store.release_lock()
-
-
-@contextlib.contextmanager
-def _sockets() -> Iterator[Path]:
-    """A folder for the engines' sockets, whose names must be short."""
-    with tempfile.TemporaryDirectory(prefix="ggp-") as folder:
-        yield Path(folder)
