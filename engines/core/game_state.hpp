@@ -57,7 +57,8 @@ struct Score {
 // Move is the game's own cheap representation of a legal move; outside the core a move is its canonical text.
 template <class S>
 concept GameState =
-    std::copyable<S> && requires(S s, const S c, typename S::Move move, std::vector<typename S::Move> moves, std::string_view text, Rng rng) {
+    std::copyable<S> && requires(S s, const S c, typename S::Move move, std::vector<typename S::Move> moves,
+                                 std::string_view text, Rng rng) {
     { c.phase() } -> std::same_as<Phase>;
     { c.to_play() } -> std::same_as<Colour>;  // none when over
     { c.seat() } -> std::same_as<int>;        // who acts: 1 or 2, 0 when over

@@ -53,8 +53,8 @@ class Search {
         return sum;
     }
 
-    // Goes on until a limit is reached. elapsed() tells the seconds since the call; it is asked some thousand plies apart and may throw,
-    // to give up.
+    // Goes on until a limit is reached. elapsed() tells the seconds since the call; it is asked some thousand plies
+    // apart and may throw, to give up.
     template <class Elapsed>
     void run(const Limits& limits, Elapsed elapsed);
 

@@ -58,7 +58,8 @@ class Taugo {
     void list_moves(std::vector<Move>& moves) const;
     std::string_view text(Move move) const { return texts_->of(move); }
     void apply(Move move);
-    // One stone by its point, a run by where it stops and from which side it comes there. No corner is a point: 0 is free.
+    // One stone by its point, a run by where it stops and from which side it comes there. No corner is a point, so 0 is
+    // free.
     std::uint16_t key(Move move) const {
         if (move.length == 0) return 0;
         const auto [column, row] = move.point(move.length - 1);

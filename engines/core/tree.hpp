@@ -75,8 +75,10 @@ class Tree {
     // The position after a move that is possible at the root: what the tree knows of it is kept.
     void advance(const Move& move) {
         const auto children = this->children(root());
-        const auto child = std::find_if(children.begin(), children.end(), [&](const TreeNode& n) { return n.move == move; });
-        const std::size_t found = child == children.end() ? 0 : root().first + static_cast<std::size_t>(child - children.begin());
+        const auto child =
+            std::find_if(children.begin(), children.end(), [&](const TreeNode& n) { return n.move == move; });
+        const auto place = static_cast<std::size_t>(child - children.begin());
+        const std::size_t found = child == children.end() ? 0 : root().first + place;
         root_.apply(move);
         if (found == 0) return begin();
         keep(found);
@@ -108,7 +110,9 @@ class Tree {
 
     // The visits after which a leaf gets children: one in a small tree, in a large one more, because most leaves are
     // never seen again and children are what a playout costs beside the random game.
-    int patience() const { return 1 + static_cast<int>(std::bit_width(static_cast<std::uint32_t>(root().visits) / 512)); }
+    int patience() const {
+        return 1 + static_cast<int>(std::bit_width(static_cast<std::uint32_t>(root().visits) / 512));
+    }
 
     void begin() {
         nodes_.clear();
@@ -166,7 +170,8 @@ void Tree<S>::play_one() {
         if (nodes_[at].visits == 1 && state_.phase() == Phase::over) {
             nodes_[at].proof = won_by(state_.leader());
             prove_path();
-        } else if (nodes_[at].first == 0 && nodes_[at].proof == Proof::open && (at == 0 || nodes_[at].visits > patience())) {
+        } else if (nodes_[at].first == 0 && nodes_[at].proof == Proof::open &&
+                   (at == 0 || nodes_[at].visits > patience())) {
             expand(at, mover);
         }
         const TreeNode& node = nodes_[at];
@@ -198,7 +203,10 @@ void Tree<S>::expand(std::uint32_t index, Colour mover) {
         child.move = moves_[i];
         child.key = state_.key(child.move);
         if constexpr (requires { state_.doubtful(child.move); })
-            if (state_.doubtful(child.move)) child.amaf_visits = doubt, child.amaf_points = mover == Colour::black ? 0 : 2 * doubt;
+            if (state_.doubtful(child.move)) {
+                child.amaf_visits = doubt;
+                child.amaf_points = mover == Colour::black ? 0 : 2 * doubt;
+            }
         if constexpr (requires { state_.decides(child.move); })
             if (const Colour winner = state_.decides(child.move); winner != Colour::none) {
                 child.proof = won_by(winner);
@@ -216,7 +224,9 @@ void Tree<S>::expand(std::uint32_t index, Colour mover) {
 template <GameState S>
 std::uint32_t Tree<S>::select(const TreeNode& node, Colour mover, bool even) const {
     const float sign = mover == Colour::black ? 1.0F : -1.0F, offset = mover == Colour::black ? 0.0F : 2.0F;
-    const auto for_mover = [&](std::int32_t points, float visits) { return sign * static_cast<float>(points) + offset * visits; };
+    const auto for_mover = [&](std::int32_t points, float visits) {
+        return sign * static_cast<float>(points) + offset * visits;
+    };
     const float visits = static_cast<float>(node.visits - 1);
     const float prior = visits > 0 ? prior_visits * for_mover(node.points, visits) / visits : prior_visits;
     const float curiosity = explores * std::sqrt(static_cast<float>(node.visits));
@@ -313,7 +323,8 @@ void Tree<S>::keep(std::size_t child) {
     for (Block& block : blocks) block.to = free, free += block.count;
     const auto moved = [&](std::uint32_t from) {
         if (from == 0) return from;
-        return std::lower_bound(blocks.begin(), blocks.end(), from, [](const Block& b, std::uint32_t f) { return b.from < f; })->to;
+        const auto before = [](const Block& block, std::uint32_t place) { return block.from < place; };
+        return std::lower_bound(blocks.begin(), blocks.end(), from, before)->to;
     };
     nodes_[0].first = moved(nodes_[0].first);
     for (const Block& block : blocks)

@@ -15,7 +15,8 @@ template <GameState S>
 class PythonSearch {
   public:
     PythonSearch(const S& root, std::uint64_t seed, int threads, std::size_t megabytes)
-        : search_(checked(root, threads, megabytes), seed, threads, (megabytes << 20) / sizeof(Node<typename S::Move>)) {}
+        : search_(checked(root, threads, megabytes), seed, threads,
+                  (megabytes << 20) / sizeof(Node<typename S::Move>)) {}
 
     Search<S>& idle() {
         if (busy_) throw std::runtime_error("the search is running in another thread");
