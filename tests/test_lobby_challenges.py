@@ -1,5 +1,6 @@
 """Challenges: who may ask for what, who meets when, what ends one. Real pairs in a real store, and no sockets."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import TracebackType
@@ -269,6 +270,29 @@ async def test_what_was_left_of_a_withdrawn_one_is_not_played(club: Club) -> Non
     await club.challenges.look()
     assert "state=withdrawn" in await club.challenges.status(id) and club.challenges.open == {}
     assert club.store.open_pairs(club.unrated.row) == []
+
+
+async def test_nothing_of_it_begins_while_the_store_withdraws_it(club: Club) -> None:
+    club.come("ann", "bob")
+    id = await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
+    withdrawn = asyncio.create_task(club.challenges.withdraw(ALICE, id))
+    await asyncio.sleep(0)  # it is with the store
+    await club.challenges.look()
+    await withdrawn
+    assert club.met == [] and "state=withdrawn" in await club.challenges.status(id)
+
+
+async def test_a_pair_that_somebody_left_while_the_store_withdrew_it_is_withdrawn_too(club: Club) -> None:
+    club.come("ann", "bob")
+    id = await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
+    await club.challenges.look()
+    withdrawn = asyncio.create_task(club.challenges.withdraw(ALICE, id))
+    await asyncio.sleep(0)
+    club.finish(left=True)
+    await withdrawn
+    await club.challenges.look()
+    assert "state=withdrawn" in await club.challenges.status(id)
+    assert club.challenges.open == {} and club.anew().open == {}
 
 
 async def test_it_expires(tmp_path: Path) -> None:

@@ -176,13 +176,13 @@ class Challenges:
 
     async def _end(self, one: Challenge, reason: str) -> None:
         """Play no more of it but for the pair that is being played. Raises StoreError."""
-        playing = one.fixtures.played_now(one.batch)
-        if not one.reason or one.fixtures.next(one.batch):
-            await self._ledger.work(lambda: self._store.withdraw(one.id, reason, playing))
-            one.fixtures.drop(one.batch)
-        if not one.reason:
-            one.reason = reason
+        playing, new = one.fixtures.played_now(one.batch), not one.reason
+        if new:
+            one.reason = reason  # from here on nothing of it begins, however long the store takes
             self._journal.tell("challenge", "withdrawn", id=one.id, reason=reason)
+        if new or not playing or one.fixtures.next(one.batch):  # what was being played may be open again
+            await self._ledger.work(lambda: self._store.withdraw(one.id, one.reason, playing))
+            one.fixtures.drop(one.batch)
         if not playing:
             await self._over(one)
 
