@@ -234,3 +234,21 @@ async def test_questions_are_answered_in_turn_and_not_kept_for_ever(tmp_path: Pa
     order = list(dict.fromkeys(topic for topic, _ in still.published))
     assert order == [topics[0], b"catch-up/match/unknown/0/a", b"catch-up/ladder/other/0/a", *topics[1:4]]
     assert Request(topics[0], "match", KEY, 0) and topic_of("match", KEY) not in order
+
+
+async def test_who_asks_again_before_his_turn_is_answered_what_he_asked_last(tmp_path: Path) -> None:
+    write(tmp_path, *LINES[:3])
+    still = Still()
+    gallery = Gallery("club", tmp_path, Shelf(f"sqlite:///{tmp_path}/none.db"), lambda gallery: still)
+    first, others, again = (f"catch-up/match/{KEY}/0/{nonce}".encode() for nonce in "abc")
+    gallery.subscribed(1, first)
+    gallery.subscribed(2, others)
+    gallery.unsubscribed(1, first)
+    gallery.subscribed(1, again)
+    gallery.subscribed(3, first)
+    gallery.unsubscribed(3, first)
+    gallery.unsubscribed(4, first)
+    gallery.open()
+    await until(lambda: len(still.published) >= 2 * 4)
+    await gallery.close()
+    assert list(dict.fromkeys(topic for topic, _ in still.published)) == [again, others]

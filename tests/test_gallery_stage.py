@@ -28,6 +28,9 @@ class Hall:
     def subscribed(self, connection: int, topic: bytes) -> None:
         self.topics.append(topic)
 
+    def unsubscribed(self, connection: int, topic: bytes) -> None:
+        self.topics.remove(topic)
+
     def left(self, connection: int) -> None:
         return
 
@@ -197,6 +200,15 @@ async def test_with_keys_every_key_is_let_in_and_nothing_else_is(hall: Hall) -> 
     stage.publish(b"match/a", b"1")
     assert there.poll(10_000)
     assert hall.topics == [b"match/a"] and not plain.poll(0)
+    stage.close()
+
+
+async def test_it_tells_what_a_spectator_wants_no_more(hall: Hall) -> None:
+    stage = hall.stage()
+    there = hall.connect(stage, b"match/a", b"match/b")
+    await until(lambda: len(hall.topics) == 2)
+    there.unsubscribe(b"match/a")
+    await until(lambda: hall.topics == [b"match/b"])
     stage.close()
 
 

@@ -154,6 +154,11 @@ class Gallery:
                 waiting.append(request)
                 self._some.set()
 
+    def unsubscribed(self, connection: int, topic: bytes) -> None:
+        """He waits for that answer no more; his turn is kept, for where many ask he asks again before it comes."""
+        if waiting := self._waiting.get(connection):
+            self._waiting[connection] = deque(one for one in waiting if one.topic != topic)
+
     def left(self, connection: int) -> None:
         self._waiting.pop(connection, None)
 
@@ -164,6 +169,8 @@ class Gallery:
                 self._some.clear()
                 await self._some.wait()
             connection, waiting = self._waiting.popitem(last=False)
+            if not waiting:
+                continue
             request = waiting.popleft()
             if waiting:
                 self._waiting[connection] = waiting

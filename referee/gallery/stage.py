@@ -46,6 +46,8 @@ class Audience(Protocol):
 
     def subscribed(self, connection: int, topic: bytes) -> None: ...
 
+    def unsubscribed(self, connection: int, topic: bytes) -> None: ...
+
     def left(self, connection: int) -> None: ...
 
 
@@ -222,6 +224,7 @@ class Stage:
             spectator.topics[topic] -= 1
             if spectator.topics[topic] <= 0:
                 del spectator.topics[topic]
+            self._audience.unsubscribed(descriptor, topic)
         else:
             spectator.topics[topic] += 1
             if sum(spectator.topics.values()) > TOPICS:
