@@ -2,9 +2,12 @@
 
 import json
 import threading
+from collections.abc import Iterable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from referee.store.rows import GameRow
 from tests.ggp_command import Ggp, Ran, wait_until
 
 FILE = """\
@@ -28,6 +31,25 @@ def lobby_file(folder: Path, lobby: str = "", pool: str = "", control: str = "60
     path = folder / "club.toml"
     path.write_text(FILE.format(lobby=lobby, pool=pool, control=control, watch=watch))
     return path
+
+
+def that_count(rows: Iterable[GameRow]) -> list[GameRow]:
+    """What is stored without the void attempts, in the order of pairs and games; each is there once, after these."""
+    attempts: dict[tuple[str, int, int], list[GameRow]] = {}
+    for row in rows:
+        attempts.setdefault((row.pool, row.pair, row.game), []).append(row)
+    found = []
+    for game, tried in sorted(attempts.items()):
+        tried.sort(key=attrgetter("attempt"))
+        assert [row.attempt for row in tried] == list(range(len(tried))), f"{game}: {[row.key for row in tried]}"
+        *before, last = tried
+        assert all(map(_void, before)), f"{game} counts and was played again: {[row.key for row in tried]}"
+        found.extend([] if _void(last) else [last])
+    return found
+
+
+def _void(row: GameRow) -> bool:
+    return not row.result and row.termination != "ply_limit"
 
 
 class Server(Ggp):

@@ -32,7 +32,7 @@ class Siege:
     """A lobby, bots that play, and eve: a guest with a key."""
 
     def __init__(self, folder: Path) -> None:
-        self.club = Club(folder, "127.0.0.1", [[f"good-{number}" for number in range(8)]], [], [])
+        self.club = Club(folder, "127.0.0.1", [[f"good-{number}" for number in range(8)]], [], [], arrivals=10**6)
         self.eve, self.unknown, self.revoked = new_pair(), new_pair(), new_pair()
         self.registry = folder / "keys.json"
         with change(self.registry) as write:

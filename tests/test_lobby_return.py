@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,7 +12,7 @@ from protocol.records import Record, read_records
 from referee.store.store import Store
 from tests.dialled_bots import Bots
 from tests.ggp_command import ggp, wait_until
-from tests.lobby_server import Server, lobby_file
+from tests.lobby_server import Server, lobby_file, that_count
 
 THINK = 0.01
 
@@ -41,11 +40,11 @@ def under_way(folder: Path, plies: int) -> str:
 
 
 def records(folder: Path) -> dict[str, Record]:
-    """All that the store holds, by key; each is whole and there once."""
+    """All that the store holds, by key, void attempts too; each is whole, and what counts is there once."""
     with Store.open(f"sqlite:///{folder}/club.db") as store:
         rows = list(store.records())
         read = {row.key: next(iter(read_records(lines.splitlines(keepends=True)))) for row, lines in rows}
-        assert max(Counter((row.pair, row.game) for row, _ in rows).values(), default=1) == 1
+        assert that_count(row for row, _ in rows)
     assert ggp("ladder", "check", str(folder / "club.db")).status == 0
     return read
 
@@ -135,7 +134,9 @@ def test_a_dead_engine_makes_its_matches_void_and_they_are_played_again(tmp_path
     server.wait_for("game", match=f"{key}.1")
     assert server.end().status == 0
     stored = records(tmp_path)
-    assert key not in stored and f"{key}.1" in stored
+    void, again = stored[key].end, stored[f"{key}.1"].end
+    assert void and void.termination == "engine_failed" and not void.result
+    assert again and again.termination == "rules" and again.result
 
 
 def test_a_stuck_engine_is_killed_and_its_matches_played_again(tmp_path: Path, dialled: list[Bots]) -> None:
