@@ -10,9 +10,10 @@ import zmq
 from protocol.transports.keys import KeyPair
 from referee.config import Budgets
 from referee.lobby.admission import Admission, Anybody
+from referee.lobby.bounds import Bounds
 from referee.lobby.door import Door
 from referee.lobby.guest import Guest
-from referee.lobby.hall import Bounds, Hall
+from referee.lobby.hall import Hall
 from referee.lobby.journal import Journal
 from referee.lobby.lateness import Lateness
 

@@ -9,8 +9,8 @@ import pytest
 from protocol.transports.keys import KeyPair, new_pair, write_pair
 from referee.lobby.admission import Keyed
 from referee.lobby.arrivals import Arrivals
+from referee.lobby.bounds import Bounds
 from referee.lobby.granting import allow, revoke
-from referee.lobby.hall import Bounds
 from referee.lobby.journal import Journal
 from referee.lobby.keys import Book, change, now, read
 from tests.lobby_house import house, until

@@ -20,7 +20,8 @@ from protocol.records import Event, MatchEnded
 from protocol.responder import Responder
 from referee.config import Budgets, Setting
 from referee.lobby.admission import Anybody
-from referee.lobby.hall import Bounds, Hall
+from referee.lobby.bounds import Bounds
+from referee.lobby.hall import Hall
 from referee.lobby.journal import Journal
 from referee.lobby.lateness import Lateness
 from referee.play.clock import Control

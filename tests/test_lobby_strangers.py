@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from referee.lobby.hall import Bounds
+from referee.lobby.bounds import Bounds
 from tests.lobby_house import House, house, until
 from tests.raw_zmtp import GREETING, MORE, Raw, command, frame, message, ready
 

@@ -12,9 +12,9 @@ from referee.ladder.config import bots_of, budgets_of, engine_of, ladder_name, p
 from referee.ladder.entries import Entrant, Format, Ladder, Pool
 from referee.ladder.store_url import read_store
 from referee.ladder.toml_section import ConfigError, Section, dotted, read_toml
+from referee.lobby.bounds import Bounds
 from referee.lobby.challenges import Terms
 from referee.lobby.guest import Local
-from referee.lobby.hall import Bounds
 from referee.lobby.lobby import Plan
 from referee.lobby.settings import LOBBY, LOBBY_TOP, LOCAL_BOT, NOWHERE
 from referee.play.launch import executable_hash, find_program

@@ -8,8 +8,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from protocol.dialling import (
@@ -29,6 +28,7 @@ from protocol.dialling import (
 from referee.config import Budgets
 from referee.lobby.admission import Admission, Author, NotAdmitted
 from referee.lobby.allowance import Allowance
+from referee.lobby.bounds import Bounds, Shares
 from referee.lobby.caller import STRANGER, Caller
 from referee.lobby.door import Door
 from referee.lobby.guest import Guest, Identity
@@ -55,20 +55,6 @@ _AT_THE_DOOR = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What may come in at the door. Seconds, messages and bytes a second."""
-
-    grace: float = 60.0
-    lag: float = 0.1  # of the way's time, the most that is credited a move
-    hello: float = 10.0  # a connection has so long to say who it is
-    connections: int = 100  # of one owner
-    matches: int = 100  # of one owner
-    messages: int = 2000  # of one owner
-    octets: int = 2_000_000  # of one owner
-    rest: float = 60.0  # the first one of who forfeits or leaves again and again
-
-
 class Hall:
     """`changed` is called when somebody is ready to play, or gone."""
 
@@ -86,10 +72,10 @@ class Hall:
         self.door: Door  # set by whoever opens it
         self.orders: Callable[[bytes, Author, bytes], None]  # likewise: is told what authors order
         self.rests = Rests(bounds.rest)
+        self._shares = Shares(bounds, admission)
         self._bounds, self._budgets, self._games = bounds, budgets, sorted(games)
         self._admission, self._journal, self._lateness, self._changed = admission, journal, lateness, changed
         self._callers: dict[bytes, Caller] = {}
-        self._allowances: dict[str, Allowance] = {}  # by owner
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = ""
 
@@ -104,7 +90,7 @@ class Hall:
         for guest in found:
             owner = guest.identity.owner
             playing[owner] += 1
-            if playing[owner] <= self._limits(owner)["matches"]:
+            if playing[owner] <= self._shares.limits(owner)["matches"]:
                 chosen.append(guest)
         return chosen
 
@@ -250,7 +236,7 @@ class Hall:
             if self._closing:
                 raise NotAdmitted("closing", self._closing)
             theirs = sum(one.identity.owner == identity.owner for one in self.guests.values())
-            if before is None and theirs >= self._limits(identity.owner)["connections"]:
+            if before is None and theirs >= self._shares.limits(identity.owner)["connections"]:
                 raise NotAdmitted("connections", f"{identity.owner} has {theirs} bots here, which is as many as may be")
         if before is not None and before.identity.owner != identity.owner:
             raise NotAdmitted("taken", f"the name {identity.name} is another owner's")
@@ -258,7 +244,7 @@ class Hall:
             self._lost(caller.guest)  # the connection speaks for another one now
         if before is not None and before.line.route:
             self._replace(before, route)
-        caller.allowance = self._allowance(identity.owner)
+        caller.allowance = self._shares.allowance(identity.owner)
         if before is not None and before.playing:
             caller.guest = before
             before.take_challenges(hello.challenges)
@@ -326,7 +312,7 @@ class Hall:
             caller.guest, caller.refused = None, True
         guest.line.end(reason)
         if not any(one.identity.owner == guest.identity.owner for one in self.guests.values()):
-            self._allowances.pop(guest.identity.owner, None)
+            self._shares.forget(guest.identity.owner)
         self._changed(guest)
 
     def _refuse(self, route: bytes, caller: Caller, word: str, reason: str) -> None:
@@ -346,22 +332,6 @@ class Hall:
     def _cut(self, route: bytes) -> None:
         self._callers.pop(route, None)
         self.door.cut(route)
-
-    def _allowance(self, owner: str) -> Allowance:
-        if owner not in self._allowances:
-            limits = self._limits(owner)
-            self._allowances[owner] = Allowance(limits["messages"], limits["bytes"], time.monotonic())
-        return self._allowances[owner]
-
-    def _limits(self, owner: str) -> Mapping[str, int]:
-        bounds = self._bounds
-        defaults = {
-            "connections": bounds.connections,
-            "matches": bounds.matches,
-            "messages": bounds.messages,
-            "bytes": bounds.octets,
-        }
-        return self._admission.limits(owner, defaults)
 
     def _admit_again(self) -> None:
         """Whoever's key was revoked or has expired is let go, from the table, too."""

@@ -15,12 +15,13 @@ from referee.ladder.entries import Ladder
 from referee.ladder.pairs import Pair
 from referee.ladder.work import series_of
 from referee.lobby.admission import Admission
+from referee.lobby.bounds import Bounds
 from referee.lobby.challenges import Challenges, Terms, Unrated
 from referee.lobby.door import Door
 from referee.lobby.engines import Engines
 from referee.lobby.fixtures import Fixtures
 from referee.lobby.guest import Guest
-from referee.lobby.hall import Bounds, Hall
+from referee.lobby.hall import Hall
 from referee.lobby.journal import Journal
 from referee.lobby.lateness import Lateness
 from referee.lobby.ledger import Ledger

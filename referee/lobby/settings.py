@@ -1,8 +1,8 @@
 """THE table of what a lobby file may say beyond a ladder file: one row a key, for the reader and the reference page."""
 
 from referee.ladder.keys import BOT, BUDGET, POOL, TOP, Form, Key
+from referee.lobby.bounds import Bounds
 from referee.lobby.challenges import Terms
-from referee.lobby.hall import Bounds
 from referee.lobby.lobby import Plan
 
 _BOUNDS, _PLAN, _TERMS = Bounds(), Plan(), Terms()
