@@ -90,5 +90,10 @@ class Raw:
             pass
         return True
 
+    def reset(self) -> None:
+        """End it without a word, and drop what was not sent."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
+
     def close(self) -> None:
         self.socket.close()

@@ -16,7 +16,15 @@ from zmq.utils.monitor import recv_monitor_message
 from protocol.dialling import MAX_COMMAND, MAX_TEXT, REPLACED, Bye, FrameError, Hello, Message, Stderr, decode, encode
 from protocol.grammar import MAX_ANSWER
 from protocol.transports.keys import KeyPair
-from protocol.transports.zmq import HEARTBEAT_MS, HIGH_WATER, SILENCE_MS, AddressError, check_url, is_loopback
+from protocol.transports.zmq import (
+    HEARTBEAT_MS,
+    HIGH_WATER,
+    SILENCE_MS,
+    UNBOUNDED,
+    AddressError,
+    check_url,
+    is_loopback,
+)
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds before the next try; doubled each time, and up to half of it at random
 SETTLED = 30.0  # seconds that a connection stands before the waits begin anew
@@ -166,7 +174,7 @@ class Dial:
             zmq.SNDTIMEO: SEND_MS,
             zmq.MAXMSGSIZE: MAX_ANSWER if self.hello is None else max(MAX_COMMAND, MAX_TEXT),
             zmq.SNDHWM: HIGH_WATER,
-            zmq.RCVHWM: HIGH_WATER,
+            zmq.RCVHWM: UNBOUNDED,
             zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
             zmq.HEARTBEAT_TIMEOUT: SILENCE_MS,
             zmq.CONNECT_TIMEOUT: PATIENCE_MS,

@@ -39,14 +39,13 @@ from protocol.spectating import (
     topic_of,
 )
 from protocol.transports.keys import new_pair
-from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, AddressError, check_url, is_loopback
+from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED, AddressError, check_url, is_loopback
 
 PATIENCE = 3.0  # seconds until an answer that did not come is asked for again
 QUIET = 10.0  # seconds of silence after which is asked whether it was the last that got lost
 _AGAIN = 0.2  # seconds between questions about one match, at least
 _RECONNECT_MS, _LONGEST_MS = 250, 5_000
 _HANDSHAKE_MS = 10_000
-_QUEUE = 2000  # messages that wait to be read
 _UP = zmq.EVENT_HANDSHAKE_SUCCEEDED
 _DOWN: dict[int, str] = {
     zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the lobby lets no more spectators in for now",
@@ -137,7 +136,7 @@ class Spectator:
         options = {
             zmq.LINGER: 0,
             zmq.MAXMSGSIZE: MAX_PUBLISHED,
-            zmq.RCVHWM: _QUEUE,
+            zmq.RCVHWM: UNBOUNDED,
             zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
             zmq.HEARTBEAT_TIMEOUT: SILENCE_MS,
             zmq.HANDSHAKE_IVL: _HANDSHAKE_MS,

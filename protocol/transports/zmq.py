@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 HEARTBEAT_MS, SILENCE_MS = 5_000, 15_000
 LONGEST_COMMAND = 2 * MAX_LINE  # bytes of a message: a little over the bound is answered, more loses the connection
-HIGH_WATER = 100  # messages queued for or from a peer
+HIGH_WATER = 100  # messages queued for a peer
+UNBOUNDED = 0
+"""Of messages from a peer, RCVHWM: libzmq (4.3.5) aborts where a connection whose input stands still at such a bound is
+reset, and a heartbeat is due or lies in its buffer. So nobody may have one; what comes is bounded by who reads it."""
 WRITE_PATIENCE = 10.0  # seconds
 SESSIONS = 1_000  # the one that was quiet longest gives way to a newcomer
 _SLICE_MS = 100_000_000  # longer than a day, less than what poll can wait
@@ -273,7 +276,7 @@ def _socket(context: "zmq.Context[zmq.Socket[bytes]]", kind: int, largest: int) 
     socket.setsockopt(zmq.LINGER, 0)
     socket.setsockopt(zmq.MAXMSGSIZE, largest)
     socket.setsockopt(zmq.SNDHWM, HIGH_WATER)
-    socket.setsockopt(zmq.RCVHWM, HIGH_WATER)
+    socket.setsockopt(zmq.RCVHWM, UNBOUNDED)
     socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MS)
     socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, SILENCE_MS)
     return socket

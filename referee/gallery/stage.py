@@ -19,7 +19,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from protocol.spectating import MAX_TOPIC
 from protocol.transports.keys import KeyPair
-from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, AddressError
+from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED, AddressError
 from referee.lobby.allowance import Allowance
 from referee.lobby.door import BACKLOG, received, shut
 from referee.lobby.reading import Reading
@@ -87,7 +87,7 @@ class Stage:
             zmq.LINGER: 0,
             zmq.MAXMSGSIZE: _LARGEST,
             zmq.SNDHWM: QUEUE,
-            zmq.RCVHWM: TOPICS,
+            zmq.RCVHWM: UNBOUNDED,
             zmq.SNDBUF: _BUFFERS,
             zmq.RCVBUF: _BUFFERS,
             zmq.HEARTBEAT_IVL: HEARTBEAT_MS,

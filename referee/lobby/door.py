@@ -6,7 +6,7 @@ import os
 import socket
 import struct
 import time
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -14,7 +14,7 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 from protocol.dialling import FRAMES, MAX_FRAME
-from protocol.transports.zmq import AddressError
+from protocol.transports.zmq import UNBOUNDED, AddressError
 from referee.lobby.admission import Admission
 from referee.lobby.arrivals import Arrivals
 from referee.lobby.reading import Reading
@@ -31,6 +31,9 @@ _CREDENTIALS = struct.Struct("3i")  # struct ucred: process, user, group
 _NO_HANDSHAKE = zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
 _LONGEST_ROUTE = 32  # bytes of a routing id, which comes with every message; of one that ZeroMQ chose 5
 _BEATS = 32  # bytes of heartbeats between two looks at what came and is no message
+_GLANCE = 0.05  # seconds between looks whether there is a flood
+_AUTOMATIC, _ROUTE = b"\0", 5  # a routing id that ZeroMQ chose: this and a number of four bytes, each one more
+_REMEMBERED = 10_000  # of these
 _RST = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent is dropped
 
 
@@ -63,7 +66,7 @@ class Door:
         inside: str = "",
         arrivals: float = 0,
     ) -> None:
-        """`queue` messages for or from a connection, `connections` at most; `heartbeat`: ms between and in all;
+        """`queue` messages for a connection, `connections` at most; `heartbeat`: ms between and in all;
         `arrivals`: connections a second from one address, 0 for any number."""
         self._visitors = visitors
         self._most = connections
@@ -78,6 +81,7 @@ class Door:
         self._heard: dict[bytes, int] = {}  # bytes of whole messages, by connection
         self._silent: dict[int, float] = {}  # accepted, and has not said anything yet: since when
         self._newcomers: deque[int] = deque()  # whose addresses were not looked at yet
+        self._ended: OrderedDict[bytes, None] = OrderedDict()  # routes of late: what still comes from them is dropped
         self._arrivals = Arrivals(arrivals)
         self._readings: list[Reading] = []
         self.refused: Counter[str] = Counter()  # connections that were cut here, by why
@@ -86,7 +90,7 @@ class Door:
             zmq.LINGER: 0,
             zmq.MAXMSGSIZE: MAX_FRAME + 4096,
             zmq.SNDHWM: queue,
-            zmq.RCVHWM: queue,
+            zmq.RCVHWM: UNBOUNDED,  # cut_stuffed is the bound
             zmq.HEARTBEAT_IVL: heartbeat[0],
             zmq.HEARTBEAT_TIMEOUT: heartbeat[1],
             zmq.HANDSHAKE_IVL: _GREETING_MS,
@@ -152,10 +156,19 @@ class Door:
         with self._held(descriptor) as theirs:
             if self._routes.get(route) != descriptor:
                 return False
-            del self._routes[route], self._heard[route], self._by_descriptor[descriptor]
-            self._processes.pop(route, None)
+            del self._by_descriptor[descriptor]
+            self._forget(route)
             shut(theirs)
         return True
+
+    async def lull(self, seconds: float) -> None:
+        """Wait so long, or a moment if more comes than is read in one turn of the loop."""
+        until, full = time.monotonic() + seconds, self._full()
+        while time.monotonic() < until and self._full() == full:
+            await asyncio.sleep(_GLANCE)
+
+    def _full(self) -> int:
+        return sum(reading.full for reading in self._readings)
 
     def cut_silent(self, seconds: float) -> None:
         """End connections that have said nothing for so long."""
@@ -196,14 +209,14 @@ class Door:
             frame = recv(_NOW, copy=False)
             if len(frames) <= FRAMES:
                 frames.append(frame.bytes)
-        if route not in self._routes and not self._arrive(route, frame):
+        if route not in self._routes and (route in self._ended or not self._arrive(route, frame)):
             return
         self._heard[route] += sum(map(len, frames)) + _OVERHEAD * len(frames)
         user = self._processes.get(route) or (_metadata(frame, "User-Id") if self._admission.authenticated else "")
         self._visitors.message(route, user, frames, time.monotonic())
 
     def _arrive(self, route: bytes, frame: zmq.Frame) -> bool:
-        """The first words of a connection. Whoever had its descriptor before is gone, and the monitor said so.
+        """The first words of a connection, which the monitor told of.
 
         False: it is none of ours. One that speaks a ZMTP of before 3.0, which does not say on what connection, counts
         for silent, and ends so.
@@ -213,10 +226,17 @@ class Door:
             descriptor = int(frame.get(zmq.SRCFD))
         except zmq.ZMQError:
             return False
-        if before := self._by_descriptor.get(descriptor):
+        before = self._by_descriptor.get(descriptor, b"")
+        if before and _is_later(route, before):
             self._lose(before)
+        elif descriptor not in self._silent:  # late words of one that has ended; its descriptor may be another's
+            return False
         if len(route) > _LONGEST_ROUTE:
             self._cut_silent(descriptor, self._silent.get(descriptor, 0.0), "routing id")
+            return False
+        if not route.startswith(_AUTOMATIC) or len(route) != _ROUTE:  # it stays silent, and ends so
+            self.refused["routing id"] += 1
+            self.send(route, b"B", b"set no routing id (ZMQ_ROUTING_ID, ZMQ_IDENTITY): ZeroMQ chooses one")
             return False
         self._silent.pop(descriptor, None)
         self._routes[route] = descriptor
@@ -280,10 +300,16 @@ class Door:
         return 0
 
     def _lose(self, route: bytes) -> None:
-        self._by_descriptor.pop(self._routes.pop(route), None)
-        self._heard.pop(route, None)
-        self._processes.pop(route, None)
+        self._by_descriptor.pop(self._routes[route], None)
+        self._forget(route)
         self._visitors.left(route)
+
+    def _forget(self, route: bytes) -> None:
+        del self._routes[route], self._heard[route]
+        self._processes.pop(route, None)
+        self._ended[route] = None
+        if len(self._ended) > _REMEMBERED:
+            self._ended.popitem(last=False)
 
     # -- cutting -----------------------------------------------------------------------------------------------------
 
@@ -307,6 +333,12 @@ class Door:
                 stack.enter_context(theirs)
             self._catch_up()
             yield theirs
+
+
+def _is_later(route: bytes, other: bytes) -> bool:
+    """Of two routing ids that ZeroMQ chose, by number, which begins again after the greatest."""
+    ahead = int.from_bytes(route[1:]) - int.from_bytes(other[1:])
+    return 0 < ahead % 2**32 < 2**31
 
 
 def _duplicate(descriptor: int) -> socket.socket | None:

@@ -18,6 +18,7 @@ from protocol.channel import Channel
 from protocol.connection import PeerRole
 from protocol.grammar import MAX_ANSWER
 from protocol.transports.blocking import run_blocking
+from protocol.transports.zmq import UNBOUNDED
 from referee.config import Budgets
 from referee.lobby.inbox import Inbox
 from referee.lobby.journal import Journal
@@ -120,7 +121,7 @@ class _Desk:
         socket.setsockopt(zmq.RECONNECT_IVL, -1)  # a session that was lost is not another one
         socket.setsockopt(zmq.MAXMSGSIZE, MAX_ANSWER + 4096)
         socket.setsockopt(zmq.SNDHWM, _QUEUE)
-        socket.setsockopt(zmq.RCVHWM, _QUEUE)
+        socket.setsockopt(zmq.RCVHWM, UNBOUNDED)
         self._monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED | zmq.EVENT_CONNECT_RETRIED)
         self._readings = [Reading(socket, self._take), Reading(self._monitor, self._news)]
         self.ended = ""

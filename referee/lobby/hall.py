@@ -51,7 +51,7 @@ _AT_THE_DOOR = {
     "silent": "nothing was said in time",
     "greeting": "no handshake: no key, the key of another server, another protocol, or an end before it",
     "stuffed": "frames without an end",
-    "routing id": "it was chosen too long",
+    "routing id": "it was chosen, not given by ZeroMQ",
 }
 
 
@@ -346,7 +346,7 @@ class Hall:
     async def _sweep(self) -> None:
         """Connections that say nothing, or not who they are, are ended."""
         while True:
-            await asyncio.sleep(_SWEEP)
+            await self.door.lull(_SWEEP)
             now = time.monotonic()
             self.door.cut_silent(self._bounds.hello)
             await self.door.cut_stuffed(_STUFFED)

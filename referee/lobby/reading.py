@@ -21,6 +21,7 @@ class Reading:
         self._socket = socket
         self._descriptor = int(socket.getsockopt(zmq.FD))
         self._take = take
+        self.full = 0  # turns in which more came than was read
         self._due = False  # a look at the socket is due in this turn of the loop
         self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
         self._loop.add_reader(self._descriptor, self._read)
@@ -55,4 +56,5 @@ class Reading:
         except BaseException:  # it is told where it comes to, and what waits behind it is read
             self.look_again()
             raise
+        self.full += 1
         self.look_again()

@@ -40,6 +40,7 @@ listen = "tcp://127.0.0.1:*"
 keys = {keys}
 engines = 1
 hello = 600
+watch = "none"
 pairing = {pairing}
 bots = 5000
 
