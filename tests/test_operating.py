@@ -109,3 +109,13 @@ def test_the_commands_of_the_page_make_the_files_that_it_needs(tmp_path: Path) -
     from referee.lobby.journal import Journal
 
     assert Keyed(lobby.server_key, lobby.registry, Journal(quiet=True)).authenticated
+
+
+@pytest.mark.parametrize(
+    ("first", "start"), [("python3 -m venv", "systemctl enable"), ("podman build", "podman run -d")]
+)
+def test_the_page_makes_the_keys_before_the_lobby_that_needs_them(first: str, start: str) -> None:
+    """Without a registry it does not start."""
+    page = (ROOT / "docs" / "how-to" / "run-a-bot-server.md").read_text()
+    before = page[page.index(first) : page.index(start)]
+    assert "keys new --server" in before and "keys allow" in before
