@@ -88,7 +88,8 @@ def test_the_example_runs_as_it_is_and_is_not_overwritten(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("lobby", "pool", "said"),
     [
-        ('listen = "tcp://0.0.0.0:7711"', "", "lobby.listen: cannot listen at tcp://0.0.0.0:7711: there are no keys"),
+        ('listen = "tcp://0.0.0.0:7711"\nkeys = false', "", "cannot listen at tcp://0.0.0.0:7711: there are no keys"),
+        ('listen = "tcp://127.0.0.1:99999"', "", "lobby.listen: cannot listen at tcp://127.0.0.1:99999"),
         ("grace = -1", "", "lobby.grace: -1 is not a number from 0"),
         ("lagg = 3", "", "lobby.lagg: unknown key: did you mean lag?"),
         ("", 'engine = "gnugo --mode gtp"', "pool.small.engine: "),
@@ -97,7 +98,13 @@ def test_the_example_runs_as_it_is_and_is_not_overwritten(tmp_path: Path) -> Non
 def test_what_a_file_cannot_say_is_one_line(tmp_path: Path, lobby: str, pool: str, said: str) -> None:
     file = lobby_file(tmp_path, lobby, pool)
     if "listen" in lobby:
-        file.write_text(file.read_text().replace('listen = "tcp://127.0.0.1:*"\n', ""))
+        file.write_text(file.read_text().replace('listen = "tcp://127.0.0.1:*"\nkeys = false\n', ""))
     ran = ggp("serve", str(file))
     assert ran.status == 2
     assert said in ran.err and ran.err.count("\n") == 1, ran.err
+
+
+def test_whoever_names_no_lobby_file_is_told_how_to_get_one(tmp_path: Path) -> None:
+    for name in ("gone.toml", "."):
+        ran = ggp("serve", str(tmp_path / name))
+        assert ran.status == 2 and "ggp serve --init" in ran.err

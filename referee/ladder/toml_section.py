@@ -14,6 +14,7 @@ from referee.ladder.keys import TABLES, Key
 
 LARGEST = 1 << 20  # bytes of a file
 LONGEST = 10_000  # characters of a text
+_ADVICE = "name the ladder's file (ggp ladder init writes an example)"
 _SHOWN = 60  # characters of a value in a message
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _PLACE = re.compile(r"^(.*) \(at (?:(line \d+), (column \d+)|(end of document))\)$", re.DOTALL)
@@ -142,8 +143,8 @@ class Section:
         return self.error(key, f"{shown(value)} is not {self._rows[key].domain}")
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """The whole file. Raises ConfigError."""
+def read_toml(path: Path, advice: str = _ADVICE) -> dict[str, Any]:
+    """The whole file; `advice` is for whoever names none. Raises ConfigError."""
     file = str(path)
     try:
         data = b"" if (problem := _why_no_file(path)) else _bytes(path)
@@ -151,7 +152,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(file, "", f"cannot be read: {reason}: check its permissions and the path") from None
     if problem:
-        raise ConfigError(file, "", f"{problem}: name the ladder's file (ggp ladder init writes an example)")
+        raise ConfigError(file, "", f"{problem}: {advice}")
     if len(data) > LARGEST:
         raise ConfigError(file, "", f"is larger than {LARGEST >> 20} MiB: split it into several ladders")
     try:

@@ -20,6 +20,8 @@ from referee.lobby.settings import LOBBY, LOBBY_TOP, LOCAL_BOT, NOWHERE
 from referee.play.launch import executable_hash, find_program
 from referee.play.words import ENGINE
 
+_ADVICE = "name the lobby's file (ggp serve --init writes an example)"
+
 
 @dataclass(frozen=True, slots=True)
 class LobbyFile:
@@ -48,7 +50,7 @@ class LobbyFile:
 
 def read_lobby(path: Path, no_keys: bool = False, listen: str | None = None) -> LobbyFile:
     """`no_keys` and `listen` as the command line says them. Raises ConfigError."""
-    return lobby_of(read_toml(path), path, no_keys, listen)
+    return lobby_of(read_toml(path, _ADVICE), path, no_keys, listen)
 
 
 def lobby_of(values: dict[str, object], path: Path, no_keys: bool = False, listen: str | None = None) -> LobbyFile:
@@ -99,11 +101,10 @@ def _with_table(
     terms = Terms(own.whole("challenges"), own.whole("challenge_pairs"), own.number("challenge_days"))
     plan = Plan(bounds, own.number("pairing"), own.number("drain"), own.whole("matches"), terms)
     listen, keys = address or own.text("listen"), own.flag("keys") and not no_keys
-    if not keys:
-        try:
-            check_local(listen)
-        except AddressError as error:
-            raise own.error("listen", str(error)) from None
+    try:
+        (check_listen if keys else check_local)(listen)
+    except AddressError as error:
+        raise own.error("listen", str(error)) from None
     engines = own.whole("engines") or len(os.sched_getaffinity(0))
     folder = Path(ladder.path).absolute().parent
     pair, registry = folder / own.text("server_key"), folder / own.text("registry")
