@@ -18,6 +18,7 @@ from referee.lobby.journal import Journal
 from referee.lobby.lateness import Lateness
 from referee.lobby.ledger import Ledger
 from referee.lobby.line import Line
+from referee.lobby.local import OWNER
 from referee.lobby.matchmaker import Matchmaker
 from referee.lobby.orders import Orders
 from referee.lobby.rated import Rated
@@ -27,7 +28,7 @@ from tests.stores import ladder, match, pool
 
 POOLS = (pool(), pool().unrated())
 ALICE, BOB, EVE = Author("alice", ("ann", "amy")), Author("bob", ("bob",)), Author("eve", ("eve",))
-OWNERS = {"ann": "alice", "amy": "alice", "bob": "bob", "eve": "eve"}
+OWNERS = {"ann": "alice", "amy": "alice", "bob": "bob", "eve": "eve", "house": OWNER}
 
 
 class Club:
@@ -325,6 +326,11 @@ async def test_a_restart_goes_on_where_it_was(club: Club) -> None:
     again = club.challenges = club.anew()
     assert list(again.open) == [id] and "played=1" in await again.status(id)
     assert kinds(await club.play(4)) == "cc" and "state=over" in await again.status(id)
+
+
+async def test_a_value_of_a_listing_is_one_word(club: Club) -> None:
+    club.come("house")
+    assert club.challenges.bots() == ["name=house owner=the_lobby state=joining challenges=yes games=all"]
 
 
 async def test_orders_are_commands_and_bad_ones_change_nothing(club: Club) -> None:

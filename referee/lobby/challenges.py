@@ -266,9 +266,8 @@ class Challenges:
             state = "playing" if guest.playing else "idle" if guest.player else "joining"
             games = ",".join(sorted(guest.games)) or "all"
             takes = "yes" if guest.challenges else "no"
-            lines.append(
-                f"name={guest.name} owner={guest.identity.owner} state={state} challenges={takes} games={games}"
-            )
+            owner = "_".join(guest.identity.owner.split())  # that of the lobby's own bots has blanks
+            lines.append(f"name={guest.name} owner={owner} state={state} challenges={takes} games={games}")
         return lines
 
     # ----------------------------------------------------------------------------------------------------------------
