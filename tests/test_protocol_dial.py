@@ -140,6 +140,7 @@ def test_keys_that_do_not_fit_are_no_connection(dialling: Dialling, key: bool, s
         dial, told = dialling(Lobby(lobby.url, MINE, MINE.public) if key else Lobby(lobby.url))
         until(dial, lambda: bool(told))
         assert told[0][0] == "lost" and not dial.up
+        assert key or "no keys were given" in told[0][1], told
 
 
 @pytest.mark.parametrize(("status", "said"), [(b"400", "does not let this key in"), (b"500", "asks for patience")])

@@ -39,6 +39,8 @@ _ENDS: dict[int, str] = {
     zmq.EVENT_CLOSED: "nobody listens there",
     zmq.EVENT_DISCONNECTED: "the connection was lost",
 }
+_UNFIT = (zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL, zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL)
+_KEYLESS = "the handshake failed: no keys were given (--key, --server-key), and the lobby may ask for them"
 _BUSY = 500  # of a ZAP answer; of the 300 that would say so, a client of libzmq hears nothing
 _DAY = 86400.0  # seconds; as long as one wait may be
 
@@ -210,7 +212,8 @@ class Dial:
             self._fail("the lobby asks for patience: it has trouble, or this key comes too often")
         else:
             self._last_words()
-            self._fail(_ENDS[event["event"]])
+            keyless = self._lobby.pair is None and event["event"] in _UNFIT
+            self._fail(_KEYLESS if keyless else _ENDS[event["event"]])
 
     def _last_words(self) -> None:
         """A lobby says why before it cuts the connection; it was read before anybody took it."""
