@@ -144,9 +144,18 @@ def test_the_example_needs_nothing_of_ours(bots: Bots, pair: KeyPair | None) -> 
     with SmallLobby(SERVER if pair else None) as lobby:
         url = lobby.url
         words = [str(EXAMPLE), url, "dot", "--", sys.executable, "-c", SCRIPT]
-        bots.start(*words, **keys)
+        running = bots.start(*words, **keys)
         assert lobby.hello() == Hello("dot")
         plays(lobby)
+        lobby.send(Bye("the lobby is closing: dial in again later"))
     with SmallLobby(SERVER if pair else None, url) as lobby:
         assert lobby.hello() == Hello("dot")
         plays(lobby)
+        lobby.send(Bye("replaced: by another"))
+        assert running.wait(60) == 1
+
+
+@pytest.mark.parametrize("words", [(), ("tcp://127.0.0.1:9", "dot", "./my_bot"), ("tcp://127.0.0.1:9", "dot", "--")])
+def test_the_example_says_how_it_is_called(words: tuple[str, ...]) -> None:
+    ran = subprocess.run([sys.executable, EXAMPLE, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert ran.returncode == 1 and ran.stderr == "usage: dialling_bot.py tcp://HOST:PORT NAME -- BOT …\n"

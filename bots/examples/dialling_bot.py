@@ -6,12 +6,13 @@
 With keys: GGP_PUBLIC, GGP_SECRET and GGP_SERVER in the environment, 40 characters each. A message is two frames, a
 kind and a payload: we say H (hello, a map of msgpack), R (an answer) and B (bye); the lobby says C (a command)
 and B. When the connection is lost, say hello again on a new socket and forget what was asked on the old one: the
-lobby tells the position anew. `ggp connect` does all that, and more.
+lobby tells the position anew; after a goodbye wait first. `ggp connect` does all that, and more.
 """
 
 import os
 import subprocess
 import sys
+import time
 
 import zmq
 
@@ -40,6 +41,7 @@ def answer_of(bot: "subprocess.Popen[bytes]") -> bytes:
 
 def main(url: str, name: str, command: list[str]) -> None:
     bot = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    wait = 1  # seconds after a goodbye
     while True:
         socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.DEALER)
         socket.setsockopt(zmq.LINGER, 500)
@@ -57,7 +59,12 @@ def main(url: str, name: str, command: list[str]) -> None:
                 continue
             kind, payload = socket.recv_multipart()
             if kind == b"B":
-                sys.exit(f"the lobby said goodbye: {payload.decode()}")
+                print(f"the lobby said goodbye: {payload.decode()}", file=sys.stderr)
+                if payload.startswith(b"replaced"):
+                    sys.exit(1)  # it runs twice
+                time.sleep(wait)
+                wait = min(2 * wait, 60)
+                break
             bot.stdin.write(payload)  # type: ignore[union-attr]
             bot.stdin.flush()  # type: ignore[union-attr]
             socket.send_multipart([b"R", answer_of(bot)])
@@ -66,4 +73,6 @@ def main(url: str, name: str, command: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[sys.argv.index("--") + 1 :])
+    if len(sys.argv) < 5 or sys.argv[3] != "--":
+        sys.exit("usage: dialling_bot.py tcp://HOST:PORT NAME -- BOT …")
+    main(sys.argv[1], sys.argv[2], sys.argv[4:])
