@@ -8,7 +8,7 @@ from protocol.transports.keys import KeyPair, new_pair, write_pair
 from referee.lobby.granting import allow
 from referee.lobby.keys import Book, change, now
 from referee.store.store import Store
-from tests.ggp_command import Ggp
+from tests.ggp_command import Ggp, ggp
 from tests.lobby_server import Server, lobby_file
 
 BOTS = (sys.executable, "-m", "bots")
@@ -48,3 +48,8 @@ def test_bots_are_lent_a_connection_and_play_on_past_a_killed_server(tmp_path: P
     assert {row.termination for row in rows} <= {"rules", "resignation", "disconnected"}
     told = [one["match"] for run in (server, again) for one in run.events("game")]
     assert len(set(told)) == len(told) and set(told) <= {row.key for row in rows}
+
+
+def test_a_bot_that_ends_at_once_is_said_to(tmp_path: Path) -> None:
+    ran = ggp("connect", "tcp://127.0.0.1:9", "--", sys.executable, "-c", "")
+    assert ran.status == 2 and ran.err == "ggp connect: the bot does not start: exit status 0\n"

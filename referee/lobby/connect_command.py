@@ -70,6 +70,8 @@ def connect(
             lender.run()
         except Stopped as stopped:
             return INTERRUPTED if stopped.number == signal.SIGINT else 0
+        except BotEnded as ended:
+            raise BotEnded(f"the bot does not start: {ended}") from None
         except Replaced as replaced:
             click.echo(f"ggp connect: another connection of this bot took this one's place: {replaced}", err=True)
             reason = ""
