@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
 @click.option("--listen", metavar="URL", help="Another address than the file says: tcp://127.0.0.1:7711.")
 @click.option("--metrics", metavar="HOST:PORT", help="Serve GET /metrics for Prometheus there: 127.0.0.1:9100.")
 @click.option("--json-logs", is_flag=True, help="Events as JSON objects on stderr, one a line.")
-@click.option("--quiet", is_flag=True, help="Say nothing but what is wrong.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
 def serve(
     file: Path, init: bool, no_keys: bool, listen: str | None, metrics: str | None, json_logs: bool, quiet: bool
 ) -> int:
