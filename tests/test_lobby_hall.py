@@ -8,6 +8,7 @@ import pytest
 
 from protocol.transports.keys import KeyPair, new_pair, write_pair
 from referee.lobby.admission import Keyed
+from referee.lobby.allowance import Allowances
 from referee.lobby.arrivals import Arrivals
 from referee.lobby.bounds import Bounds
 from referee.lobby.granting import allow, revoke
@@ -104,6 +105,32 @@ async def test_a_goodbye_is_heard() -> None:
         ann.say(b"B", b"enough for today")
         await until(lambda: not it.hall.guests, ann)
         assert it.journal.counts["left", "bye"] == 1
+
+
+async def test_who_has_said_goodbye_is_cut_off_if_he_does_not_go() -> None:
+    async with house() as it:
+        it.hall.orders = lambda route, author, line: None
+        ann, author = await it.seat("ann"), it.call()
+        author.say(b"C", b"name\n")
+        await until(lambda: it.door.connections == 2, ann)
+        for caller in (ann, author):
+            caller.say(b"B", b"enough for today")
+        await until(lambda: it.door.connections == 0)
+
+
+def test_an_owner_who_leaves_and_comes_back_may_send_no_more_than_one_who_stays() -> None:
+    owners = Allowances()
+    ann = owners.of("ann", 1, 100, 0.0)
+    assert [ann.take(1, 0.0) for _ in range(6)] == [True] * 5 + [False]
+    owners.drop([], 1.0)
+    assert owners.of("ann", 1, 100, 1.0) is ann
+    assert owners.of("bob", 1, 100, 1.0).take(101, 1.0)
+    owners.drop(["ann"], 2.0)
+    assert len(owners) == 2
+    owners.drop(["ann"], 2.02)
+    assert len(owners) == 1, "who is here keeps his, the other's is as good as new"
+    owners.drop([], 7.0)
+    assert len(owners) == 0
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """How much somebody may send: two buckets that fill at a steady rate. Arithmetic only; the time is passed in."""
 
+from collections.abc import Collection
+
 BURST = 5.0  # seconds of the rate that may come at once
 
 
@@ -21,3 +23,32 @@ class Allowance:
         self._messages = min(messages * BURST, self._messages + passed * messages) - 1
         self._octets = min(octets * BURST, self._octets + passed * octets) - size
         return self._messages >= 0 and self._octets >= 0
+
+    def full(self, now: float) -> bool:
+        """Whether it is as good as a new one."""
+        passed, (messages, octets) = now - self._then, self._rates
+        return (
+            self._messages + passed * messages >= messages * BURST and self._octets + passed * octets >= octets * BURST
+        )
+
+
+class Allowances:
+    """One for each owner. It outlives his connections until it is full again: whoever leaves and comes back may send no
+    more than whoever stays."""
+
+    def __init__(self) -> None:
+        self._by_owner: dict[str, Allowance] = {}
+
+    def of(self, owner: str, messages: float, octets: float, now: float) -> Allowance:
+        """His; a full one, at these rates, if he has none."""
+        if owner not in self._by_owner:
+            self._by_owner[owner] = Allowance(messages, octets, now)
+        return self._by_owner[owner]
+
+    def drop(self, here: Collection[str], now: float) -> None:
+        """What need not be kept, of owners who are not here."""
+        if len(self._by_owner) > len(here):
+            self._by_owner = {who: one for who, one in self._by_owner.items() if who in here or not one.full(now)}
+
+    def __len__(self) -> int:
+        return len(self._by_owner)

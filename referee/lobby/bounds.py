@@ -1,11 +1,11 @@
 """What may come in at the door, and what of it is the share of one owner, whose bots have it together."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from referee.lobby.admission import Admission
-from referee.lobby.allowance import Allowance
+from referee.lobby.allowance import Allowance, Allowances
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Shares:
 
     def __init__(self, bounds: Bounds, admission: Admission) -> None:
         self._bounds, self._admission = bounds, admission
-        self._allowances: dict[str, Allowance] = {}  # by owner
+        self._allowances = Allowances()
 
     def limits(self, owner: str) -> Mapping[str, int]:
         """`connections` and `matches` at a time, `messages` and `bytes` a second."""
@@ -41,12 +41,10 @@ class Shares:
         return self._admission.limits(owner, defaults)
 
     def allowance(self, owner: str) -> Allowance:
-        """The one that all his bots use up, from the first one that is here."""
-        if owner not in self._allowances:
-            limits = self.limits(owner)
-            self._allowances[owner] = Allowance(limits["messages"], limits["bytes"], time.monotonic())
-        return self._allowances[owner]
+        """The one that all his bots use up."""
+        limits = self.limits(owner)
+        return self._allowances.of(owner, limits["messages"], limits["bytes"], time.monotonic())
 
-    def forget(self, owner: str) -> None:
-        """No bot of his is here any more."""
-        self._allowances.pop(owner, None)
+    def forget(self, here: Collection[str], now: float) -> None:
+        """What need not be kept, of owners who are not here."""
+        self._allowances.drop(here, now)

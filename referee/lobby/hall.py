@@ -195,8 +195,8 @@ class Hall:
             caller.guest.line.heard(said.text)
         elif isinstance(said, Bye):
             self._journal.tell("left", "bye", bot=caller.guest.name, reason=said.reason)
-            self._callers.pop(route)
             self.forget(caller.guest, f"it said goodbye: {said.reason[:200]}")
+            self._cut_soon(route)
         else:
             self._refuse(route, caller, "kind", "a bot says H, R, E or B")
 
@@ -211,12 +211,12 @@ class Hall:
         if isinstance(said, Ask):
             self.orders(route, author, said.data)
         elif isinstance(said, Bye):
-            self._callers.pop(route)
+            self.hang_up(route)
         else:
             self._refuse(route, caller, "kind", "a connection for orders says C or B")
 
     def hang_up(self, route: bytes) -> None:
-        """An author has said `quit`."""
+        """An author wants no more."""
         if caller := self._callers.get(route):
             caller.refused = True
             self._say_bye(route, "as you wish")
@@ -311,8 +311,6 @@ class Hall:
         if caller := self._callers.get(guest.line.route):
             caller.guest, caller.refused = None, True
         guest.line.end(reason)
-        if not any(one.identity.owner == guest.identity.owner for one in self.guests.values()):
-            self._shares.forget(guest.identity.owner)
         self._changed(guest)
 
     def _refuse(self, route: bytes, caller: Caller, word: str, reason: str) -> None:
@@ -327,6 +325,9 @@ class Hall:
 
     def _say_bye(self, route: bytes, reason: str) -> None:
         self.door.send(route, b"B", printable(reason, 1000).encode())
+        self._cut_soon(route)
+
+    def _cut_soon(self, route: bytes) -> None:
         asyncio.get_running_loop().call_later(_LAST_WORDS, self._cut, route)
 
     def _cut(self, route: bytes) -> None:
@@ -353,6 +354,7 @@ class Hall:
             for word, times in self.door.refused.items():
                 self._journal.trouble(now, "refused", word, "", times, reason=_AT_THE_DOOR[word])
             self.door.refused.clear()
+            self._shares.forget({one.identity.owner for one in self.guests.values()}, now)
             if self._admission.changed():
                 self._admit_again()
             for route, caller in list(self._callers.items()):
