@@ -368,3 +368,15 @@ async def test_orders_are_commands_and_bad_ones_change_nothing(club: Club) -> No
     assert await ask("ggp-withdraw 1") == "=\n\n"
     assert await ask("quit") == "=\n\n" and ended == [b"route"]
     orders.close()
+
+
+async def test_others_have_their_turn_between_two_orders(club: Club) -> None:
+    answers: list[bytes] = []
+    orders = Orders(club.challenges, club.journal, lambda route, answer: answers.append(answer), lambda route: None)
+    orders.open()
+    for _ in range(3):
+        orders.hear(b"route", ALICE, b"ggp-bots\n")
+    for _ in range(2):
+        await asyncio.sleep(0)
+    assert 1 <= len(answers) < 3
+    orders.close()

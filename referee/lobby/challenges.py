@@ -141,17 +141,17 @@ class Challenges:
 
     def held(self) -> set[Guest]:
         """Challengers, kept from rated games while whom they challenged is at a table: one for each of these."""
-        idle = {(guest.name, guest.version): guest for guest in self._tables.idle()} if self.open else {}
+        if not self.open:
+            return set()
+        idle = {(guest.name, guest.version): guest for guest in self._tables.idle()}
+        here = {(guest.name, guest.version) for guest in self._tables.guests()}
         held: dict[tuple[str, str], Guest] = {}
         for one in self._in_turn():
             challenger, other = one.bots
             first = idle.get(challenger)
-            if first and other not in idle and self._here(other) and self._may_be_challenged(first):
+            if first and other in here and other not in idle and self._may_be_challenged(first):
                 held.setdefault(other, first)
         return set(held.values())
-
-    def _here(self, bot: tuple[str, str]) -> bool:
-        return any((guest.name, guest.version) == bot for guest in self._tables.guests())
 
     def _in_turn(self) -> list[Challenge]:
         """Of which something can be begun, whoever waited longest first."""

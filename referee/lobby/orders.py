@@ -1,6 +1,6 @@
 """The orders of authors, as commands on a connection of their own: what may be asked, and the answers.
 
-One order is done at a time, of all connections, so that the store has time for the games.
+One order is done at a time, of all connections, and a pause follows: the loop and the store have time for the games.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ WAITING = 1000  # orders of all connections that are not answered yet
 PAIRS = 1  # of a challenge, where nothing is said
 _ROOM = MAX_ANSWER - 1000  # bytes of text in an answer
 _DIGITS = 9
+_PAUSE = 0.01  # seconds; a list of a thousand bots takes the loop's thread a fifth of that
 Send = Callable[[bytes, bytes], None]
 _Handler = Callable[[Author, list[str]], Awaitable[str]]
 
@@ -77,6 +78,7 @@ class Orders:
             self._send(route, format_reply(reply))
             if name == "quit":
                 self._hang_up(route)
+            await asyncio.sleep(_PAUSE)
 
     async def _answer(self, author: Author, name: str, arguments: list[str]) -> str:
         if name not in self._handlers:
