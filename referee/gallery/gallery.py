@@ -99,8 +99,10 @@ class Gallery:
 
     def _take_changes(self) -> None:
         if self._changes.descriptor >= 0:
-            self._look(self._changes.read())
-            asyncio.get_running_loop().add_reader(self._changes.descriptor, self._changed)
+            try:
+                self._look(self._changes.read())
+            finally:  # whatever was wrong with one look, there is a next one
+                asyncio.get_running_loop().add_reader(self._changes.descriptor, self._changed)
 
     async def _look_again_and_again(self) -> None:
         while True:
