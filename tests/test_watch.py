@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click import ClickException
 
 from protocol.records import MatchEnded
 from protocol.spectating import Begun, Head, Over, Roll, State
+from protocol.transports.spectator import Spectator
 from referee.watch.shown import Ambiguous, Shown, find, listing, newest, result
+from referee.watch.watching import list_matches
 from tests.ggp_command import Ggp, ggp, wait_until
 from tests.small_gallery import KEY, events
 from tests.terminal import CTRL_C, Terminal
@@ -32,6 +35,13 @@ def test_a_part_of_a_name_means_a_match(roll: Roll) -> None:
     assert find("-1", roll) == "a-1" and find("a-2", roll) == "a-2" and find("ended", roll) == "ended"
     with pytest.raises(Ambiguous, match="may mean 3 matches"):
         find("a", roll)
+
+
+def test_a_list_that_nobody_gives_ends_and_does_not_say_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("referee.watch.watching.PATIENCE", 0.2)
+    with Spectator("tcp://127.0.0.1:1") as there, pytest.raises(ClickException) as ended:
+        list_matches(there, print)
+    assert "tcp://127.0.0.1:1: no" in ended.value.message and "trying" not in ended.value.message
 
 
 def test_the_newest_match_is_shown_or_that_of_a_bot(roll: Roll) -> None:

@@ -82,7 +82,7 @@ class Watching:
                 shown.trouble = ""
                 view.tell(f"connected to {shown.url}")
             case Down(reason):
-                shown.trouble = f"{shown.url}: {reason}; {_REMEDIES.get(reason, 'trying again')}"
+                shown.trouble = f"{_trouble(shown.url, reason)} (trying again)"
                 view.tell(shown.trouble)
 
     def _given_up(self, over: Over) -> None:
@@ -108,11 +108,15 @@ def list_matches(there: Spectator, say: Callable[[str], None]) -> None:
             return
         if isinstance(sight, Down):
             reason = sight.reason
-    raise click.ClickException(f"{there.url}: {reason}; {_REMEDIES.get(reason, 'try again')}")
+    raise click.ClickException(_trouble(there.url, reason))
+
+
+def _trouble(url: str, reason: str) -> str:
+    return "; ".join(filter(None, (f"{url}: {reason}", _REMEDIES.get(reason))))
 
 
 _REMEDIES = {
-    "nobody listens there": "is the lobby running (ggp serve), with this address as lobby.watch? trying again",
+    "nobody listens there": "is the lobby running (ggp serve), with this address as lobby.watch?",
     "the handshake failed: one side asks for keys and the other does not": "name the lobby's key: --server-key",
-    "the handshake failed: is the server's key the right one?": "its operator knows it: --server-key; trying again",
+    "the handshake failed: is the server's key the right one?": "its operator knows it: --server-key",
 }
