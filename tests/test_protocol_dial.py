@@ -282,3 +282,4 @@ def test_half_of_the_keys_is_none() -> None:
             Lobby("tcp://127.0.0.1:5555", pair, server)
     for url in ("tcp://localhost:1", "tcp://[::1]:1", "tcp://127.8.0.1:65535"):
         assert Lobby(url).url == url
+    assert Lobby("ipc:///tmp/x", inside=True).pair is None

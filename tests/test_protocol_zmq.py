@@ -14,6 +14,7 @@ import zmq
 from protocol.errors import PeerGone, PeerTimeout
 from protocol.transports import zmq as zmq_transport
 from protocol.transports.blocking import run_blocking
+from protocol.transports.zmq import AddressError, check_listen
 from tests.zmq_service import Connect, Serving, ask, free_port
 
 # -- the same bytes -------------------------------------------------------------------------------------------------
@@ -295,3 +296,11 @@ def test_a_service_that_does_not_read_is_late(connect: Connect) -> None:
     with pytest.raises(PeerTimeout):
         run_blocking(dealer.write((b"x" * 60_000 + b"\n") * 1_000, dealer.now() + 1.0))
     context.destroy(linger=0)
+
+
+@pytest.mark.parametrize("url", ["ipc:///tmp/lobby", "tcp://127.0.0.1", "tcp://127.0.0.1:99999", "127.0.0.1:7711"])
+def test_an_address_to_listen_at_is_tcp_with_a_port(url: str) -> None:
+    check_listen("tcp://0.0.0.0:7711")
+    check_listen("tcp://[::]:*")
+    with pytest.raises(AddressError, match="write tcp://ADDRESS:PORT"):
+        check_listen(url)

@@ -154,11 +154,12 @@ class Keyed:
             raise zmq.Again
 
     def _tell(self, refused: Refused) -> None:
+        known = self._registry.find(refused.key) is not Refusal.UNKNOWN  # others cost nothing to make
         self._journal.trouble(
             time.monotonic(),
             "refused",
             "handshake",
-            f"{refused.address} {refused.key}".strip(),
+            f"{refused.address} {refused.key}" if known else refused.address,
             refused.times,
             key=refused.key,
             reason=refused.reason,

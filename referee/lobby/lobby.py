@@ -32,7 +32,7 @@ from referee.lobby.meeting import Meeting, Room
 from referee.lobby.metrics import Metric, label
 from referee.lobby.orders import Orders
 from referee.lobby.rated import Rated
-from referee.lobby.roster import Roster
+from referee.lobby.roster import VERSIONS, Roster
 from referee.store.errors import StoreError
 from referee.store.store import Store
 
@@ -156,7 +156,8 @@ class Lobby:
         beat = time.monotonic()
         while not self._stopping.is_set():
             with contextlib.suppress(StoreError):  # it is tried again in a moment
-                await self._roster.enrol(self.hall.ready(), self._enrolled)
+                for guest in await self._roster.enrol(self.hall.ready(), self._enrolled, time.monotonic()):
+                    self.hall.dismiss(guest, f"{VERSIONS} other versions within an hour are enough: come back later")
                 for one, bots in self._left_over.back(self.hall.ready()):
                     self.begin(one.fixtures, one.pair, bots, one.record)
                 await self._challenges.look()

@@ -4,6 +4,7 @@ Bots that are away stay entered; local bots are entered as the file says, before
 question here.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -13,6 +14,9 @@ from referee.lobby.ledger import Ledger
 from referee.play.seating import Start
 from referee.store.store import Store
 
+VERSIONS = 20  # of one bot that are entered in an hour: each stays in the store
+_HOUR = 3600.0  # seconds
+
 
 class Roster:
     """`begin` before the ledger is open, then `enrol` as often as somebody may have come. Both raise StoreError."""
@@ -20,6 +24,7 @@ class Roster:
     def __init__(self, ladder: Ladder, store: Store, ledger: Ledger) -> None:
         self._ladder, self._store, self._ledger = ladder, store, ledger
         self._known: dict[str, Entrant] = {}
+        self._changes: dict[str, deque[float]] = {}  # of each bot, the last ones in this run
 
     def begin(self) -> dict[str, int]:
         """The rows of the pools by name; whoever was entered still is."""
@@ -34,12 +39,16 @@ class Roster:
         self._known |= {bot.name: bot for bot in self._ladder.bots}
         return self._store.enrol(self._with(self._known))
 
-    async def enrol(self, guests: Iterable[Guest], then: Callable[[], None]) -> None:
-        """Newcomers, and new versions of those who are known; `then` is called in the ledger's thread."""
-        entries = {guest.name: guest.entry(self._ladder.pools) for guest in guests}
-        new = {name: entry for name, entry in entries.items() if self._known.get(name) != entry}
+    async def enrol(self, guests: Iterable[Guest], then: Callable[[], None], now: float) -> list[Guest]:
+        """Newcomers, and new versions of those who are known; `then` is called in the ledger's thread.
+
+        Who is another version too often is not entered, but returned.
+        """
+        changed = [guest for guest in guests if self._known.get(guest.name) != guest.entry(self._ladder.pools)]
+        restless = [guest for guest in changed if self._too_often(guest.name, now)]
+        new = {guest.name: guest.entry(self._ladder.pools) for guest in changed if guest not in restless}
         if not new:
-            return
+            return restless
         known_then = {**self._known, **new}
         ladder = self._with(known_then)
 
@@ -49,6 +58,16 @@ class Roster:
 
         await self._ledger.work(enrol)
         self._known = known_then
+        return restless
+
+    def _too_often(self, name: str, now: float) -> bool:
+        if name not in self._known:
+            return False
+        times = self._changes.setdefault(name, deque(maxlen=VERSIONS))
+        if len(times) == VERSIONS and times[0] > now - _HOUR:
+            return True
+        times.append(now)
+        return False
 
     def _with(self, known: dict[str, Entrant]) -> Ladder:
         return replace(self._ladder, bots=tuple(known.values()))
