@@ -14,6 +14,7 @@ from referee.lobby.bounds import Bounds
 from referee.lobby.granting import allow, revoke
 from referee.lobby.journal import Journal
 from referee.lobby.keys import Book, change, now, read
+from referee.lobby.zap import Refused
 from tests.lobby_house import house, until
 
 
@@ -248,6 +249,15 @@ async def test_each_key_that_is_refused_is_told_once(keys: tuple[Path, Path, Key
         await until(lambda: len(lines) >= 2)
         await until(lambda: it.door.connections == 0, *callers)
     assert all(sum(pair.public in line for line in lines) == 1 for pair in pairs)
+
+
+async def test_unknown_keys_without_end_are_not_lines_without_end(keys: tuple[Path, Path, KeyPair]) -> None:
+    server, registry, _ = keys
+    lines: list[str] = []
+    admission = Keyed(server, registry, Journal(quiet=True, write=lines.append))
+    for number in range(1000):
+        admission._tell(Refused("10.0.0.1", f"key {number}", "unknown key", 1))
+    assert 20 <= len(lines) <= 21
 
 
 async def test_a_key_that_is_revoked_ends_the_connection(keys: tuple[Path, Path, KeyPair]) -> None:

@@ -310,6 +310,27 @@ async def test_lines_of_stderr_are_looked_at_as_far_as_they_are_kept() -> None:
 # -- floods ----------------------------------------------------------------------------------------------------------
 
 
+async def test_a_message_of_very_many_frames_is_dropped_a_part_at_a_time() -> None:
+    """In one turn of the loop its frames would keep everybody waiting."""
+    async with house() as it:
+        bob = await it.seat("bob")
+        with Raw(it.door.url) as eve:
+            await asyncio.to_thread(eve.shake_hands)
+            eve.send(message(b"H", HELLO))
+            await until(lambda: "eve" in it.hall.guests)
+            eve.send(frame(b"", MORE) * 100_000 + frame(b""))
+            turns = 0
+            while not it.journal.counts["refused", "frames"]:
+                await asyncio.sleep(0.001)
+            while it.door._too_many:
+                turns += 1
+                await asyncio.sleep(0)
+            assert turns >= 3
+            assert await asyncio.to_thread(eve.ended)
+            await until(lambda: it.door.connections == 1, bob)
+        assert list(it.hall.guests) == ["bob"] and not bob.byes
+
+
 async def test_a_flood_that_is_reset_with_a_heartbeat_in_it_ends_nobody_else() -> None:
     """With a bound for what waits to be read this aborts libzmq 4.3.5, and with it everybody's matches."""
     async with house() as it:

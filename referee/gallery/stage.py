@@ -21,7 +21,8 @@ from protocol.spectating import MAX_TOPIC
 from protocol.transports.keys import KeyPair
 from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED, AddressError
 from referee.lobby.allowance import Allowance
-from referee.lobby.door import BACKLOG, received, shut
+from referee.lobby.descriptors import received, shut
+from referee.lobby.door import BACKLOG
 from referee.lobby.reading import Reading
 from referee.lobby.zap import Anyone, Refused, Zap, require_keys
 

@@ -4,6 +4,7 @@ The keys are in keys, the handshake in zap; here a connection's key and its hell
 """
 
 import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,9 @@ from referee.lobby.reading import Reading
 from referee.lobby.zap import Gatekeeper, Refused, Zap, require_keys
 
 Context = zmq.Context["zmq.Socket[bytes]"]
+
+_STRANGERS = 20  # unknown keys that are told one by one in a minute; the others by their addresses
+_MINUTE = 60.0  # seconds
 
 
 class NotAdmitted(Exception):
@@ -106,6 +110,7 @@ class Keyed:
             raise RegistryError(self._registry.problem)
         self._journal = journal
         self._keeper = Gatekeeper(self._registry, self._tell)
+        self._strangers: deque[float] = deque(maxlen=_STRANGERS)  # when unknown keys were told one by one
         self._zap: Zap | None = None
         self._reading: Reading | None = None
 
@@ -154,12 +159,17 @@ class Keyed:
             raise zmq.Again
 
     def _tell(self, refused: Refused) -> None:
-        known = self._registry.find(refused.key) is not Refusal.UNKNOWN  # others cost nothing to make
+        now, source = time.monotonic(), f"{refused.address} {refused.key}".strip()
+        if self._registry.find(refused.key) is Refusal.UNKNOWN:  # such keys cost nothing to make
+            if len(self._strangers) == _STRANGERS and now - self._strangers[0] < _MINUTE:
+                source = refused.address
+            else:
+                self._strangers.append(now)
         self._journal.trouble(
-            time.monotonic(),
+            now,
             "refused",
             "handshake",
-            f"{refused.address} {refused.key}" if known else refused.address,
+            source,
             refused.times,
             key=refused.key,
             reason=refused.reason,

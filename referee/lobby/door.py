@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import socket
 import struct
 import time
@@ -17,6 +16,7 @@ from protocol.dialling import FRAMES, MAX_FRAME
 from protocol.transports.zmq import UNBOUNDED, AddressError
 from referee.lobby.admission import Admission
 from referee.lobby.arrivals import Arrivals
+from referee.lobby.descriptors import address_of, duplicate, received, shut
 from referee.lobby.reading import Reading
 
 INSIDE = "process "  # how the name of whoever came by the inner door begins; its number follows
@@ -24,17 +24,15 @@ BACKLOG = 1024  # connections that wait to be accepted
 _GREETING_MS = 10_000  # for the handshake of a connection
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow to combine
 _AT_ONCE = 10  # connections that are looked at before others in the loop have their turn
-_RECEIVED = struct.Struct("@Q")  # of a connection in bytes, by the kernel's count
-_RECEIVED_AT = 128  # in its struct tcp_info
 _OVERHEAD = 160  # bytes a frame may take on the wire beyond its own
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: process, user, group
 _NO_HANDSHAKE = zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
 _LONGEST_ROUTE = 32  # bytes of a routing id, which comes with every message; of one that ZeroMQ chose 5
 _BEATS = 32  # bytes of heartbeats between two looks at what came and is no message
+_SKIPPED = 500  # frames at a time of a message that has too many
 _GLANCE = 0.05  # seconds between looks whether there is a flood
 _AUTOMATIC, _ROUTE = b"\0", 5  # a routing id that ZeroMQ chose: this and a number of four bytes, each one more
 _REMEMBERED = 10_000  # of these
-_RST = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent is dropped
 
 
 class Visitors(Protocol):
@@ -82,6 +80,7 @@ class Door:
         self._silent: dict[int, float] = {}  # accepted, and has not said anything yet: since when
         self._newcomers: deque[int] = deque()  # whose addresses were not looked at yet
         self._ended: OrderedDict[bytes, None] = OrderedDict()  # routes of late: what still comes from them is dropped
+        self._too_many = False  # frames of the message at hand, of which some are still to be read
         self._arrivals = Arrivals(arrivals)
         self._readings: list[Reading] = []
         self.refused: Counter[str] = Counter()  # connections that were cut here, by why
@@ -202,18 +201,28 @@ class Door:
 
     def _take(self) -> None:
         recv = self._socket.recv
+        if self._too_many:
+            self._skip()
+            return
         route = recv(_NOW)
         frame = recv(_NOW, copy=False)
         frames = [frame.bytes]
-        while frame.more:
+        while frame.more and len(frames) <= FRAMES:
             frame = recv(_NOW, copy=False)
-            if len(frames) <= FRAMES:
-                frames.append(frame.bytes)
+            frames.append(frame.bytes)
+        self._too_many = frame.more
         if route not in self._routes and (route in self._ended or not self._arrive(route, frame)):
             return
         self._heard[route] += sum(map(len, frames)) + _OVERHEAD * len(frames)
         user = self._processes.get(route) or (_metadata(frame, "User-Id") if self._admission.authenticated else "")
         self._visitors.message(route, user, frames, time.monotonic())
+
+    def _skip(self) -> None:
+        """Some of the frames that a message had too many; others in the loop have their turn between."""
+        for _ in range(_SKIPPED):
+            if not self._socket.recv(_NOW, copy=False).more:
+                self._too_many = False
+                return
 
     def _arrive(self, route: bytes, frame: zmq.Frame) -> bool:
         """The first words of a connection, which the monitor told of.
@@ -282,7 +291,7 @@ class Door:
         while self._newcomers:
             descriptor = self._newcomers.popleft()
             if since := self._silent.get(descriptor):
-                address = _address(descriptor)
+                address = address_of(descriptor)
                 if address and not self._arrivals.take(address, since):
                     self._cut_silent(descriptor, since, "address")
 
@@ -290,7 +299,7 @@ class Door:
         """The process at the other end of the inner door; 0 for whoever came by the other one."""
         if not self._inside:
             return 0
-        theirs = _duplicate(descriptor)
+        theirs = duplicate(descriptor)
         if theirs is None:
             return 0
         with contextlib.suppress(OSError), theirs:
@@ -328,7 +337,7 @@ class Door:
         ZeroMQ tells that a connection has ended before it closes its descriptor: if nothing was told, it is the one.
         """
         with contextlib.ExitStack() as stack:
-            theirs = _duplicate(descriptor)
+            theirs = duplicate(descriptor)
             if theirs is not None:
                 stack.enter_context(theirs)
             self._catch_up()
@@ -339,52 +348,6 @@ def _is_later(route: bytes, other: bytes) -> bool:
     """Of two routing ids that ZeroMQ chose, by number, which begins again after the greatest."""
     ahead = int.from_bytes(route[1:]) - int.from_bytes(other[1:])
     return 0 < ahead % 2**32 < 2**31
-
-
-def _duplicate(descriptor: int) -> socket.socket | None:
-    """None: it is no socket, or none any more."""
-    try:
-        number = os.dup(descriptor)
-    except OSError:
-        return None
-    try:
-        return socket.socket(fileno=number)
-    except OSError:
-        os.close(number)
-        return None
-
-
-def _address(descriptor: int) -> str:
-    """Where a connection comes from; "" if it is gone, or of this machine's inside."""
-    theirs = _duplicate(descriptor)
-    if theirs is None:
-        return ""
-    with theirs, contextlib.suppress(OSError):
-        return str(theirs.getpeername()[0]) if theirs.family != socket.AF_UNIX else ""
-    return ""
-
-
-def shut(theirs: socket.socket | None) -> None:
-    """ZeroMQ has no word for this. Its socket, shut down, reads the end of the stream and cleans up."""
-    if theirs is not None:
-        with contextlib.suppress(OSError):
-            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST)
-            theirs.shutdown(socket.SHUT_RDWR)
-
-
-def received(descriptor: int) -> int:
-    """Bytes that came on a connection so far; 0 for one that is not TCP, or gone."""
-    try:
-        theirs = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, descriptor)
-    except OSError:
-        return 0
-    try:
-        told = theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + _RECEIVED.size)
-        return int(_RECEIVED.unpack_from(told, _RECEIVED_AT)[0])
-    except (OSError, struct.error):
-        return 0
-    finally:
-        theirs.detach()  # it is ZeroMQ's, and stays open
 
 
 def _metadata(frame: zmq.Frame, name: str) -> str:

@@ -1,0 +1,56 @@
+"""What can be done with a connection of ZeroMQ by the number of its descriptor, and ZeroMQ has no word for."""
+
+import contextlib
+import os
+import socket
+import struct
+
+_RECEIVED = struct.Struct("@Q")  # of a connection in bytes, by the kernel's count
+_RECEIVED_AT = 128  # in its struct tcp_info
+_RST = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent is dropped
+
+
+def duplicate(descriptor: int) -> socket.socket | None:
+    """The same connection under a number of ours; None: it is no socket, or none any more."""
+    try:
+        number = os.dup(descriptor)
+    except OSError:
+        return None
+    try:
+        return socket.socket(fileno=number)
+    except OSError:
+        os.close(number)
+        return None
+
+
+def address_of(descriptor: int) -> str:
+    """Where a connection comes from; "" if it is gone, or of this machine's inside."""
+    theirs = duplicate(descriptor)
+    if theirs is None:
+        return ""
+    with theirs, contextlib.suppress(OSError):
+        return str(theirs.getpeername()[0]) if theirs.family != socket.AF_UNIX else ""
+    return ""
+
+
+def shut(theirs: socket.socket | None) -> None:
+    """End a connection: ZeroMQ's own socket, shut down, reads the end of the stream and cleans up."""
+    if theirs is not None:
+        with contextlib.suppress(OSError):
+            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST)
+            theirs.shutdown(socket.SHUT_RDWR)
+
+
+def received(descriptor: int) -> int:
+    """Bytes that came on a connection so far; 0 for one that is not TCP, or gone."""
+    try:
+        theirs = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, descriptor)
+    except OSError:
+        return 0
+    try:
+        told = theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + _RECEIVED.size)
+        return int(_RECEIVED.unpack_from(told, _RECEIVED_AT)[0])
+    except (OSError, struct.error):
+        return 0
+    finally:
+        theirs.detach()  # it is ZeroMQ's, and stays open
