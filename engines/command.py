@@ -3,9 +3,7 @@
 It imports little, because an engine is started for every match: 100 ms to the first answer is the limit.
 """
 
-import signal
 import sys
-from types import FrameType
 from typing import NamedTuple
 
 from engines.lane import next_input
@@ -98,26 +96,18 @@ def start_session(registry: Registry, arguments: Arguments) -> Session:
 
 
 def _serve_zmq(registry: Registry, arguments: Arguments) -> int:
-    from protocol.transports.zmq import AddressError, Service  # 30 ms, which an engine on stdin does not pay
+    from protocol.transports.stopping import Stopped, Stopping  # 30 ms, which an engine on stdin does not pay
+    from protocol.transports.zmq import AddressError, Service
 
-    before = signal.signal(signal.SIGTERM, _end)
-    try:
-        service = Service(arguments.bind, lambda: make_responder(start_session(registry, arguments)))
+    with Stopping() as stopping:  # a second signal does not disturb the end
+        try:
+            service = Service(arguments.bind, lambda: make_responder(start_session(registry, arguments)))
+        except AddressError as error:
+            raise UsageError(str(error)) from None
         try:
             print(f"ggp engine: listening at {service.url}", file=sys.stderr, flush=True)
-            service.serve()
+            service.serve(stopping)
+        except Stopped as stopped:
+            return 128 + stopped.number
         finally:
             service.close()  # which removes the socket file of an ipc address
-    except AddressError as error:
-        raise UsageError(str(error)) from None
-    except KeyboardInterrupt:
-        return 130
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    return 0
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    """End in order; a second signal does not disturb that."""
-    signal.signal(number, signal.SIG_IGN)
-    raise SystemExit(128 + number)

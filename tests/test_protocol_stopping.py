@@ -30,3 +30,13 @@ def test_where_it_is_asked_for_a_signal_is_an_exception_at_once() -> None:
             pass
         with pytest.raises(Stopped), stopping.raising():
             raise AssertionError("there has been one")
+
+
+def test_a_signal_right_after_the_check_is_an_exception_too() -> None:
+    class Late(Stopping):
+        def check(self) -> None:
+            super().check()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with Late() as stopping, pytest.raises(Stopped), stopping.raising():
+        raise AssertionError("nothing happened")

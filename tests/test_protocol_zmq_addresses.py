@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import zmq
 
 from protocol.errors import PeerTimeout
 from protocol.transports.blocking import run_blocking
+from protocol.transports.stopping import Stopped, Stopping
 from protocol.transports.zmq import AddressError, Dealer, Service, check_local
 from tests.answerer import make_responder
 from tests.zmq_service import ANY_PORT, Connect, Serving, ask, free_port
@@ -131,17 +133,51 @@ def test_a_last_quit_still_leaves(connect: Connect) -> None:
     context.destroy(linger=0)
 
 
-def test_a_service_ends_by_an_interrupt_only() -> None:
-    class Interrupted(Service):
-        def serve_one(self, timeout_ms: int | None) -> bool:
-            asked.append(timeout_ms)
-            if len(asked) == 3:
-                raise KeyboardInterrupt
-            return super().serve_one(0)
+def test_a_service_ends_by_a_signal_only(connect: Connect) -> None:
+    class Signalled(Service):
+        def serve_one(self, timeout_ms: int) -> bool:
+            served.append(super().serve_one(timeout_ms))
+            if len(served) == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return served[-1]
 
-    asked: list[int | None] = []
-    service = Interrupted(ANY_PORT, make_responder)
-    with pytest.raises(KeyboardInterrupt):
-        service.serve()
-    assert asked == [None] * 3
+    served: list[bool] = []
+    service = Signalled(ANY_PORT, make_responder)
+    channel = connect(service.url)
+    for _ in range(3):
+        run_blocking(channel.send("name"))
+    try:
+        with Stopping() as stopping, pytest.raises(Stopped, match="SIGTERM"):
+            service.serve(stopping)
+    finally:
+        service.close()
+    assert served == [True] * 3
+
+
+# The signal and the endless poll in one call of C: Python, which would run the handler in between, has no turn there.
+SIGNAL_AND_POLL = f"""
+import ctypes, operator, signal
+from functools import partial
+import zmq.sugar.poll
+from protocol.transports.stopping import Stopped, Stopping
+from protocol.transports.zmq import Service
+from tests.answerer import make_responder
+polled = zmq.sugar.poll.zmq_poll
+interrupt = partial(ctypes.CDLL(None)["raise"], int(signal.SIGINT))
+def signal_and_poll(sockets, timeout):
+    return list(map(operator.call, [interrupt, partial(polled, sockets, timeout=timeout)]))[-1]
+zmq.sugar.poll.zmq_poll = signal_and_poll
+service = Service({ANY_PORT!r}, make_responder)
+try:
+    with Stopping() as stopping:
+        service.serve(stopping)
+except Stopped as stopped:
+    print(stopped)
+finally:
     service.close()
+"""
+
+
+def test_a_signal_right_before_the_poll_ends_a_service() -> None:
+    done = subprocess.run([sys.executable, "-c", SIGNAL_AND_POLL], capture_output=True, text=True, timeout=30)
+    assert (done.stdout, done.stderr) == ("SIGINT\n", "")

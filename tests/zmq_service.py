@@ -11,11 +11,13 @@ from tests.answerer import make_responder
 
 ANY_PORT = "tcp://127.0.0.1:*"
 SERVICE = f"""
+from protocol.transports.stopping import Stopping
 from protocol.transports.zmq import Service
 from tests.answerer import make_responder
 service = Service({ANY_PORT!r}, make_responder)
 print(service.url, flush=True)
-service.serve()
+with Stopping() as stopping:
+    service.serve(stopping)
 """
 Connect = Callable[..., Channel]
 

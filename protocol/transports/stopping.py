@@ -53,10 +53,10 @@ class Stopping:
     @contextlib.contextmanager
     def raising(self, again: bool = False) -> Iterator[None]:
         """Within this, a signal raises Stopped there and then; `again`: only one more than there has been."""
-        if not again:
-            self.check()
-        self._raising = True
         try:
+            self._raising = True  # before the check: none may come in between
+            if not again:
+                self.check()
             yield
         finally:
             self._raising = False

@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import zmq
 from zmq.utils.monitor import recv_monitor_message
@@ -21,6 +21,7 @@ from protocol.grammar import MAX_ANSWER, MAX_LINE
 
 if TYPE_CHECKING:
     from protocol.responder import Responder
+    from protocol.transports.stopping import Stopping
 
 HEARTBEAT_MS, SILENCE_MS = 5_000, 15_000
 LONGEST_COMMAND = 2 * MAX_LINE  # bytes of a message: a little over the bound is answered, more loses the connection
@@ -152,13 +153,18 @@ class Service:
             raise
         self._file = SocketFile(self.url)
 
-    def serve(self) -> None:
-        """Answer for ever; KeyboardInterrupt passes through."""
+    def serve(self, stopping: "Stopping") -> NoReturn:
+        """Answer until a signal comes: raises Stopped."""
+        poller = zmq.Poller()
+        poller.register(self._socket, zmq.POLLIN)
+        poller.register(stopping.descriptor, zmq.POLLIN)
         while True:
-            self.serve_one(None)
+            poller.poll()
+            with stopping.raising():  # also out of an answer that takes long
+                self.serve_one(0)
 
-    def serve_one(self, timeout_ms: int | None) -> bool:
-        """Answer one message; False if none came in time (None: wait for ever)."""
+    def serve_one(self, timeout_ms: int) -> bool:
+        """Answer one message; False if none came in time."""
         if not self._socket.poll(timeout_ms):
             return False
         peer, *frames = self._socket.recv_multipart()
