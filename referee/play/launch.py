@@ -79,7 +79,8 @@ class Process(Peer):
     """
 
     _running: ClassVar[set[int]] = set()  # pids of this process's children that are not strays
-    _family: ClassVar[threading.Lock] = threading.Lock()  # no thread looks for strays while another starts a child
+    # No thread looks for strays while another starts a child; what handles a signal meanwhile may.
+    _family: ClassVar = threading.RLock()
 
     def __init__(
         self,

@@ -10,11 +10,11 @@ import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.sharedctypes import SynchronizedArray
 from types import FrameType
 from typing import Protocol
 
-from referee.play.worker import ABANDON, CALLED_OFF, Chunk, Place, Work, begin, call_off, play_chunk, stop_workers
+from referee.play.crew import ABANDON, Crew
+from referee.play.worker import Chunk, Place, Work, begin, play_chunk
 
 _SHORT = 0.1  # seconds: chunks that take less are made larger
 _LARGEST = 128  # matches in a chunk
@@ -62,11 +62,10 @@ class LocalPool:
     def __init__(self, jobs: int, place: Place) -> None:
         self.jobs = jobs
         context = multiprocessing.get_context("spawn")
-        with _safe_path():
-            self._workers: SynchronizedArray[int] = context.Array("i", jobs)  # starts a process that counts such things
-            self._called_off: SynchronizedArray[int] = context.Array("Q", CALLED_OFF)
         ours = _SAFE not in os.environ
-        self._executor = ProcessPoolExecutor(jobs, context, _begin, (ours, place, self._workers, self._called_off))
+        self._crew = Crew(context, jobs)
+        with _safe_path():  # its queues start a process that counts such things
+            self._executor = ProcessPoolExecutor(jobs, context, _begin, (ours, place, self._crew))
         self._running: set[Future[Chunk]] = set()
         self._size = 1
 
@@ -92,17 +91,17 @@ class LocalPool:
         try:
             results = [future.result() for future in done]
         except BrokenProcessPool:
-            stop_workers(self._workers, ABANDON)
+            self._crew.tell(ABANDON)
             raise WorkersLost("a worker process died") from None
         self._size = paced(self._size, results)
         return results
 
     def drop(self, keys: list[str]) -> bool:
-        call_off(self._workers, self._called_off, keys)
+        self._crew.call_off(keys)
         return True
 
     def stop(self) -> None:
-        stop_workers(self._workers, signal.SIGTERM)
+        self._crew.tell(signal.SIGTERM)
 
     def drain(self) -> list[Chunk]:
         # Not cancelled: stopped workers give waiting chunks back at once, and an executor whose last futures are
@@ -110,7 +109,7 @@ class LocalPool:
         left, self._running = self._running, set()
         wait(left)
         if any(isinstance(future.exception(), BrokenProcessPool) for future in left):
-            stop_workers(self._workers, ABANDON)  # the executor waits for those that are left, and they for work
+            self._crew.tell(ABANDON)  # the executor waits for those that are left, and they for work
         return [future.result() for future in left if future.exception() is None]
 
     def close(self) -> None:
@@ -136,11 +135,11 @@ def on_signals(handler: Callable[[int, FrameType | None], object], *more: signal
             signal.signal(number, old)
 
 
-def _begin(ours: bool, place: Place, workers: "SynchronizedArray[int]", called_off: "SynchronizedArray[int]") -> None:
+def _begin(ours: bool, place: Place, crew: Crew) -> None:
     """Initialise a worker. A bot's script finds the modules beside it, unless somebody else forbids that."""
     if ours:
         os.environ.pop(_SAFE, None)
-    begin(place, workers, called_off)
+    begin(place, crew)
 
 
 @contextlib.contextmanager

@@ -7,21 +7,20 @@ next; ABANDON, at the parent's death or when the pool is broken, to end there an
 
 import contextlib
 import errno
-import hashlib
 import multiprocessing.util
 import os
 import resource
 import signal
+import threading
 import time
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import zip_longest
-from multiprocessing.sharedctypes import SynchronizedArray
 from types import FrameType
 
 from protocol.transports.blocking import run_blocking
-from referee.play.reaper import adopt_orphans, end_with_parent, kill_strays, pin
+from referee.play.crew import ABANDON, DROP, Crew, mark
+from referee.play.reaper import adopt_orphans, kill_strays, pin
 from referee.play.recorder import APPEND, open_live
 from referee.play.series import Played, Setup
 from referee.play.table import MOST_BOTS, Suspended, Table
@@ -88,12 +87,8 @@ class Dropped(BaseException):
     """Raised in a worker whose match was called off."""
 
 
-# Not SIGTERM: at its signal the parent may still look alive, and a worker that waits for work would wait for ever.
-ABANDON = signal.SIGUSR1
-DROP = signal.SIGUSR2
 REFEREE, ABORTED = "referee", "aborted"
-CALLED_OFF = 64  # the newest matches that were called off are remembered
-_CLOSED = -1  # in `workers`: the series was stopped before this place was taken
+_AGAIN = 0.1  # seconds
 
 
 class _State:
@@ -108,32 +103,24 @@ class _State:
     playing = False  # whether SIGTERM may raise Stop, and DROP Dropped
     stopped = False
     at = 0  # the match that is played, as `mark` has it
-    called_off: "SynchronizedArray[int] | None" = None
+    crew: Crew | None = None
 
 
 state = _State()
 
 
-def begin(place: Place, workers: "SynchronizedArray[int]", called_off: "SynchronizedArray[int] | None" = None) -> None:
-    """Initialise this process: take a free place in `workers` (pids, 0 is free), and the core that goes with it.
-
-    `called_off` holds the marks of matches that are not to be played.
-    """
+def begin(place: Place, crew: Crew) -> None:
+    """Initialise this process: take a place in the crew, and the core that goes with it."""
+    state.place, state.crew = place, crew
     signal.signal(ABANDON, _abandon)
-    state.called_off = called_off
     signal.signal(DROP, _on_drop)
-    end_with_parent(ABANDON)
-    if not _parent_lives():  # it ended before we asked
-        _abandon()
     signal.signal(signal.SIGTERM, _on_sigterm)
     # Ctrl-C reaches the whole foreground group; the parent decides what it means. Bots would inherit SIG_IGN.
     signal.signal(signal.SIGINT, lambda number, frame: None)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
     adopt_orphans()
-    with workers.get_lock():
-        number = [pid > 0 for pid in workers[:]].index(False)
-        state.stopped = workers[number] == _CLOSED
-        workers[number] = os.getpid()
+    number = crew.join()
     if place.pin:
         cores = sorted(os.sched_getaffinity(0))
         pin(cores[number % len(cores)])
@@ -142,7 +129,6 @@ def begin(place: Place, workers: "SynchronizedArray[int]", called_off: "Synchron
     if place.live or place.record:
         with contextlib.suppress(OSError):  # nobody can look on then
             state.live = open_live(place.live or place.record, number + 1)
-    state.place = place
     multiprocessing.util.Finalize(None, close_table, exitpriority=10)
 
 
@@ -231,12 +217,12 @@ def _on_drop(number: int, frame: FrameType | None) -> None:
 
 
 def _look_whether_called_off() -> None:
-    if state.at and state.called_off is not None and state.at in state.called_off[:]:
+    if state.at and state.crew is not None and state.crew.is_called_off(state.at):
         state.playing, state.at = False, 0
         raise Dropped
 
 
-def _abandon(number: int = 0, frame: FrameType | None = None) -> None:
+def _abandon(number: int, frame: FrameType | None) -> None:
     """End every process of this worker, and the worker; what was finished is in the record."""
     try:
         close_table(kill=True)
@@ -244,34 +230,11 @@ def _abandon(number: int = 0, frame: FrameType | None = None) -> None:
         os._exit(1)
 
 
-def stop_workers(workers: "SynchronizedArray[int]", number: signal.Signals) -> None:
-    """The parent's: signal every worker; one that has yet to begin will find that it has been stopped."""
-    with workers.get_lock():
-        for place, pid in enumerate(workers[:]):
-            if pid > 0:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, number)
-            else:
-                workers[place] = _CLOSED
-
-
-def call_off(workers: "SynchronizedArray[int]", called_off: "SynchronizedArray[int]", keys: Iterable[str]) -> None:
-    """The parent's: none of these matches is begun, and whoever is in one drops it. The oldest marks are forgotten."""
-    marks = [mark(key) for key in keys][-CALLED_OFF:]
-    with called_off.get_lock():
-        called_off[:] = [*called_off[:], *marks][-CALLED_OFF:]
-    with workers.get_lock():
-        for pid in workers[:]:
-            if pid > 0:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, DROP)
-
-
-def mark(key: str) -> int:
-    """A match in so many bits that no two are taken for each other; never 0."""
-    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) >> 1 or 1
-
-
-def _parent_lives() -> bool:
+def _end_with_parent() -> None:
+    """A thread's: what comes right before Python waits is noticed after that wait only, so this comes again and again."""
     parent = multiprocessing.parent_process()
-    return parent is not None and parent.is_alive()
+    assert parent is not None
+    parent.join()
+    while True:
+        os.kill(os.getpid(), ABANDON)
+        time.sleep(_AGAIN)
