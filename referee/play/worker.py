@@ -231,7 +231,7 @@ def _abandon(number: int, frame: FrameType | None) -> None:
 
 
 def _end_with_parent() -> None:
-    """A thread's: what comes right before Python waits is noticed after that wait only, so this comes again and again."""
+    """A thread: what comes right before Python waits is noticed after that wait only, so this comes again and again."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
