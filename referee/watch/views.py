@@ -105,6 +105,7 @@ class Screen(View):
         self._shown, self._easel = shown, easel
         self._board, self._drawn = Board([]), ("", -1, False)
         self._due, self._next = True, 0.0
+        self._closed = False
         self._console = Console(file=sys.stdout, highlight=False)
         self._live = Live(console=self._console, auto_refresh=False, get_renderable=self._page)
         self._live.start()
@@ -125,8 +126,8 @@ class Screen(View):
             self._live.refresh()
 
     def close(self) -> None:
-        self._live.refresh()
-        self._live.stop()
+        self._closed = True
+        self._live.stop()  # which draws once more
         self._easel.close()
 
     def _page(self) -> Text:
@@ -144,7 +145,7 @@ class Screen(View):
             waits = "waiting for a match to begin" if not shown.match else f"waiting for {clean(shown.match)}"
             return [*trouble, Text(waits, style="dim")]
         at = (record.start.match, len(record.plies), record.end is not None)
-        if at != self._drawn:
+        if at != self._drawn and not self._closed:  # whoever is in a hurry to end does not wait for an engine
             self._board, self._drawn = self._easel.draw(record), at
         start, board = record.start, self._board
         game = " ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())])
