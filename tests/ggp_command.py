@@ -1,7 +1,9 @@
 """Runs `ggp …` as a user does, and looks for what it leaves behind."""
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -32,15 +34,18 @@ def end_all() -> None:
         running = started.pop()
         if running.process.returncode is None:
             running.process.kill()
-            running.process.communicate()
+            for pid in marked(running.mark):  # any of them may hold our pipes open
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            running.process.communicate(timeout=60)
 
 
 class Ggp:
     """A running `ggp`; every process that it starts carries a mark in its environment."""
 
     def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
-        self._mark = f"GGP_TEST_MARK={uuid.uuid4().hex}"
-        name, _, value = self._mark.partition("=")
+        self.mark = f"GGP_TEST_MARK={uuid.uuid4().hex}"
+        name, _, value = self.mark.partition("=")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "referee.cli", *arguments],
             stdout=subprocess.PIPE,
@@ -55,27 +60,33 @@ class Ggp:
     def wait(self, seconds: float = 180) -> Ran:
         """Its end. Everything that it started has ended too, or an AssertionError names it."""
         out, err = self.process.communicate(timeout=seconds)
-        wait_until(lambda: not self.running())
+        wait_until(lambda: not self.running(), seen=self.running)
         return Ran(self.process.returncode, out, err)
 
     def running(self) -> list[str]:
         """The command lines of its processes that still run."""
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                if self._mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
-                    found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-            except OSError:
-                continue
-        return found
+        return [" ".join(words) for words in marked(self.mark).values()]
 
 
 def ggp(*arguments: str, seconds: float = 180) -> Ran:
     return Ggp(*arguments).wait(seconds)
 
 
-def wait_until(done: Callable[[], bool], seconds: float = 60) -> None:
+def marked(mark: str) -> dict[int, list[str]]:
+    """The processes with this in their environment, NAME=VALUE, by pid: the words of their command lines."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found[int(folder.name)] = (folder / "cmdline").read_bytes().decode().split("\0")
+        except OSError:
+            continue
+    return found
+
+
+def wait_until(done: Callable[[], bool], seconds: float = 60, seen: Callable[[], object] = str) -> None:
+    """`seen` is what to show of it where it does not come to that."""
     deadline = time.monotonic() + seconds
     while not done():
-        assert time.monotonic() < deadline, "it did not come to that in time"
+        assert time.monotonic() < deadline, f"it did not come to that in {seconds} s: {seen()}"
         time.sleep(0.02)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from referee.store.rows import GameRow
-from tests.ggp_command import Ggp, Ran, wait_until
+from tests.ggp_command import Ggp, Ran, marked, wait_until
 
 FILE = """\
 [lobby]
@@ -60,7 +60,7 @@ class Server(Ggp):
         self.lines: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        wait_until(lambda: bool(self.events("open")) or self.process.poll() is not None)
+        wait_until(lambda: bool(self.events("open")) or self.process.poll() is not None, seen=self._seen)
         assert self.events("open"), self.lines
         self.url = str(self.events("open")[0]["url"])
 
@@ -75,7 +75,7 @@ class Server(Ggp):
         def found() -> list[dict[str, Any]]:
             return [one for one in self.events(kind) if fields.items() <= one.items()]
 
-        wait_until(lambda: len(found()) >= count or self.process.poll() is not None, 120)
+        wait_until(lambda: len(found()) >= count or self.process.poll() is not None, 120, self._seen)
         assert len(found()) >= count, self.lines[-20:]
         return found()
 
@@ -83,28 +83,22 @@ class Server(Ggp):
         """As power would."""
         self.process.kill()
         self.process.wait()
-        wait_until(lambda: not self.running())
+        wait_until(lambda: not self.running(), seen=self._seen)
 
     def end(self) -> Ran:
         """In good order."""
         self.process.terminate()
-        status = self.process.wait(120)
+        wait_until(lambda: self.process.poll() is not None, 120, self._seen)
         self._reader.join(10)
-        wait_until(lambda: not self.running())
-        return Ran(status, "", "\n".join(self.lines))
+        wait_until(lambda: not self.running(), seen=self._seen)
+        return Ran(self.process.returncode, "", "\n".join(self.lines))
 
     def pids(self, *words: str) -> list[int]:
         """Its processes with these words in their command lines."""
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                ours = self._mark.encode() in (folder / "environ").read_bytes().split(b"\0")
-                line = (folder / "cmdline").read_bytes().decode().split("\0")
-            except OSError:
-                continue
-            if ours and set(words) <= set(line):
-                found.append(int(folder.name))
-        return found
+        return [pid for pid, line in marked(self.mark).items() if set(words) <= set(line)]
+
+    def _seen(self) -> tuple[list[str], list[str]]:
+        return self.running(), self.lines[-20:]
 
     def _read(self) -> None:
         assert self.process.stderr

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 
+from tests.ggp_command import marked
 from tests.screen import Screen
 
 ENTER, TAB, CTRL_C, CTRL_D, UP, DOWN = "\r", "\t", "\x03", "\x04", "\x1b[A", "\x1b[B"
@@ -37,8 +38,8 @@ class Terminal:
         self.screen = Screen(columns, rows)
         self.written = b""  # all that came
         self._expected = 0  # characters of `text` up to what was expected last
-        self._mark = f"GGP_TEST_MARK={uuid.uuid4().hex}"
-        name, _, value = self._mark.partition("=")
+        self.mark = f"GGP_TEST_MARK={uuid.uuid4().hex}"
+        name, _, value = self.mark.partition("=")
         given = {
             "HOME": str(home),
             "TERM": "xterm-256color",
@@ -48,14 +49,10 @@ class Terminal:
         }
         self._master, slave = pty.openpty()
         self._size(columns, rows)
+        # By a program: what preexec_fn runs may wait for ever for a lock that another thread of ours has at the fork.
+        program = ["setsid", "--ctty", sys.executable, "-m", "referee.cli", *arguments]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "referee.cli", *arguments],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env={**given, **(environment or {})},
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            program, stdin=slave, stdout=slave, stderr=slave, env={**given, **(environment or {})}
         )
         os.close(slave)
 
@@ -130,14 +127,7 @@ class Terminal:
 
     def running(self) -> list[str]:
         """The command lines of its processes that still run."""
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                if self._mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
-                    found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-            except OSError:
-                continue
-        return found
+        return [" ".join(words) for words in marked(self.mark).values()]
 
     def _read(self, seconds: float) -> bool:
         if not select.select([self._master], [], [], seconds)[0]:
