@@ -14,12 +14,12 @@ from random import Random
 from typing import TextIO
 
 from protocol.dialling import Answer, Ask, Hello, Stderr
+from protocol.errors import AddressError
 from protocol.responder import Responder
 from protocol.stderr_lines import StderrLines
 from protocol.transports.dial import Dial, Lobby, Replaced
 from protocol.transports.keys import KeyFileError, read_pair, read_public
 from protocol.transports.stopping import Stopped, Stopping
-from protocol.transports.zmq import AddressError
 
 REPLACED, BAD_USAGE, INTERRUPTED = 1, 2, 130
 GOODBYE = "its author ended it"

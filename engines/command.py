@@ -1,24 +1,31 @@
-"""`ggp engine [GAME [name=value …]] [--bind URL] [--gogui]`: an engine on stdin and stdout, or over ZeroMQ.
+"""`ggp engine [GAME [name=value …]] [--bind URL] [--gogui]`: an engine on stdin and stdout, or a service.
 
 It imports little, because an engine is started for every match: 100 ms to the first answer is the limit.
 """
 
 import sys
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from engines.lane import next_input
 from engines.registry import Registry
 from engines.service import make_responder
 from engines.session import Session
-from protocol.errors import CommandFailed
+from protocol.errors import AddressError, CommandFailed
+from protocol.responder import Responder
 from protocol.transports.pipe import serve_stdio
+
+if TYPE_CHECKING:
+    from protocol.transports.stream import StreamService
+    from protocol.transports.zmq import Service
 
 USAGE = """\
 Usage: ggp engine [GAME [name=value …]] [--bind URL] [--gogui]
 
 Answers the General Game Protocol (GTP and the ggp- commands) on stdin and stdout.
   GAME name=value …   start with this game, as after `ggp-new GAME name=value …`
-  --bind URL          answer over ZeroMQ instead, a session for each peer: tcp://127.0.0.1:5555
+  --bind URL          answer there instead, a session for each peer: over ZeroMQ (tcp://127.0.0.1:5555, ipc:///PATH)
+                      or at a Unix stream socket (unix:///PATH)
   --gogui             play as GoGui enters moves: compound moves point by point, and `pass` ends one, takes the
                       button, keeps sides, bids nothing or names no dead stones, whichever is the first that is legal
   --help              this text
@@ -51,7 +58,7 @@ def main(argv: list[str]) -> int:
         registry = Registry()
         session = start_session(registry, arguments)  # also for ZeroMQ: a bad game is said before anybody connects
         if arguments.bind:
-            return _serve_zmq(registry, arguments)
+            return _serve_many(registry, arguments)
     except UsageError as error:
         print(f"ggp engine: {error}", file=sys.stderr)
         return BAD_USAGE
@@ -95,13 +102,12 @@ def start_session(registry: Registry, arguments: Arguments) -> Session:
     return session
 
 
-def _serve_zmq(registry: Registry, arguments: Arguments) -> int:
-    from protocol.transports.stopping import Stopped, Stopping  # 30 ms, which an engine on stdin does not pay
-    from protocol.transports.zmq import AddressError, Service
+def _serve_many(registry: Registry, arguments: Arguments) -> int:
+    from protocol.transports.stopping import Stopped, Stopping
 
     with Stopping() as stopping:  # a second signal does not disturb the end
         try:
-            service = Service(arguments.bind, lambda: make_responder(start_session(registry, arguments)))
+            service = _bind(arguments.bind, lambda: make_responder(start_session(registry, arguments)))
         except AddressError as error:
             raise UsageError(str(error)) from None
         try:
@@ -110,4 +116,15 @@ def _serve_zmq(registry: Registry, arguments: Arguments) -> int:
         except Stopped as stopped:
             return 128 + stopped.number
         finally:
-            service.close()  # which removes the socket file of an ipc address
+            service.close()  # which removes the socket's file
+
+
+def _bind(url: str, make: Callable[[], Responder]) -> "Service | StreamService":
+    """Raises AddressError."""
+    from protocol.transports.stream import SCHEME, StreamService
+
+    if url.startswith(SCHEME):
+        return StreamService(url, make)
+    from protocol.transports.zmq import Service  # 30 ms, which nobody else pays
+
+    return Service(url, make)

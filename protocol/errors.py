@@ -23,3 +23,7 @@ class PeerTimeout(ProtocolError):
 
 class CommandFailed(ProtocolError):
     """Raised by a handler of the answering side; str() is the text after `? `."""
+
+
+class AddressError(ValueError):
+    """An address that cannot be used; str() says what to write instead."""

@@ -160,9 +160,12 @@ def service() -> Iterator[str]:
         yield found[1]
 
 
+@pytest.mark.parametrize("scheme", ["ipc", "unix"])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_service_that_is_ended_removes_its_socket_file(tmp_path: Path, number: signal.Signals, status: int) -> None:
-    with RawPeer([*ENGINE, "yugo", "--bind", f"ipc://{tmp_path}/engine"]) as peer:
+def test_a_service_that_is_ended_removes_its_socket_file(
+    tmp_path: Path, scheme: str, number: signal.Signals, status: int
+) -> None:
+    with RawPeer([*ENGINE, "yugo", "--bind", f"{scheme}://{tmp_path}/engine"]) as peer:
         peer.wait_for(lambda: peer.stderr.endswith(b"\n"))
         assert (tmp_path / "engine").is_socket()
         peer.process.send_signal(number)

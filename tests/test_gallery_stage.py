@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 import zmq
 
+from protocol.errors import AddressError
 from protocol.spectating import MAX_TOPIC
 from protocol.transports.keys import new_pair
-from protocol.transports.zmq import AddressError
 from referee.gallery import stage as stage_module
 from referee.gallery.stage import TOPICS, Stage
 from referee.lobby.zap import Anyone, Refused

@@ -9,10 +9,10 @@ import pytest
 import zmq
 
 from protocol.dialling import Answer, Ask, Bye, Hello, Message, Stderr
+from protocol.errors import AddressError
 from protocol.transports import dial as dialled
 from protocol.transports.dial import Dial, Lobby, Replaced
 from protocol.transports.keys import new_pair
-from protocol.transports.zmq import AddressError
 from tests.small_lobby import PATIENCE, SmallLobby
 
 Told = list[tuple[str, str]]

@@ -4,12 +4,12 @@ from typing import TypeVar
 
 import pytest
 
+from protocol.errors import AddressError
 from protocol.records import MatchEnded, MatchStarted
 from protocol.spectating import Begun, CaughtUp, Head, Over, Request, State, Unknown, read_request
 from protocol.transports import spectator
 from protocol.transports.keys import new_pair
 from protocol.transports.spectator import Again, Down, Happened, Missing, NoSuch, Seen, Sight, Spectator, Up
-from protocol.transports.zmq import AddressError
 from tests.small_gallery import KEY, PATIENCE, SmallGallery, events
 
 TOPIC = f"match/{KEY}"

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import pytest
 import zmq
 
-from protocol.errors import PeerGone, PeerTimeout
+from protocol.errors import AddressError, PeerGone, PeerTimeout
 from protocol.transports import zmq as zmq_transport
 from protocol.transports.blocking import run_blocking
-from protocol.transports.zmq import AddressError, check_listen
+from protocol.transports.zmq import check_listen
 from tests.zmq_service import Connect, Serving, ask, free_port
 
 # -- the same bytes -------------------------------------------------------------------------------------------------

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import zmq
 
-from protocol.errors import PeerTimeout
+from protocol.errors import AddressError, PeerTimeout
 from protocol.transports.blocking import run_blocking
 from protocol.transports.stopping import Stopped, Stopping
-from protocol.transports.zmq import AddressError, Dealer, Service, check_local
+from protocol.transports.zmq import Dealer, Service, check_local
 from tests.answerer import make_responder
 from tests.zmq_service import ANY_PORT, Connect, Serving, ask, free_port
 

@@ -14,6 +14,7 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 from protocol.dialling import MAX_COMMAND, MAX_TEXT, REPLACED, Bye, FrameError, Hello, Message, Stderr, decode, encode
+from protocol.errors import AddressError
 from protocol.grammar import MAX_ANSWER
 from protocol.transports.keys import KeyPair
 from protocol.transports.zmq import (
@@ -21,7 +22,6 @@ from protocol.transports.zmq import (
     HIGH_WATER,
     SILENCE_MS,
     UNBOUNDED,
-    AddressError,
     check_url,
     is_loopback,
 )

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
+from protocol.errors import AddressError
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed
 from protocol.spectating import (
     LADDER,
@@ -39,7 +40,7 @@ from protocol.spectating import (
     topic_of,
 )
 from protocol.transports.keys import new_pair
-from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED, AddressError, check_url, is_loopback
+from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED, check_url, is_loopback
 
 PATIENCE = 3.0  # seconds until an answer that did not come is asked for again
 QUIET = 10.0  # seconds of silence after which is asked whether it was the last that got lost

@@ -21,11 +21,12 @@ class Stopped(BaseException):
 
 
 class Stopping:
-    """A context manager. `descriptor` is readable from the first signal on, and `check` raises Stopped then."""
+    """A context manager. `descriptor` is readable from the first signal on, and `check` raises Stopped then; `number` is
+    that signal's, 0 before."""
 
     def __init__(self) -> None:
         self.descriptor, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._number = 0
+        self.number = 0
         self._raising = False
 
     def __enter__(self) -> "Stopping":
@@ -47,8 +48,8 @@ class Stopping:
         """What `descriptor` holds is read: it was another signal's if this raises nothing."""
         with contextlib.suppress(BlockingIOError):
             os.read(self.descriptor, 4096)
-        if self._number:
-            raise Stopped(self._number)
+        if self.number:
+            raise Stopped(self.number)
 
     @contextlib.contextmanager
     def raising(self, again: bool = False) -> Iterator[None]:
@@ -62,6 +63,6 @@ class Stopping:
             self._raising = False
 
     def _take(self, number: int, frame: FrameType | None) -> None:
-        self._number = number
+        self.number = number
         if self._raising:
             raise Stopped(number)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from protocol.errors import PeerTimeout
+from protocol.errors import AddressError, PeerTimeout
 from protocol.grammar import MAX_ANSWER, MAX_LINE
 
 if TYPE_CHECKING:
@@ -42,10 +42,6 @@ _GONE = (
 _LISTEN = re.compile(r"tcp://([^:/@;]+|\[[0-9a-fA-F:.]+\]):(\d+|\*)")
 _FILE = re.compile(r"ipc://([^@].*)")
 _PORT = re.compile(r"tcp://.*:0*(\d+)")
-
-
-class AddressError(ValueError):
-    """An address that cannot be used; str() says what to write instead."""
 
 
 class Dealer:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from protocol.errors import AddressError
 from protocol.transports.keys import KeyFileError, read_pair
-from protocol.transports.zmq import AddressError
 from referee.gallery.gallery import Gallery
 from referee.gallery.orders import Orders
 from referee.gallery.shelf import Shelf

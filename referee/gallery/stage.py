@@ -17,9 +17,10 @@ from typing import Protocol
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
+from protocol.errors import AddressError
 from protocol.spectating import MAX_TOPIC
 from protocol.transports.keys import KeyPair
-from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED, AddressError
+from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED
 from referee.lobby.allowance import Allowance
 from referee.lobby.descriptors import received, shut
 from referee.lobby.door import BACKLOG

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from protocol.dialling import printable
+from protocol.errors import AddressError
 from protocol.transports.dial import Lobby, Replaced
 from protocol.transports.keys import KeyFileError, read_pair, read_public
 from protocol.transports.stopping import Stopped, Stopping
-from protocol.transports.zmq import AddressError
 from referee.command_line import HELP, run_command
 from referee.lobby.ordering import NotReached, Ordering, Refused
 

@@ -98,7 +98,7 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def _run(settings: "LobbyFile", journal: "Journal", metrics: tuple[str, int] | None) -> int:
-    from protocol.transports.zmq import AddressError
+    from protocol.errors import AddressError
     from referee.ladder.prepare import check_programs, prepare_pools
     from referee.lobby.engines import Engines
     from referee.lobby.live import Live

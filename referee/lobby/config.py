@@ -7,7 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from protocol.transports.zmq import AddressError, check_listen, check_local, is_loopback
+from protocol.errors import AddressError
+from protocol.transports.zmq import check_listen, check_local, is_loopback
 from referee.ladder.config import bots_of, budgets_of, engine_of, ladder_name, pools_of
 from referee.ladder.entries import Entrant, Format, Ladder, Pool
 from referee.ladder.store_url import read_store

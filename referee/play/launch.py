@@ -183,7 +183,8 @@ class Remote(Peer):
     """A peer that somebody else started, at tcp://host:port or ipc://path."""
 
     def __init__(self, url: str, role: PeerRole, budgets: Budgets, *, sink: Sink | None = None) -> None:
-        from protocol.transports.zmq import AddressError, Dealer  # only who plays over a network waits for it
+        from protocol.errors import AddressError
+        from protocol.transports.zmq import Dealer  # only who plays over a network waits for it
 
         try:
             transport = Dealer(url, budgets.command)

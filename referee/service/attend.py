@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import click
 
-from protocol.transports.zmq import AddressError
+from protocol.errors import AddressError
 from referee.ladder.helm import Helm
 from referee.ladder.playing import Attend, Attended
 from referee.service.desk import Desk

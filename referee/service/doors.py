@@ -17,10 +17,11 @@ from collections.abc import Callable
 
 import zmq
 
+from protocol.errors import AddressError
 from protocol.grammar import MAX_LINE
 from protocol.responder import Responder
 from protocol.transports.pipe import CHUNK
-from protocol.transports.zmq import AddressError, SocketFile, bind_router
+from protocol.transports.zmq import SocketFile, bind_router
 from referee.service.service import Make
 
 CLIENTS = 64  # over ZeroMQ; the one that was quiet longest gives way to a newcomer

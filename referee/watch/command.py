@@ -5,8 +5,8 @@ import sys
 
 import click
 
+from protocol.errors import AddressError
 from protocol.transports.keys import KeyFileError, read_public
-from protocol.transports.zmq import AddressError
 from referee.command_line import HELP, run_command
 from referee.watch.shown import Ambiguous, Shown
 
