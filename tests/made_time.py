@@ -104,8 +104,9 @@ class Far:
         self.connection += 1
         self.line.lose()
 
-    def _send(self, route: bytes, kind: bytes, payload: bytes) -> bool:
-        self._later(0, payload, self._hear)
+    def _send(self, route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
+        for payload in payloads:
+            self._later(0, payload, self._hear)
         return True
 
     def _later(self, direction: int, data: bytes, what: Callable[[int, bytes], None]) -> None:

@@ -1,6 +1,7 @@
 """Whoever waits for answers is told at the deadline, no sooner and no later, without a timer for every wait."""
 
 import asyncio
+import contextlib
 import selectors
 import weakref
 from collections.abc import Callable, Coroutine
@@ -103,5 +104,65 @@ def test_the_end_leaves_nothing_behind() -> None:
         del inbox
         await asyncio.sleep(0)
         assert kept() is None  # a timer would have it until the deadline
+
+    run(play)
+
+
+def test_what_comes_outside_of_tasks_is_read_in_place() -> None:
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        order = []
+
+        def come() -> None:
+            order.append("comes")
+            inbox.put(b"=\n\n")
+            order.append("came")
+
+        loop.call_at(1.0, come)
+        for _ in range(2):
+            order.append((await inbox.get(100.0)).decode().strip())
+            if len(order) < 4:
+                loop.call_soon(come)
+        assert order == ["comes", "=", "came", "comes", "="]
+
+    run(play)
+
+
+def test_what_comes_in_a_task_is_read_when_that_has_had_its_turn() -> None:
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        read = loop.create_task(inbox.get(100.0))
+        await asyncio.sleep(0)
+        inbox.put(b"=\n\n")
+        assert not read.done()
+        assert await read == b"=\n\n"
+
+    run(play)
+
+
+def test_a_reader_that_is_cancelled_reads_nothing_and_the_next_one_does() -> None:
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        read = loop.create_task(inbox.get(100.0))
+        await asyncio.sleep(0)
+        read.cancel("enough")
+        inbox.put(b"=\n\n")  # he is told of one thing only
+        with pytest.raises(asyncio.CancelledError, match="enough"):
+            await read
+        read.cancel()
+        assert await inbox.get(100.0) == b"=\n\n"
+        late = loop.create_task(inbox.get(100.0))
+        await asyncio.sleep(0)
+        loop.call_soon(inbox.put, b"= 2\n\n")
+        loop.call_soon(late.cancel)
+        with contextlib.suppress(asyncio.CancelledError):
+            assert await late == b"= 2\n\n"
+
+    run(play)
+
+
+def test_a_timeout_of_asyncios_ends_a_wait() -> None:
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(3.0):
+                await inbox.get(100.0)
+        assert loop.time() == pytest.approx(3.0, abs=0.001)
 
     run(play)

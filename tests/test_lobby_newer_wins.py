@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -113,11 +113,13 @@ class House:
 
     # -- a Door ------------------------------------------------------------------------------------------------------
 
-    def send(self, route: bytes, kind: bytes, payload: bytes) -> bool:
+    def send(self, route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
         wire = self.wires.get(route)
-        if wire is not None:
+        if wire is None:
+            return False
+        for payload in payloads:
             wire.hear(kind, payload)
-        return wire is not None
+        return True
 
     def cut(self, route: bytes) -> bool:
         return self.wires.pop(route, None) is not None
@@ -127,6 +129,7 @@ async def play(house: House) -> MatchEnded:
     """One match between ann and bob, from when both are there."""
     while len(house.hall.ready()) < 2:
         await asyncio.sleep(0.01)
+        assert house.loop.at < 2000, "nobody is let in"
     bots = [house.hall.guests[name] for name in ("ann", "bob")]
     engine = Engine(MemoryPeer(make_responder(Session(Registry())), PeerRole.ENGINE), "memory", Budgets())
     await engine.start()

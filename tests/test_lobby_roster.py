@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def guest(name: str, version: str) -> Guest:
-    line = Line(lambda route, kind, payload: True, Lateness(), 0.1)
+    line = Line(lambda route, kind, payloads: True, Lateness(), 0.1)
     return Guest(Identity("ann", name), frozenset(), line, version=version)
 
 

@@ -1,5 +1,10 @@
 """What a bot that comes back is told: the match so far, then what it was asked, with clocks run on."""
 
+from collections.abc import Sequence
+
+from protocol.transports.blocking import run_blocking
+from referee.lobby.lateness import Lateness
+from referee.lobby.line import Line
 from referee.lobby.script import Script, run_on
 
 
@@ -93,3 +98,16 @@ def test_between_matches_nothing_is_kept_and_nobody_is_answered_unasked() -> Non
     assert made.answered(b"=1 x\n\n") == "name"
     assert made.told is None
     assert made.answered(b"=\n\n") is None
+
+
+def test_a_command_ends_with_lf_and_nothing_else_that_python_takes_for_the_end_of_a_line() -> None:
+    sent: list[bytes] = []
+
+    def send(route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
+        sent.extend(payloads)
+        return True
+
+    line = Line(send, Lateness(), 0.1)
+    line.come_back(b"route")
+    run_blocking(line.write("1 echo a\u2028b\x85c\n2 name\n".encode()))
+    assert sent == ["1 echo a\u2028b\x85c\n".encode(), b"2 name\n"]

@@ -17,11 +17,13 @@ class Allowance:
 
     def take(self, size: int, now: float) -> bool:
         """One message of so many bytes; False if that is more than there may be."""
-        messages, octets = self._rates
-        passed = max(0.0, now - self._then)
+        if now > self._then:
+            (messages, octets), passed = self._rates, now - self._then
+            self._messages = min(messages * BURST, self._messages + passed * messages)
+            self._octets = min(octets * BURST, self._octets + passed * octets)
         self._then = now
-        self._messages = min(messages * BURST, self._messages + passed * messages) - 1
-        self._octets = min(octets * BURST, self._octets + passed * octets) - size
+        self._messages -= 1
+        self._octets -= size
         return self._messages >= 0 and self._octets >= 0
 
     def full(self, now: float) -> bool:

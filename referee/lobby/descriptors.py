@@ -1,12 +1,14 @@
-"""What can be done with a connection of ZeroMQ by the number of its descriptor, and ZeroMQ has no word for."""
+"""What the system knows of us and of a connection by its descriptor, and ZeroMQ has no word for."""
 
 import contextlib
 import os
 import socket
 import struct
+from pathlib import Path
 
 _RECEIVED = struct.Struct("@Q")  # of a connection in bytes, by the kernel's count
 _RECEIVED_AT = 128  # in its struct tcp_info
+_PAGE = os.sysconf("SC_PAGESIZE")
 _RST = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent is dropped
 
 
@@ -54,3 +56,9 @@ def received(descriptor: int) -> int:
         return 0
     finally:
         theirs.detach()  # it is ZeroMQ's, and stays open
+
+
+def resident() -> int:
+    """Bytes of memory that this process has."""
+    with Path("/proc/self/statm").open("rb") as file:
+        return int(file.read().split()[1]) * _PAGE

@@ -13,7 +13,8 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 from protocol.dialling import FRAMES, MAX_FRAME
-from protocol.transports.zmq import UNBOUNDED, AddressError
+from protocol.errors import AddressError
+from protocol.transports.zmq import UNBOUNDED
 from referee.lobby.admission import Admission
 from referee.lobby.arrivals import Arrivals
 from referee.lobby.descriptors import address_of, duplicate, received, shut
@@ -133,13 +134,14 @@ class Door:
         self._admission.close()
         self._context.term()
 
-    def send(self, route: bytes, kind: bytes, payload: bytes) -> bool:
-        """Whether it could leave. False: the connection is gone, or does not take what it is sent."""
+    def send(self, route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
+        """Whether all could leave. False: the connection is gone, or does not take what it is sent."""
         send = self._socket.send
         try:
-            send(route, _MORE)
-            send(kind, _MORE)
-            send(payload, _NOW)
+            for payload in payloads:
+                send(route, _MORE)
+                send(kind, _MORE)
+                send(payload, _NOW)
         except zmq.ZMQError:
             return False
         finally:
@@ -245,7 +247,7 @@ class Door:
             return False
         if not route.startswith(_AUTOMATIC) or len(route) != _ROUTE:  # it stays silent, and ends so
             self.refused["routing id"] += 1
-            self.send(route, b"B", b"set no routing id (ZMQ_ROUTING_ID, ZMQ_IDENTITY): ZeroMQ chooses one")
+            self.send(route, b"B", [b"set no routing id (ZMQ_ROUTING_ID, ZMQ_IDENTITY): ZeroMQ chooses one"])
             return False
         self._silent.pop(descriptor, None)
         self._routes[route] = descriptor

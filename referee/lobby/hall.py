@@ -30,6 +30,7 @@ from referee.lobby.admission import Admission, Author, NotAdmitted
 from referee.lobby.allowance import Allowance
 from referee.lobby.bounds import Bounds, Shares
 from referee.lobby.caller import STRANGER, Caller
+from referee.lobby.descriptors import resident
 from referee.lobby.door import Door
 from referee.lobby.guest import Guest, Identity
 from referee.lobby.journal import Journal
@@ -46,6 +47,8 @@ _LAST_WORDS = 0.5  # seconds that a `B` has to leave before its connection is cu
 _SWEEP = 0.5  # seconds between looks at connections that say nothing, or too much
 _SAID = 200  # bytes of a line of stderr that are looked at
 _STUFFED = 4 * MAX_FRAME  # bytes that came and are no message yet
+_GROWN = MAX_FRAME  # bytes more, or less, after which everybody is looked at
+_LONGEST = 10.0  # seconds without
 _AT_THE_DOOR = {
     "full": "too many connections: those that were silent for longest were ended",
     "silent": "nothing was said in time",
@@ -134,9 +137,9 @@ class Hall:
         if caller and caller.guest and caller.guest.line.route == route:
             self._lost(caller.guest)
 
-    def send(self, route: bytes, kind: bytes, payload: bytes) -> bool:
+    def send(self, route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
         """As Door.send. Where it cannot leave, the connection is not there any more, or has to go."""
-        if self.door.send(route, kind, payload):
+        if self.door.send(route, kind, payloads):
             return True
         if (caller := self._callers.get(route)) is not None and self.door.cut(route):
             who = caller.guest.name if caller.guest else caller.address
@@ -324,7 +327,7 @@ class Hall:
         caller.guest = None
 
     def _say_bye(self, route: bytes, reason: str) -> None:
-        self.door.send(route, b"B", printable(reason, 1000).encode())
+        self.door.send(route, b"B", [printable(reason, 1000).encode()])
         self._cut_soon(route)
 
     def _cut_soon(self, route: bytes) -> None:
@@ -346,11 +349,15 @@ class Hall:
 
     async def _sweep(self) -> None:
         """Connections that say nothing, or not who they are, are ended."""
+        size, looked = 0, 0.0
         while True:
             await self.door.lull(_SWEEP)
             now = time.monotonic()
             self.door.cut_silent(self._bounds.hello)
-            await self.door.cut_stuffed(_STUFFED)
+            # Whoever stuffs makes us grow; a look at everybody takes time.
+            if abs(resident() - size) >= _GROWN or now - looked >= _LONGEST:
+                await self.door.cut_stuffed(_STUFFED)
+                size, looked = resident(), now
             for word, times in self.door.refused.items():
                 self._journal.trouble(now, "refused", word, "", times, reason=_AT_THE_DOOR[word])
             self.door.refused.clear()

@@ -5,7 +5,8 @@ The part of a Transport that suspends; where bytes come from is the owner's busi
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextvars import Context
 
 from protocol.errors import PeerTimeout
 
@@ -26,23 +27,25 @@ class Inbox:
         self._now = now
         self._chunks: list[bytes] | None = None
         self._ended = False
-        self._waiter: asyncio.Future[None] | None = None
+        self._waiter: _Waiter | None = None
         self._deadline = 0.0  # of the waiter
         self._timer: asyncio.TimerHandle | None = None
         self._looks = 0.0  # when the timer does
 
     def put(self, chunk: bytes, more: bool = False) -> None:
-        """`more` is awaited: whoever waits for all need not be woken for a part."""
+        """`more` is awaited: whoever waits for all need not be woken for a part. Outside of tasks the reader goes on at
+        once, before this returns."""
         if self._chunks is None:
             self._chunks = []
         self._chunks.append(chunk)
-        if not more:
-            self._wake()
+        if not more and self._waiter is not None:
+            self._waiter.wake(in_place=True)
 
     def end(self) -> None:
         """Nothing more comes; what is there can still be read."""
         self._ended = True
-        self._wake()
+        if self._waiter is not None:
+            self._waiter.wake()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -58,7 +61,7 @@ class Inbox:
 
     async def _wait(self, deadline: float) -> None:
         loop = asyncio.get_running_loop()
-        self._waiter = waiter = loop.create_future()
+        self._waiter = waiter = _Waiter(loop)
         self._deadline = deadline
         if self._timer is None or self._looks > deadline:
             self._set_timer(loop)
@@ -66,10 +69,6 @@ class Inbox:
             await waiter
         finally:
             self._waiter = None
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
 
     def _set_timer(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._timer is not None:
@@ -82,9 +81,56 @@ class Inbox:
 
     def _look(self) -> None:
         self._timer = None
-        if self._waiter is None or self._waiter.done():
+        if self._waiter is None:
             return
         if self._now() < self._deadline:
             self._set_timer(asyncio.get_running_loop())
         else:
-            self._waiter.set_exception(PeerTimeout("no whole answer before the deadline"))
+            self._waiter.wake(PeerTimeout("no whole answer before the deadline"))
+
+
+class _Waiter:
+    """What a reader's task waits for: a future as asyncio's, but the task can go on in place, and not in the loop's
+    next turn, which costs more than most of what is done then."""
+
+    __slots__ = ("_asyncio_future_blocking", "_callback", "_context", "_error", "_loop", "_woken")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._asyncio_future_blocking = False  # what asyncio knows a future by, see asyncio.isfuture
+        self._loop = loop
+        self._callback: Callable[[_Waiter], object]
+        self._context: Context
+        self._error: BaseException | None = None
+        self._woken = False
+
+    def wake(self, error: BaseException | None = None, in_place: bool = False) -> None:
+        """Once; what comes after is not looked at."""
+        if self._woken:
+            return
+        self._woken, self._error = True, error
+        if in_place and asyncio.current_task(self._loop) is None:
+            self._context.run(self._callback, self)
+        else:
+            self._loop.call_soon(self._callback, self, context=self._context)
+
+    def __await__(self) -> Generator["_Waiter", None, None]:
+        self._asyncio_future_blocking = True
+        yield self
+
+    # -- what a task asks of a future --------------------------------------------------------------------------------
+
+    def get_loop(self) -> asyncio.AbstractEventLoop:
+        return self._loop
+
+    def add_done_callback(self, callback: "Callable[[_Waiter], object]", *, context: Context) -> None:
+        self._callback, self._context = callback, context
+
+    def result(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def cancel(self, msg: object = None) -> bool:
+        if self._woken:
+            return False
+        self.wake(asyncio.CancelledError() if msg is None else asyncio.CancelledError(msg))
+        return True

@@ -36,7 +36,8 @@ class Lateness:
     def between(self, asked: float, now: float) -> float:
         """Seconds since `asked` in which the loop could neither send nor see anything: all standstills, and the
         delay in which what is seen `now` may have come."""
-        late = max(0.0, now - max(asked, self._due))
+        due = self._due
+        late = now - due if now > due > asked else now - asked if now > asked >= due else 0.0
         if now - self._when < _RECENT:
             late += max(0.0, self._when - max(asked, self._when - self._last))
         for began, ended in reversed(self._stood):

@@ -7,7 +7,7 @@ with each turn, on answers that take no thought, and credited up to a bound; the
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
 from protocol.channel import Channel
 from protocol.connection import PeerRole
@@ -24,11 +24,11 @@ _PROBE = "protocol_version"  # which every bot answers, and at once
 _WHO = ("name", "version")  # what tells one program from another
 _LONGEST_WHO = 200  # bytes of that
 _FOR_EVER = 1e9
-Send = Callable[[bytes, bytes, bytes], bool]
+Send = Callable[[bytes, bytes, Sequence[bytes]], bool]
 
 
 class Line(Peer):
-    """`send(route, kind, payload)` is False for a connection that is gone or does not read; `cap`: seconds."""
+    """`send(route, kind, payloads)` is False for a connection that is gone or does not read; `cap`: seconds."""
 
     look = _FOR_EVER  # nobody has to look whether it has ended: we are told
 
@@ -43,6 +43,7 @@ class Line(Peer):
         self._cap = cap
         self._script = Script()
         self._inbox = Inbox(now)
+        self.way = 0.0  # seconds to the bot and back, the least of the last few times
         self._ways: deque[float] = deque(maxlen=SAMPLES)
         self._way = 0.0  # of the last question
         self._asked = self._came = 0.0  # when it was last asked, and last answered
@@ -61,7 +62,7 @@ class Line(Peer):
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         """See Transport.write. What cannot leave now is sent when the bot is back."""
-        lines = data.decode().splitlines()
+        lines = data.decode().split("\n")[:-1]
         idle = not self._script.awaited
         self._asked, self._host = self.now(), 0.0
         self._was_away = not self.route
@@ -129,11 +130,6 @@ class Line(Peer):
     # -- what happens to it ------------------------------------------------------------------------------------------
 
     @property
-    def way(self) -> float:
-        """Seconds to the bot and back, the least of the last few times."""
-        return min(self._ways, default=0.0)
-
-    @property
     def awaited(self) -> int:
         """Answers that are still to come."""
         return len(self._script.awaited) + len(self._telling)
@@ -192,20 +188,18 @@ class Line(Peer):
             self.ended = reason
             self._inbox.end()
 
-    def _put(self, lines: Iterable[str], probe: bool) -> None:
+    def _put(self, lines: Sequence[str], probe: bool) -> None:
         """`probe`: the answer to the first is measured, if it is a quick one."""
-        for line in lines:
-            if probe:
-                self._probe = self.now() if without_id(line).split(" ")[0] in QUICK else 0.0
-                probe = False
-            if not self._send(self.route, b"C", f"{line}\n".encode()):
-                self.lose()
-                return
+        if probe and lines:
+            self._probe = self.now() if without_id(lines[0]).partition(" ")[0] in QUICK else 0.0
+        if not self._send(self.route, b"C", [f"{line}\n".encode() for line in lines]):
+            self.lose()
 
     def _measure(self, now: float) -> None:
         """The answer to a probe came. What we were late ourselves is not the way's."""
         self._way = max(0.0, now - self._probe - self._lateness.between(self._probe, now))
         self._ways.append(self._way)
+        self.way = min(self._ways)
         self._probe = 0.0
 
     # -- what we say to it ourselves, and hear of ourselves -----------------------------------------------------------
@@ -213,6 +207,7 @@ class Line(Peer):
     def _say_own(self, lines: list[str]) -> None:
         """Before anything else is said; the way is measured anew with it."""
         self._ways.clear()
+        self.way = 0.0
         self._to_tell = deque(lines)
         self._tell_on(probe=True)
 

@@ -147,7 +147,7 @@ class Lobby:
         self.hall.orders = self._orders.hear
 
     def _answer(self, route: bytes, answer: bytes) -> None:
-        self.hall.door.send(route, b"R", answer)
+        self.hall.door.send(route, b"R", [answer])
 
     def _changed(self, guest: Guest) -> None:
         """Whoever came is paired with the next look."""
