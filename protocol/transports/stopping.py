@@ -21,8 +21,8 @@ class Stopped(BaseException):
 
 
 class Stopping:
-    """A context manager. `descriptor` is readable from the first signal on, `check` raises Stopped then, and `number` is
-    that signal's."""
+    """A context manager. `descriptor` is readable from the first signal on, and `check` raises Stopped then;
+    `number` is that of the signal."""
 
     def __init__(self) -> None:
         self.descriptor, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
