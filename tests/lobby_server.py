@@ -58,6 +58,7 @@ class Server(Ggp):
     def __init__(self, file: Path, *arguments: str) -> None:
         super().__init__("serve", str(file), "--json-logs", *arguments)
         self.lines: list[str] = []
+        self._events: list[dict[str, Any]] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         wait_until(lambda: bool(self.events("open")) or self.process.poll() is not None, seen=self._seen)
@@ -66,8 +67,7 @@ class Server(Ggp):
 
     def events(self, *kinds: str) -> list[dict[str, Any]]:
         """All, or those of these kinds."""
-        said = [json.loads(line) for line in list(self.lines) if line.startswith("{")]
-        return [one for one in said if not kinds or one["event"] in kinds]
+        return [one for one in list(self._events) if not kinds or one["event"] in kinds]
 
     def wait_for(self, kind: str, count: int = 1, **fields: str) -> list[dict[str, Any]]:
         """So many events of a kind with these values."""
@@ -104,3 +104,5 @@ class Server(Ggp):
         assert self.process.stderr
         for line in self.process.stderr:
             self.lines.append(line.rstrip("\n"))
+            if line.startswith("{") and line.endswith("}\n"):  # a killed server may leave half a line
+                self._events.append(json.loads(line))

@@ -29,7 +29,7 @@ class Club:
     """A lobby with spectators, and two bots that play in it."""
 
     def __init__(self, folder: Path, lobby: str = "", think: float = THINK, size: int = 5) -> None:
-        self.folder = folder
+        self.folder, self.lobby = folder, lobby
         file = lobby_file(folder, lobby, watch="tcp://127.0.0.1:*")
         file.write_text(file.read_text().replace("size=5", f"size={size}"))
         self.server = Server(file)
@@ -39,7 +39,7 @@ class Club:
 
     def restart(self) -> None:
         """After the server was killed: the same addresses, and the bots come back."""
-        file = lobby_file(self.folder, watch=self.url)
+        file = lobby_file(self.folder, self.lobby, watch=self.url)
         port = urlsplit(self.server.url).port
         file.write_text(file.read_text().replace('listen = "tcp://127.0.0.1:*', f'listen = "tcp://127.0.0.1:{port}'))
         self.server = Server(file)
@@ -64,7 +64,6 @@ class Club:
         for bots in self.bots:
             bots.cut()
         if self.server.process.poll() is None:
-            self.server.process.terminate()
             self.server.end()
         assert not self.server.running()
         assert not [one for one in self.server.events("gallery") if one["word"] == "said"]
