@@ -22,7 +22,7 @@ STARTS = {
     "taugo size=6": 2,
     "taugo size=7 pie=off cut_from=any": 1,
     "taigo": 3,
-    "taigo tiles=200 dark_cones=20 light_cones=20": 2,
+    "taigo tiles=100 dark_cones=20 light_cones=20": 1,
     "taigo tiles=60 dark_cones=0 light_cones=2": 3,
 }
 """Games and how many of them are played."""

@@ -42,7 +42,7 @@ BOTS = (
 
 
 def test_killed_again_and_again(tmp_path: Path) -> None:
-    _prove(tmp_path, kills=10)
+    _prove(tmp_path, kills=5)
 
 
 @pytest.mark.long

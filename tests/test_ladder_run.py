@@ -161,7 +161,7 @@ def test_a_program_that_changes_is_another_version(tmp_path: Path) -> None:
 
 def test_a_locked_store_is_waited_for(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
-    running = Ggp("ladder", "run", str(file), "--games", "2000", "--quiet", "--jobs", "1")
+    running = Ggp("ladder", "run", str(file), "--games", "300", "--quiet", "--jobs", "1")
     wait_until(lambda: stored(file) > 20)
     connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
@@ -170,10 +170,11 @@ def test_a_locked_store_is_waited_for(tmp_path: Path) -> None:
     connection.execute("ROLLBACK")
     connection.close()
     ran = running.wait()
-    assert ran.status == 0 and stored(file) == 2000
+    assert ran.status == 0 and stored(file) == 300
     check_whole(file)
 
 
+@pytest.mark.long
 def test_a_change_of_the_file_waits_for_a_locked_store(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
     running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
@@ -191,6 +192,7 @@ def test_a_change_of_the_file_waits_for_a_locked_store(tmp_path: Path) -> None:
     check_whole(file)
 
 
+@pytest.mark.long  # it waits for a heartbeat; what the store says then, is in test_store_lock
 def test_it_ends_when_another_process_has_taken_it_for_dead(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
     running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
@@ -235,14 +237,17 @@ def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, words: list[str], sa
     assert ran.status == 2 and said in ran.err and ran.err.count("\n") == 1 and not file.with_suffix(".db").exists()
 
 
-@pytest.mark.parametrize("line", ['name = "another"', "seed = 8", 'store = "another.db"'])
-def test_what_makes_it_another_ladder_waits_for_another_run(tmp_path: Path, line: str) -> None:
+def test_what_makes_it_another_ladder_waits_for_another_run(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
     running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
     wait_until(lambda: stored(file) > 10)
-    key = line.partition(" ")[0]
-    write_ladder(tmp_path, head=HEAD.replace("seed = 7", line if key == "seed" else f"seed = 7\n{line}"))
-    assert f": {key}: cannot change while the ladder runs" in first_line(running, "going on as before")
+    for key, line in (
+        ("name", 'name = "another"\nseed = 7'),
+        ("seed", "seed = 8"),
+        ("store", 'store = "b.db"\nseed = 7'),
+    ):
+        write_ladder(tmp_path, head=HEAD.replace("seed = 7", line))
+        assert f": {key}: cannot change while the ladder runs" in first_line(running, "going on as before")
     running.process.send_signal(signal.SIGINT)
     assert running.wait().status == 130
     assert len({key.partition("-")[0] for key in results(file)}) == 1

@@ -12,17 +12,19 @@ import pytest
 from tests.ggp_command import Ggp, ggp, wait_until
 from tests.ladder_runs import check_whole, first_line, open_store, results, write_ladder
 
-GAMES = "1000"
+GAMES = "300"
+Results = dict[str, tuple[str, int, str, str, int]]
 
 
-def _played_undisturbed(folder: Path) -> dict[str, tuple[str, int, str, str, int]]:
-    folder.mkdir()
-    file = write_ladder(folder)
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """The results of all these games where there was room all the time."""
+    file = write_ladder(tmp_path_factory.mktemp("undisturbed"))
     assert ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1").status == 0
     return results(file)
 
 
-def test_no_room_for_the_store(tmp_path: Path) -> None:
+def test_no_room_for_the_store(tmp_path: Path, undisturbed: Results) -> None:
     file = write_ladder(tmp_path)
     assert ggp("ladder", "run", str(file), "--games", "100", "--quiet").status == 0
     running = Ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1")
@@ -35,10 +37,10 @@ def test_no_room_for_the_store(tmp_path: Path) -> None:
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
     assert running.wait().status == 0
     check_whole(file)
-    assert results(file) == _played_undisturbed(tmp_path / "undisturbed")
+    assert results(file) == undisturbed
 
 
-def test_stopped_while_there_is_no_room(tmp_path: Path) -> None:
+def test_stopped_while_there_is_no_room(tmp_path: Path, undisturbed: Results) -> None:
     file = write_ladder(tmp_path)
     assert ggp("ladder", "run", str(file), "--games", "100", "--quiet").status == 0
     running = Ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1")
@@ -50,7 +52,7 @@ def test_stopped_while_there_is_no_room(tmp_path: Path) -> None:
     assert ran.status == 143 and "the same command goes on" in ran.err and "Traceback" not in ran.err
     assert ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1").status == 0
     check_whole(file)
-    assert results(file) == _played_undisturbed(tmp_path / "undisturbed")
+    assert results(file) == undisturbed
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def test_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
+def test_a_full_disk(tmp_path: Path, small_disk: Path, undisturbed: Results) -> None:
     file = write_ladder(small_disk)
     (small_disk / "filler").write_bytes(b"x" * 1_100_000)
     running = Ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1")
@@ -83,7 +85,7 @@ def test_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
     file = tmp_path / "large" / file.name
     assert ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1").status == 0
     check_whole(file)
-    assert results(file) == _played_undisturbed(tmp_path / "undisturbed")
+    assert results(file) == undisturbed
 
 
 def _games(file: Path) -> int:
