@@ -35,6 +35,8 @@ typedef struct {
     char genmove[32];          /* the id of the genmove that it thinks about */
     char colour[8];
     uint8_t in[ROOM];
+    int unsent;                /* answers of one read leave in one write, as libzmq has it */
+    uint8_t out[4096];
 } Bot;
 
 static Bot *bots;
@@ -65,11 +67,18 @@ static void transmit(Bot *bot, const void *data, size_t size) {
     if (send(bot->socket, data, size, MSG_NOSIGNAL) != (ssize_t)size) die("send");
 }
 
+static void flush(Bot *bot) {
+    if (bot->unsent) transmit(bot, bot->out, (size_t)bot->unsent);
+    bot->unsent = 0;
+}
+
 /* One message of two frames. */
 static void say(Bot *bot, char kind, const char *payload, size_t size) {
-    uint8_t out[512] = {1, 1, (uint8_t)kind, 0, (uint8_t)size};
-    memcpy(out + 5, payload, size);
-    transmit(bot, out, 5 + size);
+    const uint8_t head[] = {1, 1, (uint8_t)kind, 0, (uint8_t)size};
+    if (bot->unsent + sizeof head + size > sizeof bot->out) flush(bot);
+    memcpy(bot->out + bot->unsent, head, sizeof head);
+    memcpy(bot->out + bot->unsent + sizeof head, payload, size);
+    bot->unsent += (int)(sizeof head + size);
 }
 
 static void answer(Bot *bot, const char *id, const char *text) {
@@ -133,6 +142,7 @@ static void move(Bot *bot) {
     sent[at].plies = bot->plies;
     moves += when > counted_from;
     answer(bot, bot->genmove, text);
+    flush(bot);
 }
 
 static void asked(Bot *bot, char *line, double came, double rate) {
@@ -229,6 +239,7 @@ static void hear(Bot *bot, double rate) {
         frame(bot, head + big, size, head[0], came, rate);
         at += size + big;
     }
+    flush(bot);
     memmove(bot->in, bot->in + at, (size_t)bot->bytes - at);
     bot->bytes -= (int)at;
 }
