@@ -15,7 +15,7 @@ from tests.walk_options import LARGE, REAL, SMALL, has_fixed_points, random_opti
 
 GAMES = tuple(CORES)
 SQUARE = ("go", "yugo")
-QUICK = {"go": 200, "laido": 200, "stigmergy": 80, "taigo": 70, "taugo": 150, "yugo": 200}  # games of some seconds
+QUICK = {"go": 100, "laido": 150, "stigmergy": 80, "taigo": 70, "taugo": 100, "yugo": 100}  # games of some seconds
 LIKE_A_MOVE = r"(dead:|bid:)?[A-Ea-e]?[1-5]([,+][A-E][1-5])*"
 LONG_SMALL = {**SMALL, "go": [2, 3, 3, 4], "yugo": [2, 3, 3, 4], "laido": [2, 3], "stigmergy": [2, 3]}
 LONG_REAL = {**REAL, "go": [5, 6, 7, 8, 9, 11, 13], "yugo": [5, 6, 7, 8, 9, 11, 13], "laido": [5, 6, 7]}
