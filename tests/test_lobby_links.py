@@ -1,10 +1,18 @@
 """Ways from a lobby to an engine: quick and slow answers, long ones, an engine that ends; a stranger's over ZeroMQ."""
 
 import asyncio
+import contextlib
+import os
+import shlex
+import signal
+import socket
 import sys
-from collections.abc import AsyncIterator
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zmq
@@ -13,13 +21,15 @@ from protocol.errors import PeerGone, PeerTimeout
 from referee.config import Budgets
 from referee.lobby.engines import Engines
 from referee.lobby.journal import Journal
-from referee.lobby.links import Link, RouterLink, StreamLink
+from referee.lobby.links import Link, RouterLink, Session, StreamLink
+from referee.play.launch import Process
 from referee.play.outcome import EngineFailed
 from referee.play.seating import Start
 from tests import test_protocol_stream, zmq_service
 
 OURS = (sys.executable, "-m", "engines")
 STRANGER = (sys.executable, "-m", "tests.zmq_engine")
+PATIENCE = 60.0  # seconds
 
 
 @asynccontextmanager
@@ -44,10 +54,33 @@ async def linked(kind: str, folder: Path) -> AsyncIterator[tuple[Link, list[str]
         context.term()
 
 
+@asynccontextmanager
+async def linked_to(talk: Callable[[socket.socket], None], folder: Path) -> AsyncIterator[tuple[Link, list[str]]]:
+    """A StreamLink to somebody who lets one in, and talks in a thread."""
+    lost: list[str] = []
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "socket"))
+        listener.listen()
+
+        def serve() -> None:
+            with listener.accept()[0] as peer:
+                talk(peer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        link = StreamLink(f"unix://{folder}/socket", lambda: lost.append("lost"), lambda: "")
+        try:
+            yield link, lost
+        finally:
+            link.close()
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+
 @pytest.mark.parametrize("kind", ["stream", "router"])
 async def test_quick_slow_and_long_answers_in_sessions_apart(kind: str, tmp_path: Path) -> None:
     async with linked(kind, tmp_path) as (link, lost):
-        one, two = link.connect(), link.connect()
+        one, two = [await link.connect(PATIENCE) for _ in range(2)]
         deadline = one.now() + 60
         assert (await one.channel.probe_ids(deadline)).ok
         assert [(await one.channel.ask("add 1", deadline)).text for _ in range(3)] == ["1", "2", "3"]
@@ -66,7 +99,7 @@ async def test_quick_slow_and_long_answers_in_sessions_apart(kind: str, tmp_path
 @pytest.mark.parametrize("kind", ["stream", "router"])
 async def test_others_in_the_loop_go_on_while_an_engine_thinks(kind: str, tmp_path: Path) -> None:
     async with linked(kind, tmp_path) as (link, _):
-        session = link.connect()
+        session = await link.connect(PATIENCE)
         thinking = asyncio.ensure_future(session.channel.ask("sleep 0.5", session.now() + 60))
         turns = 0
         while not thinking.done():
@@ -78,25 +111,107 @@ async def test_others_in_the_loop_go_on_while_an_engine_thinks(kind: str, tmp_pa
 @pytest.mark.parametrize("kind", ["stream", "router"])
 async def test_a_session_that_owes_an_answer_is_of_no_use(kind: str, tmp_path: Path) -> None:
     async with linked(kind, tmp_path) as (link, _):
-        session = link.connect()
+        session = await link.connect(PATIENCE)
         with pytest.raises(PeerTimeout):
             await session.channel.ask("sleep 0.3", session.now() + 0.05)
         assert session.overdue and not session.usable
         link.drop(session)
-        again = link.connect()
+        again = await link.connect(PATIENCE)
         assert (await again.channel.ask("echo here", again.now() + 60)).text == "here"
+
+
+async def turns_until(done: "asyncio.Future[Any]") -> int:
+    """How often others in the loop have their turn meanwhile."""
+    turns = 0
+    while not done.done():
+        turns += 1
+        await asyncio.sleep(0)
+    return turns
+
+
+async def test_others_in_the_loop_have_their_turn_in_a_row_of_quick_questions(tmp_path: Path) -> None:
+    """A match that is taken up asks as often as plies were played, and waits for nobody else."""
+    async with linked("stream", tmp_path) as (link, _):
+        session = await link.connect(PATIENCE)
+
+        async def ask() -> None:
+            for _ in range(200):
+                assert (await session.channel.ask("sleep 0.0005", session.now() + 60)).ok
+
+        asking = asyncio.ensure_future(ask())
+        assert await turns_until(asking) >= 5
+        await asking
+
+
+async def test_others_in_the_loop_have_their_turn_while_an_engine_dribbles(tmp_path: Path) -> None:
+    def dribble(peer: socket.socket) -> None:
+        peer.recv(100)
+        for byte in b"= " + b"x" * 1000 + b"\n\n":
+            peer.send(bytes([byte]))
+            time.sleep(0.0001)
+
+    async with linked_to(dribble, tmp_path) as (link, _):
+        session = await link.connect(PATIENCE)
+        asking = asyncio.ensure_future(session.channel.ask("echo", session.now() + 60))
+        assert await turns_until(asking) >= 20
+        assert (await asking).text == "x" * 1000
+
+
+async def test_a_session_in_which_something_came_unasked_is_of_no_use(tmp_path: Path) -> None:
+    said = threading.Event()
+
+    def chatter(peer: socket.socket) -> None:
+        peer.recv(100)
+        peer.send(b"= asked\n\n")
+        said.wait(PATIENCE)
+        peer.send(b"= unasked\n\n")
+        with contextlib.suppress(ConnectionResetError):
+            peer.recv(100)
+
+    async with linked_to(chatter, tmp_path) as (link, lost):
+        session = await link.connect(PATIENCE)
+        assert (await session.channel.ask("echo", session.now() + 60)).text == "asked"
+        assert session.usable
+        said.set()
+        for _ in range(10_000):
+            await asyncio.sleep(0.001)
+            if not session.usable:
+                break
+        assert not (session.usable or lost)
+
+
+async def test_who_has_to_wait_until_he_is_let_in_waits(tmp_path: Path) -> None:
+    """An engine that starts with many matches at once, and lets few wait at its socket."""
+    path = tmp_path / "socket"
+    lost: list[str] = []
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen(0)
+        link = StreamLink(f"unix://{path}", lambda: lost.append("lost"), lambda: "")
+        connecting = [asyncio.ensure_future(link.connect(PATIENCE)) for _ in range(5)]
+        done: set[asyncio.Future[Session]] = set()
+        listener.setblocking(False)
+        while len(done) < 5 and not lost:
+            done, _ = await asyncio.wait(connecting, timeout=0.05)
+            with contextlib.suppress(BlockingIOError):
+                listener.accept()[0].close()
+        assert len(done) == 5 and not lost
+        for _ in range(5):
+            await link.connect(0)  # nobody is let in any more, and he gives up
+        link.close()
+        assert lost
 
 
 async def test_an_engine_that_ends_is_noticed_where_it_is_asked(tmp_path: Path) -> None:
     async with linked("stream", tmp_path) as (link, lost):
-        session = link.connect()
+        session = await link.connect(PATIENCE)
         assert (await session.channel.ask("quit", session.now() + 60)).ok
         with pytest.raises(PeerGone):
             await session.channel.ask("echo a", session.now() + 60)
         assert lost
     assert not link.listens()
     assert len(lost) == 1
-    silent = link.connect()
+    silent = await link.connect(PATIENCE)
     with pytest.raises(PeerGone):
         await silent.channel.ask("echo a", silent.now() + 60)
     assert len(lost) == 2
@@ -116,6 +231,65 @@ async def test_a_program_listens_as_it_can_and_plays(argv: tuple[str, ...], tmp_
     finally:
         await engines.close()
     assert [*tmp_path.iterdir()] == []
+
+
+async def test_a_program_is_started_again_as_it_could_listen_before(tmp_path: Path) -> None:
+    """One that does not end at an address that it does not know would be waited for each time."""
+    told, folder = tmp_path / "told", tmp_path / "sockets"
+    folder.mkdir()
+    program = f'echo "$2" >> {told}; exec {shlex.join(STRANGER)} "$@"'
+    start = Start("engine", "stranger", ("sh", "-c", program, "sh"))
+    engines = Engines(folder, 1, Budgets(), Journal(quiet=True, write=lambda line: None))
+    await engines.open({start})
+    try:
+        for _ in range(2):
+            async with engines.session(start) as engine:
+                assert (await engine.new_game("ggp-new yugo size=5")).ply == 0
+                process = engines._desks[start][0]._process
+                assert process is not None
+                os.kill(process.pid, signal.SIGKILL)
+                assert process.exited(PATIENCE)
+    finally:
+        await engines.close()
+    assert [url.partition(":")[0] for url in told.read_text().split()] == ["unix", "ipc", "ipc"]
+
+
+async def test_an_engine_that_falls_silent_is_ended_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever finds it silent ends it; whoever comes meanwhile starts it anew, and neither disturbs the other."""
+    ending: list[Process] = []
+    stop = Process.stop
+
+    async def slowly(process: Process, kill: bool = False) -> None:  # in a thread
+        ending.append(process)
+        time.sleep(0.3)
+        await stop(process, kill)
+
+    start = Start("engine", shlex.join(OURS), OURS)
+    engines = Engines(tmp_path, 1, Budgets(command=0.2), Journal(quiet=True, write=lambda line: None))
+    await engines.open({start})
+    monkeypatch.setattr(Process, "stop", slowly)
+
+    async def play() -> None:
+        async with engines.session(start) as engine:
+            assert (await engine.new_game("ggp-new yugo size=5")).ply == 0
+
+    async def find_it_silent() -> None:
+        async with engines.session(start) as engine:
+            process = engines._desks[start][0]._process
+            assert process is not None
+            os.kill(process.pid, signal.SIGSTOP)
+            with pytest.raises(EngineFailed):
+                await engine.legal_moves()
+            playing.append(asyncio.ensure_future(play()))  # which comes while it is being ended
+
+    playing: list[asyncio.Future[None]] = []
+    try:
+        await find_it_silent()
+        await playing[0]
+        assert len(ending) == 1
+        await play()
+    finally:
+        await engines.close()
 
 
 async def test_a_program_that_listens_nowhere_says_why(tmp_path: Path) -> None:

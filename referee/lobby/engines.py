@@ -25,6 +25,7 @@ from referee.play.seating import Start
 
 SESSIONS = 900  # of one process, whose service keeps 1,000
 _LOOK = 0.02  # seconds between looks whether a new engine listens
+_ZEROMQ = "ipc://"
 _SWEEP = 1.0  # seconds between looks at what engines say on stderr
 
 
@@ -96,7 +97,8 @@ class _Desk:
         self._sessions: set[Session] = set()  # that live
         self._process: Process | None = None
         self._link: Link | None = None
-        self._opening = asyncio.Lock()
+        self._scheme = SCHEME
+        self._opening = asyncio.Lock()  # the process is started or ended, by one at a time
 
     async def open(self) -> None:
         """A program listens as it best can. Raises EngineFailed."""
@@ -104,10 +106,13 @@ class _Desk:
             self._link = self._reach(self._start.url)
         else:
             try:
-                await self._launch(f"{SCHEME}{self._path}")
+                await self._launch()
             except EngineFailed:  # a stranger's may know ZeroMQ alone
+                if self._scheme == _ZEROMQ:
+                    raise
                 await self._end()
-                await self._launch(f"ipc://{self._path}")
+                self._scheme = _ZEROMQ  # from now on: one that did not end there was waited for until the deadline
+                await self._launch()
         self.ended = ""
 
     async def close(self) -> None:
@@ -127,7 +132,7 @@ class _Desk:
         if self._idle:
             return self._idle.pop()
         assert self._link is not None
-        session = self._link.connect()
+        session = await self._link.connect(self._budgets.start)
         self._sessions.add(session)
         engine = Engine(session, self._start.command, self._budgets)
         try:
@@ -150,14 +155,18 @@ class _Desk:
             self._link.drop(session)
         if lives and session.overdue:
             self.fail("it does not answer")
-            if self._process is not None:
-                await asyncio.to_thread(run_blocking, self._process.stop(kill=True))
+            link = self._link
+            async with self._opening:
+                if link is self._link:  # else it was ended meanwhile, and may have been started again
+                    await self._end()
 
     def look(self) -> None:
-        """Whether it has ended, which nobody may have noticed. What it says on stderr must not stop it."""
-        if self._process is not None:
-            self._process.stderr_tail()
-        if not self.ended and (ended := self.exited()):
+        """Whether it has ended, which nobody may have noticed. What it says on stderr is read, so that it never has to
+        wait with it."""
+        if self._process is None or self.ended:  # one that is being ended is another thread's
+            return
+        self._process.stderr_tail()
+        if ended := self.exited():
             self.fail(ended)
 
     def fail(self, reason: str) -> None:
@@ -186,8 +195,9 @@ class _Desk:
             return StreamLink(url, lost, self.exited)
         return RouterLink(self._context, url, lost, self.exited)
 
-    async def _launch(self, url: str) -> None:
+    async def _launch(self) -> None:
         """Raises EngineFailed."""
+        url = f"{self._scheme}{self._path}"
         self._path.unlink(missing_ok=True)
         start = self._start
         try:
@@ -201,4 +211,5 @@ class _Desk:
             if (ended := self._process.exited()) or time.monotonic() > deadline:
                 said = self._process.stderr_tail().strip().splitlines()
                 raise EngineFailed("; ".join([ended or "it does not listen in time", *said[-1:]]))
+            self._process.stderr_tail()
             await asyncio.sleep(_LOOK)

@@ -29,6 +29,8 @@ _QUEUE = 1000
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow to combine
 _MOMENT_MS = 1  # that an answer is waited for in place, which is the least that poll can wait
 _IN_VAIN, _AGAIN = 3, 64  # after so many waits in vain in a row, only one in so many questions is waited for so
+_HELD = 0.01  # seconds of such waits after which others in the loop have their turn
+_LOOK = 0.01  # seconds between looks whether there is room for one more to be let in
 Lost = Callable[[], None]
 
 
@@ -88,7 +90,8 @@ class Link(ABC):
         """Whether somebody can be connected to."""
 
     @abstractmethod
-    def connect(self) -> Session: ...
+    async def connect(self, seconds: float) -> Session:
+        """Waits so long if too many wait to be let in. A session that could not be has ended, and `lost` was called."""
 
     @abstractmethod
     def drop(self, session: Session) -> None:
@@ -107,6 +110,7 @@ class StreamLink(Link):
         self._path = path_of(url)
         self._sessions: set[_Stream] = set()
         self._in_vain = self._skipped = 0
+        self._held = 0.0  # seconds that were waited in place since others had their turn
 
     def listens(self) -> bool:
         try:
@@ -115,12 +119,18 @@ class StreamLink(Link):
             return False
         return True
 
-    def connect(self) -> Session:
+    async def connect(self, seconds: float) -> Session:
+        theirs, until = None, time.monotonic() + seconds
         try:
-            theirs = self._connected()
+            while theirs is None:
+                try:
+                    theirs = self._connected()
+                except BlockingIOError:  # an engine that has work to do lets nobody in meanwhile
+                    if time.monotonic() >= until:
+                        raise
+                    await asyncio.sleep(_LOOK)
         except OSError:
             self._lost()
-            theirs = None
         session = _Stream(self, theirs, self._exited)
         self._sessions.add(session)
         return session
@@ -137,17 +147,20 @@ class StreamLink(Link):
     def lost(self) -> None:
         self._lost()
 
-    def hurries(self) -> bool:
-        """Whether an answer is worth being waited for in place. An engine that thinks is not, but may change."""
+    def answers_at_once(self, poll: select.poll) -> bool:
+        """Whether what was just asked is answered within a moment, if that is worth being waited for in place. An
+        engine that thinks is not, but may change."""
         self._skipped += 1
-        if self._in_vain < _IN_VAIN or self._skipped >= _AGAIN:
-            self._skipped = 0
-            return True
-        return False
-
-    def came(self, at_once: bool) -> None:
-        """Whether that was not in vain."""
-        self._in_vain = 0 if at_once else self._in_vain + 1
+        if self._held >= _HELD:
+            self._held = 0.0
+            return False
+        if self._in_vain >= _IN_VAIN and self._skipped < _AGAIN:
+            return False
+        began, self._skipped = time.monotonic(), 0
+        came = bool(poll.poll(_MOMENT_MS))
+        self._held += time.monotonic() - began
+        self._in_vain = 0 if came else self._in_vain + 1
+        return came
 
     def _connected(self) -> socket.socket:
         """Raises OSError, also where others wait to be let in, so that this would block."""
@@ -164,14 +177,21 @@ class _Stream(Session):
     def __init__(self, link: StreamLink, theirs: socket.socket | None, exited: Callable[[], str]) -> None:
         super().__init__(exited)
         self._link, self._socket = link, theirs
+        self._asked = False  # and nothing was read since
         self._poll = select.poll()
         if theirs is None:
             self.inbox.end()
         else:
             self._poll.register(theirs, select.POLLIN)
 
+    @property
+    def usable(self) -> bool:
+        """See Session; nor has it said anything unasked, or ended."""
+        return super().usable and self._socket is not None and not self._poll.poll(0)
+
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         """What does not fit is for an engine that has stopped reading: there is room for many commands."""
+        self._asked = True
         try:
             if self._socket is not None and self._socket.send(data) < len(data):
                 self._end()
@@ -182,11 +202,9 @@ class _Stream(Session):
         theirs, link = self._socket, self._link
         if theirs is None:
             return b""
-        if link.hurries():
-            at_once = bool(self._poll.poll(_MOMENT_MS))
-            link.came(at_once)
-            if at_once:
-                return self._receive()
+        asked, self._asked = self._asked, False
+        if asked and link.answers_at_once(self._poll):
+            return self._receive()
         loop = asyncio.get_running_loop()
         loop.add_reader(theirs, self._came)
         try:
@@ -246,7 +264,7 @@ class RouterLink(Link):
         """Connecting is the connection's matter, but a file has to be there."""
         return not self._url.startswith("ipc://") or Path(self._url.removeprefix("ipc://")).exists()
 
-    def connect(self) -> Session:
+    async def connect(self, seconds: float) -> Session:
         self._number += 1
         name = b"session-%d" % self._number
         self._socket.setsockopt(zmq.CONNECT_ROUTING_ID, name)
