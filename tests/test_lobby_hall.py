@@ -199,6 +199,21 @@ async def test_a_message_without_an_end_is_ended() -> None:
         assert [guest.name for guest in it.hall.ready()] == ["bob"] and not bob.byes
 
 
+async def test_who_is_silent_for_days_but_for_heartbeats_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    came = 0
+    monkeypatch.setattr("referee.lobby.door.received", lambda descriptor: came)
+    async with house() as it:
+        bob = await it.seat("bob")
+        for _ in range(500):  # looks
+            came += 200  # bytes in 10 s: under CURVE a heartbeat and the answer to one take 90, every 5 s
+            await it.door.cut_stuffed(20_000, 10.0)
+        await until(lambda: it.door.connections == 1, bob)
+        assert not it.door.refused
+        came += 30_000
+        await it.door.cut_stuffed(20_000, 10.0)
+        assert it.door.connections == 0 and it.door.refused["stuffed"] == 1
+
+
 async def test_nobody_is_let_in_when_the_lobby_closes() -> None:
     async with house() as it:
         it.hall.refuse_newcomers("closing")

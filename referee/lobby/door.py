@@ -29,7 +29,7 @@ _OVERHEAD = 160  # bytes a frame may take on the wire beyond its own
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: process, user, group
 _NO_HANDSHAKE = zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
 _LONGEST_ROUTE = 32  # bytes of a routing id, which comes with every message; of one that ZeroMQ chose 5
-_BEATS = 32  # bytes of heartbeats between two looks at what came and is no message
+_BEATS = 64  # bytes of heartbeats a second that come and are no message
 _SKIPPED = 500  # frames at a time of a message that has too many
 _GLANCE = 0.05  # seconds between looks whether there is a flood
 _AUTOMATIC, _ROUTE = b"\0", 5  # a routing id that ZeroMQ chose: this and a number of four bytes, each one more
@@ -177,11 +177,13 @@ class Door:
         for one in [one for one in self._silent.items() if one[1] < before]:
             self._cut_silent(*one, "silent")
 
-    async def cut_stuffed(self, most: int) -> None:
-        """End connections that have sent so many bytes more than came of them as messages.
+    async def cut_stuffed(self, most: int, seconds: float) -> None:
+        """End connections that have sent so many bytes more than came of them as messages, but for heartbeats; to be
+        called `seconds` after the last time.
 
         ZeroMQ keeps the frames of a message until its last one, however many there are, and has no bound for them.
         """
+        beats = int(_BEATS * seconds)
         for number, (route, descriptor) in enumerate([*self._routes.items(), *((b"", one) for one in self._silent)]):
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
@@ -189,7 +191,7 @@ class Door:
             if came - heard > most:
                 self._cut_stuffed(route, descriptor)
             elif route in self._heard:  # what was counted too much is not saved up
-                self._heard[route] = min(heard + _BEATS, came)
+                self._heard[route] = min(heard + beats, came)
 
     def _cut_stuffed(self, route: bytes, descriptor: int) -> None:
         if not route:

@@ -47,8 +47,8 @@ _LAST_WORDS = 0.5  # seconds that a `B` has to leave before its connection is cu
 _SWEEP = 0.5  # seconds between looks at connections that say nothing, or too much
 _SAID = 200  # bytes of a line of stderr that are looked at
 _STUFFED = 4 * MAX_FRAME  # bytes that came and are no message yet
-_GROWN = MAX_FRAME  # bytes more, or less, after which everybody is looked at
-_LONGEST = 10.0  # seconds without
+_GROWN = MAX_FRAME  # bytes of memory more, or less, after which everybody is looked at
+_LONGEST = 10.0  # seconds until everybody is looked at all the same
 _AT_THE_DOOR = {
     "full": "too many connections: those that were silent for longest were ended",
     "silent": "nothing was said in time",
@@ -354,10 +354,11 @@ class Hall:
             await self.door.lull(_SWEEP)
             now = time.monotonic()
             self.door.cut_silent(self._bounds.hello)
-            # Whoever stuffs makes us grow; a look at everybody takes time.
-            if abs(resident() - size) >= _GROWN or now - looked >= _LONGEST:
-                await self.door.cut_stuffed(_STUFFED)
-                size, looked = resident(), now
+            # Whoever stuffs makes us grow; a look at everybody takes time. What comes during it counts for the next.
+            has = resident()
+            if abs(has - size) >= _GROWN or now - looked >= _LONGEST:
+                await self.door.cut_stuffed(_STUFFED, now - looked)
+                size, looked = has, now
             for word, times in self.door.refused.items():
                 self._journal.trouble(now, "refused", word, "", times, reason=_AT_THE_DOOR[word])
             self.door.refused.clear()
