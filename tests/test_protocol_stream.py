@@ -1,5 +1,6 @@
 """The same bytes at a Unix stream socket: sessions apart, whoever does not read holds up nobody else, nothing left."""
 
+import resource
 import socket
 import subprocess
 import sys
@@ -110,6 +111,29 @@ def test_there_are_no_more_sessions_than_there_may_be(tmp_path: Path) -> None:
         with serving.connect() as fourth:
             assert ask(fourth, "echo 4") == "= 4\n\n"
     serving.stop()
+
+
+def test_who_finds_no_descriptor_left_is_let_in_when_somebody_has_gone(tmp_path: Path) -> None:
+    service = StreamService(f"unix://{tmp_path}/socket", make_responder)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as two:
+        for peer in (one, two):
+            peer.settimeout(PATIENCE)
+        one.connect(str(tmp_path / "socket"))
+        assert service.serve_some(PATIENCE)
+        two.connect(str(tmp_path / "socket"))
+        two.sendall(b"echo here\n")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            service.serve_some(0)
+            assert not service.serve_some(0)  # it does not try again and again
+            one.sendall(b"quit\n")
+            assert service.serve_some(PATIENCE)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert service.serve_some(PATIENCE) and service.serve_some(PATIENCE)
+        assert read(two, 1) == "= here\n\n"
+    service.close()
 
 
 @pytest.mark.parametrize("url", ["unix://", "unix://relative", "ipc:///tmp/x", "unix:///a\0b", f"unix:///{'x' * 200}"])

@@ -1,9 +1,10 @@
 """The same bytes over a Unix stream socket: a service whose every connection is a session (PROTOCOL §7).
 
 For a program of this machine that asks often: a round trip takes a third of ZeroMQ's, which has a thread at each end.
-Whoever may open the folder that the socket lies in may connect; nothing here asks who he is.
+Whoever may reach the socket's file and write to it may connect; nothing here asks who he is.
 """
 
+import errno
 import re
 import select
 import socket
@@ -53,6 +54,7 @@ class StreamService:
             reason = (error.strerror or error) if isinstance(error, OSError) else error
             raise AddressError(f"cannot listen at {url[:200]}: {reason}; write unix:///PATH of a new file") from None
         self._sessions: dict[int, _Session] = {}
+        self._full = False  # nobody is let in
         self._poll = select.epoll()
         self._poll.register(self._listener, select.EPOLLIN)
 
@@ -92,7 +94,10 @@ class StreamService:
     def _accept(self) -> None:
         try:
             peer, _ = self._listener.accept()
-        except OSError:  # he has gone, or there are no descriptors: he waits
+        except OSError as error:  # he has gone, or there are no descriptors: he waits until somebody leaves
+            if error.errno in (errno.EMFILE, errno.ENFILE) and self._sessions:
+                self._poll.unregister(self._listener)
+                self._full = True
             return
         if len(self._sessions) >= self._most:
             peer.close()
@@ -103,6 +108,9 @@ class StreamService:
     def _end(self, session: "_Session") -> None:
         del self._sessions[session.peer.fileno()]
         session.peer.close()  # which takes it out of the poll, too
+        if self._full:
+            self._poll.register(self._listener, select.EPOLLIN)
+            self._full = False
 
     def _which(self) -> tuple[int, int] | None:
         try:
