@@ -161,11 +161,10 @@ class _Desk:
                     await self._end()
 
     def look(self) -> None:
-        """Whether it has ended, which nobody may have noticed. What it says on stderr is read, so that it never has to
-        wait with it."""
+        """Whether it has ended, which nobody may have noticed. What it says on stderr must not stop it."""
         if self._process is None or self.ended:  # one that is being ended is another thread's
             return
-        self._process.stderr_tail()
+        self._process.drain_stderr()
         if ended := self.exited():
             self.fail(ended)
 
@@ -211,5 +210,5 @@ class _Desk:
             if (ended := self._process.exited()) or time.monotonic() > deadline:
                 said = self._process.stderr_tail().strip().splitlines()
                 raise EngineFailed("; ".join([ended or "it does not listen in time", *said[-1:]]))
-            self._process.stderr_tail()
+            self._process.drain_stderr()
             await asyncio.sleep(_LOOK)

@@ -127,8 +127,12 @@ class Process(Peer):
             self._exit = _in_words(os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT))
         return self._exit
 
+    def drain_stderr(self) -> None:
+        """Take what it wrote to stderr, so that it never waits with that."""
+        self._pipe.drain_stderr()
+
     def stderr_tail(self) -> str:
-        """The last 64 KiB, as text."""
+        """The last 64 KiB, as text: up to 20 ms for what is none."""
         return self._pipe.drain_stderr().decode("utf-8", "backslashreplace")
 
     def stderr_news(self) -> str:
