@@ -82,8 +82,9 @@ class Ledger:
             batch = list(self._waiting)
             try:
                 results = await self.work(lambda batch=batch: self._add([what for what, _ in batch]))  # type: ignore[misc]
-            except StoreError as error:
-                self._journal.tell("store", "refuses", reason=str(error))
+            except Exception as error:  # also a bug: whoever waits for his game to be kept waits on
+                known = isinstance(error, StoreError)
+                self._journal.tell("store", "refuses" if known else type(error).__name__, reason=str(error))
                 await asyncio.sleep(_AGAIN)
                 self._some.set()
                 continue

@@ -6,9 +6,10 @@ The match is the one that is played over pipes; here its channels suspend, so th
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import Any, TypeVar
 
 from protocol.records import Event, MovePlayed, Record
 from referee.config import Budgets
@@ -30,6 +31,7 @@ from referee.play.table import REPLAYS
 from referee.play.tape import Tape
 from referee.store.rows import Unplayable
 
+T = TypeVar("T")
 _BREATH = 1.0  # seconds before a void game is played again
 
 
@@ -111,8 +113,7 @@ class Meeting:
             finally:
                 self.key = ""
             self._judge(facts)
-            kept = await room.ledger.keep(Game(self.pair, game, attempt, facts, record))
-            await self._done(key)
+            kept = await _to_the_end(self._keep(Game(self.pair, game, attempt, facts, record)))
             self._tell(facts)
             if not facts.replayed:
                 for who in [*self._names, "engine"]:
@@ -189,6 +190,11 @@ class Meeting:
             started=before.start.started if before else "",
         )
 
+    async def _keep(self, game: Game) -> list[PairResult]:
+        kept = await self._room.ledger.keep(game)
+        await self._done(game.facts.key)
+        return kept
+
     async def _done(self, key: str) -> None:
         await self._room.ledger.work(lambda: self._room.live.done(key))
 
@@ -217,3 +223,13 @@ class Meeting:
     def _names(self) -> dict[str, int]:
         """The bots' names, with their ids."""
         return {self.bots[0].name: self.pair.first, self.bots[1].name: self.pair.second}
+
+
+async def _to_the_end(work: Coroutine[Any, Any, T]) -> T:
+    """Also if we are cancelled meanwhile: a game that has ended is kept, and is not left under way."""
+    task = asyncio.get_running_loop().create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise
