@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from protocol.transports.blocking import run_blocking
+from referee.lobby.command import QUEUE
 from referee.lobby.lateness import Lateness
 from referee.lobby.line import Line
 from referee.lobby.script import Script, run_on
@@ -111,3 +114,32 @@ def test_a_command_ends_with_lf_and_nothing_else_that_python_takes_for_the_end_o
     line.come_back(b"route")
     run_blocking(line.write("1 echo a\u2028b\x85c\n2 name\n".encode()))
     assert sent == ["1 echo a\u2028b\x85c\n".encode(), b"2 name\n"]
+
+
+def test_no_more_lines_are_on_their_way_than_the_door_keeps_for_a_connection_and_a_wait_for_that_is_not_charged() -> (
+    None
+):
+    sent: list[bytes] = []
+    clock = [0.0]
+
+    def send(route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
+        sent.extend(payloads)
+        return True
+
+    line = Line(send, Lateness(lambda: clock[0]), 0.1, lambda: clock[0])
+    line.come_back(b"route")
+    moves = [f"{number} play black A{number}\n".encode() for number in range(200)]
+    run_blocking(line.write(b"".join([*moves, b"200 genmove white\n"])))
+    for number in range(200):
+        assert sent[number] == moves[number] and len(sent) - number <= QUEUE / 2
+        clock[0] += 0.01
+        assert line.take(b"=%d\n\n" % number, clock[0])
+    assert sent[200] == b"200 genmove white\n"
+    told = clock[0]
+    clock[0] += 3.0
+    assert line.take(b"=200 B1\n\n", clock[0])
+    first = told - 31 * 0.01  # when the last line left
+    assert clock[0] - line.credit() == pytest.approx(clock[0] - first, abs=0.011)
+    line.lose()
+    line.come_back(b"again")
+    assert len(sent) == 201

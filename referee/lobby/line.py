@@ -18,7 +18,7 @@ from referee.lobby.script import QUICK, Script, without_id
 from referee.play.launch import Peer
 
 SAMPLES = 8  # of the way's time; the least counts, so that one slow answer is no credit
-_WINDOW = 32  # lines of a match that are on their way to a bot that is told it again
+_WINDOW = 32  # lines that are on their way at a time: the door's queue for a connection is bounded
 _WORDS = 20  # lines of stderr
 _PROBE = "protocol_version"  # which every bot answers, and at once
 _WHO = ("name", "version")  # what tells one program from another
@@ -50,7 +50,11 @@ class Line(Peer):
         self._probe = 0.0  # when something quick was asked
         self._late = 0.0  # seconds that the server was late for its answers, in all
         self._host = 0.0  # the same since it was last asked
+        self._held = 0.0  # seconds that the last line waited here, since it was last asked
         self._was_away = False  # since it was last asked
+        self._out = 0  # lines that were sent and not answered
+        self._queue: deque[bytes] = deque()  # lines that wait until those are answered, and
+        self._since = 0.0  # since when they do
         self._to_tell: deque[str] | None = None  # what we say to it ourselves, as far as it was not yet sent
         self._telling: deque[str] = deque()  # what of that it has not answered yet
         self._who: dict[str, bytes] = {}
@@ -64,7 +68,7 @@ class Line(Peer):
         """See Transport.write. What cannot leave now is sent when the bot is back."""
         lines = data.decode().split("\n")[:-1]
         idle = not self._script.awaited
-        self._asked, self._host = self.now(), 0.0
+        self._asked, self._host, self._held = self.now(), 0.0, 0.0
         self._was_away = not self.route
         for line in lines:
             self._script.sent(line)
@@ -111,10 +115,11 @@ class Line(Peer):
         return self._late
 
     def credit(self) -> float:
-        return min(self.way, self._cap) + self._host + (self.now() - self._came)
+        return min(self.way, self._cap) + self._host + self._held + (self.now() - self._came)
 
     def credit_because(self) -> str:
-        host = f"host: the server was late by {self._host * 1000:.0f} ms; " if self._host >= 0.001 else ""
+        late = (self._host + self._held) * 1000
+        host = f"host: the server was late by {late:.0f} ms; " if late >= 1 else ""
         way, credited, cap = (seconds * 1000 for seconds in (self.way, min(self.way, self._cap), self._cap))
         return f"{host}network: the way takes {way:.0f} ms, credited {credited:.0f} of at most {cap:.0f} ms"
 
@@ -136,6 +141,13 @@ class Line(Peer):
 
     def take(self, answer: bytes, now: float) -> bool:
         """An answer came; False if nobody asked for it, or if it is no answer of the bot that was here (`unlike`)."""
+        self._out -= 1
+        taken = self._take(answer, now)
+        if self._queue and self._go_on() and not self._queue:
+            self._held = now - self._since
+        return taken
+
+    def _take(self, answer: bytes, now: float) -> bool:
         if self._telling:
             return self._take_own(answer, now)
         line = self._script.answered(answer)
@@ -172,8 +184,9 @@ class Line(Peer):
         """There is no connection any more; the clock runs on."""
         if self.route and not self.ended:
             self.route, self.away, self._was_away = b"", self.now(), True
-            self._probe, self._to_tell = 0.0, None
+            self._probe, self._to_tell, self._out = 0.0, None, 0
             self._telling.clear()
+            self._queue.clear()
 
     def come_back(self, route: bytes) -> None:
         """On another connection: asked who it is, told the match so far, then asked again."""
@@ -192,8 +205,18 @@ class Line(Peer):
         """`probe`: the answer to the first is measured, if it is a quick one."""
         if probe and lines:
             self._probe = self.now() if without_id(lines[0]).partition(" ")[0] in QUICK else 0.0
-        if not self._send(self.route, b"C", [f"{line}\n".encode() for line in lines]):
+        self._queue.extend(f"{line}\n".encode() for line in lines)
+        if self._go_on() and self._queue:
+            self._since = self.now()
+
+    def _go_on(self) -> bool:
+        """Send of what waits as much as may be on its way; False: the connection is lost."""
+        some = [self._queue.popleft() for _ in range(min(_WINDOW - self._out, len(self._queue)))]
+        self._out += len(some)
+        if some and not self._send(self.route, b"C", some):
             self.lose()
+            return False
+        return True
 
     def _measure(self, now: float) -> None:
         """The answer to a probe came. What we were late ourselves is not the way's."""
