@@ -1,16 +1,21 @@
 """The same bytes at a Unix stream socket: sessions apart, whoever does not read holds up nobody else, nothing left."""
 
+import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from protocol.errors import AddressError
+from protocol.responder import Responder
+from protocol.transports.stopping import Stopped, Stopping
 from protocol.transports.stream import StreamService
 from tests.answerer import make_responder
 
@@ -90,6 +95,46 @@ def test_who_does_not_read_holds_up_himself_alone(serving: Serving) -> None:
         assert ask(deaf, "echo again") == "= again\n\n"
 
 
+def test_short_answers_that_nobody_reads_wait_too(serving: Serving) -> None:
+    with serving.connect() as deaf, serving.connect() as other:
+        word, many = "x" * 89, 1500
+        deaf.sendall(f"echo {word}\n".encode() * many)
+        assert ask(other, "echo here") == "= here\n\n"
+        assert read(deaf, many) == f"= {word}\n\n" * many
+
+
+def test_a_wake_up_for_nothing_ends_no_session(tmp_path: Path) -> None:
+    service = StreamService(f"unix://{tmp_path}/socket", make_responder)
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(f"{tmp_path}/socket")
+        assert service.serve_some(PATIENCE)
+        (session,) = service._sessions.values()
+        assert session.step()
+        peer.sendall(b"echo a\n")
+        assert service.serve_some(PATIENCE) and read(peer, 1) == "= a\n\n"
+    service.close()
+
+
+@pytest.mark.parametrize("late", [True, False], ids=["while it waits", "while it answers"])
+def test_a_service_ends_by_a_signal_only(late: bool, tmp_path: Path) -> None:
+    def kill(arguments: list[str]) -> str:
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        time.sleep(0 if late else PATIENCE)
+        return ""
+
+    def make() -> Responder:
+        return Responder("x", "1", {"kill": kill})
+
+    service = StreamService(f"unix://{tmp_path}/socket", make)
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(f"{tmp_path}/socket")
+        peer.sendall(b"name\nkill\n")
+        with Stopping() as stopping, pytest.raises(Stopped, match="SIGTERM"):
+            service.serve(stopping)
+        assert read(peer, 1).startswith("= x\n\n")
+    service.close()
+
+
 def test_who_leaves_in_the_middle_of_an_answer_is_forgotten(serving: Serving) -> None:
     with serving.connect() as rude:
         rude.sendall(b"many 900000\n" * 5)
@@ -120,7 +165,12 @@ def test_who_finds_no_descriptor_left_is_let_in_when_somebody_has_gone(tmp_path:
         for peer in (one, two):
             peer.settimeout(PATIENCE)
         one.connect(str(tmp_path / "socket"))
-        assert service.serve_some(PATIENCE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            assert service.serve_some(PATIENCE) and service.serve_some(PATIENCE)  # nobody is there who could leave
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert service.serve_some(PATIENCE) and not service.serve_some(0)
         two.connect(str(tmp_path / "socket"))
         two.sendall(b"echo here\n")
         resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
@@ -156,6 +206,9 @@ def test_the_file_goes_with_its_service_and_not_with_an_earlier_one(tmp_path: Pa
     assert path.is_socket()
     second.close()
     assert not path.exists()
+    third = StreamService(f"unix://{path}", make_responder)
+    path.unlink()
+    third.close()
 
 
 # The signal and the endless poll in one call of C: Python, which would run the handler in between, has no turn there.

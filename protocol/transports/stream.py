@@ -4,7 +4,6 @@ For a program of this machine that asks often: a round trip takes a third of Zer
 Whoever may reach the socket's file and write to it may connect; nothing here asks who he is.
 """
 
-import errno
 import re
 import select
 import socket
@@ -94,8 +93,8 @@ class StreamService:
     def _accept(self) -> None:
         try:
             peer, _ = self._listener.accept()
-        except OSError as error:  # he has gone, or there are no descriptors: he waits until somebody leaves
-            if error.errno in (errno.EMFILE, errno.ENFILE) and self._sessions:
+        except OSError:  # there are no descriptors: he waits until somebody leaves
+            if self._sessions:
                 self._poll.unregister(self._listener)
                 self._full = True
             return
@@ -135,21 +134,18 @@ class _Session:
         """Read and answer, or write on; False: the connection has ended."""
         try:
             if self._unsent:
-                return self._write(self._unsent) and self._answer()
-            self._responder.receive(self.peer.recv(CHUNK))
-            return self._answer()
-        except BlockingIOError:
+                self._write(self._unsent)
+            else:
+                self._responder.receive(self.peer.recv(CHUNK))
+            while not self._unsent and (answer := self._responder.next_answer()) is not None:
+                self._write(answer)
+        except BlockingIOError:  # a wake-up for nothing
             return True
         except OSError:
             return False
+        return bool(self._unsent) or not self._responder.closed
 
-    def _answer(self) -> bool:
-        responder = self._responder
-        while not self._unsent and (answer := responder.next_answer()) is not None:
-            self._write(answer)
-        return bool(self._unsent) or not responder.closed
-
-    def _write(self, data: bytes) -> bool:
+    def _write(self, data: bytes) -> None:
         try:
             sent = self.peer.send(data)
         except BlockingIOError:
@@ -157,4 +153,3 @@ class _Session:
         was, self._unsent = self._unsent, data[sent:]
         if bool(was) != bool(self._unsent):
             self._poll.modify(self.peer, select.EPOLLOUT if self._unsent else select.EPOLLIN)
-        return True
