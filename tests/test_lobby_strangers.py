@@ -1,6 +1,7 @@
 """Peers that no library would be, at the level of one hall: each is refused or borne with, and nobody else notices."""
 
 import asyncio
+import contextlib
 import os
 import socket
 import time
@@ -73,7 +74,7 @@ async def test_who_does_not_take_what_he_is_sent_loses_his_connection() -> None:
         await until(lambda: "eve" in it.hall.guests, bob)
         line = it.hall.guests["eve"].line
         while line.route:
-            await line.write(b"play black " + b"A" * 60_000 + b"\n")
+            it.hall.send(line.route, b"C", [b"play black " + b"A" * 60_000 + b"\n"])
         await until(lambda: it.door.connections == 1 and "eve" not in it.hall.guests, bob)
         assert it.journal.counts["refused", "deaf"] == 1
         deaf.close()
@@ -289,6 +290,26 @@ async def test_what_was_said_before_is_no_room_for_a_message_without_an_end() ->
             await until(lambda: it.door._heard[line.route] < 1_000_000, bob)
             assert eve.send(frame(b"x" * 1000, MORE) * 5000)
             await until(lambda: it.journal.counts["refused", "stuffed"] == 1, bob)
+        assert list(it.hall.guests) == ["bob"]
+
+
+async def test_heartbeats_without_an_end_end_the_connection() -> None:
+    async with house() as it:
+        bob = await it.seat("bob")
+        with Raw(it.door.url) as eve:
+            eve.shake_hands()
+            eve.send(message(b"H", HELLO))
+            await until(lambda: "eve" in it.hall.guests, bob)
+            eve.socket.setblocking(False)
+            pings = command(b"PING", b"\0\0") * 5000
+
+            def ping() -> bool:
+                for exchange in (lambda: eve.socket.send(pings), lambda: eve.socket.recv(1 << 20)):
+                    with contextlib.suppress(OSError):
+                        exchange()
+                return it.journal.counts["refused", "stuffed"] == 1
+
+            await until(ping, bob)
         assert list(it.hall.guests) == ["bob"]
 
 

@@ -48,7 +48,7 @@ _SWEEP = 0.5  # seconds between looks at connections that say nothing, or too mu
 _SAID = 200  # bytes of a line of stderr that are looked at
 _STUFFED = 4 * MAX_FRAME  # bytes that came and are no message yet
 _GROWN = MAX_FRAME  # bytes of memory more, or less, after which everybody is looked at
-_LONGEST = 10.0  # seconds until everybody is looked at all the same
+_LONGEST = 1.0  # seconds until everybody is looked at all the same: heartbeats without end make nothing grow
 _AT_THE_DOOR = {
     "full": "too many connections: those that were silent for longest were ended",
     "silent": "nothing was said in time",
