@@ -1,6 +1,6 @@
 """The same bytes over a Unix stream socket: a service whose every connection is a session (PROTOCOL §7).
 
-For a program of this machine that asks often: a round trip takes a third of ZeroMQ's, which has a thread at each end.
+For a program of this machine that asks often: a round trip takes a quarter of ZeroMQ's, which has a thread at each end.
 Whoever may reach the socket's file and write to it may connect; nothing here asks who he is.
 """
 

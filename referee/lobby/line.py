@@ -115,12 +115,12 @@ class Line(Peer):
         return self._late
 
     def credit(self) -> float:
-        return min(self.way, self._cap) + self._host + self._held + (self.now() - self._came)
+        return min(self.way + self._held, self._cap) + self._host + (self.now() - self._came)
 
     def credit_because(self) -> str:
-        late = (self._host + self._held) * 1000
-        host = f"host: the server was late by {late:.0f} ms; " if late >= 1 else ""
-        way, credited, cap = (seconds * 1000 for seconds in (self.way, min(self.way, self._cap), self._cap))
+        host = f"host: the server was late by {self._host * 1000:.0f} ms; " if self._host >= 0.001 else ""
+        taken = self.way + self._held
+        way, credited, cap = (seconds * 1000 for seconds in (taken, min(taken, self._cap), self._cap))
         return f"{host}network: the way takes {way:.0f} ms, credited {credited:.0f} of at most {cap:.0f} ms"
 
     def late_because(self, overrun: int) -> str:
