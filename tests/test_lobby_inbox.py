@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import random
 import selectors
 import weakref
 from collections.abc import Callable, Coroutine
@@ -9,9 +10,11 @@ from contextvars import Context
 from typing import Any, TypeVarTuple, Unpack
 
 import pytest
+import zmq
 
 from protocol.errors import PeerTimeout
 from referee.lobby.inbox import Inbox
+from referee.lobby.reading import Reading
 
 Arguments = TypeVarTuple("Arguments")
 
@@ -108,25 +111,6 @@ def test_the_end_leaves_nothing_behind() -> None:
     run(play)
 
 
-def test_what_comes_outside_of_tasks_is_read_in_place() -> None:
-    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
-        order = []
-
-        def come() -> None:
-            order.append("comes")
-            inbox.put(b"=\n\n")
-            order.append("came")
-
-        loop.call_at(1.0, come)
-        for _ in range(2):
-            order.append((await inbox.get(100.0)).decode().strip())
-            if len(order) < 4:
-                loop.call_soon(come)
-        assert order == ["comes", "=", "came", "comes", "="]
-
-    run(play)
-
-
 def test_what_comes_in_a_task_is_read_when_that_has_had_its_turn() -> None:
     async def play(loop: JumpingLoop, inbox: Inbox) -> None:
         read = loop.create_task(inbox.get(100.0))
@@ -166,3 +150,51 @@ def test_a_timeout_of_asyncios_ends_a_wait() -> None:
         assert loop.time() == pytest.approx(3.0, abs=0.001)
 
     run(play)
+
+
+def test_whoever_answers_first_goes_on_first() -> None:
+    """While some go on, others answer: they do not go before those who wait, whatever ZeroMQ hands out first."""
+    answers, first, patience = 1000, 20, 20
+    chance = random.Random(1)
+
+    async def play() -> int:
+        inboxes = [Inbox() for _ in range(answers)]
+        gone_on: list[int] = []
+        before: list[int] = []  # of each answer: how many had gone on when it came
+        idle = list(dealers)
+        whose = []
+
+        def take() -> None:
+            number = int(router.recv_multipart(zmq.NOBLOCK)[1])
+            inboxes[number].put(b"=\n\n")
+
+        def answer() -> None:
+            """It is here before anybody goes on."""
+            whose.append(idle.pop(chance.randrange(len(idle))))
+            whose[-1].send(str(len(whose) - 1).encode())
+            before.append(len(gone_on))
+            assert router.poll(1000 * patience)
+
+        async def one(number: int) -> None:
+            await inboxes[number].get(asyncio.get_running_loop().time() + patience)
+            gone_on.append(number)
+            idle.append(whose[number])
+            if len(whose) < answers:
+                answer()
+                reading.look_again()
+
+        tasks = [asyncio.ensure_future(one(number)) for number in range(answers)]
+        await asyncio.sleep(0)
+        for _ in range(first):
+            answer()
+        reading = Reading(router, take)
+        await asyncio.gather(*tasks)
+        reading.close()
+        return max(gone_on.index(number) - before[number] for number in range(answers))
+
+    with zmq.Context() as context, context.socket(zmq.ROUTER) as router, contextlib.ExitStack() as stack:
+        router.bind("inproc://door")
+        dealers = [stack.enter_context(context.socket(zmq.DEALER)) for _ in range(2 * first)]
+        for dealer in dealers:
+            dealer.connect("inproc://door")
+        assert asyncio.run(play()) <= first  # who waited then

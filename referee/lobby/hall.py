@@ -365,9 +365,9 @@ class Hall:
             self._shares.forget({one.identity.owner for one in self.guests.values()}, now)
             if self._admission.changed():
                 self._admit_again()
-            for route, caller in list(self._callers.items()):
-                if caller.silent(self._bounds.hello, now):
-                    self._refuse(route, caller, "silent", "no hello, or no order, in time")
+            silent = [one for one in self._callers.items() if one[1].silent(self._bounds.hello, now)]
+            for route, caller in silent:
+                self._refuse(route, caller, "silent", "no hello, or no order, in time")
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import threading
+import time
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,8 @@ from referee.store.errors import StoreError
 from referee.store.rows import Finished, Unplayable
 from referee.store.store import Store
 
-GATHER = 0.05  # seconds in which finished games wait for others
+GATHER = 0.05  # seconds in which finished games wait for others, or
+_RARELY, _LATEST = 50, 1.0  # times as long as it took to keep the last ones, but no longer: moves wait meanwhile
 _NICE = 5  # more, of the thread that has the store: moves go first
 _AGAIN = 1.0  # seconds until a store that refused is asked again
 T = TypeVar("T")
@@ -46,6 +48,7 @@ class Ledger:
         self._waiting: list[tuple[Game | Unplayable, asyncio.Future[list[PairResult]]]] = []
         self._some = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
+        self._took = 0.0  # seconds to keep the last games
 
     def open(self) -> None:
         self._keeper = asyncio.get_running_loop().create_task(self._keep_on())
@@ -78,7 +81,7 @@ class Ledger:
         while True:
             await self._some.wait()
             self._some.clear()
-            await asyncio.sleep(GATHER)
+            await asyncio.sleep(max(GATHER, min(self._took * _RARELY, _LATEST)))
             batch = list(self._waiting)
             try:
                 results = await self.work(lambda batch=batch: self._add([what for what, _ in batch]))  # type: ignore[misc]
@@ -96,12 +99,15 @@ class Ledger:
                     )
 
     def _add(self, batch: list[Game | Unplayable]) -> list[PairResult]:
+        began = time.monotonic()
         games = [
             Finished(one.pair, one.game, one.facts.key, one.attempt, one.facts, zlib.compress(one.record, 1))
             for one in batch
             if isinstance(one, Game)
         ]
-        return self._store.add(games, [one for one in batch if isinstance(one, Unplayable)])
+        results = self._store.add(games, [one for one in batch if isinstance(one, Unplayable)])
+        self._took = time.monotonic() - began
+        return results
 
 
 def _give_way() -> None:

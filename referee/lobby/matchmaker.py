@@ -26,7 +26,8 @@ from referee.store.store import Store
 OFTEN = 12  # pairs of the same two owners an hour, as long as others are there
 _MUCH = 10**6  # as if they had met so often
 AT_ONCE = 64  # bots that are paired at a time, so that the choice takes no more than milliseconds
-_FRESH = 10.0  # seconds for which ratings are good enough to pair by
+_FRESH = 10.0  # seconds for which ratings are good enough to pair by, or
+_RARELY = 200  # times as long as it took to make them: moves wait meanwhile
 
 
 class Matchmaker(Fixtures):
@@ -44,7 +45,7 @@ class Matchmaker(Fixtures):
                 self._tally.add(result.meetings)
         self._frequency = Frequency(OFTEN)
         self._ratings: Ratings | None = None
-        self._rated: tuple[float, Sequence[int]] = (0.0, ())
+        self._rated: tuple[float, Sequence[int]] = (0.0, ())  # until when who is
 
     def fix(self, result: PairResult) -> None:
         self._tally.add(result.meetings)
@@ -97,8 +98,9 @@ class Matchmaker(Fixtures):
 
     def _rate(self, ids: Sequence[int]) -> Ratings | None:
         """Good enough ratings of these."""
-        when, rated = self._rated
-        if self._ratings is None or monotonic() - when > _FRESH or not set(ids) <= set(rated):
+        until, rated = self._rated
+        if self._ratings is None or monotonic() > until or not set(ids) <= set(rated):
+            began = monotonic()
             everybody = [seat.id for seat in self.seats.values() if seat.active or seat.id in ids]
             try:
                 self._ratings = rate_tally(
@@ -106,5 +108,5 @@ class Matchmaker(Fixtures):
                 )
             except CountsError:  # fewer than two
                 return None
-            self._rated = monotonic(), everybody
+            self._rated = monotonic() + max(_FRESH, (monotonic() - began) * _RARELY), everybody
         return self._ratings
