@@ -1,6 +1,7 @@
 """The gallery of a lobby, part by part: files that grow, are written anew and go; what strangers may ask of it."""
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,27 @@ def test_a_match_that_is_taken_up_by_others_is_written_anew(tmp_path: Path) -> N
         tape.emit(event)
     assert (tmp_path / FILE).read_bytes() == b"".join(line for _, line in other)
     os.close(descriptor)
+
+
+def test_nothing_is_written_behind_a_line_that_is_torn(tmp_path: Path) -> None:
+    """The disk is full in the middle of a line, and has room again: what came before can still be taken up."""
+    live, told = Live(tmp_path), events(6)
+    descriptor, _ = live.begin(KEY)
+    tape, (soft, hard) = Tape(descriptor), resource.getrlimit(resource.RLIMIT_FSIZE)
+    room = len(b"".join(LINES[:3])) + 10
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+        for event, _ in told[:4]:
+            tape.emit(event)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (tmp_path / FILE).stat().st_size == room
+    for event, _ in told[4:]:
+        tape.emit(event)
+    os.close(descriptor)
+    assert b"".join(tape.lines) == b"".join(LINES)
+    ((record, _),) = live.left()
+    assert list(record.plies) == [event for event, _ in told[1:3]]
 
 
 # -- the whole ---------------------------------------------------------------------------------------------------------

@@ -29,8 +29,10 @@ class Tape:
             return
         if self._live is not None:
             try:
-                os.write(self._live, line)
-            except OSError:  # whoever looks on sees no more of this match; its record is what counts
+                whole = os.write(self._live, line) == len(line)
+            except OSError:
+                whole = False
+            if not whole:  # whoever looks on sees no more of this match; its record is what counts
                 self._live = None
 
     def _comes_again(self, line: bytes) -> bool:
