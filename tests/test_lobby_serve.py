@@ -44,11 +44,14 @@ def test_bots_that_dial_in_play_rated_pairs_and_the_lobby_ends_in_good_order(
         rows = list(store.records(pool.id))
         assert len(rows) == len(server.events("game")) >= 6
         assert {row.termination for row, _ in rows} == {"rules"}
+        openings: dict[int, set[tuple[str, ...]]] = {}
         for row, lines in rows:
             (record,) = read_records(lines.splitlines(keepends=True))
             assert [bot.name for bot in record.start.bots] == [row.first, row.second]
             assert len(record.start.opening) == 2
+            openings.setdefault(row.pair, set()).add(record.start.opening)
             assert record.end and record.end.plies == len(record.plies)
+        assert all(len(one) == 1 for one in openings.values()) and len(set().union(*openings.values())) > 1
         pairs: dict[int, set[tuple[str, str]]] = {}
         for row, _ in rows:
             pairs.setdefault(row.pair, set()).add((row.first, row.second))

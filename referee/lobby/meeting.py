@@ -64,6 +64,7 @@ class Meeting:
         self._before = before
         starts = {pair.first: bots[0].start, pair.second: bots[1].start}
         self._setup = make_setup(room.series, pair, pool, starts, room.budgets)
+        self._opening: tuple[str, ...] | None = None  # of both games, once it was drawn
         self._draining = False
         self._warnings: tuple[str, ...] = ()  # of the last match
 
@@ -177,13 +178,17 @@ class Meeting:
 
     async def _described(self, engine: Engine, setup: Setup, key: str, before: Record | None) -> Match:
         past: tuple[MovePlayed, ...] = before.plies if before else ()
+        if before is not None:
+            self._opening = before.start.opening
+        if self._opening is None:
+            self._opening = await draw_opening(engine, setup, 0)
         return Match(
             key=key,
             setting=setup.setting,
             margin=setup.margin,
             max_plies=setup.max_plies,
             seed=setup.seed,
-            opening=before.start.opening if before else await draw_opening(engine, setup, 0),
+            opening=self._opening,
             referee=setup.referee,
             bot_seeds=setup.bot_seeds(key),
             past=past,
