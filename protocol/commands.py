@@ -86,6 +86,7 @@ COMMANDS: tuple[Row, ...] = (
     # A bot's clock and the end of its game
     Row("time_settings", "MAIN PERIOD STONES", "", "GTP clock, whole seconds", None, _O),
     Row("kgs-time_settings", "SYSTEM [TIMES]", "", "KGS clock: none, absolute, byoyomi, canadian", None, _O),
+    Row("kata-list_time_settings", "", "words", "the systems that kata-time_settings knows", None, _O),
     Row("kata-time_settings", "SYSTEM [TIMES]", "", "KataGo's clock, with fischer", None, _O),
     Row("time_left", "COLOUR SECONDS STONES", "", "GTP: time that is left", None, _O),
     Row(

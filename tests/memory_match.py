@@ -63,7 +63,7 @@ def bot(moves: Sequence[str] | Callable[[str], str], **more: Handler) -> Respond
     return Responder("scripted", "1", {**quiet, "genmove": genmove, **named})
 
 
-def plain(moves: Sequence[str], dead: str | None = "", **more: Handler) -> Responder:
+def plain(moves: Sequence[str], dead: str | None = "", /, **more: Handler) -> Responder:
     """A bot of plain GTP; `dead` is its answer to final_status_list, None for a refusal."""
     left = iter(moves)
 

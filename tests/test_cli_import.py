@@ -60,6 +60,12 @@ def test_a_game_of_a_server_with_all_that_a_record_holds(tmp_path: Path, capsys:
     assert main_verify([str(tmp_path / "games.jsonl")]) == 0
 
 
+def test_canadian_byoyomi_is_a_control_that_we_have(tmp_path: Path) -> None:
+    for overtime, control in (("25/300 Canadian", "1800+25/300"), ("25/300 Coffee", "1800 25/300 Coffee")):
+        (record,) = imported(tmp_path, KGS.replace("5x30 byo-yomi", overtime))
+        assert record.start.control == control
+
+
 def test_results_and_how_they_came_about(tmp_path: Path) -> None:
     for said, result, termination in (
         ("RE[B+Time]", "B+T", "time"),

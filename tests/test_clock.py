@@ -4,9 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.play.clock import NO_LIMIT, ByoyomiClock, Control, Kind, PeriodClock, ggp_clock, time_left, time_settings
+from referee.play.clock import NO_LIMIT, ByoyomiClock, Control, Kind, PeriodClock, ggp_clock
 
-TEXTS = ["10+0.1", "10", "0.5+0.001", "40/600", "600+5x30", "5x30", "1/move", "0.25/move", "none"]
+TEXTS = [
+    "10+0.1",
+    "10",
+    "0.5+0.001",
+    "40/600",
+    "600+25/300",
+    "1.5+2/10",
+    "600+5x30",
+    "5x30",
+    "1/move",
+    "0.25/move",
+    "none",
+]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -30,6 +42,10 @@ def test_every_fischer_control_comes_back(main: int, increment: int) -> None:
         "0",
         "0/600",
         "40/0",
+        "600+40/0",
+        "600+0/40",
+        "600+40/",
+        "+40/600",
         "0x30",
         "5x0",
         "0/move",
@@ -58,6 +74,43 @@ def test_a_period_is_renewed_after_its_moves_and_nothing_is_carried_over() -> No
     assert (clock.spend(4000), clock.left, clock.moves) == (0, 6000, 1)
     assert (clock.spend(1000), clock.left, clock.moves) == (0, 10_000, 2)
     assert clock.spend(10_001) == 1
+
+
+def test_canadian_byoyomi_begins_in_the_move_in_which_main_time_ends() -> None:
+    clock = Control.parse("10+2/5").clock()
+    assert isinstance(clock, PeriodClock)
+    assert (clock.left, clock.time_left()) == (15_000, (10_000, 0))
+    assert (clock.spend(9_000), clock.time_left(), clock.left) == (0, (1_000, 0), 6_000)
+    assert (clock.spend(3_000), clock.time_left(), clock.left) == (0, (3_000, 1), 3_000)
+    assert (clock.spend(3_000), clock.time_left()) == (0, (5_000, 2))  # the second stone, and a new period
+    assert (clock.spend(0), clock.time_left()) == (0, (5_000, 1))
+    assert (clock.spend(5_001), clock.time_left()) == (1, (5_000, 2))
+
+
+def test_main_time_that_is_used_to_the_last_has_cost_no_stone_of_a_period() -> None:
+    clock = Control.parse("10+2/5").clock()
+    assert (clock.spend(10_000), clock.time_left()) == (0, (5_000, 2))
+
+
+@given(st.integers(1, 40), st.lists(st.integers(0, 40_000), max_size=60))
+def test_a_period_gives_its_moves_their_time_and_no_more(stones: int, moves: list[int]) -> None:
+    """By the book: main time, then the moves in bunches, each of which takes a period at most."""
+    clock = Control(Kind.PERIOD, main=60_000, moves=stones, period=100_000).clock()
+    main, bunch = 60_000, [0]
+    for used in moves:
+        if main and used <= main:
+            main -= used
+            allowed = main + used + 100_000
+        else:
+            if len(bunch) > stones:
+                bunch = [0]
+            allowed = main + 100_000 - sum(bunch)
+            bunch.append(used - main)
+            main = 0
+        overrun = clock.spend(used)
+        assert overrun == max(0, used - allowed)
+        if overrun:
+            return
 
 
 def test_byoyomi_loses_the_periods_that_a_move_outlasts() -> None:
@@ -104,6 +157,7 @@ def test_a_clock_never_owes_and_overruns_are_what_is_beyond_it(text: str, moves:
         ("10+0.1", "ggp-clock black=10000 white=9500 increment=100"),
         ("10", "ggp-clock black=10000 white=9500"),
         ("40/600", "ggp-clock black=600000 white=599500 moves=40"),
+        ("600+25/300", "ggp-clock black=600000 white=599500 period=12000 periods=1"),
         ("600+5x30", "ggp-clock black=600000 white=599500 period=30000 periods=5"),
         ("1/move", "ggp-clock black=1000 white=1000 moves=1"),
         ("none", ""),
@@ -116,45 +170,3 @@ def test_a_native_bot_is_told_both_clocks(text: str, line: str) -> None:
     else:
         white.spend(600)
     assert ggp_clock(black, white, black) == line
-
-
-GTP = frozenset({"time_settings"})
-KGS = GTP | {"kgs-time_settings"}
-KATA = KGS | {"kata-time_settings"}
-
-
-@pytest.mark.parametrize(
-    ("text", "plain", "kgs", "kata"),
-    [
-        ("10+0.1", "time_settings 10 0 0", "kgs-time_settings absolute 10", "kata-time_settings fischer 10 0.1"),
-        ("10.9", "time_settings 10 0 0", "kgs-time_settings absolute 10", "kata-time_settings absolute 10.9"),
-        (
-            "40/600",
-            "time_settings 0 600 40",
-            "kgs-time_settings canadian 0 600 40",
-            "kata-time_settings canadian 0 600 40",
-        ),
-        (
-            "600+5x30",
-            "time_settings 600 30 1",
-            "kgs-time_settings byoyomi 600 30 5",
-            "kata-time_settings byoyomi 600 30 5",
-        ),
-        ("1/move", "time_settings 0 1 1", "kgs-time_settings byoyomi 0 1 1", "kata-time_settings byoyomi 0 1 1"),
-        ("0.5/move", "time_settings 0 1 1", "kgs-time_settings byoyomi 0 1 1", "kata-time_settings byoyomi 0 1 1"),
-        ("none", "time_settings 0 1 0", "kgs-time_settings none", "kata-time_settings none"),
-    ],
-)
-def test_a_plain_bot_is_told_as_much_as_it_understands(text: str, plain: str, kgs: str, kata: str) -> None:
-    control = Control.parse(text)
-    assert [time_settings(control, known) for known in (GTP, KGS, KATA)] == [plain, kgs, kata]
-    assert time_settings(control, frozenset()) == ""
-
-
-def test_time_left_is_in_whole_seconds_and_names_stones_only_in_a_period() -> None:
-    clock = Control.parse("2.9+3x5").clock()
-    assert time_left("black", clock) == "time_left black 2 0"
-    clock.spend(3000)
-    assert time_left("black", clock) == "time_left black 5 3"
-    assert time_left("white", Control.parse("40/600").clock()) == "time_left white 600 40"
-    assert time_left("white", Control.parse("none").clock()) == ""

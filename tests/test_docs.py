@@ -22,7 +22,7 @@ import pytest
 from engines.registry import Registry
 from protocol.commands import TABLE
 from referee.ladder.command import SUBCOMMANDS
-from referee.play.player import RULES_OF_KGS
+from referee.play.dialects import RULES_OF_KGS
 from tests.doc_session import replay
 
 ROOT = Path(__file__).resolve().parent.parent

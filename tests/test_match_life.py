@@ -111,8 +111,8 @@ def test_a_plain_bot_is_set_up_as_gtp_says() -> None:
 def test_the_rules_are_told_to_a_plain_bot_that_can_be_told() -> None:
     """Before all else, because rules may bring a komi of their own; a bot may refuse, and the record says so."""
     done: Handler = lambda arguments: ""  # noqa: E731
-    kata = plain(["pass"], **{"kata-set-rules": done, "kgs-rules": done})  # type: ignore[arg-type]
-    kgs = plain(["pass"], **{"kgs-rules": refuse})  # type: ignore[arg-type]
+    kata = plain(["pass"], **{"kata-set-rules": done, "kgs-rules": done})
+    kgs = plain(["pass"], **{"kgs-rules": refuse})
     match = MemoryMatch("go size=9 ko=situational", kata, kgs).run()
     one, two = match.peers
     rules = (
@@ -130,7 +130,7 @@ def refuse(arguments: list[str]) -> str:
 def test_periods_are_told_to_plain_bots_in_words_they_know() -> None:
     done: Handler = lambda arguments: ""  # noqa: E731
     canadian = plain(["pass"], time_settings=done, time_left=done)
-    japanese = plain(["pass"], time_left=done, **{"kgs-time_settings": done})  # type: ignore[arg-type]
+    japanese = plain(["pass"], time_left=done, **{"kgs-time_settings": done})
     one, two = MemoryMatch("go size=9", canadian, japanese, time="5x30").run().peers
     assert [line for line in one.lines if "time_" in line] == ["time_settings 0 30 1", "time_left black 30 1"]
     spoken = ["kgs-time_settings byoyomi 0 30 5", "time_left white 30 5"]

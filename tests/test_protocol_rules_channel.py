@@ -14,7 +14,8 @@ from protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, RemotePro
 from protocol.messages import Reply
 from protocol.transports.blocking import run_blocking
 from protocol.transports.memory import Memory
-from referee.play.clock import Control, time_left, time_settings
+from referee.play.clock import Control
+from referee.play.gtp_clock import GTP, tell
 from tests.answerer import make_responder
 from tests.asking import BOT, ENGINE, ask, channel_to, taken
 
@@ -175,6 +176,8 @@ CONTROLS = [
     "0.5",
     "0.999+0.001",
     "40/600",
+    "0.3+2/10",
+    "10+1.5",
     "3/0.4",
     "600+5x30",
     "5x0.7",
@@ -188,12 +191,12 @@ CONTROLS = [
 @pytest.mark.parametrize("text", CONTROLS)
 def test_rule_2_13_times_are_whole_seconds_and_never_negative(text: str) -> None:
     control = Control.parse(text)
-    settings = time_settings(control, {"time_settings"})
-    assert re.fullmatch(r"time_settings \d+ \d+ \d+", settings)
+    told = tell(control, {GTP})
+    assert re.fullmatch(r"time_settings \d+ \d+ \d+", told.settings)
     clock = control.clock()
     for used in (0, 1, 499, 999, 10_000_000):  # the last is far beyond every control
         clock.spend(used)
-        line = time_left("black", clock)
+        line = told.time_left("black", clock)
         assert line == "" if text == "none" else re.fullmatch(r"time_left black \d+ \d+", line)
 
 

@@ -29,7 +29,7 @@ _CUT = 200  # characters of an analysis that are shown
 EPILOGUE = f"""\b
 RECORD is FILE, FILE#MATCH (else the first match), or with @PLY: begin after that ply.
 BOT    is a built-in, a command line in quotes, or tcp://host:port, as in ggp match.
---time is {FORMS[:60]} …; as long as a bot likes by default.
+--time is {FORMS.partition(", 600")[0]} …; as long as a bot likes by default.
        With a control its clock stands as it stood in the match.
 
 \b

@@ -17,6 +17,7 @@ _SIZES = range(2, len(_COLUMNS) + 1)
 _NUMBER = re.compile(r"[+-]?(\d{1,9}(?:[.,]\d{0,6})?|[.,]\d{1,6})", re.ASCII)
 _RESULT = re.compile(r"([BW])(?:lack|hite)?\+(R(?:es.*)?|T(?:ime)?|F(?:orf.*)?|[\d.,]*)", re.IGNORECASE | re.ASCII)
 _BYOYOMI = re.compile(r"(\d{1,3})\s*[xX]\s*(\d{1,5}).*")
+_CANADIAN = re.compile(r"(\d{1,4})\s*/\s*(\d{1,5}) *canadian", re.IGNORECASE)
 _SUPERKO = {"nz": "situational", "aga": "situational", "new zealand": "situational", "tromp-taylor": "positional"}
 
 
@@ -209,8 +210,9 @@ def _result(text: str) -> str:
 def _control(main: str, overtime: str) -> str:
     """TM and OT as a control where we have its like, else as the file says it."""
     seconds = _shortest(main) if _NUMBER.fullmatch(main) else ""
-    byoyomi = _BYOYOMI.fullmatch(overtime)
-    if byoyomi:
-        head = f"{seconds}+" if seconds not in ("", "0") else ""
+    head = f"{seconds}+" if seconds not in ("", "0") else ""
+    if byoyomi := _BYOYOMI.fullmatch(overtime):
         return f"{head}{byoyomi[1]}x{byoyomi[2]}"
+    if canadian := _CANADIAN.fullmatch(overtime):
+        return f"{head}{canadian[1]}/{canadian[2]}"
     return " ".join(filter(None, [seconds, overtime])) or "none"

@@ -2,26 +2,26 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Container
 from dataclasses import dataclass
 from enum import Enum
 
 NO_LIMIT = 600_000  # ms: with the control `none` "a move may take 600 s"
 LONGEST = 30 * 24 * 3600 * 1000  # ms; a longer time is a slip of the pen
-FORMS = "10+0.1 (seconds+increment), 40/600 (moves/seconds), 600+5x30 (main+periods x seconds), 1/move or none"
+FORMS = "10+0.1 (seconds+increment), 40/600 (moves/seconds), 600+25/300 (main+moves/seconds), \
+600+5x30 (main+periods x seconds), 1/move or none"
 
 _SECONDS = r"(\d{1,7}(?:\.\d{1,3})?)"
 _FISCHER = re.compile(rf"{_SECONDS}(?:\+{_SECONDS})?", re.ASCII)
-_PERIOD = re.compile(rf"(\d{{1,4}})/{_SECONDS}", re.ASCII)
+_PERIOD = re.compile(rf"(?:{_SECONDS}\+)?(\d{{1,4}})/{_SECONDS}", re.ASCII)
 _BYOYOMI = re.compile(rf"(?:{_SECONDS}\+)?(\d{{1,3}})x{_SECONDS}", re.ASCII)
 _MOVE = re.compile(rf"{_SECONDS}/move", re.ASCII)
 
 
 class Kind(Enum):
-    """The controls of the protocol contract, §5."""
+    """The controls of the protocol contract, §5, and Canadian byo-yomi with main time before it."""
 
     FISCHER = "fischer"
-    PERIOD = "period"  # moves per period; a new period is a fresh one
+    PERIOD = "period"  # moves per period (Canadian); a new period is a fresh one
     BYOYOMI = "byoyomi"  # Japanese: a move within the period keeps it
     MOVE = "move"
     NONE = "none"
@@ -40,14 +40,17 @@ class Control:
 
     @classmethod
     def parse(cls, text: str) -> "Control":
-        """`10+0.1`, `10`, `40/600`, `600+5x30`, `5x30`, `1/move`, `none`. ValueError says what is accepted."""
+        """`10+0.1`, `10`, `40/600`, `600+25/300`, `600+5x30`, `5x30`, `1/move`, `none`.
+
+        ValueError says what is accepted.
+        """
         if text == "none":
             return cls(Kind.NONE)
         control = None
         if match := _FISCHER.fullmatch(text):
             control = cls(Kind.FISCHER, main=_ms(match[1]), increment=_ms(match[2]))
         elif match := _PERIOD.fullmatch(text):
-            control = cls(Kind.PERIOD, moves=int(match[1]), period=_ms(match[2]))
+            control = cls(Kind.PERIOD, main=_ms(match[1]), moves=int(match[2]), period=_ms(match[3]))
         elif match := _BYOYOMI.fullmatch(text):
             control = cls(Kind.BYOYOMI, main=_ms(match[1]), periods=int(match[2]), period=_ms(match[3]))
         elif match := _MOVE.fullmatch(text):
@@ -60,16 +63,16 @@ class Control:
 
     def __str__(self) -> str:
         """The shortest text that parse reads back."""
+        head = f"{seconds(self.main)}+" if self.main else ""
         match self.kind:
             case Kind.FISCHER:
-                return _seconds(self.main) + (f"+{_seconds(self.increment)}" if self.increment else "")
+                return seconds(self.main) + (f"+{seconds(self.increment)}" if self.increment else "")
             case Kind.PERIOD:
-                return f"{self.moves}/{_seconds(self.period)}"
+                return f"{head}{self.moves}/{seconds(self.period)}"
             case Kind.BYOYOMI:
-                head = f"{_seconds(self.main)}+" if self.main else ""
-                return f"{head}{self.periods}x{_seconds(self.period)}"
+                return f"{head}{self.periods}x{seconds(self.period)}"
             case Kind.MOVE:
-                return f"{_seconds(self.period)}/move"
+                return f"{seconds(self.period)}/move"
             case Kind.NONE:
                 return "none"
 
@@ -126,28 +129,38 @@ class FischerClock(Clock):
 
 
 class PeriodClock(Clock):
-    """So many moves in each period, as GTP's Canadian byo-yomi without main time."""
+    """Main time, if any, then so many moves in each period: GTP's Canadian byo-yomi.
+
+    The move in which main time ends is the first of the first period, which gives what main time lacks for it.
+    """
 
     def __init__(self, control: Control) -> None:
         super().__init__(control)
-        self._renew()
+        self.main, self.moves, self._period = control.main, control.moves, control.period
+        self._sum()
 
     def spend(self, used: int) -> int:
         overrun = max(0, used - self.left)
-        self.left = max(0, self.left - used)
-        self.moves -= 1
-        if self.moves == 0:
-            self._renew()
+        beyond = used - self.main
+        if beyond > 0 or not self.main:
+            self._period = max(0, self._period - beyond)
+            self.moves -= 1
+            if self.moves == 0:
+                self.moves, self._period = self.control.moves, self.control.period
+        self.main = max(0, -beyond)
+        self._sum()
         return overrun
 
     def time_left(self) -> tuple[int, int]:
-        return self.left, self.moves
+        return (self.main, 0) if self.main else (self._period, self.moves)
 
     def extras(self) -> str:
-        return f" moves={self.moves}"
+        """In main time the period is told as one that comes whole with each move: a move's share of it is sure."""
+        share = max(1, self.control.period // self.control.moves)
+        return f" period={share} periods=1" if self.main else f" moves={self.moves}"
 
-    def _renew(self) -> None:
-        self.left, self.moves = self.control.period, self.control.moves
+    def _sum(self) -> None:
+        self.left = self.main + self._period
 
 
 class ByoyomiClock(Clock):
@@ -204,45 +217,9 @@ def ggp_clock(black: Clock, white: Clock, mover: Clock) -> str:
     return f"ggp-clock black={black.time_left()[0]} white={white.time_left()[0]}{mover.extras()}"
 
 
-def time_settings(control: Control, listed: Container[str]) -> str:
-    """The command that tells a plain GTP bot the control, as exactly as its `listed` commands can say it; "" if none.
-
-    GTP itself knows main time and Canadian byo-yomi, in whole seconds; `kata-time_settings` and
-    `kgs-time_settings` say more. What cannot be said is rounded down, so that a bot never hopes for more.
-    """
-    main, period = control.main // 1000, max(1, control.period // 1000)  # a period of 0 would mean none
-    kata, kgs, gtp = (f"{prefix}time_settings" for prefix in ("kata-", "kgs-", ""))
-    match control.kind:
-        case Kind.NONE:
-            forms = [(kata, "none"), (kgs, "none"), (gtp, "0 1 0")]  # "no time limit" in the draft
-        case Kind.FISCHER:
-            fischer = f"fischer {_seconds(control.main)} {_seconds(control.increment)}"
-            forms = [(kata, fischer), (kgs, f"absolute {main}"), (gtp, f"{main} 0 0")]
-            if not control.increment:
-                forms[0] = (kata, f"absolute {_seconds(control.main)}")
-        case Kind.BYOYOMI:
-            spoken = f"byoyomi {main} {period} {control.periods}"
-            forms = [(kata, spoken), (kgs, spoken), (gtp, f"{main} {period} 1")]
-        case Kind.PERIOD:
-            forms = [(kata, f"canadian 0 {period} {control.moves}"), (kgs, f"canadian 0 {period} {control.moves}")]
-            forms.append((gtp, f"0 {period} {control.moves}"))
-        case Kind.MOVE:
-            forms = [(kata, f"byoyomi 0 {period} 1"), (kgs, f"byoyomi 0 {period} 1"), (gtp, f"0 {period} 1")]
-    return next((f"{name} {arguments}" for name, arguments in forms if name in listed), "")
-
-
-def time_left(colour: str, clock: Clock, periods: bool = True) -> str:
-    """GTP's `time_left COLOUR SECONDS STONES`, or "" when there is no limit.
-
-    In Japanese byo-yomi STONES are the `periods` left to a bot that was told of them by `kata-` or
-    `kgs-time_settings`; to any other they are stones to be played in these seconds, and a period asks for one.
-    """
-    if clock.control.kind is Kind.NONE:
-        return ""
-    ms, stones = clock.time_left()
-    if clock.control.kind is Kind.BYOYOMI and not periods:
-        stones = min(stones, 1)
-    return f"time_left {colour} {ms // 1000} {stones}"
+def seconds(ms: int) -> str:
+    """The shortest decimal number of seconds."""
+    return f"{ms // 1000}.{ms % 1000:03d}".rstrip("0").rstrip(".") if ms % 1000 else str(ms // 1000)
 
 
 _CLOCKS: dict[Kind, type[Clock]] = {
@@ -254,10 +231,6 @@ _CLOCKS: dict[Kind, type[Clock]] = {
 }
 
 
-def _ms(seconds: str | None) -> int:
-    whole, _, part = (seconds or "0").partition(".")
+def _ms(text: str | None) -> int:
+    whole, _, part = (text or "0").partition(".")
     return int(whole) * 1000 + int(part.ljust(3, "0"))
-
-
-def _seconds(ms: int) -> str:
-    return f"{ms // 1000}.{ms % 1000:03d}".rstrip("0").rstrip(".") if ms % 1000 else str(ms // 1000)

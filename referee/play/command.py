@@ -28,7 +28,7 @@ BOT  is a built-in with options (random, greedy:playouts=50), a command line in
      quotes ("gnugo --mode gtp"), tcp://host:port of a bot that listens, or
      `human`: you, at this terminal or from a pipe; NAME= before it names it.
 --time is one of
-     {FORMS.replace(", 600", chr(10) + "     600")}
+     {FORMS.replace(", 600", "," + chr(10) + "     600")}
 A human plays one match, without a clock, unless --games and --time are given.
 The end of input resigns, Ctrl-C drops the match; :help at the prompt says more.
 --from FILE[#MATCH][@PLY] begins at a position of a recorded match; GAME is its

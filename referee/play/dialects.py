@@ -6,11 +6,13 @@ What they have in common is in player.py.
 from protocol.channel import PEER_FAULTS
 from protocol.records import Party
 from referee.config import Budgets, Setting
-from referee.play.clock import Clock, ggp_clock, time_left, time_settings
+from referee.play import gtp_clock
+from referee.play.clock import Clock, ggp_clock
 from referee.play.launch import LAST_WORDS, Peer
 from referee.play.outcome import CannotStart
-from referee.play.player import RULES_OF_KATAGO, RULES_OF_KGS, Player
+from referee.play.player import Player
 
+RULES_OF_KATAGO, RULES_OF_KGS = "kata-set-rules", "kgs-rules"
 _NEEDED = ("play", "genmove")
 
 
@@ -23,6 +25,10 @@ async def meet(peer: Peer, party: Party, budgets: Budgets) -> Player:
         program = (await channel.ask("name", deadline)).text
         version = (await channel.ask("version", deadline)).text
         commands = await channel.list_commands(deadline)
+        systems = gtp_clock.SYSTEMS[gtp_clock.KATA]
+        if "ggp-new" not in commands and gtp_clock.LIST in commands:
+            listed = await channel.ask(gtp_clock.LIST, deadline)
+            systems = gtp_clock.read_systems(listed.text) if listed.ok else systems
     except PEER_FAULTS as error:
         exited, stderr = peer.exited(LAST_WORDS), peer.stderr_tail().strip().splitlines()
         parts = [str(error), exited, *stderr[-1:]]
@@ -31,7 +37,9 @@ async def meet(peer: Peer, party: Party, budgets: Budgets) -> Player:
     if missing:
         raise CannotStart(party.name, f"lists no {' and no '.join(missing)}: not a bot")
     known = Party(name=party.name, program=program, version=version, command=party.command, hash=party.hash)
-    return (NativePlayer if "ggp-new" in commands else PlainPlayer)(peer, known, commands, budgets)
+    if "ggp-new" in commands:
+        return NativePlayer(peer, known, commands, budgets)
+    return PlainPlayer(peer, known, commands, budgets, systems)
 
 
 class NativePlayer(Player):
@@ -56,12 +64,17 @@ class NativePlayer(Player):
 
 
 class PlainPlayer(Player):
-    """A bot of plain GTP: it plays go, under the rules that it was started with if it cannot be told."""
+    """A bot of plain GTP: it plays go, under the rules that it was started with if it cannot be told.
 
-    def __init__(self, peer: Peer, party: Party, commands: frozenset[str], budgets: Budgets) -> None:
+    `systems`: the time systems of its kata-time_settings, if it lists that.
+    """
+
+    def __init__(
+        self, peer: Peer, party: Party, commands: frozenset[str], budgets: Budgets, systems: frozenset[str]
+    ) -> None:
         super().__init__(peer, party, commands, budgets)
         self._wants_clock = "time_left" in commands
-        self._knows_periods = not commands.isdisjoint(("kata-time_settings", "kgs-time_settings"))
+        self._systems = systems
 
     def tell(self, colour: str, move: str) -> None:
         """GTP has no command for a list of dead stones, nor needs one: play goes on or the game is over."""
@@ -76,16 +89,16 @@ class PlainPlayer(Player):
         values = setting.values
         if setting.game != "go":
             raise CannotStart(self.name, f"lists no ggp-new, so it can play go only, not {setting.game}")
+        self._told = gtp_clock.tell(setting.control, self._commands, self._systems)
         needed = [f"boardsize {values['size']}", "clear_board", f"komi {values['komi']}"]
         if values.get("handicap", "0") != "0":
             needed.append(f"fixed_handicap {values['handicap']}")
-        settings = time_settings(setting.control, self._commands)
         rules = _rules(values.get("ko", "positional"), self._commands)
-        lines = {rules: False, **dict.fromkeys(needed, True), settings: False}
+        lines = {rules: False, **dict.fromkeys(needed, True), self._told.settings: False}
         return {line: required for line, required in lines.items() if line}
 
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
-        return time_left(colour, mine, self._knows_periods)
+        return self._told.time_left(colour, mine)
 
 
 def _rules(ko: str, listed: frozenset[str]) -> str:

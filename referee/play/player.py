@@ -17,8 +17,6 @@ from referee.play.outcome import CannotStart, Fault, Termination
 
 DIALOGUE_LINES = 20
 SEED = "set_random_seed"
-RULES_OF_KATAGO, RULES_OF_KGS = "kata-set-rules", "kgs-rules"
-_DECLINED = (SEED, RULES_OF_KATAGO, RULES_OF_KGS)  # what a bot may refuse, with a warning
 _MOMENT = 0.01  # seconds that a fault waits, in case the bot is just ending
 _TERMINATIONS: dict[type[Exception], Termination] = {
     PeerTimeout: Termination.STALLED,
@@ -48,7 +46,7 @@ class Player(ABC):
         self._unsent: list[str] = []
         self._owed = 0  # answers that came too late to matter and are dropped when they come
         self._warned = 0
-        self._declined = ""  # what it was asked at its own pleasure in this game and refused
+        self._declined = ""  # what it may refuse in a new game, and did
         self.analyses = False  # whether answers have a second line, for analysis
         self._genmove = "genmove"
         self._wants_clock = False
@@ -157,8 +155,7 @@ class Player(ABC):
             said = f"answers `{line}` with `? {reply.text[:200]}`"
             if needed:
                 raise CannotStart(self.name, said)
-            if line.startswith(_DECLINED):
-                self._declined = "; ".join(part for part in (self._declined, said) if part)
+            self._declined = "; ".join(part for part in (self._declined, said) if part)
 
     @abstractmethod
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:

@@ -122,7 +122,7 @@ def allowed(control: Control, plies: float) -> float | None:
         case Kind.FISCHER:
             return control.main + control.increment * plies
         case Kind.PERIOD:
-            return control.period * -(-plies // control.moves)
+            return control.main + control.period * -(-plies // control.moves)
         case Kind.BYOYOMI:
             return control.main + control.period * plies
         case Kind.MOVE:
