@@ -18,9 +18,10 @@ from protocol.responder import Responder
 from protocol.transports.blocking import run_blocking
 from referee.archive.export import main as main_export
 from referee.archive.replay import verify
-from referee.archive.sgf import fixed_handicap, sgf
+from referee.archive.sgf import sgf
 from referee.archive.verify import main as main_verify
 from referee.play.engine import Engine
+from referee.play.handicap import fixed_handicap
 from tests.desk import Desk
 from tests.memory_match import BUDGETS, MemoryMatch, MemoryPeer, bot
 from tests.series_table import make_setup, play

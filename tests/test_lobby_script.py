@@ -53,6 +53,12 @@ def test_a_plain_bot_is_set_up_with_its_own_commands() -> None:
     assert made.told == ["boardsize 9", "clear_board", "komi 6.5", "kata-time_settings none", "play b d4"]
 
 
+def test_a_plain_bot_that_was_started_anew_is_told_rules_and_handicap_again() -> None:
+    lines = ["kata-set-rules {}", "kgs-rules chinese", "set_free_handicap C3 G7", "fixed_handicap 2"]
+    assert script(*((line, b"=\n\n") for line in lines)).told == lines
+    assert script(("kata-list_time_settings", b"= none\n\n")).told == []
+
+
 def test_what_is_awaited_is_asked_again_with_the_movers_clock_run_on() -> None:
     made = script(("ggp-new go", b"=\n\n"))
     for line in ("7 play white D4", "8 ggp-clock black=9000 white=8000 increment=100", "9 genmove black"):

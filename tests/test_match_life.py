@@ -137,9 +137,51 @@ def test_periods_are_told_to_plain_bots_in_words_they_know() -> None:
     assert [line for line in two.lines if "time_" in line] == spoken
 
 
-def test_a_plain_bot_that_cannot_place_the_handicap_does_not_start() -> None:
-    with pytest.raises(CannotStart, match=r"fixed_handicap 2.*unknown command"):
-        MemoryMatch("go size=9 handicap=2", plain([]), plain([])).run()
+def placing(listed: str, answer: str = "") -> Responder:
+    return plain(["pass"], **dict.fromkeys(listed.split(), lambda arguments: answer))
+
+
+@pytest.mark.parametrize(
+    ("listed", "sent"),
+    [
+        ("fixed_handicap set_free_handicap place_free_handicap", ["fixed_handicap 3"]),
+        ("set_free_handicap place_free_handicap", ["set_free_handicap C3 G7 C7"]),
+        ("place_free_handicap", ["play black C3", "play black G7", "play black C7"]),
+    ],
+)
+def test_handicap_stones_are_placed_as_the_bot_can_be_told_and_white_begins(listed: str, sent: list[str]) -> None:
+    match = MemoryMatch("go size=9 komi=0.5 handicap=3", placing(listed), placing(listed)).run()
+    black, white = ([line for line in peer.lines if line not in ("boardsize 9", "clear_board")] for peer in match.peers)
+    assert white[4:] == ["komi 0.5", *sent, "genmove white"]
+    assert black[4:] == ["komi 0.5", *sent, "play white pass", "genmove black"]
+    assert match.moves == ["2 white pass", "1 black pass"] and match.outcome.result == "B+80.5"
+
+
+@pytest.mark.parametrize("answer", ["G7 C3", "c3 g7", "C3\tG7", ""])
+def test_fixed_handicap_may_answer_its_points_in_any_order_or_not_at_all(answer: str) -> None:
+    sloppy = placing("fixed_handicap", answer)
+    assert MemoryMatch("go size=9 handicap=2", sloppy, placing("")).run().outcome.result == "B+73.5"
+
+
+@pytest.mark.parametrize("answer", ["C7 G3", "C3", "C3 G7 E5", "D4 G7"])
+def test_a_bot_that_places_other_stones_than_gtp_says_does_not_start(answer: str) -> None:
+    with pytest.raises(CannotStart, match=rf"answers `fixed_handicap 2` with {answer}, which are not C3 G7"):
+        MemoryMatch("go size=9 handicap=2", placing("fixed_handicap", answer), placing("")).run()
+
+
+def test_a_bot_that_refuses_handicap_stones_does_not_start() -> None:
+    for listed, sent in (("fixed_handicap", "fixed_handicap 2"), ("set_free_handicap", "set_free_handicap C3 G7")):
+        with pytest.raises(CannotStart, match=f"answers `{sent}` with `\\? not these`"):
+            MemoryMatch("go size=9 handicap=2", plain([], **{listed: refuse}), placing("")).run()
+
+
+def test_another_engines_handicap_that_gtp_does_not_know_is_not_played_by_plain_bots() -> None:
+    answers = {"ggp-new": "phase=play to_play=white seat=2 ply=0"}
+    names = ("ggp-games", "ggp-options", "ggp-legal_moves", "ggp-new", "ggp-play")
+    for words in ("handicap=10", "handicap=some", "handicap=2 size=5", "handicap=2 size=99"):
+        engine = Responder("own go", "1", {name: lambda arguments, name=name: answers.get(name, "") for name in names})  # type: ignore[misc]
+        with pytest.raises(CannotStart, match="GTP has no points for handicap="):
+            MemoryMatch(f"go {words}", placing(""), placing(""), engine=engine).run()
 
 
 @pytest.mark.parametrize(

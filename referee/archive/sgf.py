@@ -5,11 +5,11 @@ It reads no SGF (see sgf_games), though what it writes is read there as the same
 
 from protocol.records import MovePlayed, Record
 from protocol.sgf import written
+from referee.play.handicap import LETTERS, fixed_handicap
 
 PROGRAM = "general-game-protocol"
 
-_LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # vertices skip I
-_POINTS = "abcdefghijklmnopqrstuvwxy"  # SGF does not
+_POINTS = "abcdefghijklmnopqrstuvwxy"  # SGF skips no letter
 
 
 def sgf(record: Record) -> str:
@@ -39,18 +39,6 @@ def sgf(record: Record) -> str:
     return f"(;{''.join(root)}{''.join(_node(ply, size) for ply in record.plies)})\n"
 
 
-def fixed_handicap(size: int, stones: int) -> list[str]:
-    """The vertices of GTP's `fixed_handicap` (draft 2, 4.1.1): corners, then middles of sides, the centre last."""
-    low, middle = (4 if size > 11 else 3), (size + 1) // 2
-    high = size + 1 - low
-    sides = [(low, middle), (high, middle), (middle, low), (middle, high)]
-    points = [(low, low), (high, high), (low, high), (high, low)][: min(stones, 4)]
-    points += sides[: (stones - 4) // 2 * 2] if stones > 5 else []
-    if stones in (5, 7, 9):
-        points.append((middle, middle))
-    return [f"{_LETTERS[column - 1]}{row}" for column, row in points]
-
-
 def _node(ply: MovePlayed, size: int) -> str:
     if ply.move.startswith("dead:"):
         return _private(ply) + written("C", f"{ply.colour} says {ply.move}")
@@ -67,4 +55,4 @@ def _left(ply: MovePlayed) -> str:
 
 
 def _point(vertex: str, size: int) -> str:
-    return _POINTS[_LETTERS.index(vertex[0])] + _POINTS[size - int(vertex[1:])]
+    return _POINTS[LETTERS.index(vertex[0])] + _POINTS[size - int(vertex[1:])]

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from protocol.sgf import Node, SgfError, decode, main_lines
 from referee.archive.found import MAX_MOVES, CannotImport, Found, FoundMove
-from referee.archive.sgf import PROGRAM, fixed_handicap
+from referee.archive.sgf import PROGRAM
+from referee.play.handicap import fixed_handicap
 
 _COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # of GTP, which skips I
 _POINTS = "abcdefghijklmnopqrstuvwxyz"

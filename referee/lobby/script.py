@@ -10,9 +10,12 @@ from collections import deque
 from protocol.grammar import MAX_LINE
 
 _GENMOVES = ("genmove", "ggp-genmove_analyze")
-_KEPT = ("ggp-new", "boardsize", "clear_board", "komi", "fixed_handicap", "play", "set_random_seed")
+_KEPT = (
+    *("ggp-new", "play", "set_random_seed", "boardsize", "clear_board", "komi"),
+    *("fixed_handicap", "set_free_handicap", "kata-set-rules", "kgs-rules"),
+)
 _CLOCKS = ("ggp-clock", "time_left")
-_SETTINGS = "time_settings"  # with kata- or kgs- before it
+_TIMES = ("time_settings", "kgs-time_settings", "kata-time_settings")
 QUICK = frozenset(("play", "ggp-clock", "time_left", "protocol_version", "name", "version"))
 """Commands that take no thought: how long their answers take is how long the way is."""
 
@@ -75,7 +78,7 @@ class Script:
                 self.told.append(f"play {rest} {words[0]}")
         elif command in _CLOCKS:
             self._clock = line
-        elif command in _KEPT or command.endswith(_SETTINGS):
+        elif command in _KEPT or command in _TIMES:
             self.told.append(line)
 
 

@@ -3,16 +3,21 @@
 What they have in common is in player.py.
 """
 
+import re
+
 from protocol.channel import PEER_FAULTS
+from protocol.messages import Reply
 from protocol.records import Party
 from referee.config import Budgets, Setting
 from referee.play import gtp_clock
 from referee.play.clock import Clock, ggp_clock
+from referee.play.handicap import fixed_handicap
 from referee.play.launch import LAST_WORDS, Peer
 from referee.play.outcome import CannotStart
 from referee.play.player import Player
 
 RULES_OF_KATAGO, RULES_OF_KGS = "kata-set-rules", "kgs-rules"
+FIXED, FREE = "fixed_handicap", "set_free_handicap"
 _NEEDED = ("play", "genmove")
 
 
@@ -75,6 +80,7 @@ class PlainPlayer(Player):
         super().__init__(peer, party, commands, budgets)
         self._wants_clock = "time_left" in commands
         self._systems = systems
+        self._handicap: frozenset[str] = frozenset()  # the points that its fixed_handicap has to answer
 
     def tell(self, colour: str, move: str) -> None:
         """GTP has no command for a list of dead stones, nor needs one: play goes on or the game is over."""
@@ -89,16 +95,41 @@ class PlainPlayer(Player):
         values = setting.values
         if setting.game != "go":
             raise CannotStart(self.name, f"lists no ggp-new, so it can play go only, not {setting.game}")
+        handicap = self._points(values["size"], values.get("handicap", "0"))
+        self._handicap = frozenset(handicap)
         self._told = gtp_clock.tell(setting.control, self._commands, self._systems)
         needed = [f"boardsize {values['size']}", "clear_board", f"komi {values['komi']}"]
-        if values.get("handicap", "0") != "0":
-            needed.append(f"fixed_handicap {values['handicap']}")
+        needed += _stones(handicap, self._commands)
         rules = _rules(values.get("ko", "positional"), self._commands)
         lines = {rules: False, **dict.fromkeys(needed, True), self._told.settings: False}
         return {line: required for line, required in lines.items() if line}
 
+    def _points(self, size: str, stones: str) -> list[str]:
+        """The handicap stones; options are an engine's words, which need not be ours. Raises CannotStart."""
+        if stones == "0":
+            return []
+        if re.fullmatch("[2-9]", stones) and re.fullmatch("[7-9]|1[0-9]|2[0-5]", size):
+            return fixed_handicap(int(size), int(stones))
+        raise CannotStart(self.name, f"lists no ggp-new, and GTP has no points for handicap={stones} on size={size}")
+
+    def _objection(self, line: str, reply: Reply) -> str:
+        """GTP fixes the points of fixed_handicap; a bot with others would play another game."""
+        placed = frozenset(reply.text.upper().split())
+        if line.startswith(FIXED) and placed and placed != self._handicap:
+            return f"answers `{line}` with {reply.text[:200]}, which are not {' '.join(sorted(self._handicap))}"
+        return ""
+
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
         return self._told.time_left(colour, mine)
+
+
+def _stones(points: list[str], listed: frozenset[str]) -> list[str]:
+    """The commands that place these handicap stones; GTP lets one side play several times in a row."""
+    if not points:
+        return []
+    if FIXED in listed:
+        return [f"{FIXED} {len(points)}"]
+    return [f"{FREE} {' '.join(points)}"] if FREE in listed else [f"play black {point}" for point in points]
 
 
 def _rules(ko: str, listed: frozenset[str]) -> str:

@@ -150,12 +150,14 @@ class Player(ABC):
         await channel.send(*lines, deadline=deadline)
         replies = [await channel.receive(deadline) for _ in lines]
         for (line, needed), reply in zip(lines.items(), replies, strict=True):
-            if reply.ok:
-                continue
-            said = f"answers `{line}` with `? {reply.text[:200]}`"
-            if needed:
+            said = self._objection(line, reply) if reply.ok else f"answers `{line}` with `? {reply.text[:200]}`"
+            if needed and said:
                 raise CannotStart(self.name, said)
             self._declined = "; ".join(part for part in (self._declined, said) if part)
+
+    def _objection(self, line: str, reply: Reply) -> str:
+        """What is wrong with the answer to a command of a new game that it did not refuse, or ""."""
+        return ""
 
     @abstractmethod
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
