@@ -1,5 +1,6 @@
 """The gallery of a lobby, part by part: files that grow, are written anew and go; what strangers may ask of it."""
 
+import asyncio
 import os
 import resource
 from pathlib import Path
@@ -274,3 +275,19 @@ async def test_who_asks_again_before_his_turn_is_answered_what_he_asked_last(tmp
     await until(lambda: len(still.published) >= 2 * 4)
     await gallery.close()
     assert list(dict.fromkeys(topic for topic, _ in still.published)) == [again, others]
+
+
+async def test_who_asks_and_leaves_at_once_keeps_nobody_from_an_answer(tmp_path: Path) -> None:
+    write(tmp_path, *LINES[:3])
+    still = Still()
+    gallery = Gallery("club", tmp_path, Shelf(f"sqlite:///{tmp_path}/none.db"), lambda gallery: still)
+    hasty, other = (f"catch-up/match/{KEY}/0/{nonce}".encode() for nonce in "ab")
+    gallery.open()
+    await asyncio.sleep(0)  # it waits for questions
+    gallery.subscribed(1, hasty)
+    gallery.left(1)
+    await asyncio.sleep(0)
+    gallery.subscribed(2, other)
+    await until(lambda: len(still.published) >= 4)
+    await gallery.close()
+    assert {topic for topic, _ in still.published} == {other}

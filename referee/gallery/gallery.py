@@ -167,7 +167,7 @@ class Gallery:
     async def _answer_all(self) -> None:
         """One after another, each connection in its turn, at a bounded rate."""
         while True:
-            if not self._waiting:
+            while not self._waiting:
                 self._some.clear()
                 await self._some.wait()
             connection, waiting = self._waiting.popitem(last=False)
