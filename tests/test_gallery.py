@@ -222,7 +222,7 @@ class Still(Stage):
     def open(self) -> None:
         return
 
-    def close(self, linger: int = 0) -> None:
+    async def close(self, linger: float = 0.0) -> None:
         return
 
     def publish(self, topic: bytes, payload: bytes) -> None:

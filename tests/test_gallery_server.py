@@ -212,33 +212,47 @@ def test_with_the_servers_key_anybody_may_look_on(tmp_path: Path) -> None:
     assert server.end().status == 0
 
 
+def peak(process: int) -> int:
+    """The most bytes of memory that it ever had."""
+    found = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    assert found
+    return int(found[1]) * 1024
+
+
 @pytest.mark.long
-def test_a_flood_of_strangers_changes_no_match(tmp_path: Path) -> None:
-    """Subscriptions, questions and connections without an end, while bots play under a clock and a spectator looks."""
+@pytest.mark.parametrize("how", ["questions", "topics"])
+def test_a_flood_of_strangers_changes_no_match(tmp_path: Path, how: str) -> None:
+    """Subscriptions and connections without an end, while bots play under a clock and others look on."""
     club = Club(tmp_path, "drain = 0", think=0.0)
-    flood = subprocess.Popen([sys.executable, "-c", FLOOD, club.url, "30"], stdout=subprocess.PIPE, text=True)
-    keys: list[str] = []
+    gallery = club.gallery()
+    program = QUESTIONS if how == "questions" else TOPICS
+    flood = subprocess.Popen([sys.executable, "-c", program, club.url, "20"], stdout=subprocess.PIPE, text=True)
+    watched: list[str] = []
     try:
-        until = time.monotonic() + 30
-        while time.monotonic() < until:
-            club.server.wait_for("game", len(keys) + 1)
-            keys = [str(one["match"]) for one in club.server.events("game")]
-        assert flood.wait(PATIENCE) == 0
-        words = {one["word"] for one in club.server.events("game")}
-        assert words == {"rules"}, words
-        assert club.server.events("spectator")
+        while flood.poll() is None:  # whoever comes meanwhile sees a whole match
+            with Spectator(club.url) as there:
+                key = begun(there)
+                there.follow(key)
+                assert rest(there) == club.stored(key)
+            watched.append(key)
+        assert flood.returncode == 0 and watched
+        assert club.gallery() == gallery and peak(gallery) < MEMORY
+        assert "flood" in {one["word"] for one in club.server.events("spectator")}
+        games = club.server.events("game")
+        assert {one["word"] for one in games} == {"rules"}
         with Spectator(club.url) as there:
-            for key in (keys[0], keys[-1]):
+            for key in (str(games[0]["match"]), str(games[-1]["match"])):
                 assert list(there.match(key)) == club.stored(key)
-        suspects = sum(getattr(club.stored(key)[-1], "suspect", False) for key in keys)
-        print(f"{len(keys)} games, {suspects} suspect; refused: {club.server.events('spectator')}")
+        print(f"{len(games)} games, {len(watched)} watched, {peak(gallery) >> 20} MiB")
     finally:
         flood.kill()
         flood.wait()
         club.close()
 
 
-FLOOD = """
+MEMORY = 256 * 1024 * 1024  # bytes: a gallery at rest has 50 MiB, and each of 200 strangers may take a few hundred KiB
+
+QUESTIONS = """
 import secrets, socket, sys, time, zmq
 url, until = sys.argv[1], time.monotonic() + float(sys.argv[2])
 context = zmq.Context()
@@ -262,6 +276,35 @@ while time.monotonic() < until:
     raw = raw[-50:] + [socket.create_connection((host, int(port))) for _ in range(5)]
     raw[-1].sendall(secrets.token_bytes(500))
     time.sleep(0.01)
+"""
+
+TOPICS = """
+import secrets, socket, sys, time
+url, until = sys.argv[1], time.monotonic() + float(sys.argv[2])
+host, port = url.removeprefix("tcp://").split(":")
+greeting = b"\\xff" + bytes(8) + b"\\x7f\\x03\\0NULL" + bytes(48)
+ready = b"\\x04\\x19\\x05READY\\x0bSocket-Type\\0\\0\\0\\x03SUB"
+def stranger():
+    there = socket.create_connection((host, int(port)), timeout=60)
+    there.sendall(greeting + ready)
+    answer = b""
+    while not answer.endswith(b"XPUB"):
+        if not (answer := answer + there.recv(1000)):
+            raise ConnectionError
+    there.setblocking(False)
+    return there
+there = [None] * 200
+while time.monotonic() < until:
+    for number, one in enumerate(there):
+        topics, kinds = [secrets.token_bytes(200) for _ in range(50)], (b"\\1", b"\\0")[: 1 + number % 2]
+        try:
+            if one is None:
+                one = there[number] = stranger()
+            one.send(b"".join(b"\\0\\xc9" + kind + topic for topic in topics for kind in kinds))
+        except BlockingIOError:
+            pass
+        except OSError:
+            there[number] = None
 """
 
 

@@ -84,7 +84,7 @@ class Gallery:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._look(None)
-        self.stage.close(linger=300)
+        await self.stage.close(linger=0.3)
         self._changes.close()
         self._matches.close()
         self._shelf.close()

@@ -1,15 +1,17 @@
 """The gallery's one XPUB socket: who is connected, how much he may ask, and what is published. It knows no match.
 
 Every subscription is handed out with the connection that it came on, so a stranger is bounded like a guest: by the
-subscriptions that he has, by how fast they come, by the bytes that he sends, and by how many connections there are.
+subscriptions that he has, by how fast they come, and by the bytes that he sends. How many bytes reach the socket at
+all, and how many connections, is the turnstile's part.
 """
 
 import asyncio
 import contextlib
+import math
 import os
-import socket
+import tempfile
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -21,25 +23,25 @@ from protocol.errors import AddressError
 from protocol.spectating import MAX_TOPIC
 from protocol.transports.keys import KeyPair
 from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED
+from referee.gallery.turnstile import Turnstile, Visitor
 from referee.lobby.allowance import Allowance
-from referee.lobby.descriptors import received, shut
+from referee.lobby.descriptors import duplicate
 from referee.lobby.door import BACKLOG
 from referee.lobby.reading import Reading
-from referee.lobby.zap import Anyone, Refused, Zap, require_keys
 
 TOPICS = 64  # that one connection may be subscribed to
+TOPIC_OCTETS = 4096  # bytes of all these topics
 RATE = 10.0  # subscriptions a second of one connection; five times as many at once
-SHARE = 4  # of all connections, one address has at most a quarter; this machine's own may have them all
 UNSUBSCRIBED = 30.0  # seconds until a connection must have subscribed to something
 QUEUE = 1000  # messages for one connection; what is more he misses, and may ask for
 _SWEEP = 1.0
-_LARGEST = 1024  # bytes of a frame: a handshake with keys is longer than a topic
-_BUFFERS = 128 * 1024  # bytes that the kernel keeps for a connection that does not read
-_STUFFED = 64 * 1024  # bytes that came and are no subscription
-_BREATH = 200.0  # bytes a second of heartbeats
+_LARGEST = 512  # bytes of a frame: the longest of a handshake with keys is under 300, a topic with keys under 240
+_STUFFED = 8 * 1024  # bytes that came and are no subscription
+_BREATH = 64.0  # bytes a second of heartbeats,
+_LONGEST = 3600.0  # seconds for which these are borne with: nobody can tell them from frames without an end
+_OVERHEAD = 40  # bytes that a subscription takes on the wire beyond its own
 _GREETING_MS = 10_000
-_HANDSHAKE = 2_000  # bytes, more than it takes
-_LOOK = 0.05
+_EVENTS, _IN = int(zmq.EVENTS), int(zmq.POLLIN)
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)
 
 
@@ -55,15 +57,14 @@ class Audience(Protocol):
 
 @dataclass(slots=True)
 class _Spectator:
-    address: str
-    since: float
+    visitor: Visitor
     allowance: Allowance
     topics: Counter[bytes] = field(default_factory=Counter)
     heard: int = 0  # bytes of subscriptions
 
 
 class Stage:
-    """Binds `url`, with keys unless `pair` is None; at most so many connections. Raises AddressError.
+    """At `url`, with keys unless `pair` is None; at most so many connections. Raises AddressError.
 
     `refuse(word, address, reason)` is told of everybody who is sent away.
     """
@@ -76,12 +77,13 @@ class Stage:
         audience: Audience,
         refuse: Callable[[str, str, str], None],
     ) -> None:
-        self._audience, self._most, self._refuse = audience, connections, refuse
-        self._spectators: dict[int, _Spectator] = {}  # by descriptor
+        self._audience, self._refuse = audience, refuse
+        self._spectators: dict[int, _Spectator] = {}  # by ZeroMQ's descriptor
+        self._newcomers: list[int] = []  # likewise: accepted, and not let in yet
         self._readings: list[Reading] = []
-        self._next_look = 0.0
-        self._unwanted: deque[tuple[int, _Spectator, str, str]] = deque()  # who has just come
         self._sweeper: asyncio.Task[None] | None = None
+        self._turnstile = Turnstile(url, connections, refuse)
+        self.url = self._turnstile.url
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.XPUB)
         options = {
@@ -90,28 +92,32 @@ class Stage:
             zmq.MAXMSGSIZE: _LARGEST,
             zmq.SNDHWM: QUEUE,
             zmq.RCVHWM: UNBOUNDED,
-            zmq.SNDBUF: _BUFFERS,
-            zmq.RCVBUF: _BUFFERS,
             zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
             zmq.HEARTBEAT_TIMEOUT: SILENCE_MS,
             zmq.HANDSHAKE_IVL: _GREETING_MS,
             zmq.BACKLOG: BACKLOG,
-            zmq.IPV6: int("[" in url),
         }
         for option, value in options.items():
             self._socket.setsockopt(option, value)
-        self._zap: Zap | None = None
-        if pair is not None:
-            self._zap = Zap(self._context, Anyone(self._turned_away))
-            require_keys(self._socket, pair)
+        if pair is not None:  # every key is let in, so nobody is asked
+            self._socket.setsockopt(zmq.CURVE_SERVER, 1)
+            self._socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
+            self._socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         try:
-            self._socket.bind(url)
-        except (zmq.ZMQError, UnicodeError) as error:
-            self.close()
-            reason = zmq.strerror(error.errno or 0) if isinstance(error, zmq.ZMQError) else str(error)
-            raise AddressError(f"cannot listen at {url}: {reason}") from None
-        self.url = bytes(self._socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
+            self._inside = self._bind()
+        except (zmq.ZMQError, OSError) as error:
+            self._turnstile.stop()
+            self._context.destroy(linger=0)
+            raise AddressError(f"cannot listen at {url}: no Unix socket can be had: {error}") from None
+
+    def _bind(self) -> int:
+        """At a Unix socket whose name is gone when this returns a descriptor of it: nobody else finds it, and nothing
+        is left behind. Raises OSError, ZMQError."""
+        with tempfile.TemporaryDirectory(prefix="ggp-") as folder:
+            path = os.path.join(folder, "stage")  # noqa: PTH118
+            self._socket.bind(f"ipc://{path}")
+            return os.open(path, os.O_PATH | os.O_CLOEXEC)
 
     @property
     def connections(self) -> int:
@@ -120,12 +126,12 @@ class Stage:
     def open(self) -> None:
         """In the running loop."""
         self._readings = [Reading(self._monitor, self._hear_news), Reading(self._socket, self._take)]
-        if self._zap is not None:
-            self._readings.append(Reading(self._zap.socket, self._answer))
         self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+        self._turnstile.open(f"/proc/self/fd/{self._inside}")
 
-    def close(self, linger: int = 0) -> None:
-        """Once. `linger`: ms for what is still to leave."""
+    async def close(self, linger: float = 0.0) -> None:
+        """Once. `linger`: seconds for what is still to leave."""
+        self._turnstile.stop()
         if self._sweeper is not None:
             self._sweeper.cancel()
         for reading in self._readings:
@@ -133,10 +139,10 @@ class Stage:
         self._readings = []
         self._socket.disable_monitor()
         self._monitor.close(linger=0)
-        self._socket.close(linger=linger)
-        if self._zap is not None:
-            self._zap.close()
-        self._context.term()
+        self._socket.close(linger=int(linger * 1000))
+        await asyncio.to_thread(self._context.term)  # what it waits for leaves through the turnstile
+        await self._turnstile.close(linger)
+        os.close(self._inside)
 
     def publish(self, topic: bytes, payload: bytes) -> None:
         """To everybody who is subscribed and whose queue has room."""
@@ -150,77 +156,66 @@ class Stage:
 
     def _hear_news(self) -> None:
         """Raises zmq.Again when there are none."""
-        self._news()
-        self._turn_away()
-
-    def _turn_away(self) -> None:
-        """Whoever came and may not, if it is still he."""
-        while self._unwanted:
-            descriptor, one, word, reason = self._unwanted.popleft()
-            if self._spectators.get(descriptor) is one:
-                self._send_away(descriptor, word, reason)
-
-    def _news(self) -> None:
         event = recv_monitor_message(self._monitor, zmq.NOBLOCK)
-        descriptor, now = int(event["value"]), time.monotonic()
-        self._lose(descriptor)
+        descriptor = int(event["value"])
+        if spectator := self._lose(descriptor):
+            self._turnstile.cut(spectator.visitor)
         if event["event"] == zmq.EVENT_DISCONNECTED:
-            return
-        address = _address(descriptor)
-        theirs = 1 + sum(one.address == address for one in self._spectators.values())
-        one = self._spectators[descriptor] = _Spectator(address, now, Allowance(RATE, RATE * MAX_TOPIC, now))
-        if len(self._spectators) > self._most:
-            self._unwanted.append((descriptor, one, "full", "there are as many spectators as may be"))
-        elif theirs > max(1, self._most // SHARE) and not _is_local(address):
-            self._unwanted.append((descriptor, one, "address", "too many connections from one address"))
+            self._newcomers = [one for one in self._newcomers if one != descriptor]
+        else:
+            self._newcomers.append(descriptor)
+            if int(self._socket.getsockopt(_EVENTS)) & _IN:
+                self._readings[1].look_again()  # the question took the edge
+            else:
+                self._let_in()
 
-    def _lose(self, descriptor: int) -> None:
-        if self._spectators.pop(descriptor, None) is not None:
+    def _let_in(self) -> None:
+        """Nothing is unread of whoever had the newcomers' descriptors before them, and they were not let speak yet."""
+        newcomers, self._newcomers = self._newcomers, []
+        for descriptor in newcomers:
+            theirs = duplicate(descriptor)
+            if theirs is None:
+                continue
+            with theirs, contextlib.suppress(OSError):
+                visitor = self._turnstile.find(theirs.getpeername())
+                if visitor is not None and not visitor.known.is_set():
+                    allowance = Allowance(RATE, math.inf, time.monotonic())
+                    self._spectators[descriptor] = _Spectator(visitor, allowance)
+                    visitor.known.set()
+
+    def _lose(self, descriptor: int) -> _Spectator | None:
+        spectator = self._spectators.pop(descriptor, None)
+        if spectator is not None:
             self._audience.left(descriptor)
+        return spectator
 
     def _send_away(self, descriptor: int, word: str, reason: str) -> None:
-        """Cut the connection, unless it has ended, and its number is perhaps another's: hold it first, then look."""
-        spectator = self._spectators.get(descriptor)
-        if spectator is None:
-            return
-        try:
-            held = socket.socket(fileno=os.dup(descriptor))
-        except OSError:
-            self._lose(descriptor)
-            return
-        with held:
-            self._hear_all()
-            if self._spectators.get(descriptor) is spectator:
-                self._lose(descriptor)
-                self._refuse(word, spectator.address, reason)
-                shut(held)
-
-    def _hear_all(self) -> None:
-        with contextlib.suppress(zmq.Again):
-            while True:
-                self._news()
+        if spectator := self._lose(descriptor):
+            self._refuse(word, spectator.visitor.address, reason)
+            self._turnstile.cut(spectator.visitor)
 
     # -- what they want ----------------------------------------------------------------------------------------------
 
     def _take(self) -> None:
-        frame = self._socket.recv(_NOW, copy=False)
-        data = frame.bytes
+        """Raises zmq.Again when there is nothing."""
+        try:
+            frame = self._socket.recv(_NOW, copy=False)
+        except zmq.Again:
+            self._let_in()
+            raise
         try:
             descriptor = int(frame.get(zmq.SRCFD))
-        except zmq.ZMQError:
-            if data[:1] != b"\0":  # else it is what a connection that is gone was subscribed to
-                self._look_for_old()
+        except zmq.ZMQError:  # what a connection that is gone was subscribed to
             return
-        if descriptor not in self._spectators:  # its arrival is told elsewhere
-            self._hear_all()
         spectator = self._spectators.get(descriptor)
         if spectator is None:
             return
-        spectator.heard += len(data)
-        now, topic = time.monotonic(), data[1:]
+        data = frame.bytes
+        spectator.heard += len(data) + _OVERHEAD
+        topic = data[1:]
         if data[:1] not in (b"\0", b"\1") or frame.more or len(topic) > MAX_TOPIC:
             self._send_away(descriptor, "garbage", "what it sent is no subscription")
-        elif not spectator.allowance.take(len(topic), now):
+        elif not spectator.allowance.take(len(topic), time.monotonic()):
             self._send_away(descriptor, "flood", "too many subscriptions a second")
         elif data[:1] == b"\0":
             spectator.topics[topic] -= 1
@@ -229,56 +224,21 @@ class Stage:
             self._audience.unsubscribed(descriptor, topic)
         else:
             spectator.topics[topic] += 1
-            if sum(spectator.topics.values()) > TOPICS:
+            if spectator.topics.total() > TOPICS:
                 self._send_away(descriptor, "topics", f"more than {TOPICS} subscriptions")
+            elif sum(map(len, spectator.topics)) > TOPIC_OCTETS:
+                self._send_away(descriptor, "topics", f"subscriptions of more than {TOPIC_OCTETS} bytes")
             else:
                 self._audience.subscribed(descriptor, topic)
-
-    def _look_for_old(self) -> None:
-        """Somebody speaks a ZMTP of before 3.0, whose messages do not say on what connection they came, so nobody could
-        count them: whoever has sent more than a handshake and is not known to have subscribed is cut."""
-        now = time.monotonic()
-        if now < self._next_look:
-            return
-        self._next_look = now + _LOOK
-        for descriptor, one in list(self._spectators.items()):
-            if self._spectators.get(descriptor) is one and not one.heard and received(descriptor) > _HANDSHAKE:
-                self._send_away(descriptor, "old", "it speaks a ZMTP of before 3.0")
 
     async def _sweep(self) -> None:
         """Whoever stuffs the socket with what never becomes a subscription, or wants nothing."""
         while True:
             await asyncio.sleep(_SWEEP)
-            self._turn_away()  # whose news were heard while something else was looked at
             now = time.monotonic()
             for descriptor, one in list(self._spectators.items()):
-                if self._spectators.get(descriptor) is not one:
-                    continue
-                age = now - one.since
-                if received(descriptor) - 2 * one.heard > _STUFFED + _BREATH * age:
+                age = now - one.visitor.since
+                if one.visitor.came - one.heard > _STUFFED + _BREATH * min(age, _LONGEST):
                     self._send_away(descriptor, "stuffed", "bytes that are no subscription")
                 elif not one.topics and age > UNSUBSCRIBED:
                     self._send_away(descriptor, "silent", "it subscribed to nothing")
-
-    # -- keys --------------------------------------------------------------------------------------------------------
-
-    def _answer(self) -> None:
-        if self._zap is None or not self._zap.handle_one():
-            raise zmq.Again
-
-    def _turned_away(self, refused: Refused) -> None:
-        self._refuse("handshake", refused.address, refused.reason)
-
-
-def _address(descriptor: int) -> str:
-    """Who is at the other end, "" if he is gone already."""
-    try:
-        with socket.socket(fileno=os.dup(descriptor)) as theirs:
-            name = theirs.getpeername()
-            return str(name[0]) if isinstance(name, tuple) else ""
-    except OSError:
-        return ""
-
-
-def _is_local(address: str) -> bool:
-    return address in ("", "::1") or address.startswith(("127.", "::ffff:127."))

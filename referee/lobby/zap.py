@@ -85,7 +85,7 @@ class Keeper:
         key = z85.encode(credentials[0]).decode()
         if refusal := self._refusal(key):
             return self._refuse(where, key, refusal, now)
-        if not self._has_room(self._source(key, where), now):
+        if not self._has_room(key, now):
             self._refuse(where, key, "too many handshakes", now)
             return b"500", b"Too many handshakes", b""  # 300 leaves the connection open for its time
         self._count("let in")
@@ -94,10 +94,6 @@ class Keeper:
     def _refusal(self, key: str) -> str:
         """Why it is not let in; "" if it is."""
         return "nobody is let in"
-
-    def _source(self, key: str, address: str) -> str:
-        """By what handshakes are counted."""
-        return key
 
     def _refuse(self, address: str, key: str, reason: str, now: float) -> tuple[bytes, bytes, bytes]:
         """Count it, and tell of it once a minute for each key at an address."""
@@ -116,11 +112,11 @@ class Keeper:
             self._told.popitem(last=False)
         return b"400", b"No access", b""
 
-    def _has_room(self, source: str, now: float) -> bool:
-        """A bucket of handshakes for each source, so that a loop of reconnects is not the I/O thread's whole day."""
-        left, at = self._buckets.pop(source, (float(BURST), now))
+    def _has_room(self, key: str, now: float) -> bool:
+        """A bucket of handshakes for each key, so that a loop of reconnects is not the I/O thread's whole day."""
+        left, at = self._buckets.pop(key, (float(BURST), now))
         left = min(BURST, left + max(0.0, now - at) * RATE)
-        self._buckets[source] = max(0.0, left - 1), now
+        self._buckets[key] = max(0.0, left - 1), now
         if len(self._buckets) > MOST_REMEMBERED:
             self._buckets.popitem(last=False)
         return left >= 1
@@ -144,16 +140,6 @@ class Gatekeeper(Keeper):
         self._registry.refresh()
         found = self._registry.find(key)
         return found.value if isinstance(found, Refusal) else ""
-
-
-class Anyone(Keeper):
-    """Lets in every key: whoever looks on is nobody in particular. Keys cost him nothing, so addresses are counted."""
-
-    def _refusal(self, key: str) -> str:
-        return ""
-
-    def _source(self, key: str, address: str) -> str:
-        return address
 
 
 class Zap:
