@@ -227,6 +227,24 @@ async def test_a_flood_of_subscriptions_takes_no_memory(hall: Hall) -> None:
     await stage.close()
 
 
+async def test_who_leaves_waits_for_his_turn(hall: Hall) -> None:
+    """ZeroMQ walks through its tree for each: where all went at once nobody else would be served meanwhile."""
+    stage = hall.stage()
+    both = [hall.connect(stage, b"match/a") for _ in range(2)]
+    await until(lambda: stage.connections == 2)
+    visitors = [one.visitor for one in stage._spectators.values()]
+    async with stage._turnstile._going:
+        for one in both:
+            one.close(linger=0)
+        await until(lambda: all(one.outer.fileno() == -1 for one in visitors))
+        late = hall.connect(stage, b"match/b")
+        await until(lambda: b"match/b" in hall.topics)
+        assert stage.connections == 3
+    await until(lambda: stage.connections == 1)
+    late.close(linger=0)
+    await stage.close()
+
+
 async def test_topics_of_a_connection_are_bounded_together(hall: Hall) -> None:
     stage = hall.stage()
     many = -(-TOPIC_OCTETS // MAX_TOPIC)

@@ -22,7 +22,7 @@ from zmq.utils.monitor import recv_monitor_message
 from protocol.errors import AddressError
 from protocol.spectating import MAX_TOPIC
 from protocol.transports.keys import KeyPair
-from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED
+from protocol.transports.zmq import HEARTBEAT_MS, UNBOUNDED
 from referee.gallery.turnstile import Turnstile, Visitor
 from referee.lobby.allowance import Allowance
 from referee.lobby.descriptors import duplicate
@@ -41,6 +41,7 @@ _BREATH = 64.0  # bytes a second of heartbeats,
 _LONGEST = 3600.0  # seconds for which these are borne with: nobody can tell them from frames without an end
 _OVERHEAD = 40  # bytes that a subscription takes on the wire beyond its own
 _GREETING_MS = 10_000
+_SILENCE_MS = 180_000  # longer than those who left together wait for their turn to end
 _EVENTS, _IN = int(zmq.EVENTS), int(zmq.POLLIN)
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)
 
@@ -93,7 +94,7 @@ class Stage:
             zmq.SNDHWM: QUEUE,
             zmq.RCVHWM: UNBOUNDED,
             zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
-            zmq.HEARTBEAT_TIMEOUT: SILENCE_MS,
+            zmq.HEARTBEAT_TIMEOUT: _SILENCE_MS,
             zmq.HANDSHAKE_IVL: _GREETING_MS,
             zmq.BACKLOG: BACKLOG,
         }

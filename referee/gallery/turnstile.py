@@ -22,6 +22,8 @@ OCTETS = 1600.0  # bytes a second from one connection, handshake and heartbeats 
 ARRIVALS = 6.0  # connections a second from one address; five times as many at once. This machine's own as they like
 SHARE = 4  # of all connections, one address has at most a quarter; this machine's own may have them all
 _GREETING = 10.0  # seconds for the first bytes, and to be known
+_GLANCE = 0.005  # seconds between two who come in, and two who go; and
+_COURTESY = 1  # times as long as the loop was busy meanwhile
 _SIGNATURE = 10  # bytes with which every connection begins
 _READ = 4096
 _CARRIED = 64 * 1024
@@ -56,6 +58,7 @@ class Turnstile:
         self._arrivals = Arrivals(ARRIVALS)
         self._visitors: set[Visitor] = set()
         self._by_name: dict[object, Visitor] = {}
+        self._coming, self._going = asyncio.Lock(), asyncio.Lock()
         self._inside = ""
         self._accepting: asyncio.Task[None] | None = None
 
@@ -70,9 +73,7 @@ class Turnstile:
 
     def cut(self, visitor: Visitor) -> None:
         """There and then. Nothing if he is gone."""
-        if visitor.task is not None and not visitor.task.done():
-            shut(visitor.outer)
-            visitor.task.cancel()
+        shut(visitor.outer)
 
     def stop(self) -> None:
         """Nobody comes in any more."""
@@ -133,6 +134,9 @@ class Turnstile:
                 visitor.outer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 with contextlib.suppress(OSError, TimeoutError, _Ended):
                     await self._lead_in(visitor, inner)
+                visitor.outer.close()
+                if visitor.known.is_set():
+                    await _turn(self._going)
         finally:
             self._visitors.discard(visitor)
 
@@ -142,6 +146,7 @@ class Turnstile:
             first = b""
             while len(first) < _SIGNATURE:
                 first += await self._read(visitor)
+            await _turn(self._coming)
             inner.setblocking(False)
             inner.bind("")  # Linux gives it a name that nothing else has
             name = inner.getsockname()
@@ -184,6 +189,16 @@ class Turnstile:
             while data := await loop.sock_recv(inner, _CARRIED):
                 await loop.sock_sendall(visitor.outer, data)
             visitor.outer.shutdown(socket.SHUT_RDWR)  # after what is still to leave; the other way ends with it
+
+
+async def _turn(queue: asyncio.Lock) -> None:
+    """One after another. ZeroMQ walks through its whole tree for everybody who goes, however well he behaved; where
+    that takes long they come and go more slowly, and those who stay have their share of the time."""
+    loop = asyncio.get_running_loop()
+    async with queue:
+        due = loop.time() + _GLANCE
+        await asyncio.sleep(_GLANCE)
+        await asyncio.sleep(_COURTESY * max(0.0, loop.time() - due))
 
 
 class _Ended(Exception):
