@@ -11,6 +11,7 @@
 #include "game_state.hpp"
 #include "taigo_holes.hpp"
 #include "taigo_lattice.hpp"
+#include "taigo_outlook.hpp"
 #include "taigo_reading.hpp"
 #include "taigo_text.hpp"
 #include "zobrist.hpp"
@@ -65,6 +66,8 @@ class Taigo {
     }
     // Who wins by the lines that the move completes; none: nobody.
     Colour decides(const Move& move);
+    // What may be told of the moves of this position before any is tried: see TaigoOutlook.
+    TaigoOutlook outlook() { return {lattice_, side_}; }
     Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() {}
 
@@ -204,19 +207,9 @@ inline Taigo::Move Taigo::play_random(Rng& rng, Policy policy) {
 
 // Who has won by the lines that the move completes.
 inline Colour Taigo::decides(const Move& move) {
-    std::array<Lattice::Place, 2 + most_holes> changed{lattice_.place(move.dark), lattice_.place(move.light())};
-    std::size_t count = 2;
-    lattice_.paint(changed[0], Colour::black);
-    lattice_.paint(changed[1], Colour::white);
-    for (std::size_t i = 0; move.cones != 0 && i < 8; ++i)
-        if (move.cone(i) != Colour::none) {
-            changed[count] = lattice_.place(move.cone_at(i));
-            lattice_.paint(changed[count++], move.cone(i));
-        }
     ByColour<bool> five{};
-    for (std::size_t i = 0; i < count; ++i)
-        if (lattice_.line(changed[i]) >= row) five[lattice_[changed[i]].colour] = true;
-    for (std::size_t i = 0; i < count; ++i) lattice_.paint(changed[i], Colour::none);
+    for (const Painted painted(lattice_, move); const Lattice::Place p : painted)
+        if (lattice_.line(p) >= row) five[lattice_[p].colour] = true;
     return five[other(side_)] ? other(side_) : five[side_] ? side_ : Colour::none;
 }
 

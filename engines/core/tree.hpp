@@ -97,7 +97,7 @@ class Tree {
     static constexpr float explores = 0.01F;   // the weight of what was seldom tried
     static constexpr float amaf_lasts = 2000;  // visits after which AMAF counts half
     static constexpr float prior_visits = 5;   // a move that nobody tried is worth what its parent is
-    static constexpr int doubt = 20;           // AMAF visits, all lost, that a doubtful move begins with
+    static constexpr int imagined = 20;        // AMAF visits that a move begins with if the game has a view of it
 
     struct Step {
         std::uint32_t node;
@@ -122,6 +122,11 @@ class Tree {
     void look_for_swaps();
     void play_one();
     void expand(std::uint32_t index, Colour mover);
+    // Of the imagined games after that move its mover wins so many.
+    static void imagine(TreeNode& child, Colour mover, int wins) {
+        child.amaf_visits = imagined;
+        child.amaf_points = 2 * (mover == Colour::black ? wins : imagined - wins);
+    }
     std::uint32_t select(const TreeNode& node, Colour mover, bool even) const;
     int rollout();
     void back_up(int points);
@@ -198,15 +203,17 @@ void Tree<S>::expand(std::uint32_t index, Colour mover) {
     for (std::size_t i = count; i > 1; --i)  // equals are tried in this order
         std::swap(moves_[i - 1], moves_[rng_.below(static_cast<std::uint32_t>(i))]);
     bool proven = false;
+    [[maybe_unused]] auto outlook = [this] {
+        if constexpr (requires { state_.outlook(); }) return state_.outlook();
+        else return nullptr;
+    }();
     for (std::size_t i = 0; i < count; ++i) {
         TreeNode child;
         child.move = moves_[i];
         child.key = state_.key(child.move);
         if constexpr (requires { state_.doubtful(child.move); })
-            if (state_.doubtful(child.move)) {
-                child.amaf_visits = doubt;
-                child.amaf_points = mover == Colour::black ? 0 : 2 * doubt;
-            }
+            if (state_.doubtful(child.move)) imagine(child, mover, 0);
+        if constexpr (requires { state_.outlook(); }) imagine(child, mover, outlook.wins(child.move, imagined));
         if constexpr (requires { state_.decides(child.move); })
             if (const Colour winner = state_.decides(child.move); winner != Colour::none) {
                 child.proof = won_by(winner);
