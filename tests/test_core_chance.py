@@ -130,6 +130,16 @@ def test_rollouts_of_laido_pass_where_every_point_is_wasteful() -> None:
     assert rollouts(played(Laido(2), "B2")) == {"A2", "A3", "B1", "B3", "C1", "C2"}  # sides are not swapped
 
 
+def test_rollouts_of_laido_join_what_the_last_stone_is_about_to_part() -> None:
+    for moves, replies in (
+        ("D3 pass B4 C3", {"C4"}),
+        ("D3 pass B4 pass C2 C3", {"B3", "C4", "D2"}),
+        ("D3 C4 B4 pass C2 C3", {"B3", "D2"}),
+    ):
+        state = played(Laido(3, pie=False), moves)
+        assert {state.random_move(seed, "rollout") for seed in range(100)} == replies
+
+
 @both
 def test_playouts_are_whole_games_and_seeded(game: type[Position]) -> None:
     state = game(size=7)

@@ -1,6 +1,8 @@
 // Laido (Saïd Galdseid, 2024): lean connections between edge stones of a hexagon. The rules are RULES.md, "Laido".
 #pragma once
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -73,6 +75,7 @@ class Laido {
     Move read(std::string_view text) const;
     void put(Point p, Colour colour);
     void do_pass();
+    Move rejoin(Rng& rng) const;
     bool wasteful(Point p) const;
     void add_values(GroupValues& black, GroupValues& white) const;
     int margin() const;  // the first difference of the values, Black's less White's
@@ -147,6 +150,8 @@ inline void Laido::do_pass() {
     turns_.passed();
 }
 
+// rollout: what the opponent's last stone is about to part is joined; else the first of four random stones that is not
+// wasteful, or a pass.
 inline Laido::Move Laido::play_random(Rng& rng, Policy policy) {
     const auto empties = static_cast<std::uint32_t>(empties_);
     Move move = pass;
@@ -154,16 +159,36 @@ inline Laido::Move Laido::play_random(Rng& rng, Policy policy) {
         const std::uint32_t drawn = rng.below(empties + turns_.may_pass() + turns_.may_swap());
         move = drawn < empties ? static_cast<Move>(empty_[drawn]) : drawn == empties ? pass : swap_sides;
     } else {
+        move = rejoin(rng);
         constexpr int draws = 4;
-        for (int draw = 0; draw < draws && empties > 0; ++draw) {
+        for (int draw = 0; draw < draws && empties > 0 && move == pass; ++draw) {
             const Point p = empty_[rng.below(empties)];
-            if (wasteful(p)) continue;
-            move = static_cast<Move>(p);
-            break;
+            if (!wasteful(p)) move = static_cast<Move>(p);
         }
     }
     apply(move);
     return move;
+}
+
+// An empty point beside the last stone and, on either side of it, an own one: there the opponent would cut them apart
+// ("save bridge" of programs for Hex). Pass if there is none; of several any.
+inline Laido::Move Laido::rejoin(Rng& rng) const {
+    if (last_ == 0) return pass;
+    const Colour own = turns_.to_play();
+    const auto steps = hexagon_.steps();
+    unsigned owns = 0;  // of the circle round the last stone, as bits
+    for (unsigned d = 0; d < 6; ++d)
+        owns |= static_cast<unsigned>(stones_.at(static_cast<Point>(last_ + steps[d])) == own) << d;
+    const unsigned twice = owns | owns << 6;
+    unsigned cuts = twice >> 1 & twice >> 5 & 63;  // none is a wall: walls have walls beside them
+    for (unsigned left = cuts; left != 0; left &= left - 1) {
+        const auto d = static_cast<std::size_t>(std::countr_zero(left));
+        if (stones_.at(static_cast<Point>(last_ + steps[d])) != Colour::none) cuts ^= 1U << d;
+    }
+    if (cuts == 0) return pass;
+    for (std::uint32_t skip = rng.below(static_cast<std::uint32_t>(std::popcount(cuts))); skip > 0; --skip)
+        cuts &= cuts - 1;
+    return static_cast<Move>(last_ + steps[static_cast<std::size_t>(std::countr_zero(cuts))]);
 }
 
 // A stone there would be surplus at best: inside own stones, or an edge stone that shortens a chain to its neighbour.
