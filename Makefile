@@ -52,7 +52,7 @@ coverage-models: setup ## hold the models at full branch coverage by the walks a
 	    --cov=tests.models --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
 
 test-long: setup ## the proofs that take longer: many games, deep walks
-	@$(BIN)/python -m pytest -m long $(ARGS)
+	@$(BIN)/python -m pytest -m long -o faulthandler_timeout=3600 $(ARGS)
 
 check: setup ## lint, format, types, import contracts, stale documentation
 	@$(BIN)/ruff check --quiet $(SOURCES)
