@@ -2,10 +2,15 @@
 
 import asyncio
 import contextlib
+import gc
+import itertools
+import os
+import resource
 import secrets
 import socket
 import time
 from collections.abc import Callable, Iterator
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -213,6 +218,27 @@ async def test_no_more_gets_to_the_socket_than_may_be(hall: Hall, tmp_path: Path
     assert len(GREETING) <= came <= OCTETS * (BURST + time.monotonic() - began) and hall.refused == ["flood"]
 
 
+async def test_who_sends_a_byte_at_a_time_is_cut(hall: Hall) -> None:
+    """Each is as much work as a whole subscription: 20 such connections kept a processor busy."""
+    stage = hall.stage()
+    words = itertools.cycle(b"".join(b"\x00\xbf" + word + b"x" * 190 for word in (b"\1", b"\0")))
+
+    def drip() -> bool:
+        with socket.create_connection(address_of(stage), timeout=60) as there:
+            there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            shake(there)
+            try:
+                for word in itertools.islice(words, 10_000):
+                    there.sendall(bytes([word]))
+                    time.sleep(0.001)
+            except ConnectionError:
+                return True
+        return False
+
+    assert await asyncio.to_thread(drip) and hall.refused == ["flood"]
+    await stage.close()
+
+
 async def test_a_flood_of_subscriptions_takes_no_memory(hall: Hall) -> None:
     """ZeroMQ makes a node of 32 bytes of every byte of a topic that nobody else has."""
     stage, size = hall.stage(), 200
@@ -286,6 +312,48 @@ async def test_one_address_has_its_share(hall: Hall, monkeypatch: pytest.MonkeyP
         hall.connect(stage, b"match/a")
     await until(lambda: hall.refused == ["address"] * 2 and stage.connections == 2)
     await stage.close()
+
+
+async def test_a_network_of_ipv6_has_the_share_of_an_address_and_its_place_in_the_log(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else whoever has one, so 2^64 addresses, takes every place, and writes a line for each."""
+    refused: list[tuple[str, str]] = []
+    turnstile = Turnstile("tcp://127.0.0.1:*", 8, lambda word, address, reason: refused.append((word, address)))
+    loop, numbers = asyncio.get_running_loop(), itertools.count()
+    really = loop.sock_accept
+
+    async def accept(listening: socket.socket) -> tuple[socket.socket, tuple[str, int]]:
+        outer, _ = await really(listening)
+        return outer, (f"2001:db8:1:2::{next(numbers)}", 5555)
+
+    monkeypatch.setattr(loop, "sock_accept", accept)
+    turnstile.open("")
+    address = "127.0.0.1", int(turnstile.url.rpartition(":")[2])
+    with contextlib.ExitStack() as stack:
+        for _ in range(5):
+            stack.enter_context(socket.create_connection(address, timeout=60))
+        await until(lambda: next(copy(numbers)) == 5)
+        await turnstile.close(0)
+    assert refused == [("address", "2001:db8:1:2::/64")] * 3
+
+
+async def test_who_comes_when_descriptors_run_out_is_let_go_without_a_word(hall: Hall) -> None:
+    turnstile, errors = Turnstile("tcp://127.0.0.1:*", 8, hall.refuse), list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: errors.append(context))
+    address = "127.0.0.1", int(turnstile.url.rpartition(":")[2])
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.create_connection(address, timeout=60) as there:
+        os.close(free := os.dup(0))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free + 1, hard))  # one for his connection, and none for its way in
+        try:
+            turnstile.open("")
+            assert await asyncio.to_thread(there.recv, 1) == b""
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    await turnstile.close(0)
+    gc.collect()
+    assert errors == []
 
 
 def test_an_address_that_is_taken_is_told(hall: Hall) -> None:

@@ -9,7 +9,7 @@ import pytest
 from protocol.transports.keys import KeyPair, new_pair, write_pair
 from referee.lobby.admission import Keyed
 from referee.lobby.allowance import Allowances
-from referee.lobby.arrivals import Arrivals
+from referee.lobby.arrivals import Arrivals, network
 from referee.lobby.bounds import Bounds
 from referee.lobby.granting import allow, revoke
 from referee.lobby.journal import Journal
@@ -95,6 +95,7 @@ def test_an_address_is_an_ipv4_address_or_a_network_of_ipv6() -> None:
     assert few.take("::ffff:10.0.0.2", 0) and not few.take("::ffff:10.0.0.1", 0) and few.take("10.0.0.1", 2)
     assert [few.take(f"2001:db8:1:2::{number}", 0) for number in range(6)] == [True] * 5 + [False]
     assert few.take("2001:db8:1:3::1", 0) and few.take("fe80::1%eth0", 0)
+    assert network("::1") == "::1" and network("::ffff:127.0.0.1") == "127.0.0.1"
     for number in range(10_000):
         few.take(str(number), 0)
     assert few.take("2001:db8:1:2::1", 0), "only so many are remembered"

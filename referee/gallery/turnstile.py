@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from protocol.errors import AddressError
 from referee.lobby.allowance import BURST, Allowance
-from referee.lobby.arrivals import Arrivals
+from referee.lobby.arrivals import Arrivals, network
 from referee.lobby.descriptors import shut
 from referee.lobby.door import BACKLOG
 
@@ -26,6 +26,7 @@ _GLANCE = 0.005  # seconds between two who come in, and two who go; and
 _COURTESY = 1  # times as long as the loop was busy meanwhile
 _SIGNATURE = 10  # bytes with which every connection begins
 _READ = 4096
+_LEAST = 64  # bytes that a read counts for, because each takes its time
 _CARRIED = 64 * 1024
 _RECEIVED = 16 * 1024  # bytes that the kernel keeps of what nobody has read yet
 _SENT = 128 * 1024  # and for a connection that does not read
@@ -33,7 +34,7 @@ _PAUSE = 0.5  # seconds, where there are no descriptors left
 
 
 class Visitor:
-    """A connection: `came` so many bytes. `known` lets them pass."""
+    """A connection: `came` so many bytes. `known` lets them pass. `address` is the network in IPv6."""
 
     def __init__(self, outer: socket.socket, address: str, now: float) -> None:
         self.address, self.since, self.came = address, now, 0
@@ -105,7 +106,7 @@ class Turnstile:
                 except OSError:
                     await asyncio.sleep(_PAUSE)
                     continue
-                self._arrived(outer, str(address[0]))
+                self._arrived(outer, network(str(address[0])))
                 await asyncio.sleep(0)  # others have their turn, however many come
 
     def _arrived(self, outer: socket.socket, address: str) -> None:
@@ -130,7 +131,7 @@ class Turnstile:
     async def _serve(self, visitor: Visitor) -> None:
         """From his first byte to his end."""
         try:
-            with visitor.outer, socket.socket(socket.AF_UNIX) as inner:
+            with contextlib.suppress(OSError), visitor.outer, socket.socket(socket.AF_UNIX) as inner:
                 visitor.outer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 with contextlib.suppress(OSError, TimeoutError, _Ended):
                     await self._lead_in(visitor, inner)
@@ -176,7 +177,7 @@ class Turnstile:
         visitor.greeting += data[: _SIGNATURE + 1 - len(visitor.greeting)]
         if not _is_greeting(visitor.greeting):
             self._refuse("garbage", visitor.address, "it does not speak ZMTP 3")
-        elif not visitor.allowance.take(len(data), loop.time()):
+        elif not visitor.allowance.take(max(len(data), _LEAST), loop.time()):
             self._refuse("flood", visitor.address, f"more than {OCTETS:.0f} bytes a second for {BURST:.0f} seconds")
         else:
             return data
@@ -231,4 +232,4 @@ def _is_greeting(data: bytes) -> bool:
 
 
 def _is_local(address: str) -> bool:
-    return address == "::1" or address.startswith(("127.", "::ffff:127."))
+    return address == "::1" or address.startswith("127.")

@@ -1,7 +1,7 @@
 """How many connections an address may make: a bucket for each that fills at a steady rate. The time is passed in."""
 
 from collections import OrderedDict
-from ipaddress import IPv6Address
+from ipaddress import IPv6Address, IPv6Network
 
 BURST = 5.0  # seconds of the rate that may come at once
 _MOST = 10_000  # addresses that are remembered
@@ -19,7 +19,7 @@ class Arrivals:
         """One more from there; False if that is too many. Whoever goes on without waiting stays out."""
         if not self._rate:
             return True
-        where, most = _network(address), self._rate * BURST
+        where, most = network(address), self._rate * BURST
         left, then = self._left.pop(where, (most, now))
         left = min(most, left + max(0.0, now - then) * self._rate) - 1
         self._left[where] = max(left, 0.0), now
@@ -28,11 +28,14 @@ class Arrivals:
         return left >= 0
 
 
-def _network(address: str) -> str:
+def network(address: str) -> str:
+    """What belongs to the same customer: of IPv6 the first 64 bits, else the address; this machine's is its own."""
     if ":" not in address:
         return address
     try:
         whole = IPv6Address(address.partition("%")[0])
     except ValueError:
         return address
-    return str(whole.ipv4_mapped or int(whole) >> (128 - _NETWORK))
+    if whole.ipv4_mapped:
+        return str(whole.ipv4_mapped)
+    return address if whole.is_loopback else str(IPv6Network((int(whole), _NETWORK), strict=False))
