@@ -38,7 +38,8 @@ def live(folder: Path) -> dict[str, Record]:
     """The matches that were under way when the lobby ended."""
     found = {}
     for path in (folder / "club.live").glob("*.live"):
-        found[path.stem] = next(iter(read_records(path.read_bytes().splitlines(keepends=True))))
+        for record in read_records(path.read_bytes().splitlines(keepends=True)):  # none: killed before the first line
+            found[path.stem] = record
     return found
 
 
