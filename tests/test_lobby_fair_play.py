@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zmq
@@ -15,7 +16,7 @@ import zmq
 from bots.random import make_choose
 from bots.sdk import Bot
 from protocol.responder import Responder
-from referee.ladder.rating import by_id, rate_seats
+from referee.ladder.rating import by_id, rate_seats, rate_tally
 from referee.lobby import matchmaker
 from referee.lobby.frequency import HOUR, Frequency
 from referee.lobby.journal import Journal
@@ -144,6 +145,29 @@ def test_two_owners_meet_so_often_an_hour_and_no_more_while_others_are_there(
     assert not any({"ann", "bob"} in meet("ann", "bob", "cat", "dan") for _ in range(6))
     clock[0] += HOUR + 1
     assert any({"ann", "bob"} in meet("ann", "bob", "cat", "dan") for _ in range(60))
+
+
+@pytest.mark.parametrize(("takes", "until"), [(0.001, 10.0), (0.1, 20.0), (60.0, 300.0)])
+def test_ratings_to_pair_by_are_made_anew_in_time_and_not_all_the_time(
+    store: Store, monkeypatch: pytest.MonkeyPatch, takes: float, until: float
+) -> None:
+    """`takes` seconds to make, `until` when they are good enough."""
+    clock, worked, made = [0.0], [0.0], []
+    monkeypatch.setattr(matchmaker, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(matchmaker, "thread_time", lambda: worked[0])
+
+    def rating(*of: Any) -> Any:
+        made.append(clock[0])
+        worked[0] += takes
+        return rate_tally(*of)
+
+    monkeypatch.setattr(matchmaker, "rate_tally", rating)
+    club = ladder()
+    maker = Matchmaker(club, club.pools[0], store.enrol(club)["fast"], store)
+    everybody = {seat.id: name for (name, _), seat in maker.seats.items()}
+    for clock[0] in (0.0, until / 2, until - 0.1, until + 0.1, until + 0.2):
+        maker.pair(everybody)
+    assert made == [0.0, until + 0.1]
 
 
 # -- with a server ---------------------------------------------------------------------------------------------------

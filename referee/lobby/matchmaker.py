@@ -7,7 +7,7 @@ is there, each at most once, and bots of one owner do not meet.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
-from time import monotonic
+from time import monotonic, thread_time
 
 import numpy as np
 
@@ -27,7 +27,7 @@ OFTEN = 12  # pairs of the same two owners an hour, as long as others are there
 _MUCH = 10**6  # as if they had met so often
 AT_ONCE = 64  # bots that are paired at a time, so that the choice takes no more than milliseconds
 _FRESH = 10.0  # seconds for which ratings are good enough to pair by, or
-_RARELY = 200  # times as long as it took to make them: moves wait meanwhile
+_RARELY, _LATEST = 200, 300.0  # times as long as it took to make them, but no longer: moves wait meanwhile
 
 
 class Matchmaker(Fixtures):
@@ -100,7 +100,7 @@ class Matchmaker(Fixtures):
         """Good enough ratings of these."""
         until, rated = self._rated
         if self._ratings is None or monotonic() > until or not set(ids) <= set(rated):
-            began = monotonic()
+            began = thread_time()
             everybody = [seat.id for seat in self.seats.values() if seat.active or seat.id in ids]
             try:
                 self._ratings = rate_tally(
@@ -108,5 +108,5 @@ class Matchmaker(Fixtures):
                 )
             except CountsError:  # fewer than two
                 return None
-            self._rated = monotonic() + max(_FRESH, (monotonic() - began) * _RARELY), everybody
+            self._rated = monotonic() + max(_FRESH, min((thread_time() - began) * _RARELY, _LATEST)), everybody
         return self._ratings
