@@ -166,3 +166,21 @@ def _change(url: str, **values: object) -> int:
         beat: int = connection.execute(select(run_lock.c.beat)).scalar_one()
     database.close()
     return beat
+
+
+def test_a_lock_that_there_is_no_room_to_release_is_that_of_a_process_which_has_ended(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/club.db"
+    takes = """
+import resource, sys
+from referee.store.store import Store
+with Store.open(sys.argv[1], create=True) as store:
+    store.take_lock("run club.toml")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+    store.release_lock()
+"""
+    ran = subprocess.run([sys.executable, "-c", takes, url], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    with Store.open(url) as store:
+        assert "run club.toml" not in store.running()
+        store.take_lock("run club.toml")
+        store.release_lock()

@@ -4,6 +4,7 @@ Calls that write may come from any thread, one at a time; calls that read from a
 beside this one.
 """
 
+import contextlib
 from collections.abc import Collection, Iterator, Sequence
 
 from sqlalchemy import func, select
@@ -64,7 +65,8 @@ class Store:
             lock.beat(connection, self._me, self._database.name)
 
     def release_lock(self) -> None:
-        with self._database.writing() as connection:
+        """Nothing if there is no room to say so: whoever comes next sees that this process has ended."""
+        with contextlib.suppress(StoreError), self._database.writing() as connection:
             lock.release(connection, self._me)
 
     def running(self) -> str:
