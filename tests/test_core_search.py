@@ -56,7 +56,7 @@ def solve(state: Position, left: list[int]) -> str:
 def near_the_end(start: Callable[[], Position], wanted: int) -> list[Position]:
     """Positions of random games that are not over, and from which plain minimax gets to the end."""
     found: list[Position] = []
-    for seed in range(1000):
+    for seed in range(100 * wanted):
         state = start()
         line: list[Position] = []
         while state.phase != "over" and len(line) < 300:
@@ -92,7 +92,11 @@ def check_proofs(position: Position, playouts: int) -> bool:
             assert outcome(proof, mover) == solve(after, [10 * MOST]), (position.board(), move)
     best = search.votes()[0]
     truth = solve(position, [MOST])
-    if truth == mover:
+    if truth == mover and not best[3]:  # it ended sooner: what was left could not change which move is best
+        after = position.copy()
+        after.play(best[0])
+        assert solve(after, [10 * MOST]) == mover, (position.board(), position.to_play, best)
+    elif truth == mover:
         assert best[3] == "win", (position.board(), position.to_play, best)
     elif best[3]:
         assert outcome(best[3], mover) == truth
