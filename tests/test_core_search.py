@@ -90,9 +90,11 @@ def check_proofs(position: Position, playouts: int) -> bool:
             after = position.copy()
             after.play(move)
             assert outcome(proof, mover) == solve(after, [10 * MOST]), (position.board(), move)
-    best = search.votes()[0]
+    best, *others = search.votes()
     truth = solve(position, [MOST])
     if truth == mover and not best[3]:  # it ended sooner: what was left could not change which move is best
+        left = playouts - sum(visits for _, visits, _, _ in search.votes())
+        assert not others or others[0][3] == "loss" or best[1] - others[0][1] > left, (position.board(), best, others)
         after = position.copy()
         after.play(best[0])
         assert solve(after, [10 * MOST]) == mover, (position.board(), position.to_play, best)
