@@ -5,6 +5,7 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Callable
+from random import Random
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,9 @@ import pytest
 
 from engines._core import Go, Laido, Stigmergy, Yugo
 from tests.core_positions import Position, both, played
+from tests.models.hexagon import Cell, names, near
+from tests.models.hexagon import name as hexagon_name
+from tests.models.laido import Laido as LaidoModel
 from tests.stigmergy_positions import cells as hexagon_cells
 from tests.stigmergy_positions import name
 
@@ -112,7 +116,7 @@ def test_rollouts_do_not_fill_their_own_eyes(game: type[Position]) -> None:
 
 
 def test_rollouts_of_laido_pass_where_every_point_is_wasteful() -> None:
-    """A point beside three own stones is, and an edge point beside an own edge stone."""
+    """A point beside a group that reaches the edge twice is, and one beside two own stones that touch each other."""
 
     def rollouts(state: Laido) -> set[str]:
         return {state.random_move(seed, "rollout") for seed in range(300)}
@@ -120,14 +124,65 @@ def test_rollouts_of_laido_pass_where_every_point_is_wasteful() -> None:
     for board, side, moves in (
         ("XXX.XXX", "black", {"pass"}),
         ("XXX.XXX", "white", {"B2"}),
-        ("XX.....", "black", {"B1", "B2", "C1", "pass"}),
+        ("XX.....", "black", {"B1", "C1", "pass"}),
         ("XX.....", "white", {"A2", "B1", "B2", "C1", "C2"}),
+        ("X......", "black", {"B1", "B2", "C1", "C2"}),
     ):
         state = Laido(2)
         state.set_up(board, "black" if side == "black" else "white")
         assert rollouts(state) == moves
     assert rollouts(Laido(2)) == set(Laido(2).legal_moves())
     assert rollouts(played(Laido(2), "B2")) == {"A2", "A3", "B1", "B3", "C1", "C2"}  # sides are not swapped
+
+
+def test_rollouts_of_laido_never_waste_a_stone() -> None:
+    """Beside the model, which finds groups anew each time; a point that the last stone is about to part is saved."""
+    joins = saves = passes = 0
+    for seed in range(30):
+        state, model, last = Laido(4), LaidoModel(4), ""
+        for board in (False, True)[: 1 + seed % 2]:  # with and without stones that were set up
+            if board:
+                set_up = "".join(Random(seed).choices(".XO", (4, 1, 1), k=37))
+                state.set_up(set_up)
+                model.set_up(set_up)
+        while state.phase != "over":
+            move = state.random_move(seed, "rollout")
+            if state.ply > 1 or seed % 2:
+                saved = saved_points(model, last)
+                sensible = {point for point in model.stones() if not wasteful(model, point)}
+                assert move in (saved or sensible | {"pass"}), (state.board(), move)
+                saves, passes = saves + bool(saved), passes + (move == "pass")
+                joins += not saved and len(beside(model, move)) > 1
+            state.play(move)
+            model.play(move)
+            last = move
+    assert min(joins, saves, passes) > 50
+
+
+def beside(model: LaidoModel, move: str) -> list[Cell]:
+    """The neighbours with stones of the side to move."""
+    if move == "pass":
+        return []
+    return [q for q in near(4)[names(4)[move]] if model.stones_at.get(q) == model.to_play]
+
+
+def wasteful(model: LaidoModel, move: str) -> bool:
+    point, own = names(4)[move], beside(model, move)
+    edge = {p for p, neighbours in near(4).items() if len(neighbours) < 6}
+    complete: set[Cell] = set()
+    for group in model.groups(model.to_play):
+        complete |= group if len(group & edge) > 1 else set()
+    touching = any(one in near(4)[two] for one in own for two in own)
+    return touching or bool(complete & set(own)) or (point in edge and bool(edge & set(own)))
+
+
+def saved_points(model: LaidoModel, last: str) -> set[str]:
+    """The empty points beside the last stone that have, on either side of it, a stone of the side to move."""
+    if last in ("", "pass", "swap-sides"):
+        return set()
+    own, circle = beside(model, last), near(4)[names(4)[last]]
+    empty = [p for p in circle if p not in model.stones_at]
+    return {hexagon_name(p, 4) for p in empty if sum(p in near(4)[q] for q in own) == 2}
 
 
 def test_rollouts_of_laido_join_what_the_last_stone_is_about_to_part() -> None:

@@ -89,7 +89,11 @@ def check_proofs(position: Position, playouts: int) -> bool:
         if proof:
             after = position.copy()
             after.play(move)
-            assert outcome(proof, mover) == solve(after, [10 * MOST]), (position.board(), move)
+            try:
+                winner = solve(after, [10 * MOST])
+            except TooManyError:  # a move that leads away from the end, as taking many stones does
+                continue
+            assert outcome(proof, mover) == winner, (position.board(), move)
     best, *others = search.votes()
     truth = solve(position, [MOST])
     if truth == mover and not best[3]:  # it ended sooner: what was left could not change which move is best
@@ -177,12 +181,12 @@ def test_the_same_seed_finds_the_same_with_one_thread_or_more(game: str) -> None
 
 
 GOLDEN = {
-    "go": "0b266166",
-    "laido": "869b0b75",
-    "stigmergy": "1336c674",
-    "taigo": "8ab1d350",
-    "taugo": "52b93e29",
-    "yugo": "16d11fb2",
+    "go": "dd5bef35",
+    "laido": "b357db33",
+    "stigmergy": "19eca06d",
+    "taigo": "863b2ecb",
+    "taugo": "3801d47f",
+    "yugo": "c368705a",
 }
 """What the moves of ten plies hash to: on every machine, by every compiler. Another search changes them."""
 

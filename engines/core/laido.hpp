@@ -75,8 +75,11 @@ class Laido {
     Move read(std::string_view text) const;
     void put(Point p, Colour colour);
     void do_pass();
+    unsigned around(Point p, Colour colour) const;
     Move rejoin(Rng& rng) const;
-    bool wasteful(Point p) const;
+    Move draw(Rng& rng) const;
+    bool wasteful(Point p) const { return wasteful(p, around(p, turns_.to_play())); }
+    bool wasteful(Point p, unsigned own) const;
     void add_values(GroupValues& black, GroupValues& white) const;
     int margin() const;  // the first difference of the values, Black's less White's
 
@@ -87,6 +90,7 @@ class Laido {
     Point last_ = 0;
     int ply_ = 0, empties_ = 0;
     HexagonStones stones_;
+    LaidoConnections connections_;
     std::array<Point, max_hexagon_cells> empty_;
     std::array<Point, max_hexagon_area> place_;  // of an empty point in empty_
 };
@@ -103,12 +107,16 @@ inline void Laido::set_up(std::string_view cells, Colour side) {
     read_board(hexagon_, ".XO", cells, [&](Point p, std::size_t kind) {
         if (kind != 0) stones.put(p, static_cast<Colour>(kind));
     });
-    stones_ = stones;
+    stones_ = {};
     empties_ = 0;
     for (const Point p : hexagon_.by_row()) {
-        if (stones_.at(p) != Colour::none) continue;
-        place_[p] = static_cast<Point>(empties_);
-        empty_[static_cast<std::size_t>(empties_++)] = p;
+        if (const Colour colour = stones.at(p); colour != Colour::none) {
+            stones_.put(p, colour);
+            connections_.put(p, hexagon_, stones_);
+        } else {
+            place_[p] = static_cast<Point>(empties_);
+            empty_[static_cast<std::size_t>(empties_++)] = p;
+        }
     }
     turns_.set_up(side);
 }
@@ -140,6 +148,7 @@ inline void Laido::apply(Move move) {
 
 inline void Laido::put(Point p, Colour colour) {
     stones_.put(p, colour);
+    connections_.put(p, hexagon_, stones_);
     const Point last = empty_[static_cast<std::size_t>(--empties_)];
     empty_[place_[p]] = last;
     place_[last] = place_[p];
@@ -150,8 +159,7 @@ inline void Laido::do_pass() {
     turns_.passed();
 }
 
-// rollout: what the opponent's last stone is about to part is joined; else the first of four random stones that is not
-// wasteful, or a pass.
+// rollout: what the opponent's last stone is about to part is joined; else a stone is drawn.
 inline Laido::Move Laido::play_random(Rng& rng, Policy policy) {
     const auto empties = static_cast<std::uint32_t>(empties_);
     Move move = pass;
@@ -160,26 +168,27 @@ inline Laido::Move Laido::play_random(Rng& rng, Policy policy) {
         move = drawn < empties ? static_cast<Move>(empty_[drawn]) : drawn == empties ? pass : swap_sides;
     } else {
         move = rejoin(rng);
-        constexpr int draws = 4;
-        for (int draw = 0; draw < draws && empties > 0 && move == pass; ++draw) {
-            const Point p = empty_[rng.below(empties)];
-            if (!wasteful(p)) move = static_cast<Move>(p);
-        }
+        if (move == pass && empties > 0) move = draw(rng);
     }
     apply(move);
     return move;
+}
+
+// The neighbours that are stones of that colour, as bits in the order of the steps, which is a circle.
+inline unsigned Laido::around(Point p, Colour colour) const {
+    const auto steps = hexagon_.steps();
+    unsigned stones = 0;
+    for (unsigned d = 0; d < 6; ++d)
+        stones |= static_cast<unsigned>(stones_.at(static_cast<Point>(p + steps[d])) == colour) << d;
+    return stones;
 }
 
 // An empty point beside the last stone and, on either side of it, an own one: there the opponent would cut them apart
 // ("save bridge" of programs for Hex). Pass if there is none; of several any.
 inline Laido::Move Laido::rejoin(Rng& rng) const {
     if (last_ == 0) return pass;
-    const Colour own = turns_.to_play();
     const auto steps = hexagon_.steps();
-    unsigned owns = 0;  // of the circle round the last stone, as bits
-    for (unsigned d = 0; d < 6; ++d)
-        owns |= static_cast<unsigned>(stones_.at(static_cast<Point>(last_ + steps[d])) == own) << d;
-    const unsigned twice = owns | owns << 6;
+    const unsigned own = around(last_, turns_.to_play()), twice = own | own << 6;
     unsigned cuts = twice >> 1 & twice >> 5 & 63;  // none is a wall: walls have walls beside them
     for (unsigned left = cuts; left != 0; left &= left - 1) {
         const auto d = static_cast<std::size_t>(std::countr_zero(left));
@@ -191,18 +200,30 @@ inline Laido::Move Laido::rejoin(Rng& rng) const {
     return static_cast<Move>(last_ + steps[static_cast<std::size_t>(std::countr_zero(cuts))]);
 }
 
-// A stone there would be surplus at best: inside own stones, or an edge stone that shortens a chain to its neighbour.
-inline bool Laido::wasteful(Point p) const {
-    const Colour own = turns_.to_play();
-    const bool edge = hexagon_.on_edge(p);
-    int friends = 0;
-    bool beside_edge_stone = false;
-    for (const int step : hexagon_.steps()) {
-        const auto q = static_cast<Point>(p + step);
-        friends += stones_.at(q) == own;
-        beside_edge_stone |= (stones_.at(q) == own) & hexagon_.on_edge(q);
+// Of the random points that are not wasteful one that joins own stones, else the first; or a pass.
+inline Laido::Move Laido::draw(Rng& rng) const {
+    constexpr int draws = 8, most_candidates = 3;
+    Move first = pass;
+    for (int draw = 0, candidates = 0; draw < draws && candidates < most_candidates; ++draw) {
+        const Point p = empty_[rng.below(static_cast<std::uint32_t>(empties_))];
+        const unsigned own = around(p, turns_.to_play());
+        if (wasteful(p, own)) continue;
+        if ((own & (own - 1)) != 0) return static_cast<Move>(p);
+        if (candidates++ == 0) first = static_cast<Move>(p);
     }
-    return friends >= 3 || (edge && beside_edge_stone);
+    return first;
+}
+
+// A stone there would be surplus at best: beside two own stones that touch each other, beside a group that reaches
+// the edge twice (which no stone makes worth more), or an edge stone that shortens a chain to its neighbour.
+inline bool Laido::wasteful(Point p, unsigned own) const {
+    if ((own & (own << 1 | own >> 5)) != 0) return true;
+    const bool edge = hexagon_.on_edge(p);
+    for (; own != 0; own &= own - 1) {
+        const auto q = static_cast<Point>(p + hexagon_.steps()[static_cast<std::size_t>(std::countr_zero(own))]);
+        if (connections_.edge_stones(q) >= 2 || (edge && hexagon_.on_edge(q))) return true;
+    }
+    return false;
 }
 
 inline void Laido::list_moves(std::vector<Move>& moves) const {

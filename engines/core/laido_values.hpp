@@ -37,6 +37,43 @@ class HexagonStones {
     std::array<std::array<std::uint64_t, max_hexagon_area / 64 + 2>, 3> bits_{};
 };
 
+// Which stones hang together, and how many of them are edge stones, kept up to date as stones are added: a forest of
+// points that is joined (Tarjan 1975). It takes a group's edge stones to be at most 255, which is more than 72, all.
+class LaidoConnections {
+  public:
+    // The stones are those on the board with the one that was just put there.
+    void put(Point p, const Hexagon& hexagon, const HexagonStones& stones) {
+        above_[p] = p;
+        edge_stones_[p] = hexagon.on_edge(p);
+        for (const int step : hexagon.steps()) {
+            const auto q = static_cast<Point>(p + step);
+            if (stones.at(q) == stones.at(p)) join(shortened(p), shortened(q));
+        }
+    }
+
+    // Of the group of a stone.
+    int edge_stones(Point p) const { return edge_stones_[root(p)]; }
+
+  private:
+    Point root(Point p) const {
+        while (above_[p] != p) p = above_[p];
+        return p;
+    }
+    // The same, and the way there is half as long the next time.
+    Point shortened(Point p) {
+        while (above_[p] != p) p = above_[p] = above_[above_[p]];
+        return p;
+    }
+    void join(Point one, Point two) {
+        if (one == two) return;
+        above_[one] = two;
+        edge_stones_[two] = static_cast<std::uint8_t>(edge_stones_[two] + edge_stones_[one]);
+    }
+
+    std::array<Point, max_hexagon_area> above_;  // of a stone: another one of its group, or itself
+    std::array<std::uint8_t, max_hexagon_area> edge_stones_;  // of who stands above all of a group
+};
+
 // The values of one side's groups, in no order until compare() has had them.
 class GroupValues {
   public:

@@ -94,7 +94,7 @@ class Tree {
 
   private:
     // Found by play of the built-in games against each other; tests/bench measures what they cost.
-    static constexpr float explores = 0.01F;   // the weight of what was seldom tried
+    static constexpr float explores = 0.25F;   // the weight of what was seldom tried, which all moves share
     static constexpr float amaf_lasts = 2000;  // visits after which AMAF counts half
     static constexpr float prior_visits = 5;   // a move that nobody tried is worth what its parent is
     static constexpr int imagined = 20;        // AMAF visits that a move begins with if the game has a view of it
@@ -226,7 +226,7 @@ void Tree<S>::expand(std::uint32_t index, Colour mover) {
     if (proven && (index != 0 || !swap_follows_) && prove(nodes_[index], mover)) prove_path();
 }
 
-// PUCT with equal priors (Rosin 2011), and AMAF as Gelly and Silver weigh it (2011): its weight a / (a + n + a n / c),
+// PUCT with equal priors, one by the number of moves (Rosin 2011), and AMAF as Gelly and Silver weigh it (2011): its weight a / (a + n + a n / c),
 // n visits and a of AMAF. All terms are multiplied out, so that one division does.
 template <GameState S>
 std::uint32_t Tree<S>::select(const TreeNode& node, Colour mover, bool even) const {
@@ -236,7 +236,7 @@ std::uint32_t Tree<S>::select(const TreeNode& node, Colour mover, bool even) con
     };
     const float visits = static_cast<float>(node.visits - 1);
     const float prior = visits > 0 ? prior_visits * for_mover(node.points, visits) / visits : prior_visits;
-    const float curiosity = explores * std::sqrt(static_cast<float>(node.visits));
+    const float curiosity = explores / static_cast<float>(node.count) * std::sqrt(static_cast<float>(node.visits));
     const Proof lost = won_by(other(mover));
     std::uint32_t best = node.first;
     float highest = -2;
