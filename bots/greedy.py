@@ -13,7 +13,7 @@ from bots.sdk import Choose, Position, run
 from engines.game import Option, State
 
 OPTIONS = (
-    Option("playouts", "int", "20", "1..100000"),  # random games after each move
+    Option("playouts", "int", "5", "1..100000"),  # random games after each move
     SEED,
     Option("resign", "enum", "on", "on,off"),
 )
