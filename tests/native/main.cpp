@@ -1,8 +1,10 @@
 // `native_proofs [GAME …] [seed=N] [positions=N] [moves=N] [texts=N]`: proves the core without Python. Status 1: a proof failed.
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <map>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,17 @@ bool read(const std::string& word, Effort& effort) {
 }
 
 }  // namespace
+
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+    ++ggp::native::allocations;
+    return std::malloc(bytes);
+}
+void* operator new(std::size_t bytes) {
+    if (void* const memory = operator new(bytes, std::nothrow)) return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 int main(int argc, char** argv) {
     Effort effort;

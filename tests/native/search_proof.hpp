@@ -1,12 +1,15 @@
-// What must hold of a search of any game: its tree is sound, stays within its memory, is the same by seed, and its
-// threads share nothing. Its proofs of wins are tried against minimax in Python (tests/test_core_search.py).
+// What must hold of a search of any game: its tree is sound, stays within its memory, is the same by seed, its playouts
+// allocate nothing, and its threads share nothing. Its proofs of wins are tried against minimax in Python (tests/test_core_search.py).
 #pragma once
+#include <atomic>
 #include <string>
 
 #include "engines/core/search.hpp"
 #include "position.hpp"
 
 namespace ggp::native {
+
+inline std::atomic<long> allocations = 0;  // since the start; main.cpp counts them
 
 // The children's visits are their parent's but for those before it was expanded, their proofs make its own.
 template <GameState S>
@@ -40,8 +43,19 @@ std::string searched(const S& start, std::uint64_t seed, int threads, int plies,
     return joined(moves);
 }
 
+// Once moves, boards and histories have found their length; a longer game than all before may make one grow.
+template <GameState S>
+void check_allocations(const S& start) {
+    Tree<S> tree(start, 7, 3000);
+    tree.play(300);
+    const long before = allocations;
+    tree.play(200);
+    require(allocations - before < 20, "a playout allocates nothing");
+}
+
 template <GameState S>
 void check_search(const S& start) {
+    check_allocations(start);
     require(searched(start, 1, 1, 8, 60) == searched(start, 1, 1, 8, 60), "the same seed, the same search");
     require(searched(start, 1, 3, 4, 60) == searched(start, 1, 3, 4, 60), "the same with threads");
     Tree<S> tree(start, 7, 3000);
