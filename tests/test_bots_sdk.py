@@ -1,5 +1,6 @@
 """A bot made with the kit: what its function sees, and what it says when that function is wrong."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -253,3 +254,11 @@ def test_an_interrupt_ends_it_without_a_traceback(script: Callable[..., list[str
 
 def test_it_passes_every_check(script: Callable[..., list[str]]) -> None:
     assert failed_checks(script(), Who.BOT, "yugo") == []
+
+
+def test_its_types_are_known_outside_the_project(tmp_path: Path) -> None:
+    bot = SCRIPT.replace("{arguments}", "").replace("legal_moves()[0]", "legal_move")
+    (tmp_path / "my_bot.py").write_text(bot)
+    mypy = [sys.executable, "-m", "mypy", "my_bot.py"]
+    said = subprocess.run(mypy, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=False).stdout
+    assert '"Position" has no attribute "legal_move"' in said.splitlines()[0]
