@@ -91,6 +91,17 @@ def test_it_beats_random_moves(bot: str) -> None:
             assert play_game("laido", ["size=4"], one, two).state.winner == 2 - seat % 2
 
 
+def test_it_moves_when_hardly_any_time_is_left(bot: str) -> None:
+    rules = Registry().load("laido")
+    state = rules.new(read_options(rules, ["size=4"]))
+    with RawPeer([bot]) as peer:
+        assert peer.ask("ggp-new laido size=4") == ""
+        for left in (59, 30, 1):
+            assert peer.ask(f"ggp-clock black={left} white={left}") == ""
+            state.play(peer.ask(f"genmove {state.to_play}"))
+    assert state.ply == 3
+
+
 def test_its_head_and_the_page_build_it_alike() -> None:
     (line,) = [line for line in EXAMPLE.read_text().splitlines() if line.startswith(" *     build ")]
     assert f"\n{line.removeprefix(' *     build').strip()}\n" in PAGE.read_text()

@@ -248,7 +248,7 @@ static int choose(const Position *b)
 {
     long end = now() + budget(b);
     pool[0] = (Node){.move = NONE}, nodes = 1;
-    for (int games = 0; games_wanted ? games < games_wanted : games % 4 || now() < end; games++) simulate(b);
+    for (int n = 0; !n || (games_wanted ? n < games_wanted : n % 4 || now() < end); n++) simulate(b); /* at least 1 */
     Node *best = pool + pool->child;
     for (Node *child = best; child < pool + pool->child + pool->children; child++)
         if (child->visits > best->visits) best = child;
