@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines._core import Go, Laido, Stigmergy, Yugo
+from engines._core import Go, Laido, Stigmergy, Taugo, Yugo
 from tests.core_positions import Position, both, played
 from tests.models.hexagon import Cell, names, near
 from tests.models.hexagon import name as hexagon_name
@@ -95,11 +95,15 @@ def _stones(state: Stigmergy, cells: list[str]) -> set[str]:
 
 def _chi_square(state: "_Position", draws: int = 20_000) -> None:
     legal = state.legal_moves()
-    seen = Counter(state.random_move(seed) for seed in range(draws))
-    assert set(seen) == set(legal)
-    expected = draws / len(legal)
-    statistic = sum((seen[move] - expected) ** 2 / expected for move in legal)
-    freedom = len(legal) - 1
+    _are_as_likely(Counter(state.random_move(seed) for seed in range(draws)), dict.fromkeys(legal, 1 / len(legal)))
+
+
+def _are_as_likely(seen: Counter[str], chances: dict[str, float]) -> None:
+    """The moves were drawn with those chances, none of which is 0."""
+    assert set(seen) == set(chances)
+    draws = seen.total()
+    statistic = sum((seen[move] - draws * chance) ** 2 / (draws * chance) for move, chance in chances.items())
+    freedom = len(chances) - 1
     # Wilson and Hilferty 1931: the cube root of chi-square over its freedom is nearly normal; 4.9 is a chance of 1e-6.
     z = ((statistic / freedom) ** (1 / 3) - (1 - 2 / (9 * freedom))) / math.sqrt(2 / (9 * freedom))
     assert z < 4.9
@@ -113,6 +117,18 @@ def test_rollouts_do_not_fill_their_own_eyes(game: type[Position]) -> None:
     state = game(size=3)
     state.set_up(".X.XXXXXX")
     assert {state.random_move(seed, "rollout") for seed in range(50)} == {"pass" if game is Go else "button"}
+
+
+@pytest.mark.parametrize("moves", ["D4 E5 pass C3 D5+D6+D7 B2", "C3 F2 C4+C5+C6+C7 F3+F4 G7 B6"])
+def test_rollouts_of_taugo_take_of_two_moves_the_one_that_reaches_further(moves: str) -> None:
+    """Each point that is filled counts once, and once more in the second or last but one row or column."""
+    state = played(Taugo(8, pie=False), moves)
+    legal = [move for move in state.legal_moves() if move != "pass"]
+    reach = {move: sum(1 + ((point[0] in "BG") or (point[1] in "27")) for point in move.split("+")) for move in legal}
+    pairs = Counter(second if reach[second] > reach[first] else first for first in legal for second in legal)
+    chances = {move: pairs[move] / len(legal) ** 2 for move in legal}
+    assert len(set(chances.values())) > 3
+    _are_as_likely(Counter(state.random_move(seed, "rollout") for seed in range(40_000)), chances)
 
 
 def test_rollouts_of_laido_pass_where_every_point_is_wasteful() -> None:

@@ -92,6 +92,7 @@ class Taugo {
     void touch(Move run, Colour side, bool cut);
     void count_again(Counts& counts) const;
     Move pick(const Counts& counts, std::uint32_t index) const;
+    int reach(Move run) const;
     std::pair<int, int> twice_points(Colour colour) const;  // strings and edge stones, doubled; the number of strings
     int twice_margin() const;
 
@@ -210,16 +211,26 @@ inline void Taugo::count_again(Counts& counts) const {
     }
 }
 
+// rollout: of two random moves the one that reaches further, a pass only where there is no other.
 inline Taugo::Move Taugo::play_random(Rng& rng, Policy policy) {
     Counts& counts = counts_[to_play() == Colour::black ? 0 : 1];
     count_again(counts);
     std::uint32_t words = std::uint32_t{turns_.may_pass()} + std::uint32_t{turns_.may_swap()};
     if (policy == Policy::rollout && counts.total > 0) words = 0;
     const std::uint32_t index = rng.below(counts.total + words);
-    const Move move = index < counts.total ? pick(counts, index)
-                      : index == counts.total ? taugo::pass : taugo::swap_sides;
+    Move move = index < counts.total ? pick(counts, index)
+                : index == counts.total ? taugo::pass : taugo::swap_sides;
+    if (policy == Policy::rollout && counts.total > 0)
+        if (const Move second = pick(counts, rng.below(counts.total)); reach(second) > reach(move)) move = second;
     apply(move);
     return move;
+}
+
+// The points that a run fills, those beside the edge twice: there strings count.
+inline int Taugo::reach(Move run) const {
+    const int last = size() - 2;
+    const taugo::Bits beside_edge = run.line == 1 || run.line == last ? ~taugo::Bits{0} : 2 | taugo::Bits{1} << last;
+    return run.length + bits_in(run.bits() & beside_edge);
 }
 
 // The move of that number, the rows' first.
