@@ -5,12 +5,14 @@ A game without a compiled core is played as `greedy` does.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
 
 from bots.chance import Chance
 from bots.greedy import make_choose
 from bots.options import SEED, parse_options
 from bots.sdk import Position, run
-from engines.game import Option, Search, State
+from engines.game import IllegalMove, Option, Search, State
 from engines.scene import pieces_by_cell
 
 OPTIONS = (
@@ -45,6 +47,14 @@ def main(words: Sequence[str]) -> None:
 
 class NoSearch(Exception):
     """The game has no compiled core."""
+
+
+class Look(NamedTuple):
+    """What a search found out about a position whose sides are not settled."""
+
+    black: float  # what Black may hope for when all keep their sides, from 0 to 1
+    visits: int
+    nodes: int
 
 
 class Searcher:
@@ -108,8 +118,9 @@ class Searcher:
         """The search at this position: the one at hand if the plies lead from there to here, else a new one."""
         known, plies = len(self._plies), list(position.plies)
         if self._search is not None and plies[:known] == self._plies:
-            for _, _, move in plies[known:]:
-                self._search.play(move)
+            with suppress(IllegalMove):  # of another game, or after a move was taken back: then it begins anew, below
+                for _, _, move in plies[known:]:
+                    self._search.play(move)
         if self._search is None or plies[:known] != self._plies or self._search.hash() != position.hash():
             self._search = self._begin(position)
         self._plies = plies
@@ -135,34 +146,36 @@ class Searcher:
         """
         bids = sorted(position.legal_moves(), key=lambda bid: int(bid.removeprefix("bid:")))
         seconds = self._seconds(position) / len(bids).bit_length()
-        shares: dict[str, float] = {}
+        looks: dict[str, Look] = {}
         low, high = 0, len(bids)
         while low < high:
             bid = bids[(low + high) // 2]
             after = position.copy()
             after.play(bid)
-            shares[bid] = self._black_share(after, seconds)
-            low, high = ((low + high) // 2 + 1, high) if shares[bid] > 0.5 else (low, (low + high) // 2)
-        best = min(shares, key=lambda bid: abs(shares[bid] - 0.5))
-        rate = min(shares[best], 1 - shares[best])
-        position.analysis.update(winrate=round(rate, 4), visits=self._playouts * len(shares), pv=[best])
+            looks[bid] = self._look(after, seconds)
+            low, high = ((low + high) // 2 + 1, high) if looks[bid].black > 0.5 else (low, (low + high) // 2)
+        best = min(looks, key=lambda bid: abs(looks[bid].black - 0.5))
+        rate = min(looks[best].black, 1 - looks[best].black)
+        visits, nodes = (sum(look[field] for look in looks.values()) for field in (1, 2))
+        position.analysis.update(winrate=round(rate, 4), visits=visits, pv=[best], nodes=nodes)
         return best
 
     def _choose_side(self, position: Position) -> str:
-        share = self._black_share(position.copy(), self._seconds(position))
+        black, visits, nodes = self._look(position.copy(), self._seconds(position))
         black_is_mine = position.colour == "black"
-        keeps = share > 0.5 if black_is_mine else share <= 0.5
+        keeps = black > 0.5 if black_is_mine else black <= 0.5
         move = KEEP if keeps else SWAP
-        position.analysis.update(winrate=round(max(share, 1 - share), 4), visits=self._playouts, pv=[move])
+        position.analysis.update(winrate=round(max(black, 1 - black), 4), visits=visits, pv=[move], nodes=nodes)
         return move
 
-    def _black_share(self, state: State, seconds: float) -> float:
-        """What Black may hope for when all keep their sides, from 0 to 1."""
+    def _look(self, state: State, seconds: float) -> Look:
         state.play(KEEP)
         search = self._begin(state)
         search.run(self._playouts, seconds)
-        _, _, won, proof = search.votes()[0]
-        return worth(won, proof) if state.to_play == "black" else 1 - worth(won, proof)
+        votes = search.votes()
+        _, _, won, proof = votes[0]
+        black = worth(won, proof) if state.to_play == "black" else 1 - worth(won, proof)
+        return Look(black, sum(vote[1] for vote in votes), search.nodes)
 
     def _agree(self, position: Position) -> str:
         """The groups that do not outlive random games, as `dead:` and a stone of each."""

@@ -86,6 +86,23 @@ def test_it_keeps_its_tree_as_long_as_the_plies_go_on() -> None:
     assert third.analysis["visits"] == visits
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (("yugo", "size=5", ""), ("laido", "size=9", "E13")),  # no point of the board before
+        (("go", "size=9", ""), ("go", "size=13", "N13")),
+    ],
+)
+def test_a_game_that_is_none_of_the_tree_is_begun_anew(
+    before: tuple[str, str, str], after: tuple[str, str, str]
+) -> None:
+    """Nobody told it of a new game, as a plain GTP controller does not."""
+    bot = searcher(50)
+    for game, words, moves in (before, after):
+        where = position(begin(game, words), moves)
+        assert bot.choose(where) in where.legal_moves()
+
+
 # --- openings ------------------------------------------------------------------------------------------------------
 
 
@@ -103,6 +120,17 @@ def test_the_pie_is_cut_evenly_and_the_larger_piece_taken() -> None:
     searcher(1000).choose(first)
     assert 0.3 < first.analysis["winrate"] <= 0.5
     assert searcher(1000).choose(position(begin("taugo", "size=6"), "B2")) != "pass"
+
+
+@pytest.mark.parametrize("playouts", [0, 200])
+def test_bids_and_sides_tell_what_was_searched(playouts: int) -> None:
+    for moves in ("", "bid:7"):
+        where = position(begin("stigmergy", "size=3"), moves)
+        move = searcher(playouts, milliseconds=100).choose(where)
+        analysis = where.analysis
+        assert analysis["pv"] == [move] and 0 <= analysis["winrate"] <= 1
+        assert analysis["visits"] > 0 and analysis["nodes"] > 1
+        assert playouts == 0 or analysis["visits"] <= playouts * (1 if moves else 5)  # 21 bids, halved
 
 
 # --- the end -------------------------------------------------------------------------------------------------------
