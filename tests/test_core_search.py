@@ -156,13 +156,15 @@ def test_a_few_playouts_stop_a_line_of_four() -> None:
             assert end.winner != 1, (seed, search.votes()[0], reply)
 
 
-def playing(start: Callable[[], Position], playouts: int, plies: int, **options: int) -> list[str]:
+def playing(
+    start: Callable[[], Position], playouts: int, plies: int, seconds: float = 0.0, **options: int
+) -> list[str]:
     """The moves of a game against itself, with one tree that is kept from move to move."""
     state = start()
     search = state.search(**options)
     moves: list[str] = []
     while len(moves) < plies and state.phase != "over":
-        search.run(playouts)
+        search.run(playouts, seconds)
         moves.append(search.votes()[0][0])
         assert search.line()[0] == moves[-1] and not state.why_illegal(moves[-1])
         state.play(moves[-1])
@@ -178,6 +180,12 @@ def test_the_same_seed_finds_the_same_with_one_thread_or_more(game: str) -> None
     assert once != playing(LARGE[game], 100, 6, seed=2)
     together = playing(LARGE[game], 100, 4, seed=1, threads=3)
     assert together == playing(LARGE[game], 100, 4, seed=1, threads=3)
+
+
+@pytest.mark.parametrize("game", LARGE)
+def test_a_clock_with_time_enough_changes_nothing(game: str) -> None:
+    for seed in (1, 2):
+        assert playing(LARGE[game], 300, 12, seed=seed) == playing(LARGE[game], 300, 12, 3600.0, seed=seed)
 
 
 GOLDEN = {

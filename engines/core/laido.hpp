@@ -60,7 +60,7 @@ class Laido {
     std::string_view text(Move move) const;
     void apply(Move move);
     std::uint16_t key(Move move) const { return static_cast<std::uint16_t>(std::max<Move>(move, 0)); }
-    // A stone there would be surplus at best: rollouts play none.
+    // A stone there is seldom worth it: rollouts play none.
     bool doubtful(Move move) const { return move > 0 && wasteful(static_cast<Point>(move)); }
     Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() {}
@@ -200,7 +200,8 @@ inline Laido::Move Laido::rejoin(Rng& rng) const {
     return static_cast<Move>(last_ + steps[static_cast<std::size_t>(std::countr_zero(cuts))]);
 }
 
-// Of the random points that are not wasteful one that joins own stones, else the first; or a pass.
+// Of at most three points that are not wasteful, out of eight random ones, one that joins own stones, else the first;
+// or a pass.
 inline Laido::Move Laido::draw(Rng& rng) const {
     constexpr int draws = 8, most_candidates = 3;
     Move first = pass;
@@ -214,8 +215,8 @@ inline Laido::Move Laido::draw(Rng& rng) const {
     return first;
 }
 
-// A stone there would be surplus at best: beside two own stones that touch each other, beside a group that reaches
-// the edge twice (which no stone makes worth more), or an edge stone that shortens a chain to its neighbour.
+// A stone there is surplus, unless it hinders the opponent: beside two own stones that touch each other, beside a group
+// that reaches the edge twice (which no stone makes worth more), or an edge stone that shortens a chain to its neighbour.
 inline bool Laido::wasteful(Point p, unsigned own) const {
     if ((own & (own << 1 | own >> 5)) != 0) return true;
     const bool edge = hexagon_.on_edge(p);

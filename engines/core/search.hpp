@@ -97,7 +97,9 @@ void Search<S>::run(const Limits& limits, Elapsed elapsed) {
             left = std::min(left, more < 1 ? 0 : more < 1e15 ? static_cast<std::uint64_t>(more) : endless);
         }
         if (left == 0 || decided(left)) return;
-        const std::uint64_t playouts = std::min(done == 0 && limits.seconds > 0 ? threads : round, left);
+        // By time alone it learns from one playout how long they take. With a number of playouts it looks as often as
+        // without a clock: one with time enough then changes nothing.
+        const std::uint64_t playouts = std::min(done == 0 && limits.playouts == 0 ? threads : round, left);
         play_round(playouts);
         done += playouts;
     }

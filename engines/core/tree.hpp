@@ -226,8 +226,8 @@ void Tree<S>::expand(std::uint32_t index, Colour mover) {
     if (proven && (index != 0 || !swap_follows_) && prove(nodes_[index], mover)) prove_path();
 }
 
-// PUCT with equal priors, one by the number of moves (Rosin 2011), and AMAF as Gelly and Silver weigh it (2011): its weight a / (a + n + a n / c),
-// n visits and a of AMAF. All terms are multiplied out, so that one division does.
+// PUCT with equal priors, 1 over the number of moves (Rosin 2011), and AMAF as Gelly and Silver weigh it (2011): its
+// weight is a / (a + n + a n / c), n visits and a of AMAF. All terms are multiplied out, so that one division does.
 template <GameState S>
 std::uint32_t Tree<S>::select(const TreeNode& node, Colour mover, bool even) const {
     const float sign = mover == Colour::black ? 1.0F : -1.0F, offset = mover == Colour::black ? 0.0F : 2.0F;
