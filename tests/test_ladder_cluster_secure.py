@@ -1,5 +1,6 @@
 """A Dask cluster behind TLS with a certificate that is made here, by the commands of docs/how-to/run-a-cluster.md."""
 
+import gc
 import re
 import shlex
 import shutil
@@ -51,6 +52,22 @@ def test_who_has_none_is_told_so(secured: DaskCluster) -> None:
         DaskPool(secured.url, patience=2)
     with pytest.raises(WorkersLost, match=r"cannot be reached \(.*\): .* if it uses TLS, write dask\+tls://"):
         DaskPool(secured.url.replace("dask+tls", "dask"), patience=2)
+
+
+def test_a_client_that_did_not_connect_is_let_go_at_once(secured: DaskCluster) -> None:
+    """Dask's end of a client waits for a lock that another holds as it begins: garbage found then is too late."""
+    before = len(clients())
+    gc.disable()
+    try:
+        with pytest.raises(WorkersLost):
+            DaskPool(secured.url, patience=2)
+        assert len(clients()) == before
+    finally:
+        gc.enable()
+
+
+def clients() -> list[object]:
+    return [one for one in gc.get_objects() if type(one).__name__ == "Client"]
 
 
 def _settings(place: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ when a pool is made, not before.
 
 import asyncio
 import contextlib
+import gc
 import logging
 import re
 import time
@@ -259,7 +260,8 @@ def _connect(url: str, patience: float) -> "Client":
     except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
         said = " ".join(str(error.__cause__ or error).split())
         reason = re.sub(r"(\s*\b(in|for))?\s*<[^>]* object at 0x[0-9a-f]+>:?", "", said).strip()[:300]
-        raise WorkersLost(f"{url} cannot be reached ({reason}): {_remedy(address)}") from None
+    gc.collect()  # the half-made client: let go while another one is made, it would wait for a lock of that one
+    raise WorkersLost(f"{url} cannot be reached ({reason}): {_remedy(address)}")
 
 
 def _remedy(address: str) -> str:
