@@ -156,7 +156,7 @@ class Searcher:
             low, high = ((low + high) // 2 + 1, high) if looks[bid].black > 0.5 else (low, (low + high) // 2)
         best = min(looks, key=lambda bid: abs(looks[bid].black - 0.5))
         rate = min(looks[best].black, 1 - looks[best].black)
-        visits, nodes = (sum(look[field] for look in looks.values()) for field in (1, 2))
+        visits, nodes = sum(look.visits for look in looks.values()), sum(look.nodes for look in looks.values())
         position.analysis.update(winrate=round(rate, 4), visits=visits, pv=[best], nodes=nodes)
         return best
 
