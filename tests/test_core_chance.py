@@ -131,16 +131,16 @@ def test_rollouts_of_taugo_take_of_two_moves_the_one_that_reaches_further(moves:
     _are_as_likely(Counter(state.random_move(seed, "rollout") for seed in range(40_000)), chances)
 
 
-def test_rollouts_of_laido_pass_where_every_point_is_wasteful() -> None:
-    """A point beside a group that reaches the edge twice is, and one beside two own stones that touch each other."""
+def test_rollouts_of_laido_pass_where_no_point_promises_anything() -> None:
+    """None beside a group that reaches the edge twice does, nor one that hangs together with less than two of the edge."""
 
     def rollouts(state: Laido) -> set[str]:
         return {state.random_move(seed, "rollout") for seed in range(300)}
 
     for board, side, moves in (
         ("XXX.XXX", "black", {"pass"}),
-        ("XXX.XXX", "white", {"B2"}),
-        ("XX.....", "black", {"B1", "C1", "pass"}),
+        ("XXX.XXX", "white", {"pass"}),
+        ("XX.....", "black", {"B1", "C1"}),
         ("XX.....", "white", {"A2", "B1", "B2", "C1", "C2"}),
         ("X......", "black", {"B1", "B2", "C1", "C2"}),
     ):
@@ -154,7 +154,7 @@ def test_rollouts_of_laido_pass_where_every_point_is_wasteful() -> None:
 def test_rollouts_of_laido_never_waste_a_stone() -> None:
     """Beside the model, which finds groups anew each time; a point that the last stone is about to part is saved."""
     joins = saves = passes = 0
-    for seed in range(30):
+    for seed in range(60):
         state, model, last = Laido(4), LaidoModel(4), ""
         if seed % 2:
             board = "".join(Random(seed).choices(".XO", (4, 1, 1), k=37))
@@ -163,8 +163,9 @@ def test_rollouts_of_laido_never_waste_a_stone() -> None:
         while state.phase != "over":
             move = state.random_move(seed, "rollout")
             if state.ply > 1 or seed % 2:
-                saved = saved_points(model, last)
-                sensible = {point for point in model.stones() if not wasteful(model, point)}
+                open_points = {hexagon_name(cell, 4) for cell in prospects(model)}
+                saved = saved_points(model, last) & open_points
+                sensible = {point for point in open_points & set(model.stones()) if not wasteful(model, point)}
                 assert move in (saved or sensible | {"pass"}), (state.board(), move)
                 saves, passes = saves + bool(saved), passes + (move == "pass")
                 joins += not saved and len(beside(model, move)) > 1
@@ -181,14 +182,31 @@ def beside(model: LaidoModel, move: str) -> list[Cell]:
     return [q for q in near(4)[names(4)[move]] if model.stones_at.get(q) == model.to_play]
 
 
+EDGE = {p for p, neighbours in near(4).items() if len(neighbours) < 6}
+
+
 def wasteful(model: LaidoModel, move: str) -> bool:
     point, own = names(4)[move], beside(model, move)
-    edge = {p for p, neighbours in near(4).items() if len(neighbours) < 6}
-    complete: set[Cell] = set()
-    for group in model.groups(model.to_play):
-        complete |= group if len(group & edge) > 1 else set()
     touching = any(one in near(4)[two] for one in own for two in own)
-    return touching or bool(complete & set(own)) or (point in edge and bool(edge & set(own)))
+    return touching or (point in EDGE and bool(EDGE & set(own)))
+
+
+def prospects(model: LaidoModel) -> set[Cell]:
+    """Where the side to move can make a group that reaches the edge twice: apart from those that it has."""
+    side, left = model.to_play, set(near(4))
+    left -= {cell for cell, stone in model.stones_at.items() if stone != side}
+    for group in model.groups(side):
+        if len(group & EDGE) > 1:
+            left -= group.union(*(near(4)[cell] for cell in group))
+    found: set[Cell] = set()
+    while left:
+        stretch = [left.pop()]
+        for cell in stretch:  # which grows
+            stretch += left & set(near(4)[cell])
+            left -= set(near(4)[cell])
+        if len(EDGE & set(stretch)) > 1:
+            found |= set(stretch)
+    return found
 
 
 def saved_points(model: LaidoModel, last: str) -> set[str]:

@@ -203,7 +203,7 @@ def test_a_clock_with_time_enough_changes_nothing(game: str) -> None:
 
 GOLDEN = {
     "go": "dd5bef35",
-    "laido": "b357db33",
+    "laido": "4e6c4c90",
     "stigmergy": "19eca06d",
     "taigo": "863b2ecb",
     "taugo": "67a72f74",

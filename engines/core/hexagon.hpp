@@ -45,6 +45,9 @@ class Hexagon {
     // The outermost ring of a row of the padded rhombus, as bits from its wall column on.
     std::uint32_t edge_of_row(int row) const { return table_->edge_rows[static_cast<std::size_t>(row)]; }
 
+    // The points on the board in such a row, likewise.
+    std::uint32_t points_of_row(int row) const { return table_->point_rows[static_cast<std::size_t>(row)]; }
+
     // What to add to a point for its six neighbours, opposite ones three apart:
     // (+1,0), (0,+1), (-1,+1), (-1,0), (0,-1), (+1,-1).
     std::array<int, 6> steps() const { return {1, stride(), stride() - 1, -1, -stride(), 1 - stride()}; }
@@ -64,7 +67,7 @@ class Hexagon {
     struct Table {
         std::array<std::string, max_hexagon_area> names;
         std::array<bool, max_hexagon_area> edge{};
-        std::array<std::uint32_t, 2 * max_side + 1> edge_rows{};
+        std::array<std::uint32_t, 2 * max_side + 1> edge_rows{}, point_rows{};
         std::vector<Point> by_name, by_row;
     };
     static constexpr bool within(int q, int r, int side) {
@@ -98,6 +101,7 @@ inline const Hexagon::Table* Hexagon::table(int side) {
                 table->names[p] = column_letters[static_cast<std::size_t>(q + side - 1)] + std::to_string(r + side);
                 table->edge[p] = !within(q, r, side - 1);
                 table->edge_rows[static_cast<std::size_t>(r + side)] |= std::uint32_t{table->edge[p]} << (q + side);
+                table->point_rows[static_cast<std::size_t>(r + side)] |= std::uint32_t{1} << (q + side);
                 table->by_row.push_back(p);
             }
         table->by_name = table->by_row;

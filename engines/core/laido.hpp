@@ -12,6 +12,7 @@
 
 #include "game_state.hpp"
 #include "hexagon.hpp"
+#include "laido_prospects.hpp"
 #include "laido_values.hpp"
 #include "opening.hpp"
 #include "zobrist.hpp"
@@ -60,8 +61,23 @@ class Laido {
     std::string_view text(Move move) const;
     void apply(Move move);
     std::uint16_t key(Move move) const { return static_cast<std::uint16_t>(std::max<Move>(move, 0)); }
-    // A stone there is seldom worth it: rollouts play none.
-    bool doubtful(Move move) const { return move > 0 && wasteful(static_cast<Point>(move)); }
+    // For a search (tree.hpp). A stone that gains nothing, not even as one that is alone, and keeps the opponent from
+    // nothing: a pass, or the move that its player would make next, is as good.
+    bool pointless(Move move) {
+        if (move <= 0 || opening()) return false;
+        look_for_prospects();
+        const auto p = static_cast<Point>(move);
+        return !prospects_.at(p, Colour::black) && !prospects_.at(p, Colour::white) && around(p, Colour::black) != 0 &&
+               around(p, Colour::white) != 0;
+    }
+    // One that hinders nobody, and is surplus or without prospects. After pointless(), which looks for these.
+    bool doubtful(Move move) const {
+        const auto p = static_cast<Point>(move);
+        const Colour side = turns_.to_play();
+        return move > 0 && !prospects_.at(p, other(side)) && (!prospects_.at(p, side) || wasteful(p));
+    }
+    // Who wins however the opponent plays on; none if that is not plain.
+    Colour certain_winner();
     Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() {}
 
@@ -78,6 +94,11 @@ class Laido {
     unsigned around(Point p, Colour colour) const;
     Move rejoin(Rng& rng) const;
     Move draw(Rng& rng) const;
+    bool opening() const { return turns_.first_stone() || turns_.may_swap(); }
+    void look_for_prospects() {
+        prospects_.look(hexagon_, stones_, Colour::black);
+        prospects_.look(hexagon_, stones_, Colour::white);
+    }
     bool wasteful(Point p) const { return wasteful(p, around(p, turns_.to_play())); }
     bool wasteful(Point p, unsigned own) const;
     void add_values(GroupValues& black, GroupValues& white) const;
@@ -91,6 +112,7 @@ class Laido {
     int ply_ = 0, empties_ = 0;
     HexagonStones stones_;
     LaidoConnections connections_;
+    LaidoProspects prospects_;
     std::array<Point, max_hexagon_cells> empty_;
     std::array<Point, max_hexagon_area> place_;  // of an empty point in empty_
 };
@@ -108,6 +130,7 @@ inline void Laido::set_up(std::string_view cells, Colour side) {
         if (kind != 0) stones.put(p, static_cast<Colour>(kind));
     });
     stones_ = {};
+    prospects_ = {};
     empties_ = 0;
     for (const Point p : hexagon_.by_row()) {
         if (const Colour colour = stones.at(p); colour != Colour::none) {
@@ -149,6 +172,7 @@ inline void Laido::apply(Move move) {
 inline void Laido::put(Point p, Colour colour) {
     stones_.put(p, colour);
     connections_.put(p, hexagon_, stones_);
+    prospects_.placed(p, hexagon_, colour, connections_.edge_stones(p) >= 2);
     const Point last = empty_[static_cast<std::size_t>(--empties_)];
     empty_[place_[p]] = last;
     place_[last] = place_[p];
@@ -159,7 +183,8 @@ inline void Laido::do_pass() {
     turns_.passed();
 }
 
-// rollout: what the opponent's last stone is about to part is joined; else a stone is drawn.
+// rollout: where there are prospects, what the opponent's last stone is about to part is joined, else a stone is drawn;
+// without prospects, a pass.
 inline Laido::Move Laido::play_random(Rng& rng, Policy policy) {
     const auto empties = static_cast<std::uint32_t>(empties_);
     Move move = pass;
@@ -167,8 +192,11 @@ inline Laido::Move Laido::play_random(Rng& rng, Policy policy) {
         const std::uint32_t drawn = rng.below(empties + turns_.may_pass() + turns_.may_swap());
         move = drawn < empties ? static_cast<Move>(empty_[drawn]) : drawn == empties ? pass : swap_sides;
     } else {
-        move = rejoin(rng);
-        if (move == pass && empties > 0) move = draw(rng);
+        prospects_.look(hexagon_, stones_, turns_.to_play());
+        if (prospects_.any(turns_.to_play())) {
+            move = rejoin(rng);
+            if (move == pass) move = draw(rng);
+        }
     }
     apply(move);
     return move;
@@ -183,8 +211,8 @@ inline unsigned Laido::around(Point p, Colour colour) const {
     return stones;
 }
 
-// An empty point beside the last stone and, on either side of it, an own one: there the opponent would cut them apart
-// ("save bridge" of programs for Hex). Pass if there is none; of several any.
+// An empty point with prospects beside the last stone and, on either side of it, an own one: there the opponent would
+// cut them apart ("save bridge" of programs for Hex). Pass if there is none; of several any.
 inline Laido::Move Laido::rejoin(Rng& rng) const {
     if (last_ == 0) return pass;
     const auto steps = hexagon_.steps();
@@ -192,7 +220,8 @@ inline Laido::Move Laido::rejoin(Rng& rng) const {
     unsigned cuts = twice >> 1 & twice >> 5 & 63;  // none is a wall: walls have walls beside them
     for (unsigned left = cuts; left != 0; left &= left - 1) {
         const auto d = static_cast<std::size_t>(std::countr_zero(left));
-        if (stones_.at(static_cast<Point>(last_ + steps[d])) != Colour::none) cuts ^= 1U << d;
+        const auto p = static_cast<Point>(last_ + steps[d]);
+        if (stones_.at(p) != Colour::none || !prospects_.at(p, turns_.to_play())) cuts ^= 1U << d;
     }
     if (cuts == 0) return pass;
     for (std::uint32_t skip = rng.below(static_cast<std::uint32_t>(std::popcount(cuts))); skip > 0; --skip)
@@ -200,13 +229,14 @@ inline Laido::Move Laido::rejoin(Rng& rng) const {
     return static_cast<Move>(last_ + steps[static_cast<std::size_t>(std::countr_zero(cuts))]);
 }
 
-// Of at most three points that are not wasteful, out of eight random ones, one that joins own stones, else the first;
-// or a pass.
+// Of at most three random points with prospects that are not wasteful, one that joins own stones, else the first; or a
+// pass.
 inline Laido::Move Laido::draw(Rng& rng) const {
-    constexpr int draws = 8, most_candidates = 3;
+    constexpr int most_candidates = 3;
     Move first = pass;
-    for (int draw = 0, candidates = 0; draw < draws && candidates < most_candidates; ++draw) {
+    for (int draw = 0, candidates = 0; draw < 4 * empties_ && candidates < most_candidates; ++draw) {
         const Point p = empty_[rng.below(static_cast<std::uint32_t>(empties_))];
+        if (!prospects_.at(p, turns_.to_play())) continue;
         const unsigned own = around(p, turns_.to_play());
         if (wasteful(p, own)) continue;
         if ((own & (own - 1)) != 0) return static_cast<Move>(p);
@@ -215,14 +245,14 @@ inline Laido::Move Laido::draw(Rng& rng) const {
     return first;
 }
 
-// A stone there is surplus, unless it hinders the opponent: beside two own stones that touch each other, beside a group
-// that reaches the edge twice (which no stone makes worth more), or an edge stone that shortens a chain to its neighbour.
+// A stone there is surplus: beside two own stones that touch each other, or an edge stone that shortens a chain to its
+// neighbour.
 inline bool Laido::wasteful(Point p, unsigned own) const {
     if ((own & (own << 1 | own >> 5)) != 0) return true;
-    const bool edge = hexagon_.on_edge(p);
+    if (!hexagon_.on_edge(p)) return false;
     for (; own != 0; own &= own - 1) {
-        const auto q = static_cast<Point>(p + hexagon_.steps()[static_cast<std::size_t>(std::countr_zero(own))]);
-        if (connections_.edge_stones(q) >= 2 || (edge && hexagon_.on_edge(q))) return true;
+        const int step = hexagon_.steps()[static_cast<std::size_t>(std::countr_zero(own))];
+        if (hexagon_.on_edge(static_cast<Point>(p + step))) return true;
     }
     return false;
 }
@@ -249,6 +279,31 @@ inline int Laido::margin() const {
     GroupValues black, white;
     add_values(black, white);
     return compare(black, white);
+}
+
+// Who leads wins by passes if nothing that the other side can hope for is enough. Where both lists are equal and can
+// only become less, who has the half point wins, or who passes now and so gets it.
+inline Colour Laido::certain_winner() {
+    if (phase() == Phase::over || opening()) return Colour::none;
+    look_for_prospects();
+    GroupValues black, white;
+    add_values(black, white);
+    const int difference = compare(black, white);
+    const bool black_rises = prospects_.any(Colour::black) || black.any_below(-1);
+    const bool white_rises = prospects_.any(Colour::white) || white.any_below(-1);
+    if (difference == 0) {
+        if (black_rises || white_rises) return Colour::none;
+        return half_point() != Colour::none ? half_point() : to_play();
+    }
+    const Colour behind = difference > 0 ? Colour::white : Colour::black;
+    if (behind == Colour::white ? white_rises : black_rises) {
+        GroupValues& hopes = behind == Colour::white ? white : black;
+        hopes.drop_negative();
+        prospects_.add_hopes(hexagon_, behind, hopes);
+        const int then = compare(black, white);
+        if (behind == Colour::white ? then <= 0 : then >= 0) return Colour::none;
+    }
+    return other(behind);
 }
 
 inline Colour Laido::leader() const {

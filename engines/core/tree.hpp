@@ -1,6 +1,13 @@
 // A search tree that grows by playouts: PUCT with AMAF, rollouts, and proofs of what is won. It knows no game, and
-// neither clocks nor threads: see search.hpp. Its numbers come out the same on every machine: integers, and the
-// operations of IEEE 754 that are exactly rounded (+ - * / sqrt), one at a time (-ffp-contract=off).
+// neither clocks nor threads: see search.hpp. What a game may tell it besides what every GameState does:
+//     certain_winner()  who wins however the opponent plays on; none if that is not plain
+//     decides(move)     who has won if that is played; none if nobody has
+//     pointless(move)   another move is at least as good: the tree leaves it out. Some move is not pointless
+//     doubtful(move)    it is seldom worth it: it begins with games that it lost
+//     outlook()         what random games are expected to say of each move: wins(move, of so many)
+//
+// Its numbers come out the same on every machine: integers, and the operations of IEEE 754 that are exactly rounded
+// (+ - * / sqrt), one at a time (-ffp-contract=off).
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -80,7 +87,8 @@ class Tree {
         const auto place = static_cast<std::size_t>(child - children.begin());
         const std::size_t found = child == children.end() ? 0 : root().first + place;
         root_.apply(move);
-        if (found == 0) return begin();
+        // Of a root that is proven the moves must be known as well.
+        if (found == 0 || (nodes_[found].first == 0 && nodes_[found].proof != Proof::open)) return begin();
         keep(found);
         look_for_swaps();
     }
@@ -132,6 +140,7 @@ class Tree {
     void back_up(int points);
     void prove_path();
     bool prove(TreeNode& node, Colour mover) const;
+    bool find_proof(TreeNode& node);
     void keep(std::size_t child);
     bool is_swap(const S& state, const Move& move) const {
         return state.key(move) == 0 && std::string_view(state.text(move)) == "swap-sides";
@@ -172,8 +181,7 @@ void Tree<S>::play_one() {
         ++nodes_[at].visits;
         const Colour mover = state_.to_play();
         path_.push_back({at, mover});
-        if (nodes_[at].visits == 1 && state_.phase() == Phase::over) {
-            nodes_[at].proof = won_by(state_.leader());
+        if (nodes_[at].visits == 1 && find_proof(nodes_[at])) {
             prove_path();
         } else if (nodes_[at].first == 0 && nodes_[at].proof == Proof::open &&
                    (at == 0 || nodes_[at].visits > patience())) {
@@ -197,7 +205,11 @@ template <GameState S>
 void Tree<S>::expand(std::uint32_t index, Colour mover) {
     moves_.clear();
     state_.list_moves(moves_);
-    std::erase_if(moves_, [this](const Move& move) { return is_swap(state_, move); });
+    std::erase_if(moves_, [this](const Move& move) {
+        if constexpr (requires { state_.pointless(move); })
+            if (state_.pointless(move)) return true;
+        return is_swap(state_, move);
+    });
     const std::size_t first = nodes_.size(), count = std::min<std::size_t>(moves_.size(), UINT16_MAX);
     if (index != 0 && first + count > most_nodes_) return;
     for (std::size_t i = count; i > 1; --i)  // equals are tried in this order
@@ -286,6 +298,16 @@ void Tree<S>::back_up(int points) {
             child.amaf_points += counts * points;
         }
     }
+}
+
+// Whether the position itself tells who wins: it is over, or the game knows. Not of the root: its moves are asked for.
+template <GameState S>
+bool Tree<S>::find_proof(TreeNode& node) {
+    if (state_.phase() == Phase::over) return node.proof = won_by(state_.leader()), true;
+    if constexpr (requires { state_.certain_winner(); })
+        if (const Colour winner = state_.certain_winner(); winner != Colour::none && &node != &nodes_[0])
+            return node.proof = won_by(winner), true;
+    return false;
 }
 
 // The last node of the path has just been proven: so may be those before it.

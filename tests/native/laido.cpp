@@ -1,12 +1,80 @@
-// Laido without Python: random games under all options; its rule cases are in Python.
+// Laido without Python: random games under all options, and what it tells a search; its rule cases are in Python.
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "engines/core/laido.hpp"
 #include "proofs.hpp"
 #include "rule_cases.hpp"
 #include "subjects/laido.hpp"
 
 namespace ggp::native {
 
+namespace {
+
+// Who wins with best play, by all moves and nothing but the rules; on the way it tries what each position says of itself.
+class Exact {
+  public:
+    Colour winner(const Laido& state) {
+        if (state.phase() == Phase::over) return state.leader();
+        const auto [known, fresh] = known_.try_emplace(state.hash(), Colour::none);
+        if (!fresh) return known->second;
+        Laido view = state;
+        const Colour mover = state.to_play(), certain = view.certain_winner();
+        bool wins = false, wins_without = false;
+        for (const Laido::Move move : state.legal_moves()) {
+            const bool pointless = view.pointless(move);
+            left_out_ += pointless;
+            if (wins && (pointless || wins_without)) continue;  // it can teach nothing
+            Laido next = state;
+            next.apply(move);
+            const bool won = winner(next) == mover;
+            wins |= won;
+            wins_without |= won && !pointless;
+        }
+        const Colour exact = wins ? mover : other(mover);
+        require(wins == wins_without, "a pointless stone is not the only one that wins: " + state.board());
+        require(certain == Colour::none || certain == exact, "who wins for certain wins: " + state.board());
+        certain_ += certain != Colour::none;
+        return known_[state.hash()] = exact;
+    }
+
+    long certain() const { return certain_; }
+    long left_out() const { return left_out_; }
+    std::size_t positions() const { return known_.size(); }
+
+  private:
+    std::unordered_map<std::uint64_t, Colour> known_;
+    long certain_ = 0, left_out_ = 0;
+};
+
+void check_views(const Subject<Laido>& subject, const Effort& effort) {
+    constexpr int most_empties = 8;
+    Rng rng(effort.seed);
+    for (const Setting<Laido>& setting : subject.settings) {
+        if (setting.start.size() > 5) continue;
+        long certain = 0, left_out = 0, open = 0;
+        for (int game = 0; game < 1 + effort.positions / 10; ++game) {
+            Laido state = setting.start;
+            const auto empties = [&] { const std::string b = state.board(); return std::count(b.begin(), b.end(), '.'); };
+            // Fewer passes than rollouts make, so that somewhere there is still something to play for.
+            while (state.phase() != Phase::over && (empties() > most_empties || state.ply() < 2))
+                state.play_random(rng, rng.below(2) == 0 ? Policy::uniform : Policy::rollout);
+            Exact exact;
+            exact.winner(state);
+            certain += exact.certain(), left_out += exact.left_out();
+            open += static_cast<long>(exact.positions()) - exact.certain();
+        }
+        require(certain > 0 && left_out > 0 && open > 0, "all of it occurs: " + setting.options);
+    }
+}
+
+}  // namespace
+
 void prove_laido(const Effort& effort) {
-    walk_all(laido_subject(), effort);
+    const Subject<Laido> subject = laido_subject();
+    walk_all(subject, effort);
+    check_views(subject, effort);
 }
 
 }  // namespace ggp::native

@@ -69,7 +69,8 @@ void check_search(const S& start) {
         if (children.empty()) break;
         const auto most = std::max_element(children.begin(), children.end(),
                                            [](const auto& a, const auto& b) { return a.visits < b.visits; });
-        const auto visits = most->visits;
+        const bool moves_known = most->first != 0 || most->proof == Proof::open;
+        const auto visits = moves_known ? most->visits : 0;
         tree.advance(most->move);
         require(tree.root().visits == visits, "what is known of the move is kept");
         check_tree(tree, tree.root(), left);
