@@ -10,11 +10,13 @@
 // (+ - * / sqrt), one at a time (-ffp-contract=off).
 #pragma once
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cfloat>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -47,6 +49,29 @@ struct Node {
     std::uint16_t key = 0;
     Proof proof = Proof::open;
     Move move{};
+};
+
+using Floats = float __attribute__((vector_size(16)));
+using Ints = std::int32_t __attribute__((vector_size(16)));
+
+// The numbers of four nodes that lie together, each kind in a vector.
+struct Four {
+    Floats visits, points, amaf_visits, amaf_points;
+
+    template <class Move>
+    explicit Four(const Node<Move>* nodes) {
+        static_assert(offsetof(Node<Move>, amaf_points) == 3 * sizeof(std::int32_t), "they are what a node begins with");
+        std::array<Ints, 4> rows;
+        for (std::size_t i = 0; i < 4; ++i) std::memcpy(&rows[i], nodes + i, sizeof(Ints));
+        const Ints a = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
+        const Ints b = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+        const Ints c = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
+        const Ints d = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+        visits = __builtin_convertvector(__builtin_shufflevector(a, b, 0, 1, 4, 5), Floats);
+        points = __builtin_convertvector(__builtin_shufflevector(a, b, 2, 3, 6, 7), Floats);
+        amaf_visits = __builtin_convertvector(__builtin_shufflevector(c, d, 0, 1, 4, 5), Floats);
+        amaf_points = __builtin_convertvector(__builtin_shufflevector(c, d, 2, 3, 6, 7), Floats);
+    }
 };
 
 // The tree holds colours apart, not seats: a move that swaps sides is left out, and who may swap looks at the worth of
@@ -239,32 +264,51 @@ void Tree<S>::expand(std::uint32_t index, Colour mover) {
 }
 
 // PUCT with equal priors, 1 over the number of moves (Rosin 2011), and AMAF as Gelly and Silver weigh it (2011): its
-// weight is a / (a + n + a n / c), n visits and a of AMAF. All terms are multiplied out, so that one division does.
+// weight is a / (a + n + a n / c), n visits and a of AMAF. All terms are multiplied out, so that one division does, and
+// four children are looked at in one go: this is the most that a playout costs beside the random game.
 template <GameState S>
 std::uint32_t Tree<S>::select(const TreeNode& node, Colour mover, bool even) const {
     const float sign = mover == Colour::black ? 1.0F : -1.0F, offset = mover == Colour::black ? 0.0F : 2.0F;
-    const auto for_mover = [&](std::int32_t points, float visits) {
-        return sign * static_cast<float>(points) + offset * visits;
-    };
+    const auto for_mover = [&](auto points, auto visits) { return sign * points + offset * visits; };
     const float visits = static_cast<float>(node.visits - 1);
-    const float prior = visits > 0 ? prior_visits * for_mover(node.points, visits) / visits : prior_visits;
+    const float prior =
+        visits > 0 ? prior_visits * for_mover(static_cast<float>(node.points), visits) / visits : prior_visits;
     const float curiosity = explores / static_cast<float>(node.count) * std::sqrt(static_cast<float>(node.visits));
     const Proof lost = won_by(other(mover));
-    std::uint32_t best = node.first;
-    float highest = -2;
-    for (std::uint32_t i = node.first; i < node.first + node.count; ++i) {
-        const TreeNode& child = nodes_[i];
-        const float n = static_cast<float>(child.visits), a = static_cast<float>(child.amaf_visits);
-        const float stretch = 1 + a * (1 / amaf_lasts);
-        float points = for_mover(child.points, n) * stretch + for_mover(child.amaf_points, a) + prior;
-        float weight = 2 * (n * stretch + a + prior_visits);
-        if (even) points = std::min(points, weight - points);
-        float worth = (points * (1 + n) + curiosity * weight) / (weight * (1 + n));
-        if (child.proof != Proof::open) [[unlikely]]
-            worth = child.proof == Proof::draw ? 0.5F : child.proof == lost || even ? -1.0F : 2.0F;
-        if (worth > highest) highest = worth, best = i;
+    const TreeNode* const first = nodes_.data() + node.first;
+    Floats highest = {-2, -2, -2, -2};  // of each fourth child, the first of equals, and which that is
+    Ints best{};
+    const auto look = [&](const TreeNode* four, std::int32_t i, std::int32_t there) {
+        const auto [n, mine, a, amaf] = Four(four);
+        const Floats stretch = 1 + a * (1 / amaf_lasts);
+        Floats points = for_mover(mine, n) * stretch + for_mover(amaf, a) + prior;
+        const Floats weight = 2 * (n * stretch + a + prior_visits);
+        if (even) points = weight - points < points ? weight - points : points;
+        Floats worths = (points * (1 + n) + curiosity * weight) / (weight * (1 + n));
+        const auto proven = [&](std::size_t k) { return static_cast<int>(four[k].proof); };
+        if ((proven(0) | proven(1) | proven(2) | proven(3)) != 0 || there < 4) [[unlikely]]
+            for (std::size_t k = 0; k < 4; ++k) {
+                const Proof proof = four[k].proof;
+                if (proof != Proof::open)
+                    worths[k] = proof == Proof::draw ? 0.5F : proof == lost || even ? -1.0F : 2.0F;
+                if (k >= static_cast<std::size_t>(there)) worths[k] = -3;
+            }
+        const Ints higher = worths > highest;
+        highest = higher ? worths : highest;
+        best = higher ? Ints{} + i : best;
+    };
+    const auto count = static_cast<std::int32_t>(node.count);
+    std::int32_t i = 0;
+    for (; i + 4 <= count; i += 4) look(first + i, i, 4);
+    if (i < count) {
+        std::array<TreeNode, 4> rest;
+        std::copy(first + i, first + count, rest.begin());
+        look(rest.data(), i, count - i);
     }
-    return best;
+    std::int32_t k = 0;
+    for (std::int32_t l = 1; l < 4; ++l)
+        if (highest[l] > highest[k] || (highest[l] == highest[k] && best[l] + l < best[k] + k)) k = l;
+    return node.first + static_cast<std::uint32_t>(best[k] + k);
 }
 
 // Black's half points of a random game from where state_ is. All of a ply is made one with this loop, as the compiler
