@@ -40,6 +40,7 @@ class Dialled:
 def read_words(words: Sequence[str]) -> Dialled | None:
     """`--connect URL [--key FILE] [--server-key KEY|FILE] [--name NAME] [--no-challenges]` among a script's words, or
     else the environment's GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME; None if it is to use stdin."""
+    words = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
     found = {name: os.environ.get(f"GGP_{name.upper()}", "") for name in ("connect", "key", "server_key", "name")}
     for word, value in zip(words, [*words[1:], ""], strict=False):
         name = word.removeprefix("--").replace("-", "_")

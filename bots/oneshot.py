@@ -71,10 +71,12 @@ def describe(position: Position) -> str:
 
 
 def seconds_left(position: Position) -> float:
-    """How long the program may take: all that its clock has."""
+    """How long the program may take: all that its clock has, with one byo-yomi period more if there is one to come."""
     if position.clock is None:
         return UNCLOCKED
-    return (position.clock + (position.times.period if position.times.periods else 0)) / 1000
+    times = position.times
+    last = times.periods == 1 and position.clock == times.period  # main time is over, this is what is left of the last
+    return (position.clock + (times.period if times.periods and not last else 0)) / 1000
 
 
 def ask_program(command: Sequence[str], position: Position) -> str:

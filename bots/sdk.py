@@ -70,7 +70,7 @@ def run(
         bot = Bot(choose, games=games, analysis=analysis, seed=seed)
         return Responder(name, version, bot.handlers(), report_on_stderr)
 
-    if connect or "--connect" in sys.argv or os.environ.get("GGP_CONNECT"):
+    if connect or any(word.partition("=")[0] == "--connect" for word in sys.argv) or os.environ.get("GGP_CONNECT"):
         from bots.dial_out import Dialled, dial_out, read_words  # ZeroMQ, which most bots need not load
         from protocol.dialling import Hello
 

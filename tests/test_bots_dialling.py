@@ -120,6 +120,8 @@ def test_keys_from_the_environment(bots: Bots, tmp_path: Path) -> None:
         (["--connect", "tcp://10.1.1.1:5500"], "--key FILE and --server-key are needed"),
         (["--connect", "here"], "write tcp://host:port"),
         (["--connect"], "an address follows"),
+        (["--connect="], "an address follows"),
+        (["--connect=here"], "write tcp://host:port"),
         (["--connect", "tcp://127.0.0.1:1", "--key", "none.key"], "none.key does not exist"),
     ],
 )
@@ -132,6 +134,7 @@ def test_what_is_wrong_is_one_line(bots: Bots, words: list[str], said: str) -> N
 def test_the_words_of_a_script_and_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_words(["other", "words"]) is None
     assert read_words(["x", "--connect", "U", "--server-key", "K"]) == Dialled("U", "", "K", "")
+    assert read_words(["--connect=U", "--server-key=K=", "y=z"]) == Dialled("U", "", "K=", "")
     monkeypatch.setenv("GGP_CONNECT", "E")
     monkeypatch.setenv("GGP_NAME", "n")
     assert read_words([]) == Dialled("E", name="n")

@@ -64,6 +64,8 @@ def test_it_has_all_the_time_of_its_clock() -> None:
     assert seconds_left(position("yugo")) == 600
     assert seconds_left(position("yugo", clock=Clock(black=2500, white=10))) == 2.5
     assert seconds_left(position("yugo", clock=Clock(black=500, white=10, period=3000, periods=2))) == 3.5
+    assert seconds_left(position("yugo", clock=Clock(black=3000, white=10, period=3000, periods=2))) == 6
+    assert seconds_left(position("yugo", clock=Clock(black=3000, white=10, period=3000, periods=1))) == 3
 
 
 @pytest.mark.parametrize("game", ["stigmergy size=2", "yugo size=3 agreement=on", "laido size=2"])
