@@ -72,11 +72,11 @@ class Search {
 
     bool decided(std::uint64_t left) const;
     void play_round(std::uint64_t playouts);
-    // Of a move: 1, it wins for that colour; -1, it loses; 0, neither is certain, or where the opponent may take the
-    // side that wins.
-    int certainty(Proof proof, Colour mover) const {
-        if (proof == Proof::open || proof == Proof::draw || swap_follows()) return 0;
-        return proof == won_by(mover) ? 1 : -1;
+    // Of a move: 1, it wins for that colour; -1, it loses, or the opponent may take the side that wins; 0, neither is
+    // certain.
+    static int certainty(Proof proof, Colour mover, bool swap_follows) {
+        if (proof == Proof::open || proof == Proof::draw) return 0;
+        return proof == won_by(mover) && !swap_follows ? 1 : -1;
     }
 
     std::vector<Tree<S>> trees_;
@@ -125,7 +125,8 @@ bool Search<S>::decided(std::uint64_t left) const {
     const auto votes = this->votes();
     if (votes.size() < 2) return !votes.empty();
     const Colour mover = state().to_play();
-    return certainty(votes[0].proof, mover) > 0 || certainty(votes[1].proof, mover) < 0 ||
+    const auto certain = [&](std::size_t i) { return certainty(votes[i].proof, mover, swap_follows()); };
+    return certain(0) > 0 || certain(1) < 0 ||
            votes[0].visits - votes[1].visits > static_cast<std::int64_t>(left);
 }
 
@@ -142,7 +143,7 @@ std::vector<Vote<typename S::Move>> Search<S>::votes() const {
         }
     const Colour mover = state().to_play();
     std::stable_sort(votes.begin(), votes.end(), [&](const Vote<Move>& a, const Vote<Move>& b) {
-        const int one = certainty(a.proof, mover), two = certainty(b.proof, mover);
+        const int one = certainty(a.proof, mover, swap_follows()), two = certainty(b.proof, mover, swap_follows());
         if (one != two) return one > two;
         if (a.visits != b.visits) return a.visits > b.visits;
         return a.points_for(mover) > b.points_for(mover);
@@ -164,7 +165,7 @@ std::vector<typename S::Move> Search<S>::line() const {
         state.apply(node->move);
         const auto children = tree.children(*node);
         const auto worse = [&](const auto& a, const auto& b) {
-            const int one = certainty(a.proof, state.to_play()), two = certainty(b.proof, state.to_play());
+            const int one = certainty(a.proof, state.to_play(), false), two = certainty(b.proof, state.to_play(), false);
             return one != two ? one < two : a.visits < b.visits;
         };
         node = &*std::max_element(children.begin(), children.end(), worse);
