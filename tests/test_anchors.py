@@ -15,6 +15,12 @@ PAGE = (ROOT / "docs" / "reference" / "anchors.md").read_text()
 SECTIONS = [section for section in PAGE.split("\n## ") if "| bot |" in section]
 
 
+def test_the_file_against_gnu_go_has_mcts_meet_both() -> None:
+    outside = read_ladder(ROOT / "bots" / "gnugo.toml")
+    assert [bot.name for bot in outside.bots] == ["mcts", "gnugo-1", "gnugo-10"]
+    assert [pool.name for pool in outside.pools] == ["go9"] and "ggp ladder run bots/gnugo.toml" in PAGE
+
+
 def test_each_pool_has_a_table() -> None:
     assert [re.findall(r"\(`(\w+)`\)", section)[0] for section in SECTIONS] == [pool.name for pool in LADDER.pools]
 
@@ -34,6 +40,13 @@ def test_the_table_adds_up(section: str) -> None:
         if i > 0:
             step = row[i - 1]
             assert step is not None and lines[i][-1] == shown(float(step[0]), int(step[1]))
+
+
+def test_the_scores_against_gnu_go_add_up() -> None:
+    rows = re.findall(r"^\| level (\d+) \| ([\d.]+)/(\d+) \| (.*) \|$", PAGE, re.M)
+    assert [row[0] for row in rows] == ["1", "10"]
+    for _, points, games, step in rows:
+        assert step == shown(float(points), int(games))
 
 
 def shown(points: float, games: int) -> str:
