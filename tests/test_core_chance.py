@@ -132,7 +132,7 @@ def test_rollouts_of_taugo_take_of_two_moves_the_one_that_reaches_further(moves:
 
 
 def test_rollouts_of_laido_pass_where_no_point_promises_anything() -> None:
-    """None beside a group that reaches the edge twice does, nor one that hangs together with less than two of the edge."""
+    """None beside a group that reaches the edge twice does, nor one that is cut off from all but one of the edge."""
 
     def rollouts(state: Laido) -> set[str]:
         return {state.random_move(seed, "rollout") for seed in range(300)}
