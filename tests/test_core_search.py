@@ -216,7 +216,7 @@ def test_a_first_stone_that_is_proven_is_not_the_most_even() -> None:
 
 GOLDEN = {
     "go": "dd5bef35",
-    "laido": "4e6c4c90",
+    "laido": "a6f3eeef",
     "stigmergy": "19eca06d",
     "taigo": "863b2ecb",
     "taugo": "67a72f74",

@@ -70,11 +70,13 @@ class Laido {
         return !prospects_.at(p, Colour::black) && !prospects_.at(p, Colour::white) && around(p, Colour::black) != 0 &&
                around(p, Colour::white) != 0;
     }
-    // One that hinders nobody, and is surplus or without prospects. After pointless(), which looks for these.
-    bool doubtful(Move move) const {
+    // One that hinders nobody, and is surplus or without prospects.
+    bool doubtful(Move move) {
+        if (move <= 0) return false;
+        look_for_prospects();
         const auto p = static_cast<Point>(move);
         const Colour side = turns_.to_play();
-        return move > 0 && !prospects_.at(p, other(side)) && (!prospects_.at(p, side) || wasteful(p));
+        return !prospects_.at(p, other(side)) && (!prospects_.at(p, side) || wasteful(p));
     }
     // Who wins however the opponent plays on; none if that is not plain.
     Colour certain_winner();
@@ -229,8 +231,8 @@ inline Laido::Move Laido::rejoin(Rng& rng) const {
     return static_cast<Move>(last_ + steps[static_cast<std::size_t>(std::countr_zero(cuts))]);
 }
 
-// Of at most three random points with prospects that are not wasteful, one that joins own stones, else the first; or a
-// pass.
+// Of at most three random points with prospects that are not wasteful, one that joins own stones, else the first. If there
+// are hardly any of them, it may be a pass although there is one: it draws four times as often as there are empty points.
 inline Laido::Move Laido::draw(Rng& rng) const {
     constexpr int most_candidates = 3;
     Move first = pass;

@@ -160,7 +160,9 @@ std::vector<typename S::Move> Search<S>::line() const {
     const Tree<S>& tree = trees_[0];
     S state = tree.state();
     const auto first = tree.children(tree.root());
-    const auto* node = &*std::find_if(first.begin(), first.end(), [&](const auto& c) { return c.move == moves[0]; });
+    const auto found = std::find_if(first.begin(), first.end(), [&](const auto& c) { return c.move == moves[0]; });
+    if (found == first.end()) return moves;  // another tree has found it
+    const auto* node = &*found;
     while (node->count > 0) {
         state.apply(node->move);
         const auto children = tree.children(*node);

@@ -349,7 +349,7 @@ template <GameState S>
 bool Tree<S>::find_proof(TreeNode& node) {
     if (state_.phase() == Phase::over) return node.proof = won_by(state_.leader()), true;
     if constexpr (requires { state_.certain_winner(); })
-        if (const Colour winner = state_.certain_winner(); winner != Colour::none && &node != &nodes_[0])
+        if (const Colour winner = &node == &nodes_[0] ? Colour::none : state_.certain_winner(); winner != Colour::none)
             return node.proof = won_by(winner), true;
     return false;
 }

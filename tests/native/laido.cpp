@@ -48,6 +48,33 @@ class Exact {
     long certain_ = 0, left_out_ = 0;
 };
 
+// What a position knows that was looked at on its way is what one knows that begins there.
+void check_prospects(Laido state, Rng& rng) {
+    const int size = state.size();
+    for (; state.phase() != Phase::over; state.play_random(rng, rng.below(4) == 0 ? Policy::uniform : Policy::rollout)) {
+        if (state.seat() != static_cast<int>(state.to_play())) return;  // sides were swapped: set_up knows no such thing
+        if (rng.below(2) == 0) continue;
+        Laido fresh(size, false, HalfPoint::final);
+        fresh.set_up(state.board(), state.to_play());
+        const bool opening = state.ply() < 2;
+        for (const Laido::Move move : fresh.legal_moves()) {
+            require(state.doubtful(move) == fresh.doubtful(move), "as doubtful as at first sight: " + state.board());
+            require(opening || state.pointless(move) == fresh.pointless(move), "as pointless: " + state.board());
+        }
+    }
+}
+
+// Where what one side can hope for is just what the other one has.
+void check_equal_hopes() {
+    for (const char* const cells : {"XOOOXO.OOXOXXXX.OOX", "OXXOXO.X.XOXXOO.O.O"})
+        for (const Colour side : {Colour::black, Colour::white})
+            for (const HalfPoint rule : {HalfPoint::final, HalfPoint::first}) {
+                Laido state(3, false, rule);
+                state.set_up(cells, side);
+                Exact().winner(state);
+            }
+}
+
 void check_views(const Subject<Laido>& subject, const Effort& effort) {
     constexpr int most_empties = 8;
     Rng rng(effort.seed);
@@ -60,6 +87,7 @@ void check_views(const Subject<Laido>& subject, const Effort& effort) {
             // Fewer passes than rollouts make, so that somewhere there is still something to play for.
             while (state.phase() != Phase::over && (empties() > most_empties || state.ply() < 2))
                 state.play_random(rng, rng.below(2) == 0 ? Policy::uniform : Policy::rollout);
+            check_prospects(setting.start, rng);
             Exact exact;
             exact.winner(state);
             certain += exact.certain(), left_out += exact.left_out();
@@ -75,6 +103,7 @@ void prove_laido(const Effort& effort) {
     const Subject<Laido> subject = laido_subject();
     walk_all(subject, effort);
     check_views(subject, effort);
+    check_equal_hopes();
 }
 
 }  // namespace ggp::native
