@@ -231,8 +231,8 @@ inline Laido::Move Laido::rejoin(Rng& rng) const {
     return static_cast<Move>(last_ + steps[static_cast<std::size_t>(std::countr_zero(cuts))]);
 }
 
-// Of at most three random points with prospects that are not wasteful, one that joins own stones, else the first. If there
-// are hardly any of them, it may be a pass although there is one: it draws four times as often as there are empty points.
+// Of at most three random points with prospects that are not wasteful, one that joins own stones, else the first. It
+// draws four times as often as there are empty points: where hardly any is such a point, it may pass by chance.
 inline Laido::Move Laido::draw(Rng& rng) const {
     constexpr int most_candidates = 3;
     Move first = pass;

@@ -126,8 +126,7 @@ bool Search<S>::decided(std::uint64_t left) const {
     if (votes.size() < 2) return !votes.empty();
     const Colour mover = state().to_play();
     const auto certain = [&](std::size_t i) { return certainty(votes[i].proof, mover, swap_follows()); };
-    return certain(0) > 0 || certain(1) < 0 ||
-           votes[0].visits - votes[1].visits > static_cast<std::int64_t>(left);
+    return certain(0) > 0 || certain(1) < 0 || votes[0].visits - votes[1].visits > static_cast<std::int64_t>(left);
 }
 
 template <GameState S>
