@@ -2,15 +2,18 @@
 
 The program reads the position, all of it, on standard input and prints its move. What it reads is in `describe`. Its
 first line counts; then it is killed, with whatever it has started, also when its clock has run out before.
+
+A program leads a process group, in which a shell waits for this process's end, however it ends, to kill that group.
+What has left the group comes to this process as an orphan, and to the referee if this process is killed.
 """
 
 import contextlib
-import ctypes
 import os
 import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -19,6 +22,7 @@ from functools import partial
 from bots.position import Position
 from bots.sdk import run
 from engines.game import Option, OptionError
+from protocol.orphans import adopt_orphans, kill_strays
 
 OPTIONS: tuple[Option, ...] = ()
 WORDS = "-- COMMAND …"
@@ -35,12 +39,18 @@ Behind -- stands a command line. It is started for every move, reads the positio
 """
 UNCLOCKED = 600.0  # seconds that a move may take without a clock
 MAX_LINE = 64 * 1024  # bytes: no move is longer
-_PR_SET_PDEATHSIG = 1
+# $0 is the descriptor of a pipe that ends when we do. What watches it is no child of the program, which may wait for
+# all that it has, and does not hold its output open.
+_WATCHED = '((read -r _; kill -9 0) <"/dev/fd/$0" >/dev/null 2>&1 &); exec "$@"'
 
 
 def main(words: Sequence[str]) -> None:
     """Serve stdin with the program of `-- COMMAND …`. Raises OptionError."""
-    run(partial(ask_program, read_command(words)), name="oneshot")
+    command = read_command(words)
+    adopt_orphans()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    life, _kept_open = os.pipe()
+    run(partial(ask_program, ["sh", "-c", _WATCHED, str(life), *command], life), name="oneshot")
 
 
 def read_command(words: Sequence[str]) -> list[str]:
@@ -79,21 +89,24 @@ def seconds_left(position: Position) -> float:
     return (position.clock + (times.period if times.periods and not last else 0)) / 1000
 
 
-def ask_program(command: Sequence[str], position: Position) -> str:
+def ask_program(command: Sequence[str], life: int, position: Position) -> str:
     """The move that it prints. Raises TimeoutError and ValueError; no process of it is left in any case."""
     deadline = time.monotonic() + seconds_left(position)
-    with tempfile.TemporaryFile() as asked:  # a file, because a program need not read what it is told
-        asked.write(describe(position).encode())
-        asked.seek(0)
-        with subprocess.Popen(
-            command, stdin=asked, stdout=subprocess.PIPE, bufsize=0, process_group=0, preexec_fn=_end_with_us
-        ) as process:
-            try:
-                assert process.stdout is not None
-                line = _first_line(process.stdout.fileno(), deadline)
-            finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
+    try:
+        with tempfile.TemporaryFile() as asked:  # a file, because a program need not read what it is told
+            asked.write(describe(position).encode())
+            asked.seek(0)
+            with subprocess.Popen(
+                command, stdin=asked, stdout=subprocess.PIPE, bufsize=0, process_group=0, pass_fds=[life]
+            ) as process:
+                try:
+                    assert process.stdout is not None
+                    line = _first_line(process.stdout.fileno(), deadline)
+                finally:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+    finally:
+        kill_strays(())
     words = line.split()
     if len(words) != 1:
         raise ValueError(f"the program printed {line[:80]!r}, not one move" if words else "the program printed no move")
@@ -114,8 +127,3 @@ def _first_line(descriptor: int, deadline: float) -> str:
         if len(heard) > MAX_LINE:
             raise ValueError("the program printed a line without an end")
     return heard.partition(b"\n")[0].decode(errors="backslashreplace")
-
-
-def _end_with_us() -> None:
-    """In the new process: be killed when the bot ends, however it ends."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

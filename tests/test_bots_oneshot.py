@@ -4,6 +4,7 @@ import os
 import shlex
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,11 @@ from bots.position import Position
 from engines.game import read_options
 from engines.line import Line
 from engines.registry import Registry
-from tests.ggp_command import ggp, wait_until
+from tests.ggp_command import Ggp, ggp, wait_until
 from tests.raw_match import play_game
 from tests.raw_peer import RawPeer
 from tests.test_bots_languages import members
+from tests.test_launch import running
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "how-to" / "write-a-bot-in-any-language.md"
@@ -108,14 +110,77 @@ def test_whoever_has_printed_its_move_is_not_waited_for(tmp_path: Path) -> None:
         wait_until(lambda: not members(int(noted.read_text())))
 
 
-def test_a_program_ends_with_its_bot(tmp_path: Path) -> None:
-    noted = tmp_path / "group"
-    with RawPeer(oneshot("sh", "-c", f"echo $$ >{noted}.new; mv {noted}.new {noted}; exec sleep 600")) as bot:
+# Each starts a process that outlives its parent, notes its pid in $1, and does not end by itself.
+CHILD = 'sh -c "echo \\$\\$ >$1.new; mv $1.new $1; exec sleep 600"'
+FAMILIES = {
+    "itself": f"exec {CHILD}",
+    "a child": f"{CHILD}; true",
+    "a pipeline": f"{CHILD} | cat",
+    "in the background": f"{CHILD} & sleep 600",
+    "orphaned": f"({CHILD} &); sleep 600",
+    "of another session": f"setsid {CHILD} & sleep 600",
+}
+KILLERS: dict[str, Callable[[int], None]] = {
+    "its group is killed": lambda pid: os.killpg(pid, signal.SIGKILL),
+    "it is killed": lambda pid: os.kill(pid, signal.SIGKILL),
+    "it is told to end": lambda pid: os.kill(pid, signal.SIGTERM),
+    "it is interrupted": lambda pid: os.kill(pid, signal.SIGINT),
+}
+
+
+def family(name: str, noted: Path, before: str = "") -> list[str]:
+    return oneshot("sh", "-c", before + FAMILIES[name], "sh", str(noted))
+
+
+@pytest.mark.parametrize(
+    ("how", "name"),
+    # A bot that is killed cannot look for what has left the group: the referee does, see the test with a match.
+    [(how, name) for how in KILLERS for name in FAMILIES if "killed" not in how or name != "of another session"],
+)
+def test_whatever_a_program_started_ends_with_its_bot(how: str, name: str, tmp_path: Path) -> None:
+    noted = tmp_path / "child"
+    with RawPeer(family(name, noted)) as bot:
         assert bot.ask("ggp-new yugo size=5") == ""
         bot.send(b"genmove black\n")
         wait_until(noted.exists)
-        os.kill(bot.process.pid, signal.SIGKILL)
-        wait_until(lambda: not members(int(noted.read_text())))
+        KILLERS[how](bot.process.pid)
+        wait_until(lambda: not running(int(noted.read_text())))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_whatever_a_program_started_ends_with_its_time(name: str, tmp_path: Path) -> None:
+    noted = tmp_path / "child"
+    with RawPeer(family(name, noted)) as bot:
+        assert bot.ask("ggp-new yugo size=5") == "" and bot.ask("ggp-clock black=2000 white=2000") == ""
+        assert "before its clock ran out" in bot.ask("genmove black")
+        assert not running(int(noted.read_text()))
+
+
+@pytest.mark.parametrize("name", ["in the background", "orphaned", "of another session"])
+def test_whatever_a_program_started_ends_with_its_move(name: str, tmp_path: Path) -> None:
+    noted = tmp_path / "child"
+    answer = "(while [ ! -e $1 ]; do sleep 0.01; done; echo C3) & "
+    with RawPeer(family(name, noted, answer)) as bot:
+        assert bot.ask("ggp-new yugo size=5") == "" and bot.ask("genmove black") == "C3"
+        assert not running(int(noted.read_text()))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_whatever_a_program_started_ends_with_its_match(number: signal.Signals, name: str, tmp_path: Path) -> None:
+    noted = tmp_path / "child"
+    match = Ggp("match", "yugo,size=5", shlex.join(family(name, noted)), "random", "--games", "1", "--time", "600")
+    wait_until(noted.exists)
+    match.process.send_signal(number)
+    match.wait()  # looks for all that carries its mark, in the groups of others, too
+    assert not running(int(noted.read_text()))
+
+
+def test_a_program_may_wait_for_all_its_children() -> None:
+    """What watches over it is none of them."""
+    with RawPeer(oneshot("perl", "-e", "1 while wait > 0; print qq(C3\\n)")) as bot:
+        assert bot.ask("ggp-new yugo size=5") == "" and bot.ask("ggp-clock black=60000 white=60000") == ""
+        assert bot.ask("genmove black") == "C3"
 
 
 @pytest.mark.parametrize("words", [[], ["--"], ["seed=1", "--", "cat"], ["--", "no-such-program"]])

@@ -115,7 +115,7 @@ from protocol.connection import PeerRole
 from protocol.transports.blocking import run_blocking
 from referee.config import Budgets
 from referee.play.launch import Process
-from referee.play.reaper import adopt_orphans
+from protocol.orphans import adopt_orphans
 adopt_orphans()
 code = '''import os, sys, time
 if os.fork() == 0:

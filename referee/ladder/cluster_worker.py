@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
 from protocol.installed import version
+from protocol.orphans import adopt_orphans, kill_strays
 from referee.play import worker
-from referee.play.reaper import adopt_orphans, kill_strays
 from referee.play.worker import Chunk, Place, Stop, Work
 
 PROJECT = "general-game-protocol"

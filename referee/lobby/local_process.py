@@ -11,13 +11,13 @@ from typing import Literal
 
 import msgspec
 
+from protocol.orphans import adopt_orphans, end_with_parent
 from protocol.transports.dial import Lobby, Replaced
 from protocol.transports.stopping import Stopped, Stopping
 from referee.config import Budgets
 from referee.lobby.connect import Lender
 from referee.lobby.lent import BotEnded, Lent
 from referee.play.launch import LaunchError
-from referee.play.reaper import adopt_orphans, end_with_parent
 from referee.play.seating import CHANGED, Start
 from referee.play.versions import version_of
 

@@ -160,9 +160,9 @@ def _read_position(place: str, game: str, options: dict[str, str]) -> tuple[dict
 
 def _sit_down(setup: Setup, left: list[int], recorder: Recorder, tally: Tally, as_object: bool) -> Report:
     """The series with a human in it, here at the terminal."""
+    from protocol.orphans import adopt_orphans
     from referee.play.by_hand import announce, play_by_hand
     from referee.play.desk import open_desk
-    from referee.play.reaper import adopt_orphans
 
     adopt_orphans()
     desk = open_desk(sys.stderr if as_object else sys.stdout)

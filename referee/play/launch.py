@@ -20,10 +20,11 @@ from typing import ClassVar, Protocol
 
 from protocol.channel import PEER_FAULTS, Channel
 from protocol.connection import PeerRole
+from protocol.orphans import kill_strays
 from protocol.transports.pipe import Pipe
 from protocol.transports.transcript import Sink, Transcript
 from referee.config import Budgets
-from referee.play.reaper import kill_strays, run_delay, unpin
+from referee.play.cores import run_delay, unpin
 
 # Debian keeps gnugo and others here, and root's PATH leaves them out.
 GAMES = ("/usr/games", "/usr/local/games")

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from types import FrameType
 
+from protocol.orphans import adopt_orphans, kill_strays
 from protocol.transports.blocking import run_blocking
+from referee.play.cores import pin
 from referee.play.crew import ABANDON, DROP, Crew, mark
-from referee.play.reaper import adopt_orphans, kill_strays, pin
 from referee.play.recorder import APPEND, open_live
 from referee.play.series import Played, Setup
 from referee.play.table import MOST_BOTS, Suspended, Table

@@ -8,8 +8,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import BinaryIO
 
+from protocol.orphans import adopt_orphans
 from protocol.transports.transcript import Sink, format_line
-from referee.play.reaper import adopt_orphans
 from referee.play.seating import Start
 from referee.regress.running import FileReport, Limits, Outcome, run_file
 from referee.regress.suite import SuiteError, Transcript

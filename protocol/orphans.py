@@ -1,4 +1,4 @@
-"""What the kernel does for a worker: pinning, the signal at its parent's death, orphans of its bots. Linux only."""
+"""What the kernel does for those who start processes: orphans come to them, a signal at a parent's end. Linux only."""
 
 import contextlib
 import ctypes
@@ -10,28 +10,14 @@ from pathlib import Path
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _adopting: list[bool] = []
-_cores: set[int] = set()  # that this process might run on before it was pinned
 _spared: set[int] = set()  # children of others in this process, from before we adopted
 _ROUNDS = 50  # a stray may leave children of its own, which become ours when it is killed
-
-
-def pin(core: int) -> None:
-    """Keep this process, and all that it starts, on one core: they take turns, so they share its caches."""
-    _cores.update(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {core})
-
-
-def unpin(pid: int) -> None:
-    """Let a process that was just started run on every core that we might have run on before we were pinned."""
-    if _cores:
-        with contextlib.suppress(ProcessLookupError):
-            os.sched_setaffinity(pid, _cores)
 
 
 def adopt_orphans() -> None:
     """Become the parent of every grandchild whose parent ends, wherever it hides, so that it can be ended.
 
-    Only for a process that from now on starts children through launch alone: kill_strays then kills all others.
+    Only for a process that from now on knows every child that it starts: kill_strays then kills all others.
     """
     _adopting.append(True)
     _spared.update(_children())
@@ -44,7 +30,7 @@ def end_with_parent(number: signal.Signals) -> None:
 
 
 def kill_strays(known: Container[int]) -> None:
-    """Kill and reap every child of this process that is not `known`: what a bot left behind when it ended.
+    """Kill and reap every child of this process that is not `known`: what others left behind when they ended.
 
     Does nothing in a process that did not adopt_orphans.
     """
@@ -58,14 +44,6 @@ def kill_strays(known: Container[int]) -> None:
                 os.waitpid(pid, 0)
             except (ProcessLookupError, ChildProcessError):
                 continue
-
-
-def run_delay() -> float:
-    """Seconds this thread has stood ready in the queue for a core; 0 where the kernel does not count it."""
-    try:
-        return int(Path("/proc/thread-self/schedstat").read_bytes().split()[1]) / 1e9
-    except (OSError, IndexError):
-        return 0.0
 
 
 def _children() -> list[int]:
