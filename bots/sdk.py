@@ -8,15 +8,17 @@
     run(choose)
 
 The bot then plays every installed game, natively and (go) over plain GTP, also under GoGui. What it prints goes
-to stderr, because stdout is the conversation's. When `choose` raises, or names an illegal move, the bot answers
-`genmove` with `? ` and the reason, which costs the game (`refused`) and stays in its record. An illegal
-move is not sent, because then the bot's own board and the engine's would no longer be the same.
+to stderr, because stdout is the conversation's; so does what the programs that it calls print. When
+`choose` raises, or names an illegal move, the bot answers `genmove` with `? ` and the reason, which costs the
+game (`refused`) and stays in its record. An illegal move is not sent, because then the bot's own board and the
+engine's would no longer be the same.
 """
 
 import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from fcntl import F_DUPFD_CLOEXEC, fcntl
 from typing import cast
 
 from bots.clock import Clock, parse_clock, parse_time_left, parse_time_settings
@@ -81,7 +83,7 @@ def run(
         takes = challenges and where.challenges
         sys.exit(dial_out(where, Hello(where.name or name, tuple(plays), os.urandom(8).hex(), takes), make))
     try:
-        serve_stdio(make())
+        serve_stdio(make(), *_take_stdio())
     except KeyboardInterrupt:
         sys.exit(130)
 
@@ -202,6 +204,16 @@ class Bot:
         except ValueError as error:
             raise CommandFailed(f"syntax error: {_short(str(error))}") from None
         return ""
+
+
+def _take_stdio() -> tuple[int, int]:
+    """stdin and stdout as descriptors that nobody inherits. Whoever else reads stdin finds it empty from now on, and
+    what goes to stdout comes out on stderr: a program that the bot calls would eat commands, and answer them."""
+    stdin, stdout = (fcntl(descriptor, F_DUPFD_CLOEXEC, 3) for descriptor in (0, 1))
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null if sys.stderr is None else 2, 1)
+    return stdin, stdout
 
 
 def _to_move(line: Line, colour: str) -> State:

@@ -245,6 +245,29 @@ def test_run_is_one_line_and_print_is_harmless(script: Callable[..., list[str]])
         assert peer.until_end() == b"" and peer.exit_status() == 0 and not peer.stderr
 
 
+CALLING = """
+import subprocess
+from bots.sdk import Position, run
+
+def choose(position: Position) -> str:
+    subprocess.run(["sh", "-c", "wc -c; echo done"], check=True)
+    return position.legal_moves()[0]
+
+run(choose)
+"""
+
+
+@pytest.mark.parametrize("errors", ["", " 2>&-"])
+def test_programs_that_it_calls_neither_hear_nor_disturb_the_conversation(errors: str, tmp_path: Path) -> None:
+    """Nor do libraries in other languages, which know nothing of sys.stdout."""
+    bot = tmp_path / "calling.py"
+    bot.write_text(CALLING)
+    with RawPeer(["sh", "-c", f'exec "$@"{errors}', "sh", sys.executable, str(bot)]) as peer:
+        peer.send(b"1 ggp-new yugo size=5\n2 genmove black\n3 name\n4 quit\n")
+        assert peer.until_end() == b"=1\n\n=2 A1\n\n=3 calling\n\n=4\n\n"
+        assert peer.exit_status() == 0 and peer.stderr == (b"" if errors else b"0\ndone\n")
+
+
 def test_an_interrupt_ends_it_without_a_traceback(script: Callable[..., list[str]]) -> None:
     with RawPeer(script()) as peer:
         assert peer.ask("name") == "my_bot"
