@@ -265,7 +265,7 @@ def test_programs_that_it_calls_neither_hear_nor_disturb_the_conversation(errors
     with RawPeer(["sh", "-c", f'exec "$@"{errors}', "sh", sys.executable, str(bot)]) as peer:
         peer.send(b"1 ggp-new yugo size=5\n2 genmove black\n3 name\n4 quit\n")
         assert peer.until_end() == b"=1\n\n=2 A1\n\n=3 calling\n\n=4\n\n"
-        assert peer.exit_status() == 0 and peer.stderr == (b"" if errors else b"0\ndone\n")
+        assert peer.exit_status() == 0 and bytes(peer.stderr) == (b"" if errors else b"0\ndone\n")
 
 
 def test_an_interrupt_ends_it_without_a_traceback(script: Callable[..., list[str]]) -> None:
