@@ -201,6 +201,17 @@ def test_a_clock_with_time_enough_changes_nothing(game: str) -> None:
         assert playing(LARGE[game], 300, 12, seed=seed) == playing(LARGE[game], 300, 12, 3600.0, seed=seed)
 
 
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("game", LARGE)
+def test_nor_does_the_clock_or_who_is_faster_where_threads_play_long_rounds(game: str, threads: int) -> None:
+    found = []
+    for seconds in (0.0, 0.0, 3600.0):
+        search = LARGE[game]().search(seed=1, threads=threads)
+        search.run(4_000 * threads, seconds)
+        found.append((search.votes(), search.line()))
+    assert found[0] == found[1] == found[2]
+
+
 def test_a_first_stone_that_is_proven_is_not_the_most_even() -> None:
     """Who may swap takes the side that wins: what is still open comes first, however seldom it was tried."""
     mixed = 0

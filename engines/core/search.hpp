@@ -1,11 +1,15 @@
 // A search of any game within limits: one tree a thread, each with chance of its own, whose votes on the moves are
-// added (root parallelization: Chaslot, Winands, van den Herik 2008). So nothing is shared while they grow, and the
-// same seed, playouts and number of threads find the same, whoever is faster. No clock is read here.
+// added (root parallelization: Chaslot, Winands, van den Herik 2008). So nothing is shared while they grow, and where
+// playouts are the limit the same seed, playouts and number of threads find the same, whoever is faster, also beside a
+// clock with time enough. No clock is read here.
 #pragma once
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <future>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,7 +19,8 @@
 
 namespace ggp {
 
-// What ends a search, whichever comes first; 0: no such limit. It also ends when no playout can change the answer.
+// What ends a search, whichever comes first; 0: no such limit. It also ends when the answer is proven, and when what is
+// left to play could not change which move was tried most.
 struct Limits {
     std::uint64_t playouts = 0;
     double seconds = 0;
@@ -53,8 +58,8 @@ class Search {
         return sum;
     }
 
-    // Goes on until a limit is reached. elapsed() tells the seconds since the call; it is asked some thousand plies
-    // apart and may throw, to give up.
+    // Goes on until a limit is reached. elapsed() tells the seconds since the call; it is asked by the calling thread,
+    // some thousand plies apart, and may throw, to give up. The search can go on after that.
     template <class Elapsed>
     void run(const Limits& limits, Elapsed elapsed);
 
@@ -70,8 +75,9 @@ class Search {
   private:
     static constexpr int plies_between_looks = 20'000;  // of each thread
 
-    bool decided(std::uint64_t left) const;
-    void play_round(std::uint64_t playouts);
+    std::uint64_t undecided(std::uint64_t left) const;
+    template <class Late>
+    std::uint64_t play_round(std::uint64_t playouts, std::uint64_t chunk, Late late);
     // Of a move: 1, it wins for that colour; -1, it loses, or the opponent may take the side that wins; 0, neither is
     // certain.
     static int certainty(Proof proof, Colour mover, bool swap_follows) {
@@ -87,8 +93,11 @@ template <class Elapsed>
 void Search<S>::run(const Limits& limits, Elapsed elapsed) {
     const auto threads = static_cast<std::uint64_t>(trees_.size());
     const auto cells = static_cast<std::uint64_t>(state().cells());
-    const std::uint64_t round = threads * std::clamp<std::uint64_t>(plies_between_looks / cells, 1, 500);
+    const std::uint64_t chunk = std::clamp<std::uint64_t>(plies_between_looks / cells, 1, 500);
     constexpr std::uint64_t endless = ~std::uint64_t{0} >> 1;
+    const auto late = [&, most = limits.seconds > 0 ? limits.seconds : std::numeric_limits<double>::infinity()] {
+        return elapsed() >= most;
+    };
     for (std::uint64_t done = 0;;) {
         std::uint64_t left = limits.playouts > 0 ? limits.playouts - std::min(limits.playouts, done) : endless;
         const double spent = elapsed();
@@ -96,37 +105,70 @@ void Search<S>::run(const Limits& limits, Elapsed elapsed) {
             const double more = static_cast<double>(done) * (limits.seconds - spent) / std::max(spent, 1e-6);
             left = std::min(left, more < 1 ? 0 : more < 1e15 ? static_cast<std::uint64_t>(more) : endless);
         }
-        if (left == 0 || decided(left)) return;
-        // By time alone it learns from one playout how long they take. With a number of playouts it looks as often as
-        // without a clock: one with time enough then changes nothing.
-        const std::uint64_t playouts = std::min(done == 0 && limits.playouts == 0 ? threads : round, left);
-        play_round(playouts);
-        done += playouts;
+        const std::uint64_t open = left > 0 ? undecided(left) : 0;
+        if (open == 0) return;
+        // By time alone it learns from one playout how long they take. With a number of playouts its rounds are those
+        // without a clock: one with time enough then changes nothing. At the end of a round threads wait for each
+        // other: those of several are as long as nothing can be decided, but what one proves waits for no more than
+        // was played before.
+        std::uint64_t each = threads > 1 ? std::max(chunk, std::min(done, open) / threads) : chunk;
+        if (done == 0 && limits.playouts == 0) each = 1;
+        done += play_round(std::min(threads * each, left), chunk, late);
     }
 }
 
-// The trees get equal shares, the first ones what is left over.
+// The trees get equal shares, the first ones what is left over. Between chunks of its share the calling thread asks
+// late(), and goes on asking while it waits for the others; once it is late, or throws, all stop after their chunks.
+// How many were played.
 template <GameState S>
-void Search<S>::play_round(std::uint64_t playouts) {
+template <class Late>
+std::uint64_t Search<S>::play_round(std::uint64_t playouts, std::uint64_t chunk, Late late) {
     const std::uint64_t threads = trees_.size();
     const auto share = [&](std::uint64_t i) { return playouts / threads + (i < playouts % threads); };
-    std::vector<std::future<void>> others;
-    for (std::uint64_t i = 1; i < threads && share(i) > 0; ++i)
-        others.push_back(std::async(std::launch::async, [this, i, share] { trees_[i].play(share(i)); }));
-    trees_[0].play(share(0));
-    for (auto& other : others) other.get();
+    std::atomic<bool> stop = false;
+    const auto grow = [&](std::uint64_t i, auto look) {
+        std::uint64_t left = share(i);
+        while (left > 0 && !stop) {
+            const std::uint64_t next = std::min(chunk, left);
+            trees_[i].play(next);
+            left -= next;
+            if (left > 0) look();
+        }
+        return share(i) - left;
+    };
+    const auto look = [&] {
+        if (late()) stop = true;
+    };
+    std::vector<std::future<std::uint64_t>> others;
+    try {
+        for (std::uint64_t i = 1; i < threads && share(i) > 0; ++i)
+            others.push_back(std::async(std::launch::async, [&grow, i] { return grow(i, [] {}); }));
+        std::uint64_t played = grow(0, look);
+        for (auto& other : others) {
+            while (other.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) look();
+            played += other.get();
+        }
+        return played;
+    } catch (...) {
+        stop = true;  // as they go, the futures wait for their threads
+        throw;
+    }
 }
 
-// Whether so many playouts more could not change which move is the best.
+// Of so many playouts more, after how many the best move may be decided; 0: it is. It is proven, or the visits of the
+// others cannot become more. A proof still could, that the best one loses or another one wins, and a single playout may
+// find it: no bound but 0 is exact. Such proofs are given up for the time that is saved.
 template <GameState S>
-bool Search<S>::decided(std::uint64_t left) const {
+std::uint64_t Search<S>::undecided(std::uint64_t left) const {
     if (std::any_of(trees_.begin(), trees_.end(), [](const auto& tree) { return tree.root().proof != Proof::open; }))
-        return true;
+        return 0;
     const auto votes = this->votes();
-    if (votes.size() < 2) return !votes.empty();
+    if (votes.size() < 2) return votes.empty() ? left : 0;
     const Colour mover = state().to_play();
     const auto certain = [&](std::size_t i) { return certainty(votes[i].proof, mover, swap_follows()); };
-    return certain(0) > 0 || certain(1) < 0 || votes[0].visits - votes[1].visits > static_cast<std::int64_t>(left);
+    if (certain(0) > 0 || certain(1) < 0) return 0;
+    const std::int64_t lacking = static_cast<std::int64_t>(left) - (votes[0].visits - votes[1].visits);
+    return lacking < 0 ? 0 : static_cast<std::uint64_t>(lacking) / 2 + 1;
 }
 
 template <GameState S>

@@ -2,20 +2,23 @@
 
 For each game three rows: the playouts of a search per second, how many per cent of the bare core's rollouts that is,
 both of one thread and measured in turns, and the bytes of a node. Medians of five rounds, of CPU time: whoever else
-uses the machine counts less. The last row is what a second thread adds, by the clock on the wall.
+uses the machine counts less. The last rows are what a second thread adds and, in turns with it, what a second process
+adds, which shares nothing: what the machine has. Both by the clock on the wall, medians of 21 short rounds.
 """
 
 import argparse
+import multiprocessing
 import statistics
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 from engines._core import Go, Laido, Stigmergy, Taigo, Taugo, Yugo
 
 ROUNDS = 5
-SEED = 1
+ROUNDS_OF_TWO = 21
 
 
 class Case(NamedTuple):
@@ -51,8 +54,7 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
             (f"{case.what}, search", 100 * statistics.median(shares), "% of rollouts/s"),
             (f"{case.what}, search", type(case.start().search()).node_bytes, "bytes/node"),
         ]
-    speedups = [_speedup(CASES[0], 5_000 if quick else 50_000) for _ in range(ROUNDS)]
-    return [*rows, ("go 9x9, search, two threads", statistics.median(speedups), "x one thread")]
+    return rows + _two_of(CASES[0], 2_000 if quick else 20_000)
 
 
 def _round(case: Case, playouts: int, seed: int) -> tuple[float, float]:
@@ -70,14 +72,54 @@ def _round(case: Case, playouts: int, seed: int) -> tuple[float, float]:
     return done / mine, done / playouts * bare / mine
 
 
-def _speedup(case: Case, playouts: int) -> float:
-    seconds = []
-    for threads in (1, 2):
-        search = case.start().search(SEED, threads, 1024)
+def _two_of(case: Case, playouts: int) -> list[tuple[str, float, str]]:
+    """What two threads and two processes do in the time of one thread, which plays `playouts` as each of them does."""
+    spawn = multiprocessing.get_context("spawn")
+    ends = [spawn.Pipe() for _ in range(2)]
+    helpers = [spawn.Process(target=_serve, args=(there, case.what, playouts), daemon=True) for _, there in ends]
+    for helper in helpers:
+        helper.start()
+    threads, processes = [], []
+    for seed in range(1, ROUNDS_OF_TWO + 1):
+        one, two = (_rate(case, playouts, count, seed) for count in (1, 2))
+        threads.append(two / one)
+        processes.append(_rate_of_processes([here for here, _ in ends], seed) / one)
+    for helper in helpers:
+        helper.kill()
+        helper.join()
+    return [
+        (f"{case.what}, search, two threads", statistics.median(threads), "x one thread"),
+        (f"{case.what}, search, two processes", statistics.median(processes), "x one thread"),
+    ]
+
+
+def _rate(case: Case, playouts: int, threads: int, seed: int) -> float:
+    """Playouts per second of all threads together."""
+    search = case.start().search(seed, threads, 128 * threads)
+    begin = time.perf_counter()
+    search.run(playouts * threads)
+    return sum(visits for _, visits, _, _ in search.votes()) / (time.perf_counter() - begin)
+
+
+def _rate_of_processes(helpers: list[Connection], seed: int) -> float:
+    """The same of those processes, which search the same: from a start in common until the last one ends."""
+    for step in (seed, "go"):
         begin = time.perf_counter()
-        search.run(playouts * threads)
-        seconds.append((time.perf_counter() - begin) / sum(visits for _, visits, _, _ in search.votes()))
-    return seconds[0] / seconds[1]
+        for helper in helpers:
+            helper.send(step)
+        answers: list[int] = [helper.recv() for helper in helpers]
+    return sum(answers) / (time.perf_counter() - begin)
+
+
+def _serve(parent: Connection, what: str, playouts: int) -> None:
+    """For each seed: a search that is ready, then, when told so, its playouts."""
+    case = next(case for case in CASES if case.what == what)
+    while True:
+        search = case.start().search(parent.recv(), 1, 128)
+        parent.send(0)
+        parent.recv()
+        search.run(playouts)
+        parent.send(sum(visits for _, visits, _, _ in search.votes()))
 
 
 if __name__ == "__main__":

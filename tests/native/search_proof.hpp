@@ -1,9 +1,11 @@
 // What must hold of a search of any game: its tree is sound, stays within its memory, is the same by seed, its playouts
-// allocate nothing, and its threads share nothing. Its proofs of wins are tried against minimax in Python
-// (tests/test_core_search.py).
+// allocate nothing, and its threads share nothing and stop together. Its proofs of wins are tried against minimax in
+// Python (tests/test_core_search.py).
 #pragma once
 #include <atomic>
+#include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "engines/core/search.hpp"
 #include "position.hpp"
@@ -55,8 +57,60 @@ void check_allocations(const S& start) {
 }
 
 template <GameState S>
+std::int64_t visits(const Search<S>& search) {
+    std::int64_t sum = 0;
+    for (const auto& vote : search.votes()) sum += vote.visits;
+    return sum;
+}
+
+// It falls over when another thread than the one that made it plays.
+template <GameState S>
+struct OneThread : S {
+    explicit OneThread(const S& state) : S(state) {}
+    typename S::Move play_random(Rng& rng, Policy policy) {
+        if (std::this_thread::get_id() != home) throw std::length_error("another thread");
+        return S::play_random(rng, policy);
+    }
+    std::thread::id home = std::this_thread::get_id();
+};
+
+// Rounds of several threads are long. They must stop within them when the time is over, and when somebody gives up or
+// fails; the search can go on then.
+template <GameState S>
+void check_stops(const S& start) {
+    constexpr int looks = 15;
+    const std::int64_t chunk = std::clamp(20'000 / start.cells(), 1, 500);
+    for (const int threads : {1, 2, 3}) {
+        const std::int64_t most = 2 * looks * chunk * threads;  // the others may be at the end of their round
+        int looked = 0;
+        Search<S> timed(start, 1, threads, 20'000);
+        timed.run({0, 1.0}, [&] { return ++looked < looks ? 1e-9 : 1.0; });
+        require(visits(timed) > 0 && visits(timed) <= most, "the search stops when its time is over");
+
+        looked = 0;
+        Search<S> search(start, 1, threads, 20'000);
+        const auto give_up = [&] { return ++looked < looks ? 0.0 : throw std::length_error("given up"); };
+        try {
+            search.run({1'000'000'000, 0}, give_up);
+        } catch (const std::length_error&) {
+            const std::int64_t before = visits(search);
+            require(before > 0 && before <= most, "the search stops when it is given up");
+            const auto votes = search.votes();
+            const bool open = votes.size() > 1 && votes[0].proof == Proof::open && votes[1].proof == Proof::open;
+            search.run({static_cast<std::uint64_t>(before) + 1, 0}, [] { return 0.0; });
+            require(visits(search) > before || !open, "and can go on");
+            require(visits(search) <= 2 * before + 1, "by no more than it was asked for");
+        }
+        require(looked <= looks, "it is not asked again");
+    }
+    Search<OneThread<S>> failing(OneThread<S>(start), 1, 3, 20'000);
+    refused<std::length_error>("another thread", [&] { failing.run({1000, 0}, [] { return 0.0; }); });
+}
+
+template <GameState S>
 void check_search(const S& start) {
     check_allocations(start);
+    check_stops(start);
     require(searched(start, 1, 1, 8, 60) == searched(start, 1, 1, 8, 60), "the same seed, the same search");
     require(searched(start, 1, 3, 4, 60) == searched(start, 1, 3, 4, 60), "the same with threads");
     Tree<S> tree(start, 7, 3000);
