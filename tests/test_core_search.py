@@ -226,7 +226,7 @@ def test_a_first_stone_that_is_proven_is_not_the_most_even() -> None:
 
 
 GOLDEN = {
-    "go": "dd5bef35",
+    "go": "f51e8bd0",
     "laido": "a6f3eeef",
     "stigmergy": "19eca06d",
     "taigo": "863b2ecb",

@@ -27,7 +27,7 @@ using Liberties = std::uint64_t;
 constexpr Liberties liberty(Point p) {
     return 1 | static_cast<Liberties>(p) << 11 | static_cast<Liberties>(p) * p << 31;
 }
-inline constexpr Liberties count_mask = (1 << 11) - 1;
+inline constexpr Liberties count_mask = (1 << 11) - 1, sum_mask = (1 << 20) - 1;
 
 class Chains {
   public:
@@ -58,6 +58,12 @@ class Chains {
         const Liberties all = liberties_[head_[q]];
         return all == (all & count_mask) * liberty(p);
     }
+
+    // Of a stone: the only liberty of its chain; 0 if it has none or several.
+    Point only_liberty(Point q) const { return only_one(liberties_[head_[q]]); }
+
+    // Of an empty point: the chain that a stone there would belong to has one liberty at most, if it takes nothing.
+    bool in_atari_after(Point p, Stone stone) const;
 
     // `stone` stands on q, and its chain has no liberty. The halves of the condition are joined without a branch: each
     // is hard to predict, both together are seldom true. (For an empty point or a wall liberties_ is never asked alone.)
@@ -109,6 +115,14 @@ class Chains {
   private:
     struct Raw {};
     explicit Chains(Raw) {}
+
+    // The point that all these pairs have; 0 if there are none or several.
+    static Point only_one(Liberties all) {
+        const Liberties count = all & count_mask;
+        if (count == 0) return 0;
+        const auto p = static_cast<Point>((all >> 11 & sum_mask) / count);
+        return all == count * liberty(p) ? p : Point{0};
+    }
 
     unsigned lets(Point q, Point p, Stone stone) const {
         const unsigned only = only_liberty(q, p);
@@ -175,6 +189,19 @@ inline bool Chains::is_eye(Point p, Stone stone) const {
         walls += stone_[q] == wall;
     }
     return enemies + (walls > 0) < 2;
+}
+
+// The pairs of all that it would join, of each chain once, without those that p itself is in, and its own new ones.
+inline bool Chains::in_atari_after(Point p, Stone stone) const {
+    const auto beside = this->beside(p);
+    Liberties all = own_liberties(p);
+    for (std::size_t i = 0; i < beside.size(); ++i) {
+        if (stone_[beside[i]] != stone) continue;
+        all -= liberty(p);
+        const auto same = [&](Point q) { return stone_[q] == stone && head_[q] == head_[beside[i]]; };
+        if (std::none_of(beside.begin(), beside.begin() + i, same)) all += liberties_[head_[beside[i]]];
+    }
+    return (all & count_mask) == 0 || only_one(all) != 0;
 }
 
 inline void Chains::put(Point p, Stone stone) {

@@ -11,6 +11,7 @@
 #include "chains.hpp"
 #include "decimal.hpp"
 #include "game_state.hpp"
+#include "go_sense.hpp"
 #include "handicap.hpp"
 #include "ko.hpp"
 #include "setup.hpp"
@@ -54,10 +55,7 @@ class Go {
     std::string_view text(Move move) const;
     void apply(Move move);
     std::uint16_t key(Move move) const { return static_cast<std::uint16_t>(std::max<Move>(move, 0)); }
-    // It fills an eye of its own: seldom good, and never played by rollouts.
-    bool doubtful(Move move) const {
-        return move > 0 && chains_.is_eye(static_cast<Point>(move), stone_of(to_play()));
-    }
+    GoSense outlook() const { return {chains_, stone_of(to_play()), last_}; }
     Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() { ko_.ready_for_playouts(cells()); }
 
@@ -248,11 +246,15 @@ inline Go::Move Go::play_random(Rng& rng, Policy policy) {
     if (phase() == Phase::agree) return answer({}), dead_none;
     const Colour side = to_play();
     const Stone stone = stone_of(side);
+    const GoSense sense = outlook();
     const auto legal = [&](Point p) { return chains_.playable(p, stone) && ko_allows(p, side); };
+    // Rollouts fill no eye of their own, and of ten moves that throw stones away they make one.
+    const auto sound = [&](Point p) {
+        return !chains_.is_eye(p, stone) && legal(p) && (!sense.gives_away(p) || rng.below(10) == 0);
+    };
+    int drawn = policy == Policy::rollout ? sense.answer(rng, legal) : 0;
     // draw answers 0, which is `pass`, if there is nothing, and -1 for its only token.
-    const int drawn = policy == Policy::uniform
-                          ? chains_.draw(rng, 1, legal)
-                          : chains_.draw(rng, 0, [&](Point p) { return !chains_.is_eye(p, stone) && legal(p); });
+    if (drawn == 0) drawn = policy == Policy::uniform ? chains_.draw(rng, 1, legal) : chains_.draw(rng, 0, sound);
     const auto move = static_cast<Move>(std::max(drawn, 0));
     apply(move);
     return move;
