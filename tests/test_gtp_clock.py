@@ -20,6 +20,7 @@ DONE: Handler = lambda arguments: ""  # noqa: E731
 TOLD = [
     ("10+0.1", "time_settings 10 0 0", "absolute 10", "fischer 10 0.1", "10 0"),
     ("10.9", "time_settings 10 0 0", "absolute 10", "absolute 10.9", "10 0"),
+    ("0.5+0.5", "time_settings 1 0 0", "absolute 1", "fischer 0.5 0.5", "0 0"),
     ("40/600", "time_settings 0 600 40", "canadian 0 600 40", "canadian 0 600 40", "600 40"),
     ("900+25/300", "time_settings 900 300 25", "canadian 900 300 25", "canadian 900 300 25", "900 0"),
     ("600.5+2/9.5", "time_settings 600 9 2", "canadian 600 9 2", "canadian 600.5 9.5 2", "600 0"),

@@ -40,7 +40,9 @@ class Told:
         if self.command == KATA:
             main, period = seconds(self.main), seconds(self.period)
         else:
-            main, period = str(self.main // 1000), str(max(1, self.period // 1000))  # a period of 0 would mean none
+            # Where it is all that there is, 0 would mean no clock, or no time for anything.
+            main = str(max(1 if self.system == _ABSOLUTE else 0, self.main // 1000))
+            period = str(max(1, self.period // 1000))
         counted = [main, period, str(self.count)]
         if self.command == GTP:  # in the draft's words: without a period absolute, with one of no stones no limit
             words = {_NONE: ["0", "1", "0"], _ABSOLUTE: [main, "0", "0"]}.get(self.system, counted)
