@@ -7,6 +7,7 @@ from hashlib import blake2b
 import pytest
 
 from engines._core import Go, IllegalMove, Laido, Stigmergy, Taigo, Taugo, Yugo
+from tests.core_positions import played
 
 Position = Go | Laido | Stigmergy | Taigo | Taugo | Yugo
 
@@ -223,6 +224,16 @@ def test_a_first_stone_that_is_proven_is_not_the_most_even() -> None:
             assert search.swap_follows and proven == sorted(proven)
             mixed += proven[-1] and not proven[0]
     assert mixed > 2
+
+
+@pytest.mark.parametrize(("komi", "proof"), [(0, "win"), (30, "loss"), (25, "")])
+def test_a_pass_that_ends_a_game_of_go_is_known_before_it_is_tried(komi: float, proof: str) -> None:
+    for agreement in (False, True):
+        search = played(Go(5, komi, agreement=agreement), "C3 pass").search(1)
+        search.run(1)
+        proofs = {move: found for move, _, _, found in search.votes()}
+        assert proofs["pass"] == ("" if agreement else proof)
+        assert not any(found for move, found in proofs.items() if move != "pass")
 
 
 GOLDEN = {

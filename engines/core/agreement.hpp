@@ -62,6 +62,9 @@ class Turns {
     void set_to_play(Colour side) { side_ = side; }
     bool agreement() const { return agreement_; }
 
+    // Whether a pass would end the game at once.
+    bool ends_by_pass() const { return phase_ == Phase::play && passes_ == 1 && (!agreement_ || resumed_); }
+
     // A move that is not a pass, after which `next` acts.
     void moved(Colour next) { passes_ = 0, side_ = next; }
 

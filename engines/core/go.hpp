@@ -55,6 +55,7 @@ class Go {
     std::string_view text(Move move) const;
     void apply(Move move);
     std::uint16_t key(Move move) const { return static_cast<std::uint16_t>(std::max<Move>(move, 0)); }
+    Colour decides(Move move) const { return move == pass && turns_.ends_by_pass() ? leader() : Colour::none; }
     GoSense outlook() const { return {chains_, stone_of(to_play()), last_}; }
     Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() { ko_.ready_for_playouts(cells()); }
