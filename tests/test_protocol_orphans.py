@@ -1,0 +1,79 @@
+"""Orphans come to who adopts them, and end with it; the children of others in the process are left alone."""
+
+import ctypes
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from protocol import orphans
+
+_GET_PDEATHSIG, _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 2, 36, 37
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As in a process that has adopted nothing, which this is again afterwards."""
+    monkeypatch.setattr(orphans, "_adopting", [])
+    monkeypatch.setattr(orphans, "_spared", set())
+    adopts, dies = _asked(_GET_CHILD_SUBREAPER), _asked(_GET_PDEATHSIG)
+    yield
+    orphans._prctl(_SET_CHILD_SUBREAPER, adopts)
+    orphans._prctl(1, dies)
+
+
+@pytest.mark.usefixtures("fresh")
+def test_strays_are_killed_and_reaped_and_no_others() -> None:
+    with subprocess.Popen(["sleep", "1000"]) as before:
+        try:
+            orphans.kill_strays(())
+            assert before.poll() is None  # nothing was adopted yet
+            orphans.adopt_orphans()
+            with subprocess.Popen(["sleep", "1000"]) as known:
+                started = subprocess.run(
+                    ["sh", "-c", "setsid sleep 1000 > /dev/null & echo $!"], stdout=subprocess.PIPE
+                )
+                stray = int(started.stdout)
+                orphans.kill_strays({known.pid})
+                assert not Path(f"/proc/{stray}").exists()
+                assert before.poll() is None and known.poll() is None
+                known.kill()
+        finally:
+            before.kill()
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_stray_that_another_reaps_first_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    orphans.adopt_orphans()
+    gone = _ended()
+    asked = 0
+
+    def children() -> list[int]:
+        nonlocal asked
+        asked += 1
+        return [gone]
+
+    monkeypatch.setattr(orphans, "_children", children)
+    orphans.kill_strays(())
+    assert asked == orphans._ROUNDS
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_signal_is_asked_for_at_the_parents_end() -> None:
+    orphans.end_with_parent(signal.SIGCONT)
+    assert _asked(_GET_PDEATHSIG) == signal.SIGCONT
+
+
+def _ended() -> int:
+    """The number of a process that has ended and was reaped."""
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    return process.pid
+
+
+def _asked(option: int) -> int:
+    value = ctypes.c_int()
+    assert ctypes.CDLL(None).prctl(option, ctypes.byref(value), 0, 0, 0) == 0
+    return value.value
