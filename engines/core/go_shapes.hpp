@@ -13,7 +13,7 @@ namespace ggp {
 
 class Shapes {
   public:
-    Shapes() {
+    constexpr Shapes() {
         // Row by row. X and O: the two colours; x and o: not X, not O; .: empty; #: beyond the edge; ?: anything.
         constexpr std::array<std::string_view, 12> shapes{
             "XOX...???", "XO....?.?", "XO?X..x.?",                            // hane
@@ -52,7 +52,7 @@ class Shapes {
             default: return 15;
         }
     }
-    void mark(std::string_view shape, int turn, bool swapped) {
+    constexpr void mark(std::string_view shape, int turn, bool swapped) {
         std::array<std::size_t, 8> fits{};
         for (int row = 0, place = 0; row < 3; ++row)
             for (int column = 0; column < 3; ++column) {
@@ -64,7 +64,7 @@ class Shapes {
             }
         mark(fits, 0, 0);
     }
-    void mark(const std::array<std::size_t, 8>& fits, std::size_t place, std::size_t code) {
+    constexpr void mark(const std::array<std::size_t, 8>& fits, std::size_t place, std::size_t code) {
         if (place == 8) {
             bits_[code / 64] |= std::uint64_t{1} << code % 64;
             return;
@@ -75,6 +75,6 @@ class Shapes {
     std::array<std::uint64_t, 1024> bits_{};
 };
 
-inline const Shapes go_shapes;
+inline constexpr Shapes go_shapes;
 
 }  // namespace ggp
