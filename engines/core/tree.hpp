@@ -112,8 +112,7 @@ class Tree {
     void expand(std::uint32_t index, Colour mover);
     // Of the imagined games after that move its mover wins so many.
     static void imagine(TreeNode& child, Colour mover, int wins) {
-        child.amaf_visits = imagined;
-        child.amaf_points = 2 * (mover == Colour::black ? wins : imagined - wins);
+        child.amaf = Tries{imagined, 2 * (mover == Colour::black ? wins : imagined - wins)};
     }
     std::uint32_t select(const TreeNode& node, Colour mover, bool even) const;
     int rollout();
@@ -215,6 +214,7 @@ void Tree<S>::expand(std::uint32_t index, Colour mover) {
     }
     nodes_[index].first = static_cast<std::uint32_t>(first);
     nodes_[index].count = static_cast<std::uint16_t>(count);
+    nodes_[index].child_proven = proven;
     if (proven && (index != 0 || !swap_follows_) && prove(nodes_[index], mover)) prove_path();
 }
 
@@ -231,34 +231,42 @@ std::uint32_t Tree<S>::select(const TreeNode& node, Colour mover, bool even) con
     const float curiosity = explores / static_cast<float>(node.count) * std::sqrt(static_cast<float>(node.visits));
     const Proof lost = won_by(other(mover));
     const TreeNode* const first = nodes_.data() + node.first;
-    Floats highest = {-2, -2, -2, -2};  // of each fourth child, the first of equals, and which that is
+    Floats highest = {-4, -4, -4, -4};  // of each fourth child, the first of equals, and which that is
     Ints best{};
-    const auto look = [&](const TreeNode* four, std::int32_t i, std::int32_t there) {
+    // Of a move the worth, doubled. careful: also where moves are proven, or the most even one is looked for, or less
+    // than four are `there`.
+    const auto look = [&]<bool careful>(const TreeNode* four, std::int32_t i, std::int32_t there) {
         const auto [n, mine, a, amaf] = Four(four);
         const Floats stretch = 1 + a * (1 / amaf_lasts);
         Floats points = for_mover(mine, n) * stretch + for_mover(amaf, a) + prior;
-        const Floats weight = 2 * (n * stretch + a + prior_visits);
-        if (even) points = weight - points < points ? weight - points : points;
-        Floats worths = (points * (1 + n) + curiosity * weight) / (weight * (1 + n));
-        const auto proven = [&](std::size_t k) { return static_cast<int>(four[k].proof); };
-        if ((proven(0) | proven(1) | proven(2) | proven(3)) != 0 || there < 4) [[unlikely]]
+        const Floats weight = n * stretch + a + prior_visits;
+        if (careful && even) points = 2 * weight - points < points ? 2 * weight - points : points;
+        Floats worths = (points * (1 + n) + 2 * curiosity * weight) / (weight * (1 + n));
+        if constexpr (careful)
             for (std::size_t k = 0; k < 4; ++k) {
                 const Proof proof = four[k].proof;
                 if (proof != Proof::open)
-                    worths[k] = proof == Proof::draw ? 0.5F : proof == lost || even ? -1.0F : 2.0F;
-                if (k >= static_cast<std::size_t>(there)) worths[k] = -3;
+                    worths[k] = proof == Proof::draw ? 1.0F : proof == lost || even ? -2.0F : 4.0F;
+                if (k >= static_cast<std::size_t>(there)) worths[k] = -6;
             }
         const Ints higher = worths > highest;
-        highest = higher ? worths : highest;
+        highest = worths > highest ? worths : highest;
         best = higher ? Ints{} + i : best;
     };
     const auto count = static_cast<std::int32_t>(node.count);
-    std::int32_t i = 0;
-    for (; i + 4 <= count; i += 4) look(first + i, i, 4);
-    if (i < count) {
-        std::array<TreeNode, 4> rest;
-        std::copy(first + i, first + count, rest.begin());
-        look(rest.data(), i, count - i);
+    // The last four may be looked at with some of those before: of equals the first stands in any case.
+    const auto look_at_all = [&]<bool careful>() {
+        for (std::int32_t i = 0; i + 4 <= count; i += 4) look.template operator()<careful>(first + i, i, 4);
+        if (count % 4 != 0) look.template operator()<careful>(first + count - 4, count - 4, 4);
+    };
+    if (count < 4) {
+        std::array<TreeNode, 4> few;
+        std::copy(first, first + count, few.begin());
+        look.template operator()<true>(few.data(), 0, count);
+    } else if (node.child_proven || even) {
+        look_at_all.template operator()<true>();
+    } else {
+        look_at_all.template operator()<false>();
     }
     std::int32_t k = 0;
     for (std::int32_t l = 1; l < 4; ++l)
@@ -283,6 +291,7 @@ template <GameState S>
 void Tree<S>::back_up(int points) {
     ++playout_;
     const auto mark = [this](Colour colour) { return playout_ << 2 | static_cast<std::uint32_t>(colour); };
+    const Tries seen[] = {{0, 0}, {1, points}};
     std::size_t ply = line_.size();
     for (std::size_t depth = path_.size(); depth-- > 0;) {
         TreeNode& node = nodes_[path_[depth].node];
@@ -292,9 +301,7 @@ void Tree<S>::back_up(int points) {
         const std::uint32_t made = mark(path_[depth].mover);
         for (std::uint32_t i = node.first; i < node.first + node.count; ++i) {
             TreeNode& child = nodes_[i];
-            const int counts = marks_[child.key] == made;
-            child.amaf_visits += counts;
-            child.amaf_points += counts * points;
+            child.amaf += seen[marks_[child.key] == made];
         }
     }
 }
@@ -313,6 +320,7 @@ bool Tree<S>::find_proof(TreeNode& node) {
 template <GameState S>
 void Tree<S>::prove_path() {
     for (std::size_t depth = path_.size() - 1; depth-- > 0;) {
+        nodes_[path_[depth].node].child_proven = true;
         if (depth == 0 && swap_follows_) return;
         if (!prove(nodes_[path_[depth].node], path_[depth].mover)) return;
     }

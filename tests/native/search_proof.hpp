@@ -19,14 +19,17 @@ template <GameState S>
 void check_tree(const Tree<S>& tree, const Node<typename S::Move>& node, int& left) {
     if (node.first == 0 || --left < 0) return;
     std::int64_t visits = 0;
+    bool proven = false;
     for (const auto& child : tree.children(node)) {
         visits += child.visits;
         require(child.points >= 0 && child.points <= 2 * child.visits, "no more points than visits");
-        require(child.amaf_points >= 0 && child.amaf_points <= 2 * child.amaf_visits, "nor of AMAF");
+        require(child.amaf[1] >= 0 && child.amaf[1] <= 2 * child.amaf[0], "nor of AMAF");
+        proven |= child.proof != Proof::open;
         require(child.key < S::keys, "the key is one");
         check_tree(tree, child, left);
     }
     require(visits <= node.visits, "no more visits below than above");
+    require(proven == node.child_proven, "it is known whether a child is proven");
 }
 
 template <GameState S>
