@@ -73,11 +73,11 @@ class Search {
     void play(std::string_view text);
 
   private:
-    static constexpr int plies_between_looks = 20'000;  // of each thread
+    static constexpr int plies_between_looks = 20'000;  // of all threads: they may share a core
 
     std::uint64_t undecided(std::uint64_t left) const;
     template <class Late>
-    std::uint64_t play_round(std::uint64_t playouts, std::uint64_t chunk, Late late);
+    std::uint64_t play_round(std::uint64_t playouts, std::uint64_t step, Late late);
     // Of a move: 1, it wins for that colour; -1, it loses, or the opponent may take the side that wins; 0, neither is
     // certain.
     static int certainty(Proof proof, Colour mover, bool swap_follows) {
@@ -93,7 +93,7 @@ template <class Elapsed>
 void Search<S>::run(const Limits& limits, Elapsed elapsed) {
     const auto threads = static_cast<std::uint64_t>(trees_.size());
     const auto cells = static_cast<std::uint64_t>(state().cells());
-    const std::uint64_t chunk = std::clamp<std::uint64_t>(plies_between_looks / cells, 1, 500);
+    const auto step = std::clamp<std::uint64_t>(plies_between_looks / (cells * threads), 1, 500);  // of each thread
     constexpr std::uint64_t endless = ~std::uint64_t{0} >> 1;
     const auto late = [&, most = limits.seconds > 0 ? limits.seconds : std::numeric_limits<double>::infinity()] {
         return elapsed() >= most;
@@ -111,25 +111,25 @@ void Search<S>::run(const Limits& limits, Elapsed elapsed) {
         // without a clock: one with time enough then changes nothing. At the end of a round threads wait for each
         // other: those of several are as long as nothing can be decided, but what one proves waits for no more than
         // was played before.
-        std::uint64_t each = threads > 1 ? std::max(chunk, std::min(done, open) / threads) : chunk;
+        std::uint64_t each = threads > 1 ? std::max(step, std::min(done, open) / threads) : step;
         if (done == 0 && limits.playouts == 0) each = 1;
-        done += play_round(std::min(threads * each, left), chunk, late);
+        done += play_round(std::min(threads * each, left), step, late);
     }
 }
 
-// The trees get equal shares, the first ones what is left over. Between chunks of its share the calling thread asks
-// late(), and goes on asking while it waits for the others; once it is late, or throws, all stop after their chunks.
+// The trees get equal shares, the first ones what is left over. Between steps of its share the calling thread asks
+// late(), and goes on asking while it waits for the others; once it is late, or throws, all stop after their steps.
 // How many were played.
 template <GameState S>
 template <class Late>
-std::uint64_t Search<S>::play_round(std::uint64_t playouts, std::uint64_t chunk, Late late) {
+std::uint64_t Search<S>::play_round(std::uint64_t playouts, std::uint64_t step, Late late) {
     const std::uint64_t threads = trees_.size();
     const auto share = [&](std::uint64_t i) { return playouts / threads + (i < playouts % threads); };
     std::atomic<bool> stop = false;
     const auto grow = [&](std::uint64_t i, auto look) {
         std::uint64_t left = share(i);
         while (left > 0 && !stop) {
-            const std::uint64_t next = std::min(chunk, left);
+            const std::uint64_t next = std::min(step, left);
             trees_[i].play(next);
             left -= next;
             if (left > 0) look();

@@ -82,7 +82,7 @@ struct OneThread : S {
 template <GameState S>
 void check_stops(const S& start) {
     constexpr int looks = 15;
-    const std::int64_t chunk = std::clamp(20'000 / start.cells(), 1, 500);
+    const std::int64_t chunk = 20'000 / start.cells() + 64;  // one playout of each thread at least
     for (const int threads : {1, 2, 3}) {
         const std::int64_t most = 2 * looks * chunk * threads;  // the others may be at the end of their round
         int looked = 0;
@@ -106,6 +106,11 @@ void check_stops(const S& start) {
         }
         require(looked <= looks, "it is not asked again");
     }
+    // Threads beyond the cores take turns: what all of them play from look to look is no more than one alone would.
+    int looked = 0;
+    Search<S> many(start, 1, 64, 20'000);
+    many.run({1'000'000'000, 1.0}, [&] { return looked++ == 0 ? 0.0 : 1.0; });
+    require(visits(many) <= chunk, "many threads are asked as often as one");
     Search<OneThread<S>> failing(OneThread<S>(start), 1, 3, 20'000);
     refused<std::length_error>("another thread", [&] { failing.run({1000, 0}, [] { return 0.0; }); });
 }
