@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
@@ -97,16 +98,29 @@ nb::object legal_moves(const S& state) {
     return list;
 }
 
+// Of work that goes on without the GIL: now and then it hears the signals, such as Ctrl-C, and gives up if one says so.
+class Ears {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // now: the time, if the caller knows it.
+    void hear(Clock::time_point now = Clock::now()) {
+        if (now - heard_ <= std::chrono::milliseconds(50)) return;
+        heard_ = now;
+        const nb::gil_scoped_acquire acquired;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+
+  private:
+    Clock::time_point heard_ = Clock::now();
+};
+
 template <GameState S>
 std::uint64_t perft(const S& state, int depth) {
     if (depth < 0) throw std::invalid_argument("depth must not be negative");
     const S copy = state;  // nobody else can change it while the GIL is released
-    int calls = 0;
-    const auto poll = [&calls] {
-        if (++calls % 4096 != 0) return;
-        const nb::gil_scoped_acquire acquired;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    };
+    Ears ears;
+    const auto poll = [&ears] { ears.hear(); };
     const nb::gil_scoped_release released;
     return ggp::perft(copy, depth, poll);
 }

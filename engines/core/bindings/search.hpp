@@ -28,14 +28,10 @@ class PythonSearch {
             throw std::invalid_argument("a search needs a number of playouts, or of seconds, or both");
         if (idle().state().phase() == Phase::over) throw IllegalMove("the game is over");
         const auto start = std::chrono::steady_clock::now();
-        auto heard = start;
+        Ears ears;
         const auto elapsed = [&] {
             const auto now = std::chrono::steady_clock::now();
-            if (now - heard > std::chrono::milliseconds(50)) {
-                heard = now;
-                const nb::gil_scoped_acquire acquired;
-                if (PyErr_CheckSignals() != 0) throw nb::python_error();
-            }
+            ears.hear(now);
             return std::chrono::duration<double>(now - start).count();
         };
         const Busy busy(busy_);
