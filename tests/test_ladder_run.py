@@ -90,13 +90,13 @@ def test_a_killed_run_leaves_nothing_in_the_way(tmp_path: Path) -> None:
 
 def test_workers_that_die_are_replaced(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
-    running = Ggp("ladder", "run", str(file), "--quiet", "--games", "2000", "--jobs", "2")
+    running = Ggp("ladder", "run", str(file), "--quiet", "--games", "400", "--jobs", "2")
     wait_until(lambda: stored(file) > 20)
     worker = next(line for line in _pids(running) if "spawn_main" in _command(line))
     os.kill(int(worker), signal.SIGKILL)
     ran = running.wait()
     assert ran.status == 0 and "a worker process died: others are started" in ran.err
-    assert stored(file) == 2000
+    assert stored(file) == 400
     check_whole(file)
 
 
@@ -161,7 +161,7 @@ def test_a_program_that_changes_is_another_version(tmp_path: Path) -> None:
 
 def test_a_locked_store_is_waited_for(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
-    running = Ggp("ladder", "run", str(file), "--games", "300", "--quiet", "--jobs", "1")
+    running = Ggp("ladder", "run", str(file), "--games", "100", "--quiet", "--jobs", "1")
     wait_until(lambda: stored(file) > 20)
     connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
@@ -170,7 +170,7 @@ def test_a_locked_store_is_waited_for(tmp_path: Path) -> None:
     connection.execute("ROLLBACK")
     connection.close()
     ran = running.wait()
-    assert ran.status == 0 and stored(file) == 300
+    assert ran.status == 0 and stored(file) == 100
     check_whole(file)
 
 
