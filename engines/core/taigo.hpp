@@ -219,15 +219,15 @@ inline void Taigo::list_moves(std::vector<Move>& moves) const {
     if (over_) return;
     const Axial low = lattice_.low(), high = lattice_.high();
     std::array<std::int16_t, 2 * Decimals::half> columns, rows;
-    const std::int16_t* const last_column = decimals.sorted(low.q - 2, high.q + 2, columns.data());
-    const std::int16_t* const last_row = decimals.sorted(low.r - 2, high.r + 2, rows.data());
+    const std::int16_t* const last_column = decimal_texts.sorted(low.q - 2, high.q + 2, columns.data());
+    const std::int16_t* const last_row = decimal_texts.sorted(low.r - 2, high.r + 2, rows.data());
     for (const std::int16_t* q = columns.data(); q != last_column; ++q)
         for (const std::int16_t* r = rows.data(); r != last_row; ++r) {
             const Axial dark{*q, *r};
             const Lattice::Place place = lattice_.place(dark);
             const Lattice::Cell& cell = lattice_[place];
             if (cell.colour != Colour::none) continue;
-            for (const std::uint8_t direction : decimals.directions(dark)) {
+            for (const std::uint8_t direction : decimal_texts.directions(dark)) {
                 const Lattice::Cell& light = lattice_[place + lattice_.step(direction)];
                 if (light.colour == Colour::none && (cell.beside | light.beside) != 0) list({dark, direction}, moves);
             }

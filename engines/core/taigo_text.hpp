@@ -83,7 +83,7 @@ inline Decimals::Decimals() {
         }
 }
 
-inline const Decimals decimals;
+inline const Decimals decimal_texts;
 
 // A short text that needs no memory of its own: "-399,-399/-398,-399" and four cones are 67 characters.
 class MoveText {
@@ -98,7 +98,7 @@ class MoveText {
 
   private:
     MoveText& add_number(int number) {
-        const Decimals::Digits& digits = decimals[number];
+        const Decimals::Digits& digits = decimal_texts[number];
         std::memcpy(text_ + size_, digits.text, 4);
         size_ += digits.length;
         return *this;
