@@ -60,9 +60,12 @@ def parse_time_settings(words: list[str]) -> Clock:
     main, period, stones = (_milliseconds(word) for word in words)
     if period and not stones:
         return Clock()
-    if main or not period:
+    if not period:
         return Clock(main, main)
-    return Clock(period, period, moves=stones // 1000)
+    moves = stones // 1000
+    if main:  # what each stone of the overtime to come has, comes on top
+        return Clock(main, main, period=period // max(moves, 1), periods=1)
+    return Clock(period, period, moves=moves)
 
 
 def parse_time_left(words: list[str], clock: Clock) -> Clock:

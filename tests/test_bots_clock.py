@@ -29,6 +29,14 @@ def test_time_settings_are_read() -> None:
     assert parse_time_settings(["0", "0", "0"]).budget("black") == 1
 
 
+def test_the_overtime_that_follows_the_main_time_may_be_used() -> None:
+    clock = parse_time_settings(["600", "300", "25"])  # 12 s for each of 25 stones
+    assert clock.budget("black") == 20_000
+    assert parse_time_left(["b", "1", "0"], clock).budget("black") == 9_600
+    assert parse_time_left(["b", "250", "20"], clock).budget("black") == 10_000
+    assert parse_time_left(["b", "0", "0"], parse_time_settings(["595", "5", "1"])).budget("black") == 4_000
+
+
 def test_time_left_changes_one_colour() -> None:
     clock = Clock(1000, 2000)
     assert parse_time_left(["B", "5", "0"], clock) == Clock(5000, 2000)
