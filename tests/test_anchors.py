@@ -10,6 +10,7 @@ from referee.ladder.config import read_ladder
 
 ROOT = Path(__file__).parent.parent
 LADDER = read_ladder(ROOT / "bots" / "anchors.toml")
+GAMES = 2 * (LADDER.format.pairs or 0)  # of each two
 BOTS = [bot.name for bot in LADDER.bots]
 PAGE = (ROOT / "docs" / "reference" / "anchors.md").read_text()
 SECTIONS = [section for section in PAGE.split("\n## ") if "| bot |" in section]
@@ -36,17 +37,18 @@ def test_the_table_adds_up(section: str) -> None:
             if cell is not None:
                 points, games = map(float, cell)
                 other = cells[j][i]
-                assert other is not None and float(other[0]) == games - points and float(other[1]) == games >= 60
+                assert other is not None and float(other[0]) == games - points and float(other[1]) == games == GAMES
         if i > 0:
             step = row[i - 1]
             assert step is not None and lines[i][-1] == shown(float(step[0]), int(step[1]))
+            assert float(step[0]) >= 0.75 * GAMES, "each step is one"
 
 
 def test_the_scores_against_gnu_go_add_up() -> None:
     rows = re.findall(r"^\| level (\d+) \| ([\d.]+)/(\d+) \| (.*) \|$", PAGE, re.M)
     assert [row[0] for row in rows] == ["1", "10"]
     for _, points, games, step in rows:
-        assert step == shown(float(points), int(games))
+        assert step == shown(float(points), int(games)) and int(games) >= 100
 
 
 def shown(points: float, games: int) -> str:

@@ -136,6 +136,36 @@ def test_what_is_proven_is_true_in_many_positions(game: str) -> None:
     assert check_all_proofs(positions, 50_000) > 50
 
 
+def winning_moves(state: Position) -> set[str]:
+    """By plain minimax; empty also if that is too far."""
+    winners = set()
+    for move in state.legal_moves():
+        after = state.copy()
+        after.play(move)
+        try:
+            if solve(after, [10 * MOST]) == state.to_play:
+                winners.add(move)
+        except TooManyError:
+            return set()
+    return winners
+
+
+@pytest.mark.parametrize("komi", [0, 1])
+def test_the_button_is_taken_where_nothing_else_wins(komi: int) -> None:
+    decided = 0
+    for game in range(60):
+        state = Yugo(2, komi=komi)
+        while state.phase == "play" and {"button"} < set(state.legal_moves()):
+            if winning_moves(state) == {"button"}:
+                search = state.search(seed=1)
+                search.run(2000)
+                assert search.votes()[0][0] == "button", state.board()
+                decided += 1
+            others = [move for move in state.legal_moves() if move != "button"]
+            state.play(others[hash((game, len(others))) % len(others)])
+    assert decided >= 10
+
+
 def test_five_in_a_row_is_seen_two_plies_before() -> None:
     """Taigo is too wide for minimax in Python: here are its wins in one, and a loss in two."""
     four = "0,0=X 1,0=X 2,0=X 3,0=X 0,5=O 3,5=O"
