@@ -8,8 +8,7 @@ import pytest
 
 from engines._core import Go, IllegalMove, Laido, Stigmergy, Taigo, Taugo, Yugo
 from tests.core_positions import played
-
-Position = Go | Laido | Stigmergy | Taigo | Taugo | Yugo
+from tests.minimax import MOST, Position, TooManyError, solve, winning_moves
 
 SMALL: dict[str, Callable[[], Position]] = {
     "go": lambda: Go(3, komi=1.5, ko="situational"),
@@ -29,29 +28,6 @@ LARGE: dict[str, Callable[[], Position]] = {
     "taugo": lambda: Taugo(8),
     "yugo": lambda: Yugo(9, handicap=2),
 }
-MOST = 1_000  # positions that may be looked at to solve one
-
-
-class TooManyError(Exception):
-    """The position is not near enough to the end to be solved plainly."""
-
-
-def solve(state: Position, left: list[int]) -> str:
-    """Who wins if both sides do what is best: black, white or draw. Plain minimax over all moves."""
-    if state.phase == "over":
-        return {"B": "black", "W": "white", "0": "draw"}[state.result[0]]
-    left[0] -= 1
-    if left[0] < 0:
-        raise TooManyError
-    mover = state.to_play
-    found = set()
-    for move in state.legal_moves():
-        after = state.copy()
-        after.play(move)
-        found.add(solve(after, left))
-        if mover in found:
-            return mover
-    return "draw" if "draw" in found else {"black": "white", "white": "black"}[mover]
 
 
 def near_the_end(start: Callable[[], Position], wanted: int) -> list[Position]:
@@ -134,20 +110,6 @@ def test_what_is_proven_is_true_and_forced_wins_are_found(game: str) -> None:
 def test_what_is_proven_is_true_in_many_positions(game: str) -> None:
     positions = near_the_end(SMALL[game], 200)
     assert check_all_proofs(positions, 50_000) > 50
-
-
-def winning_moves(state: Position) -> set[str]:
-    """By plain minimax; empty also if that is too far."""
-    winners = set()
-    for move in state.legal_moves():
-        after = state.copy()
-        after.play(move)
-        try:
-            if solve(after, [10 * MOST]) == state.to_play:
-                winners.add(move)
-        except TooManyError:
-            return set()
-    return winners
 
 
 @pytest.mark.parametrize("komi", [0, 1])
