@@ -1,7 +1,7 @@
 # The project's commands: `make` lists them. Everything lives in .venv; nothing outside this folder is touched.
 #
 #   make setup PYTHON=python3.12     choose the interpreter
-#   make test ARGS="-k clock -x"     more arguments for pytest (test, test-long) or for the table (bench)
+#   make test ARGS="-k clock -x"     more arguments for pytest (test, test-all, test-long) or for the table (bench)
 #   make test JOBS=1                 one test at a time
 #   make play UNTIL=10m              a longer ladder, or GAMES=500: until it holds so many games
 #   make check-native ARGS="go seed=7 positions=1000"     other games, more of them
@@ -20,7 +20,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_USER PIP_TARGET PIP_PREFIX
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test coverage coverage-models test-long check check-native coverage-native fuzz format docs bench clean
+.PHONY: help setup play test test-all test-long coverage coverage-models check check-native coverage-native fuzz format docs bench clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -40,8 +40,14 @@ play: setup ## the main job: built-in bots play a ladder on Yugo, half a minute;
 	    "  $(BIN)/ggp match go,size=9 random greedy --games 4 --time 5+0.1" \
 	    "  $(BIN)/ggp engine yugo size=7                         (then type: showboard, ggp-legal_moves, play B D4, quit)"
 
-test: setup ## all tests (a few minutes)
-	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+test: setup ## the quick tests, for every change (two minutes)
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not long" $(ARGS)
+
+test-all: setup ## all tests but the long ones, as CI runs them: a program that is missing is a failure
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not long" --no-skips $(ARGS)
+
+test-long: setup ## the proofs that take longer: many games, deep walks
+	@$(BIN)/python -m pytest -m long -o faulthandler_timeout=3600 $(ARGS)
 
 coverage: setup ## hold the protocol package at full branch coverage by its own tests
 	@$(BIN)/python -m pytest tests/test_protocol_*.py tests/test_record_torn.py tests/test_engine_lane.py -n $(JOBS) \
@@ -50,9 +56,6 @@ coverage: setup ## hold the protocol package at full branch coverage by its own 
 coverage-models: setup ## hold the models at full branch coverage by the walks and examples (minutes)
 	@$(BIN)/python -m pytest tests/test_model*.py tests/test_rules_go.py tests/test_rules_yugo.py \
 	    --cov=tests.models --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
-
-test-long: setup ## the proofs that take longer: many games, deep walks
-	@$(BIN)/python -m pytest -m long -o faulthandler_timeout=3600 $(ARGS)
 
 check: setup ## lint, format, types, import contracts, stale documentation
 	@$(BIN)/ruff check --quiet $(SOURCES)

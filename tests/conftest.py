@@ -1,9 +1,18 @@
-"""For all tests: how hypothesis runs; fixtures of a ZeroMQ service, here and in a process, and channels to it."""
+"""For all tests: the programs that some need, the time that a quick test may take, fixtures that many share.
 
+`@pytest.mark.needs("gnugo")` on a test or a parameter names what it needs beyond the packages of README.md. Without it
+the test is skipped and the remedy is listed at the end of the run; with `--no-skips` the test fails with that line.
+"""
+
+import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import tempfile
+import time
+from collections.abc import Callable, Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +33,101 @@ if TYPE_CHECKING:
 # A machine that stands still for a second is no fault of the code under test.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+# What a test may need, and the Debian package that has it. `.ci/run` installs all of these packages.
+PACKAGES = {
+    "gnugo": "gnugo",
+    "go": "golang-go",
+    "java": "default-jre-headless",
+    "javac": "default-jdk-headless",
+    "lua": "lua5.4",
+    "node": "nodejs",
+    "openssl": "openssl",
+    "perl": "perl",
+    "postgres": "postgresql",
+    "rustc": "rustc",
+    "systemd-analyze": "systemd",
+    "zmq.h": "libzmq3-dev",
+}
+# What no package brings, and what to do.
+RIGHTS = {"mount": "mounting a file system is not allowed: run the tests as root, in a container with CAP_SYS_ADMIN"}
+
+QUICK = 2.0  # seconds of processor time that a test may take, set-up and children included, unless it is slow or long
+_LOOP = 0.08  # seconds that `_slowness` takes on the machine for which QUICK was chosen
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-skips", action="store_true", help="fail the tests that need a program which is missing")
+
+
+@cache
+def remedy(need: str) -> str | None:
+    """What to do so that `need` is met; None if it is."""
+    if need in RIGHTS:
+        return None if _may_mount() else RIGHTS[need]
+    return None if _is_installed(need) else f"{need} is not installed: apt-get install {PACKAGES[need]}"
+
+
+def _is_installed(need: str) -> bool:
+    if need == "zmq.h":
+        probe = ["cc", "-E", "-include", "zmq.h", "-xc", os.devnull]
+        return subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    if need == "postgres":
+        from tests.postgres import server_binaries
+
+        return server_binaries() is not None
+    return shutil.which(need, path=f"{os.environ['PATH']}:/usr/games") is not None
+
+
+def _may_mount() -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], capture_output=True, check=False).returncode:
+            return False
+        subprocess.run(["umount", folder], check=True)
+        return True
+
+
+_began = pytest.StashKey[float]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.stash[_began] = _processor_time()
+    for mark in item.iter_markers("needs"):
+        for need in mark.args:
+            if (line := remedy(need)) is not None:
+                if item.config.getoption("--no-skips"):
+                    pytest.fail(line, pytrace=False)
+                pytest.skip(line)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: "pytest.CallInfo[None]"
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a quick test that takes too long. Processor time: that the machine has other work must not matter."""
+    report = yield
+    if call.when == "call" and report.passed and not any(map(item.get_closest_marker, ("slow", "long"))):
+        took = _processor_time() - item.stash[_began]
+        if took > QUICK and (took := took / _slowness()) > QUICK:
+            report.outcome = "failed"
+            report.longrepr = f"it took {took:.1f} s of processor time, {QUICK} is allowed: speed it up or mark it slow"
+    return report
+
+
+def _processor_time() -> float:
+    """Seconds that this process and its children which have ended have used."""
+    return sum(os.times()[:4])
+
+
+def _slowness() -> float:
+    """How many times slower than usual this machine is at the moment, at least 1."""
+    began = time.process_time()
+    total = 0
+    for number in range(1_000_000):
+        total += number * number % 7
+    return max(1.0, (time.process_time() - began) / _LOOP)
+
 
 # In the background of a shell Ctrl-C is ignored, and every child would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -89,14 +193,13 @@ def postgres() -> Iterator["Server"]:
     from tests.postgres import Server, server_binaries
 
     binaries = server_binaries()
-    if binaries is None:
-        pytest.skip("there is no PostgreSQL server here: apt-get install --no-install-recommends postgresql")
+    assert binaries is not None, 'a test without the mark needs("postgres")'
     server = Server(binaries)
     yield server
     server.stop()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=[pytest.mark.slow, pytest.mark.needs("postgres")])])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Where a store may be made, on each database."""
     if request.param == "sqlite":

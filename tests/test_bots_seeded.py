@@ -11,7 +11,6 @@ import pytest
 from bots.sdk import Bot
 from protocol.errors import CommandFailed
 from protocol.responder import Responder
-from referee.play.launch import LaunchError, find_program
 from referee.play.seating import Start
 from referee.play.series import Setup
 from tests.memory_match import MemoryMatch, bot, plain
@@ -83,22 +82,16 @@ def test_without_seeds_nothing_is_promised() -> None:
     assert records(setup, 0) != records(setup, 0)
 
 
+@pytest.mark.slow
+@pytest.mark.needs("gnugo")
 def test_gnugo_plays_the_same_match_again_if_it_is_started_anew() -> None:
     """Kept, it does not: caches of earlier games change its moves, whatever the seed."""
-    command = f"{program('gnugo')} --mode gtp --level 1 --chinese-rules --positional-superko"
+    command = "gnugo --mode gtp --level 1 --chinese-rules --positional-superko"
     gnugo = Start("gnugo", command, tuple(command.split()), restart=True)
     setup = replace(make_setup("go,size=7,agreement=on", gnugo, "random", time="none"), seeded=True)
     forwards = records(setup, *range(4))
     assert records(setup, *reversed(range(4))) == forwards
     assert len({str(match[1:-1]) for match in forwards.values()}) == 4
-
-
-def program(name: str) -> str:
-    """Its path; the test is skipped where it is not installed."""
-    try:
-        return find_program(name)
-    except LaunchError:
-        pytest.skip(f"{name} is not installed")
 
 
 def test_both_dialects_are_told_before_the_game_and_in_one_write() -> None:

@@ -42,6 +42,8 @@ def failed(ran: Ran) -> dict[str, dict[str, str]]:
     return {step["number"]: step for step in ran.json["steps"] if step["verdict"] == "fail"}
 
 
+@pytest.mark.slow
+@pytest.mark.needs("gnugo")
 def test_gnu_go_comes_out_with_its_known_deviations() -> None:
     ran = ggp("check", "--json", "--timeout", "60", "--", *GNU_GO)
     found = failed(ran)

@@ -210,6 +210,8 @@ play b a1
         assert reason in capsys.readouterr().err
 
 
+@pytest.mark.slow
+@pytest.mark.needs("gnugo")
 def test_what_gnugo_writes_of_its_own_game(tmp_path: Path) -> None:
     """Its moves are all taken, and its own reading of the file leads to the same board."""
     source = tmp_path / "own.sgf"

@@ -266,6 +266,8 @@ def test_bots_can_be_started_for_every_game() -> None:
     assert ran.json["terminations"] == {"rules": 4}
 
 
+@pytest.mark.slow
+@pytest.mark.needs("gnugo")
 def test_gnugo_plays_to_the_end_under_agreement() -> None:
     gnugo = "gnugo --mode gtp --level 1 --never-resign --chinese-rules --positional-superko"
     ran = ggp("match", "go,size=5,agreement=on", gnugo, gnugo, "--games", "2", "--json", "--time", "20")

@@ -3,7 +3,6 @@
 import gc
 import re
 import shlex
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,14 +15,13 @@ from tests.dask_cluster import DaskCluster
 from tests.series_table import make_setup
 from tests.test_ladder_cluster import play, whole
 
+pytestmark = [pytest.mark.slow, pytest.mark.needs("openssl")]
 PAGE = Path(__file__).resolve().parent.parent / "docs/how-to/run-a-cluster.md"
 
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
     """A scheduler and a worker that both want a certificate, which is made by the page's command."""
-    if not shutil.which("openssl"):
-        pytest.skip("openssl is not installed")
     place = tmp_path_factory.mktemp("tls")
     (command,) = re.findall(r"^openssl .*$", PAGE.read_text().replace("\\\n", " "), re.MULTILINE)
     subprocess.run(shlex.split(command), cwd=place, check=True, capture_output=True)

@@ -158,9 +158,14 @@ def test_nothing_stays_open(tmp_path: Path) -> None:
     assert sorted(Path("/proc/self/fd").iterdir()) == before
 
 
-def test_a_program_is_found_by_name_by_path_and_among_the_games() -> None:
+def test_a_program_is_found_by_name_and_by_path() -> None:
     assert find_program("sh").endswith("/sh")
     assert find_program(sys.executable) == sys.executable
+
+
+@pytest.mark.needs("gnugo")
+def test_a_game_of_debian_is_found_though_its_folder_is_not_in_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
     assert find_program("gnugo") == "/usr/games/gnugo"
 
 

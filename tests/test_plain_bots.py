@@ -15,6 +15,8 @@ GNU_GO = "gnugo --mode gtp --level 1 --seed 1 --chinese-rules --positional-super
 SENT = re.compile(r"^(\w+) > \d+ (.*)$", re.MULTILINE)
 
 
+@pytest.mark.slow
+@pytest.mark.needs("gnugo")
 @pytest.mark.parametrize(
     ("time", "settings", "left"),
     [

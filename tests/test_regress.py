@@ -239,6 +239,8 @@ def test_an_interrupt_ends_everything(tmp_path: Path) -> None:
     assert run.wait(60).status == 130
 
 
+@pytest.mark.slow
+@pytest.mark.needs("gnugo")
 def test_gnugo_runs_a_suite_of_its_own_kind() -> None:
     folder = Path(__file__).parent / "transcripts" / "gnugo"
     ran = regress(str(folder), "--strict", program=["gnugo", "--mode", "gtp", "--level", "1"])
