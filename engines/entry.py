@@ -122,6 +122,11 @@ class Entry:
         cells = self.cells_in_order(line)
         return {cell for move in self._moves(line) for cell in follow(line.game, move, cells)}
 
+    def whole_move(self, line: Line) -> str:
+        """The move that the cells entered so far make; empty if they make none."""
+        cells = self.cells_in_order(line)
+        return next((move for move in self._moves(line) if is_whole(line.game, move, cells)), "") if cells else ""
+
     def drawn(self, line: Line, scene: Scene) -> Scene:
         """The scene with what was entered so far as stones on it, marked like a last ply."""
         cells = self.cells_in_order(line)
@@ -144,9 +149,8 @@ class Entry:
         return (move for move in line.state.legal_moves() if move not in line.game.words)
 
     def _whole(self, line: Line, cells: tuple[str, ...]) -> str:
-        for move in self._moves(line):
-            if is_whole(line.game, move, cells):
-                return move
+        if move := self.whole_move(line):
+            return move
         named, more = _points(line.game, cells), _some(line.game, self.next_cells(line))
         raise IllegalMove(f"{named} is no whole turn; next may come {more}")
 

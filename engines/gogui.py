@@ -1,8 +1,8 @@
 """The ruler commands by which GoGui learns a game it does not know (PROTOCOL §3, "GoGui ruler"), and its menu entries.
 
-`gogui-rules_legal_moves` "always lists `pass`" while the game is not over, because GoGui asks that of a ruler.
-What `pass` means there (Session.pass_means) holds for `play` and `gogui-play_sequence` under `--gogui` only:
-without it `play B pass` is a pass or illegal, as for every other controller. `ggp-play` is always strict.
+`gogui-rules_legal_moves` lists `pass` exactly where `play COLOUR pass` is accepted, because GoGui keeps every pass that it
+sends in its game tree. Under `--gogui` a pass stands for Session.pass_means; without it `play B pass` is a pass or
+illegal, as for every other controller. `ggp-play` is always strict.
 A turn that is being entered cell by cell (engines.entry) is on the board here and in `showboard`; the `ggp-` commands
 know of whole plies only.
 """
@@ -45,7 +45,7 @@ def handlers(session: Session, full_scene: FullScene) -> dict[str, Handler]:
             "gogui-rules_board_size": (0, 0, ruler.board_size),
             "gogui-rules_board": (0, 0, ruler.board),
             "gogui-rules_legal_moves": (0, 0, ruler.legal_moves),
-            "gogui-rules_side_to_move": (0, 0, lambda arguments: session.need().state.to_play),
+            "gogui-rules_side_to_move": (0, 0, ruler.side_to_move),
             "gogui-rules_final_result": (0, 0, ruler.final_result),
             "gogui-rules_captured_count": (0, 0, ruler.captured_count),
             "gogui-rules_board_gfx": (0, 0, ruler.board_gfx),
@@ -84,16 +84,24 @@ class Ruler:
         return "\n".join(map("".join, rows))
 
     def legal_moves(self, arguments: list[str]) -> str:
-        """Points of the board, and always `pass`; empty when over. Of compound moves the points that may come next."""
+        """The points that `play` accepts, then `pass` if it accepts that; empty when over. Of compound moves under
+        `--gogui` the points that may come next.
+        """
         line = self._session.need()
-        if line.state.phase == "over":
-            return ""
         if self._session.gogui and line.game.compound:
             points = sorted(point_of(line.game, cell) for cell in self._session.entry.next_cells(line))
         else:
             cells = {cell["at"] for cell in line.state.scene()["cells"]}
             points = [move for move in line.state.legal_moves() if move in cells]
-        return " ".join([*filter(None, points), "pass"])
+        last = ["pass"] if self._session.may_pass() else []
+        return " ".join([*filter(None, points), *last])
+
+    def side_to_move(self, arguments: list[str]) -> str:
+        """`black` or `white`. After the end the opponent of the last player: GoGui reads anything else as white."""
+        line = self._session.need()
+        if line.state.phase != "over":
+            return line.state.to_play
+        return "white" if line.plies and line.plies[-1][1] == "black" else "black"
 
     def final_result(self, arguments: list[str]) -> str:
         return self._session.need().state.result or "undecided"

@@ -86,6 +86,15 @@ class Session:
         legal = set(state.legal_moves())
         return next((move for move in PASS_MEANS if move in legal), "")
 
+    def may_pass(self) -> bool:
+        """Whether `play COLOUR pass` is accepted from the side to move."""
+        line = self.need()
+        if not self.gogui:
+            return "pass" in line.state.legal_moves()
+        if self.entry.cells_in_order(line):
+            return bool(self.entry.whole_move(line))
+        return bool(self.pass_means(line.state))
+
     def undo(self, count: int) -> State:
         """Take back plies of any kind."""
         line = self.need()

@@ -40,14 +40,23 @@ def test_the_board_from_the_top() -> None:
     assert desk("gogui-rules_board") == "..O\nX..\n.X."
 
 
-def test_legal_moves_always_list_pass_until_the_end() -> None:
+def test_legal_moves_list_pass_where_it_is_accepted() -> None:
     desk = Desk("yugo size=2")
-    assert desk("gogui-rules_legal_moves") == "A1 A2 B1 B2 pass"
+    assert desk("gogui-rules_legal_moves") == "A1 A2 B1 B2"  # the button is free
+    assert Desk("yugo size=2", gogui=True)("gogui-rules_legal_moves") == "A1 A2 B1 B2 pass"  # it takes the button
+    for gogui in (False, True):
+        assert Desk("yugo size=3 handicap=2", gogui)("gogui-rules_legal_moves").split()[-1] == "C3"
+        assert Desk("laido size=2", gogui)("gogui-rules_legal_moves").split()[-1] == "C2"
+        assert "pass" not in Desk("taigo", gogui)("gogui-rules_legal_moves")
+    assert Desk("stigmergy size=2")("gogui-rules_legal_moves") == ""
     desk.play("button")
     assert desk("gogui-rules_legal_moves") == "A1 A2 B1 B2 pass"
     desk.play("pass pass")
     assert desk("gogui-rules_legal_moves") == ""
     agree = Desk("go size=2 agreement=on")
+    agree.play("pass pass")
+    assert agree("gogui-rules_legal_moves") == ""
+    agree = Desk("go size=2 agreement=on", gogui=True)
     agree.play("pass pass")
     assert agree("gogui-rules_legal_moves") == "pass"
 
@@ -59,6 +68,16 @@ def test_the_side_to_move_and_the_result() -> None:
     assert desk("gogui-rules_final_result") == "undecided"
     desk.play("pass pass")
     assert desk("gogui-rules_final_result") == "B+8.5"
+    assert desk("gogui-rules_side_to_move") == "white"  # GoGui's manual allows nothing but a side, also at the end
+
+
+@pytest.mark.parametrize("game", ["go size=2 agreement=on", "yugo size=2", "laido size=2", "taigo tiles=2"])
+def test_the_side_to_move_is_a_side_also_at_the_end(game: str) -> None:
+    desk = Desk(game)
+    while moves := desk("ggp-legal_moves").split():
+        side = desk.fields()["to_play"]
+        desk.play(moves[-1])
+    assert desk("gogui-rules_side_to_move") == ("white" if side == "black" else "black")
 
 
 def test_captured_white_stones_come_first_as_gogui_reads_them() -> None:

@@ -39,6 +39,7 @@ def view(desk: Desk) -> tuple[str, ...]:
     return (*(desk(f"gogui-rules_{look}") for look in looks), desk("ggp-history"), desk("showboard"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("start", "games"), STARTS.items(), ids=STARTS)
 def test_whole_games_by_the_ruler_commands_alone(start: str, games: int) -> None:
     """What GoGui does: ask what is legal, play it, look at the board; now and then go back and forth.
@@ -52,15 +53,17 @@ def test_whole_games_by_the_ruler_commands_alone(start: str, games: int) -> None
         desk("clear_board")
         plays, views = list[str](), [view(desk)]
         while points := desk("gogui-rules_legal_moves").split():
-            assert points.pop() == "pass" and points == sorted(set(points))
             assert desk("gogui-rules_final_result") == "undecided"
-            move = chance.choice(points) if points and chance.random() < 0.8 else "pass"
-            play = f"{desk('gogui-rules_side_to_move')} {move}"
-            answer = desk.answer(f"play {play}")
-            if answer.startswith("?"):
-                assert move == "pass" and points, answer  # a turn that is not ended, a first stone, a handicap pawn
+            side = desk("gogui-rules_side_to_move")
+            passes = points[-1] == "pass"
+            if not passes:
+                assert desk.answer(f"play {side} pass").startswith("? illegal move")
                 assert view(desk) == views[-1]
-                continue
+            points = points[: len(points) - passes]
+            assert points == sorted(set(points))
+            move = chance.choice(points) if points and not (passes and chance.random() < 0.2) else "pass"
+            play = f"{side} {move}"
+            desk(f"play {play}")
             plays.append(play)
             views.append(view(desk))
             if chance.random() < 0.1:
@@ -71,6 +74,38 @@ def test_whole_games_by_the_ruler_commands_alone(start: str, games: int) -> None
                 desk(f"gogui-play_sequence {' '.join(plays[-back:])}")
                 assert view(desk) == views[-1]
         check_the_end(desk, start)
+
+
+@pytest.mark.parametrize("gogui", [False, True], ids=["words", "gogui"])
+@pytest.mark.parametrize("start", STARTS)
+def test_legal_moves_are_those_that_play_accepts(start: str, gogui: bool) -> None:
+    """In every phase: of the listed ones each of a sample is accepted, of the points that are not listed none."""
+    chance = random.Random(f"{start} {gogui}")
+    desk = Desk(start, gogui)
+    seen = 0
+    while desk.fields()["phase"] != "over" and seen < 80:
+        seen += 1
+        side, listed = desk("gogui-rules_side_to_move"), desk("gogui-rules_legal_moves").split()
+        others = sorted({*board_points(desk), "pass"} - {*listed})
+        tried = {*chance.sample(listed, min(3, len(listed))), *listed[-1:]}
+        refused = {*chance.sample(others, min(3, len(others))), *({"pass"} - {*listed})}
+        for move in sorted(tried | refused):
+            accepted = desk.answer(f"play {side} {move}").startswith("=")
+            assert accepted == (move in listed), f"{move} after {desk('ggp-history')}"
+            if accepted:
+                desk("undo")
+        if gogui:
+            desk(f"play {side} {chance.choice(listed)}")
+        else:
+            desk.play(chance.choice(desk("ggp-legal_moves").split()))
+
+
+def board_points(desk: Desk) -> list[str]:
+    """Every point of GoGui's board that is a cell."""
+    rows = desk("gogui-rules_board").split("\n")
+    return [
+        f"{column_name(x)}{len(rows) - y}" for y, row in enumerate(rows) for x, cell in enumerate(row) if cell != "?"
+    ]
 
 
 def check_the_end(desk: Desk, start: str) -> None:
@@ -133,7 +168,7 @@ def test_taugo_has_no_corners_and_enters_a_cut_point_by_point() -> None:
     before = desk("gogui-rules_board")
     assert before == "?......?\n........\n........\n..OOO...\n...X....\n...X....\n........\n?......?"
     desk("play b D5")
-    assert desk("gogui-rules_legal_moves") == "D6 pass"
+    assert desk("gogui-rules_legal_moves") == "D6"
     assert desk.fails("play b pass") == "illegal move: D5 is no whole turn; next may come D6"
     desk("play b D6")
     assert desk("gogui-rules_legal_moves") == "D7 pass"

@@ -7,7 +7,7 @@ gogui-rules_board_size
 #? [51 hex]
 
 gogui-rules_legal_moves
-#? [AA24 AA25 AA27 AA28 AB24 AB25 AB27 AB28 AC24 AC25 AC26 AC27 AD24 AD25 AD26 Y26 Y27 Y28 Z25 Z26 Z27 Z28 pass]
+#? [AA24 AA25 AA27 AA28 AB24 AB25 AB27 AB28 AC24 AC25 AC26 AC27 AD24 AD25 AD26 Y26 Y27 Y28 Z25 Z26 Z27 Z28]
 
 play b A1
 #? [\? illegal move: no turn begins at A1]
@@ -16,7 +16,7 @@ play b AA27
 #? []
 
 gogui-rules_legal_moves
-#? [AA28 AB27 Z27 Z28 pass]
+#? [AA28 AB27 Z27 Z28]
 
 play b pass
 #? [\? illegal move: AA27 is no whole turn; next may come AA28 AB27 Z27 Z28]
@@ -49,7 +49,7 @@ play b AB29
 #? []
 
 gogui-rules_legal_moves
-#? [AB27 AC28 pass]
+#? [AB27 AC28]
 
 play b AC28
 #? []
@@ -79,7 +79,7 @@ undo
 #? []
 
 gogui-rules_legal_moves
-#? [AB27 pass]
+#? [AB27]
 
 gogui-rules_side_to_move
 #? [black]
@@ -88,4 +88,4 @@ clear_board
 #? []
 
 gogui-rules_legal_moves
-#? [AA24 AA25 AA27 AA28 AB24 AB25 AB27 AB28 AC24 AC25 AC26 AC27 AD24 AD25 AD26 Y26 Y27 Y28 Z25 Z26 Z27 Z28 pass]
+#? [AA24 AA25 AA27 AA28 AB24 AB25 AB27 AB28 AC24 AC25 AC26 AC27 AD24 AD25 AD26 Y26 Y27 Y28 Z25 Z26 Z27 Z28]
