@@ -1,5 +1,6 @@
 """The hexagon of the core beside the drawing's: names, order, neighbours and edges, on every size (through laido)."""
 
+import math
 from itertools import product
 
 import pytest
@@ -25,6 +26,19 @@ def test_the_centre_of_side_5_is_e5() -> None:
     assert {name(q, r, 5) for q, r in ((1, 0), (0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1))} == {
         "F5", "E6", "D6", "D5", "E4", "F4"
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_cells_and_neighbours_are_those_of_the_rules_pages(side: int) -> None:
+    """`s+1 <= c+r <= 3s-1` and the six differences, as the pages of laido and stigmergy write them."""
+    spots = {(c, r) for c, r in product(range(1, 2 * side), repeat=2) if side + 1 <= c + r <= 3 * side - 1}
+    cells = {cell["at"]: (cell["x"], cell["y"]) for cell in hexagon(side, "hex")["cells"]}
+    assert {f"{COLUMNS[c - 1]}{r}": (c, r) for c, r in spots}.keys() == cells.keys()
+    for c, r in spots:
+        x, y = cells[f"{COLUMNS[c - 1]}{r}"]
+        near = {(c - 1, r), (c + 1, r), (c, r - 1), (c, r + 1), (c + 1, r - 1), (c - 1, r + 1)} & spots
+        drawn = {(a, b) for a, b in spots if 0 < math.dist((x, y), cells[f"{COLUMNS[a - 1]}{b}"]) < 1.1}
+        assert drawn == near
 
 
 @pytest.mark.parametrize("side", SIDES)

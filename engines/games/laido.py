@@ -20,10 +20,13 @@ The limits and the option `half_point` are *ours*, and so is the possibility to 
 
 ## Board and words
 
-A hexagon with s points on a side has 3s(s − 1) + 1 points; inside, each has six neighbours along the lines. The
-points of the outermost ring are *edge points*, stones on them *edge stones*. Points are written as a column letter
-(from A, without I) and a row number from 1 at the bottom; rows are level, columns lean to the right going up. The
-centre of side 5 is E5, and its neighbours are D5, F5, E4, E6, D6 and F4 (*ours*).
+A hexagon with s points on a side has 3s(s − 1) + 1 points; inside, each has six neighbours along the lines. The points
+of the outermost ring are *edge points*, stones on them *edge stones*. A point is written as a column letter from A,
+without I, and a row number from 1 at the bottom; rows are level, and columns lean to the right going up (*ours*). With
+c the number of the column (A is 1, H is 8, J is 9) and r the row, both from 1 to 2s − 1, the points are those with s+1
+≤ c+r ≤ 3s−1: for s = 2 they are A2 A3 B1 B2 B3 C1 C2, and the centre of s = 5 is E5. The neighbours of column c, row r
+are the points at (c − 1, r), (c + 1, r), (c, r − 1), (c, r + 1), (c + 1, r − 1) and (c − 1, r + 1): those of E5 are D5,
+F5, E4, E6, F4 and D6.
 
 A *group* is all stones of one colour that are connected along lines.
 

@@ -18,8 +18,11 @@ The defaults and the limits are *ours*.
 
 ## Board and words
 
-A hexagon with s cells on a side has N = 3s(s−1)+1 cells, each with up to six neighbours. A column is a letter from A,
-without I, a row a number from 1; rows are level, and the centre of s = 5 is E5 (*ours*).
+A hexagon with s cells on a side has N = 3s(s−1)+1 cells. A cell is written as a column letter from A, without I, and a
+row number from 1 at the bottom; rows are level, and columns lean to the right going up (*ours*). With c the number of
+the column (A is 1, H is 8, J is 9) and r the row, both from 1 to 2s−1, the cells are those with s+1 ≤ c+r ≤ 3s−1: for
+s = 2 they are A2 A3 B1 B2 B3 C1 C2, and the centre of s = 5 is E5. The neighbours of column c, row r are the cells at
+(c−1, r), (c+1, r), (c, r−1), (c, r+1), (c+1, r−1) and (c−1, r+1): those of E5 are D5, F5, E4, E6, F4 and D6.
 
 Two stones, or a stone and a cell, *see* each other if they lie on one straight line of neighbouring cells with no stone
 between them. You *control* a cell, empty or not, if it sees more stones of yours than half the number of its
