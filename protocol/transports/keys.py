@@ -13,6 +13,8 @@ from pathlib import Path
 
 import zmq
 
+from protocol.safe_files import create_file
+
 _Z85 = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
 _LARGEST = 4096  # bytes of a file
 _HEAD = "# A key pair of the General Game Protocol. Whoever has this file is you: give away the public key only.\n"
@@ -40,16 +42,13 @@ def new_pair() -> KeyPair:
 
 def write_pair(path: Path, pair: KeyPair) -> None:
     """A new file that only its owner may read. Raises KeyFileError if there is one, or none can be made."""
+    text = f'{_HEAD}public = "{pair.public}"\nsecret = "{pair.secret}"\n'
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        create_file(path, text.encode(), 0o600)
     except FileExistsError:
         raise KeyFileError(f"{path} is there already, and a lost key cannot be had again: name another file") from None
     except OSError as error:
         raise KeyFileError(f"cannot write {path}: {error.strerror}") from None
-    with os.fdopen(descriptor, "w") as file:
-        file.write(f'{_HEAD}public = "{pair.public}"\nsecret = "{pair.secret}"\n')
-        file.flush()
-        os.fsync(descriptor)
 
 
 def read_pair(path: Path) -> KeyPair:

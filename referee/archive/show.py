@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +13,7 @@ import click
 from protocol.drawing import svg, text
 from protocol.drawing.scene import DrawingError, Scene, clean, read_scene
 from protocol.records import MovePlayed, Record
+from protocol.safe_files import replace_file
 from protocol.transports.blocking import run_blocking
 from referee.archive.reading import count_plies, find_record, read_place, started
 from referee.command_line import HELP, run_command
@@ -208,15 +208,7 @@ def _write(output: str, picture: str) -> None:
     if output == "-":
         click.echo(picture, nl=False)
         return
-    target = Path(output)
-    name = ""
     try:
-        with tempfile.NamedTemporaryFile("w", dir=target.parent, suffix=".part", delete=False, encoding="utf-8") as new:
-            name = new.name
-            new.write(picture)
-        Path(name).chmod(0o644)
-        Path(name).replace(target)
+        replace_file(Path(output), picture.encode())
     except OSError as error:
-        if name:
-            Path(name).unlink(missing_ok=True)
         raise click.ClickException(f"cannot write {output}: {error.strerror}") from None

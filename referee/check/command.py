@@ -12,6 +12,7 @@ import click
 from protocol.commands import Who
 from protocol.conformance import catalogue, rule_of
 from protocol.connection import PeerRole
+from protocol.safe_files import replace_file
 from protocol.transports.blocking import run_blocking
 from referee.check.report import as_json, as_junit, print_report, usable
 from referee.check.run import Wanted, run_trial
@@ -88,7 +89,10 @@ def check(
         found = run_blocking(_run(trial, wanted, judge, tell))
     program = connect or " ".join(command)
     if junit is not None:
-        junit.write_text(as_junit(program, found))
+        try:
+            replace_file(junit, as_junit(program, found).encode())
+        except OSError as error:
+            raise click.ClickException(f"cannot write {junit}: {error.strerror}; name another file") from None
     if json_wanted:
         click.echo(as_json(program, who, found))
     else:

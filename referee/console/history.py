@@ -7,6 +7,8 @@ from pathlib import Path
 
 from prompt_toolkit.history import History
 
+from protocol.safe_files import open_to_append, replace_file
+
 LINES, BYTES = 2_000, 1024 * 1024  # of the file
 
 
@@ -33,16 +35,11 @@ class Lines(History):
         """Add a line; several consoles may do so at once."""
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "ab") as file:
+            with os.fdopen(open_to_append(self._path, 0o600), "ab") as file:
                 file.write(f"{string}\n".encode("utf-8", "replace"))
 
     def _rewrite(self, lines: list[str]) -> None:
-        part = self._path.with_name(f"{self._path.name}.{os.getpid()}")
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write("".join(f"{line}\n" for line in lines).encode())
-        part.replace(self._path)
+        replace_file(self._path, "".join(f"{line}\n" for line in lines).encode(), 0o600)
 
 
 def path_of_history(environment: Mapping[str, str]) -> Path:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from protocol.commands import TABLE
+from protocol.safe_files import replace_file
 from referee.console.dialogue import MOMENT
 from referee.console.knowledge import CHANGING, Kind
 from referee.console.own import Own, OwnFailed, Word
@@ -105,7 +106,7 @@ class _Rows:
         if not reply.ok:
             raise OwnFailed(f"the peer answers ggp-scene with ? {reply.text}")
         try:
-            path.write_text(svg.draw(read_scene(reply.text)), encoding="utf-8")
+            replace_file(path, svg.draw(read_scene(reply.text)).encode())
         except DrawingError as error:
             raise OwnFailed(str(error)) from None
         return f"{path} written"
@@ -117,7 +118,7 @@ class _Rows:
         kept = list(self._console.dialogue.kept)
         if not kept:
             raise OwnFailed("nothing was asked yet")
-        path.write_text(write(kept), encoding="utf-8")
+        replace_file(path, write(kept).encode())
         return f"{path} written: {len(kept)} {'command' if len(kept) == 1 else 'commands'}"
 
     def set_timeout(self, arguments: list[str]) -> str:

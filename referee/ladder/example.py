@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from protocol.safe_files import create_file, replace_file
 from referee.ladder.config import ConfigError, ladder_of
 from referee.ladder.entries import Ladder
 from referee.ladder.prepare import check_programs, prepare_pools
@@ -149,8 +150,7 @@ def init(file: Path, game: str, as_test: bool, force: bool, quiet: bool) -> int:
     ladder, _ = prepare_pools(ladder_of(tomllib.loads(text), file))  # a game that there is not is found out now
     check_programs(ladder)
     try:
-        with file.open("w" if force else "x", encoding="utf-8") as opened:
-            opened.write(text)
+        (replace_file if force else create_file)(file, text.encode())
     except FileExistsError:
         raise click.UsageError(f"{file} exists: name another file, or add --force to overwrite it") from None
     except OSError as error:

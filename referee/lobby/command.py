@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from protocol.safe_files import create_file
 from referee.command_line import HELP, run_command
 from referee.ladder.toml_section import ConfigError
 
@@ -81,8 +82,7 @@ def _write_example(file: Path) -> int:
     text = example(str(file))
     lobby_of(tomllib.loads(text), file, no_keys=True)
     try:
-        with file.open("x", encoding="utf-8") as opened:
-            opened.write(text)
+        create_file(file, text.encode())
     except FileExistsError:
         raise click.UsageError(f"{file} exists: name another file") from None
     except OSError as error:

@@ -19,6 +19,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from protocol.safe_files import open_lock, replace_file
 from protocol.transports.keys import is_key
 
 MOST_BYTES = 16 * 1024 * 1024
@@ -158,23 +159,8 @@ def change(path: Path) -> Iterator[Callable[[Book], None]]:
 def _write(path: Path, book: Book) -> None:
     _check(book, path)
     text = msgspec.json.format(msgspec.json.encode(book), indent=1)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
-        try:
-            with beside.open("wb") as file:
-                file.write(text + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            beside.chmod(mode)
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        replace_file(path, text + b"\n", 0o644)
     except OSError as error:
         raise RegistryError(f"cannot write {path}: {error.strerror}") from None
 
@@ -184,7 +170,7 @@ def _locked(path: Path) -> Iterator[None]:
     """The lock is a file of its own, because the registry itself is replaced."""
     lock = path.with_name(f".{path.name}.lock")
     try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = open_lock(lock)
     except OSError as error:
         raise RegistryError(f"cannot change {path}: {lock}: {error.strerror}") from None
     try:

@@ -4,10 +4,10 @@ A file is there from the first event of a match until the store has the match. R
 opens.
 """
 
-import os
 from pathlib import Path
 
 from protocol.records import Record, RecordError, read_records
+from protocol.safe_files import open_to_append
 from referee.play.recorder import lines_of
 
 _SUFFIX = ".live"
@@ -27,8 +27,7 @@ class Live:
         """
         path = self._path(key)
         kept = path.read_bytes() if again and path.exists() else b""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | (0 if kept else os.O_TRUNC)
-        return os.open(path, flags, 0o644), kept
+        return open_to_append(path, empty=not kept), kept
 
     def done(self, key: str) -> None:
         """The match is in the store, or will never be."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from protocol.records import MAX_RECORD_LINE, Record, RecordError, read_records
+from protocol.safe_files import open_to_append
 
-APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 _END = b'"event":"end"'  # inside a JSON string its quotes would be escaped
 
 
@@ -110,15 +110,14 @@ def remove_side_files(record: str) -> None:
 
 def open_live(record: str, number: int) -> int:
     """That side file, to be written; locked, so that others see that somebody writes it. Raises OSError."""
-    file = os.open(live_path(record, number), APPEND, 0o644)
+    file = open_to_append(Path(live_path(record, number)))
     fcntl.flock(file, fcntl.LOCK_EX)  # those who look hold it for a moment only
     return file
 
 
 def _open(path: Path) -> int:
     try:
-        # Without O_NONBLOCK this would wait for whoever opens the other end of a pipe.
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
+        file = open_to_append(path)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
             raise RecorderError(f"{path} is no regular file: a record is appended to and read again; name another file")

@@ -16,13 +16,15 @@ import time
 import zlib
 from dataclasses import dataclass
 from itertools import zip_longest
+from pathlib import Path
 from types import FrameType
 
 from protocol.orphans import adopt_orphans, kill_strays
+from protocol.safe_files import open_to_append
 from protocol.transports.blocking import run_blocking
 from referee.play.cores import pin
 from referee.play.crew import ABANDON, DROP, Crew, mark
-from referee.play.recorder import APPEND, open_live
+from referee.play.recorder import open_live
 from referee.play.series import Played, Setup
 from referee.play.table import MOST_BOTS, Suspended, Table
 
@@ -126,7 +128,7 @@ def begin(place: Place, crew: Crew) -> None:
         cores = sorted(os.sched_getaffinity(0))
         pin(cores[number % len(cores)])
     if place.record:
-        state.record = os.open(place.record, APPEND, 0o644)
+        state.record = open_to_append(Path(place.record))
     if place.live or place.record:
         with contextlib.suppress(OSError):  # nobody can look on then
             state.live = open_live(place.live or place.record, number + 1)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from protocol.safe_files import replace_file
 from referee.command_line import HELP, run_command
 from referee.play.launch import LaunchError
 from referee.play.seating import Start
@@ -118,7 +119,7 @@ def _write(
         if junit:
             from referee.regress.junit import junit_xml
 
-            junit.write_bytes(junit_xml(reports))
+            replace_file(junit, junit_xml(reports))
         if html:
             from referee.regress.html import write_pages
 

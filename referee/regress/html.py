@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from protocol.regression import Verdict
+from protocol.safe_files import replace_file
 from referee.ladder.report.markup import Content, Head, Markup, el, joined, table
 from referee.ladder.report.page import facts_list, page
 from referee.regress.running import FileReport, Outcome
@@ -28,9 +29,9 @@ def write_pages(folder: Path, reports: list[FileReport], command: str) -> None:
     """index.html and a page a file, in `folder`, which is made. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"{name}.html" if name != "index" else "index_.html" for name in file_names(r.path for r in reports)]
-    (folder / "index.html").write_text(_index(reports, names, command), "utf-8")
+    replace_file(folder / "index.html", _index(reports, names, command).encode())
     for report, name in zip(reports, names, strict=True):
-        (folder / name).write_text(_file_page(report, command), "utf-8")
+        replace_file(folder / name, _file_page(report, command).encode())
 
 
 def _index(reports: list[FileReport], names: list[str], command: str) -> str:

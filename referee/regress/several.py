@@ -1,6 +1,7 @@
 """Runs many transcripts, several at a time, with a bar that says how far; how one is run is in running."""
 
 import contextlib
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from protocol.orphans import adopt_orphans
+from protocol.safe_files import open_to_append
 from protocol.transports.transcript import Sink, format_line
 from referee.play.seating import Start
 from referee.regress.running import FileReport, Limits, Outcome, run_file
@@ -59,7 +61,7 @@ def _run_one(
 ) -> FileReport:
     if log is None:
         return run_file(transcript, start, limits, stop=stop, seen=seen)
-    with log.open("wb") as file:
+    with os.fdopen(open_to_append(log, empty=True), "ab") as file:
         return run_file(transcript, start, limits, stop=stop, sink=_sink(file), seen=seen)
 
 
@@ -79,7 +81,7 @@ def _log_file(folder: Path | None, name: str) -> Path | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{name}.log"
-        path.write_bytes(b"")
+        os.close(open_to_append(path, empty=True))
     except OSError as error:
         raise SuiteError(f"{folder} cannot be written: {error.strerror}") from None
     return path

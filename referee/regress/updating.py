@@ -1,13 +1,10 @@
 """Rewrites transcripts with what was answered, for --update; comments and layout stay."""
 
-import contextlib
-import os
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from protocol.messages import Reply
 from protocol.regression import Step, Verdict, update
+from protocol.safe_files import replace_file
 from referee.regress.running import FileReport
 from referee.regress.suite import Transcript
 
@@ -39,19 +36,3 @@ def _changes(report: FileReport, every: bool) -> tuple[dict[Step, Reply], list[S
         elif outcome.verdict is Verdict.UNEXPECTED_PASS:
             passed.append(outcome.step)
     return answers, passed
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """The whole new content or the old one, never a half; links and modes stay. Raises OSError."""
-    target = path.resolve()
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    fresh = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        fresh.chmod(target.stat().st_mode & 0o777)
-        fresh.replace(target)
-    except OSError:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
-        raise

@@ -4,6 +4,7 @@ Writing is one transaction at a time, over all processes. Reading waits for nobo
 """
 
 import contextlib
+import errno
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.pool import QueuePool
 
+from protocol.safe_files import resolve_file
 from referee.store.errors import Locked, StoreError
 from referee.store.meaning import meaning
 
@@ -85,7 +87,10 @@ def _read_url(text: str) -> URL:
 
 def _sqlite_writer(url: URL) -> Engine:
     """SQLAlchemy would have the driver begin its transactions; it begins them too late to be IMMEDIATE."""
-    engine = create_engine(url, pool_size=1, max_overflow=0, pool_timeout=PATIENCE)
+    path = Path(url.database or "")
+    engine = create_engine(
+        url, creator=lambda: _open_to_write(path), pool_size=1, max_overflow=0, pool_timeout=PATIENCE
+    )
 
     @event.listens_for(engine, "connect")
     def connected(connection: sqlite3.Connection, record: object) -> None:
@@ -119,6 +124,20 @@ def _sqlite_reader(url: URL) -> Engine:
         connection.exec_driver_sql("BEGIN")
 
     return engine
+
+
+def _open_to_write(path: Path) -> sqlite3.Connection:
+    """Raises StoreError where another user's link leads elsewhere; for all else SQLite says what is wrong."""
+    try:
+        path = resolve_file(path)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK):
+            raise StoreError(f"{path} cannot be opened: {error.strerror}") from None
+    connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
+    if connection.execute("PRAGMA database_list").fetchone()[2] != str(path.absolute()):  # SQLite follows links
+        connection.close()
+        raise StoreError(f"{path} became a link while it was opened: see who writes its folder")
+    return connection
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from protocol.safe_files import open_to_append
 from protocol.transports.transcript import format_line
 
 HEAD = "# ggp tap 1 "
@@ -83,8 +84,7 @@ def default_path() -> Path:
 def _open(path: Path) -> tuple[Path, int]:
     for number in range(1, _TRIES):
         tried = path if number == 1 else path.with_name(f"{path.stem}.{number}{path.suffix}")
-        # Not to wait for anything: a pipe that nobody reads, a disk that is gone.
-        file = os.open(tried, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        file = open_to_append(tried, 0o666)
         try:
             if not stat.S_ISREG(os.fstat(file).st_mode):
                 raise NotARecord(f"{tried} is no plain file: name another with -o")

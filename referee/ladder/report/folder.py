@@ -1,9 +1,9 @@
 """The folder that a report is written into: ours alone, file by file at once whole, and what is stale is taken away."""
 
-import os
 import re
 from pathlib import Path
 
+from protocol.safe_files import replace_file
 from referee.ladder.views.source import ViewError
 
 MARKER = ".ggp-report"
@@ -31,7 +31,7 @@ class Folder:
         path = self._path / name
         path.parent.mkdir(exist_ok=True)
         if not _holds(path, data):
-            _replace(path, data)
+            replace_file(path, data)
 
     def close(self) -> None:
         """Take away what was of an earlier report alone."""
@@ -40,7 +40,7 @@ class Folder:
         self._mark(self._pages)
 
     def _mark(self, names: set[str]) -> None:
-        _replace(self._path / MARKER, "\n".join([_FIRST_LINE, *sorted(names), ""]).encode())
+        replace_file(self._path / MARKER, "\n".join([_FIRST_LINE, *sorted(names), ""]).encode())
 
 
 def _listed(path: Path) -> set[str]:
@@ -61,13 +61,3 @@ def _holds(path: Path, data: bytes) -> bool:
         return path.read_bytes() == data
     except FileNotFoundError:
         return False
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Whole or not at all: a page that somebody looks at is never half of one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
