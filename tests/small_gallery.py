@@ -98,3 +98,8 @@ def fields(line: bytes) -> dict[str, Any]:
     """What a line of a record says."""
     found: dict[str, Any] = msgspec.json.decode(line)
     return found
+
+
+def fail(task: str, error: BaseException) -> None:
+    """What a background task must not come to."""
+    raise AssertionError(f"{task} failed") from error

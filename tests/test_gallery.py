@@ -15,7 +15,7 @@ from referee.gallery.shelf import Shelf
 from referee.gallery.stage import Stage
 from referee.lobby.live import Live
 from referee.play.tape import Tape
-from tests.small_gallery import KEY, events, fields
+from tests.small_gallery import KEY, events, fail, fields
 from tests.test_gallery_stage import until
 
 LINES = [line for _, line in events(6)]
@@ -232,7 +232,7 @@ class Still(Stage):
 async def test_without_word_of_the_kernel_it_looks_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("referee.gallery.changes._watch", lambda folder: -1)
     still = Still()
-    gallery = Gallery("club", tmp_path, Shelf(f"sqlite:///{tmp_path}/none.db"), lambda gallery: still)
+    gallery = Gallery("club", tmp_path, Shelf(f"sqlite:///{tmp_path}/none.db"), lambda gallery: still, fail)
     gallery.open()
     write(tmp_path, *LINES)
     await until(lambda: len(still.published) == len(LINES))
@@ -242,7 +242,7 @@ async def test_without_word_of_the_kernel_it_looks_by_itself(tmp_path: Path, mon
 async def test_questions_are_answered_in_turn_and_not_kept_for_ever(tmp_path: Path) -> None:
     write(tmp_path, *LINES[:3])
     still = Still()
-    gallery = Gallery("club", tmp_path, Shelf(f"sqlite:///{tmp_path}/none.db"), lambda gallery: still)
+    gallery = Gallery("club", tmp_path, Shelf(f"sqlite:///{tmp_path}/none.db"), lambda gallery: still, fail)
     topics = [f"catch-up/match/{KEY}/0/{number}".encode() for number in range(100)]
     for topic in topics:
         gallery.subscribed(1, topic)
@@ -262,7 +262,7 @@ async def test_questions_are_answered_in_turn_and_not_kept_for_ever(tmp_path: Pa
 async def test_who_asks_again_before_his_turn_is_answered_what_he_asked_last(tmp_path: Path) -> None:
     write(tmp_path, *LINES[:3])
     still = Still()
-    gallery = Gallery("club", tmp_path, Shelf(f"sqlite:///{tmp_path}/none.db"), lambda gallery: still)
+    gallery = Gallery("club", tmp_path, Shelf(f"sqlite:///{tmp_path}/none.db"), lambda gallery: still, fail)
     first, others, again = (f"catch-up/match/{KEY}/0/{nonce}".encode() for nonce in "abc")
     gallery.subscribed(1, first)
     gallery.subscribed(2, others)
@@ -280,7 +280,7 @@ async def test_who_asks_again_before_his_turn_is_answered_what_he_asked_last(tmp
 async def test_who_asks_and_leaves_at_once_keeps_nobody_from_an_answer(tmp_path: Path) -> None:
     write(tmp_path, *LINES[:3])
     still = Still()
-    gallery = Gallery("club", tmp_path, Shelf(f"sqlite:///{tmp_path}/none.db"), lambda gallery: still)
+    gallery = Gallery("club", tmp_path, Shelf(f"sqlite:///{tmp_path}/none.db"), lambda gallery: still, fail)
     hasty, other = (f"catch-up/match/{KEY}/0/{nonce}".encode() for nonce in "ab")
     gallery.open()
     await asyncio.sleep(0)  # it waits for questions

@@ -26,6 +26,7 @@ from referee.gallery.turnstile import OCTETS, Turnstile
 from referee.lobby.allowance import BURST
 from referee.lobby.arrivals import BURST as BURST_OF_ARRIVALS
 from referee.lobby.descriptors import resident
+from tests.small_gallery import fail
 
 
 class Hall:
@@ -50,7 +51,7 @@ class Hall:
         self.refused.append(word)
 
     def stage(self, connections: int = 10) -> Stage:
-        stage = Stage("tcp://127.0.0.1:*", None, connections, self, self.refuse)
+        stage = Stage("tcp://127.0.0.1:*", None, connections, self, self.refuse, fail)
         stage.open()
         return stage
 
@@ -195,7 +196,7 @@ async def test_who_does_not_begin_is_let_go(hall: Hall, monkeypatch: pytest.Monk
 
 
 async def test_no_more_gets_to_the_socket_than_may_be(hall: Hall, tmp_path: Path) -> None:
-    turnstile, began = Turnstile("tcp://127.0.0.1:*", 10, hall.refuse), time.monotonic()
+    turnstile, began = Turnstile("tcp://127.0.0.1:*", 10, hall.refuse, fail), time.monotonic()
     address = "127.0.0.1", int(turnstile.url.rpartition(":")[2])
     with socket.socket(socket.AF_UNIX) as inside:
         inside.bind(str(tmp_path / "inside"))
@@ -319,7 +320,7 @@ async def test_a_network_of_ipv6_has_the_share_of_an_address_and_its_place_in_th
 ) -> None:
     """Else whoever has one, so 2^64 addresses, takes every place, and writes a line for each."""
     refused: list[tuple[str, str]] = []
-    turnstile = Turnstile("tcp://127.0.0.1:*", 8, lambda word, address, reason: refused.append((word, address)))
+    turnstile = Turnstile("tcp://127.0.0.1:*", 8, lambda word, address, reason: refused.append((word, address)), fail)
     loop, numbers = asyncio.get_running_loop(), itertools.count()
     really = loop.sock_accept
 
@@ -339,7 +340,7 @@ async def test_a_network_of_ipv6_has_the_share_of_an_address_and_its_place_in_th
 
 
 async def test_who_comes_when_descriptors_run_out_is_let_go_without_a_word(hall: Hall) -> None:
-    turnstile, errors = Turnstile("tcp://127.0.0.1:*", 8, hall.refuse), list[object]()
+    turnstile, errors = Turnstile("tcp://127.0.0.1:*", 8, hall.refuse, fail), list[object]()
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: errors.append(context))
     address = "127.0.0.1", int(turnstile.url.rpartition(":")[2])
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -360,12 +361,12 @@ def test_an_address_that_is_taken_is_told(hall: Hall) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(AddressError, match="cannot listen"):
-            Stage(url, None, 1, hall, hall.refuse)
+            Stage(url, None, 1, hall, hall.refuse, fail)
 
 
 async def test_with_keys_every_key_is_let_in_and_nothing_else_is(hall: Hall) -> None:
     pair = new_pair()
-    stage = Stage("tcp://127.0.0.1:*", pair, 10, hall, hall.refuse)
+    stage = Stage("tcp://127.0.0.1:*", pair, 10, hall, hall.refuse, fail)
     stage.open()
     plain = hall.connect(stage, b"match/plain")
     mine = new_pair()

@@ -367,7 +367,7 @@ async def test_orders_are_commands_and_bad_ones_change_nothing(club: Club) -> No
     assert (await ask("ggp-challenges")).startswith("= id=1 state=waiting")
     assert await ask("ggp-withdraw 1") == "=\n\n"
     assert await ask("quit") == "=\n\n" and ended == [b"route"]
-    orders.close()
+    await orders.close()
 
 
 async def test_others_have_their_turn_between_two_orders(club: Club) -> None:
@@ -379,4 +379,4 @@ async def test_others_have_their_turn_between_two_orders(club: Club) -> None:
     for _ in range(2):
         await asyncio.sleep(0)
     assert 1 <= len(answers) < 3
-    orders.close()
+    await orders.close()

@@ -11,6 +11,7 @@ from referee.lobby.admission import Keyed
 from referee.lobby.allowance import Allowances
 from referee.lobby.arrivals import Arrivals, network
 from referee.lobby.bounds import Bounds
+from referee.lobby.door import Cut
 from referee.lobby.granting import allow, revoke
 from referee.lobby.journal import Journal
 from referee.lobby.keys import Book, change, now, read
@@ -84,7 +85,7 @@ async def test_an_address_makes_so_many_connections_and_no_more_and_harms_nobody
     async with house(arrivals=0.5) as it:
         ann = await it.seat("ann")
         callers = [it.call() for _ in range(8)]
-        await until(lambda: it.door.refused["address"] + it.journal.counts["refused", "address"] >= 6, ann)
+        await until(lambda: it.door.refused[Cut.ADDRESS] + it.journal.counts["refused", "address"] >= 6, ann)
         assert it.door.connections <= 3 and [guest.name for guest in it.hall.ready()] == ["ann"]
         assert not ann.byes and len(callers) == 8
 
@@ -212,7 +213,7 @@ async def test_who_is_silent_for_days_but_for_heartbeats_stays(monkeypatch: pyte
         assert not it.door.refused
         came += 30_000
         await it.door.cut_stuffed(20_000, 10.0)
-        assert it.door.connections == 0 and it.door.refused["stuffed"] == 1
+        assert it.door.connections == 0 and it.door.refused[Cut.STUFFED] == 1
 
 
 async def test_nobody_is_let_in_when_the_lobby_closes() -> None:

@@ -39,15 +39,16 @@ def main() -> int:
 
 async def _run(orders: Orders, journal: Journal) -> None:
     """Raises AddressError, KeyFileError."""
+    asyncio.get_running_loop().set_exception_handler(journal.unhandled)
     pair = read_pair(Path(orders.server_key)) if orders.server_key else None
 
     def refuse(word: str, address: str, reason: str) -> None:
         journal.trouble(asyncio.get_running_loop().time(), "spectator", word, address, reason=reason)
 
     def open_stage(gallery: Gallery) -> Stage:
-        return Stage(orders.url, pair, orders.connections, gallery, refuse)
+        return Stage(orders.url, pair, orders.connections, gallery, refuse, journal.fault)
 
-    gallery = Gallery(orders.ladder, Path(orders.folder), Shelf(orders.store), open_stage)
+    gallery = Gallery(orders.ladder, Path(orders.folder), Shelf(orders.store), open_stage, journal.fault)
     gallery.open()
     journal.tell("gallery", "open", url=gallery.stage.url)
     await _end_of_input()
@@ -58,7 +59,11 @@ async def _end_of_input() -> None:
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
     def look() -> None:
-        if not os.read(0, 4096):
+        try:
+            data = os.read(0, 4096)
+        except OSError:
+            data = b""
+        if not data:
             loop.remove_reader(0)
             ended.set()
 

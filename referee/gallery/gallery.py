@@ -30,6 +30,7 @@ from protocol.spectating import (
     read_request,
     topic_of,
 )
+from referee.background import BackgroundTasks, Report
 from referee.gallery.changes import Changes
 from referee.gallery.matches import Change, Matches
 from referee.gallery.shelf import Shelf
@@ -45,10 +46,13 @@ _FIRST = 10**8  # the numbers of a ladder's news begin somewhere below: so one o
 
 
 class Gallery:
-    """Of the ladder of this name. `open_stage` binds the socket, and is given us. Raises AddressError."""
+    """Of the ladder of this name. `open_stage` binds the socket, and is given us. Raises AddressError. `report`: see
+    BackgroundTasks."""
 
-    def __init__(self, ladder: str, folder: Path, shelf: Shelf, open_stage: Callable[["Gallery"], Stage]) -> None:
-        self._ladder, self._shelf = ladder, shelf
+    def __init__(
+        self, ladder: str, folder: Path, shelf: Shelf, open_stage: Callable[["Gallery"], Stage], report: Report
+    ) -> None:
+        self._ladder, self._shelf, self._report = ladder, shelf, report
         self._run, self._seq = secrets.token_hex(4), 1 + secrets.randbelow(_FIRST)
         self._stage: Stage | None = None
         self._news: deque[Begun | Over] = deque(maxlen=REMEMBERED)
@@ -56,7 +60,8 @@ class Gallery:
         self._matches = Matches(folder)
         self._waiting: OrderedDict[int, deque[Request]] = OrderedDict()  # by connection, whose turn is next first
         self._some = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks = BackgroundTasks(report)
+        self._missed = False  # the last look failed: the next one is at all files
         self._look(None)
         self._stage = open_stage(self)
 
@@ -69,20 +74,18 @@ class Gallery:
         """In the running loop."""
         loop = asyncio.get_running_loop()
         self.stage.open()
-        self._tasks = [loop.create_task(self._answer_all())]
+        self._tasks.keep("answers", self._answer_all)
         if self._changes.descriptor >= 0:
             loop.add_reader(self._changes.descriptor, self._changed)
             loop.call_soon(self._take_changes)
         else:
-            self._tasks.append(loop.create_task(self._look_again_and_again()))
+            self._tasks.keep("matches", self._look_again_and_again)
 
     async def close(self) -> None:
         """After a last look, whose news have a moment to leave."""
         if self._changes.descriptor >= 0:
             asyncio.get_running_loop().remove_reader(self._changes.descriptor)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
         self._look(None)
         await self.stage.close(linger=0.3)
         self._changes.close()
@@ -99,8 +102,10 @@ class Gallery:
 
     def _take_changes(self) -> None:
         if self._changes.descriptor >= 0:
+            names, missed, self._missed = self._changes.read(), self._missed, True
             try:
-                self._look(self._changes.read())
+                self._look(None if missed else names)
+                self._missed = False
             finally:  # whatever was wrong with one look, there is a next one
                 asyncio.get_running_loop().add_reader(self._changes.descriptor, self._changed)
 
@@ -177,7 +182,11 @@ class Gallery:
             if waiting:
                 self._waiting[connection] = waiting
             began = time.monotonic()
-            sent = await self._answer(request)
+            try:
+                sent = await self._answer(request)
+            except Exception as error:  # one request must not slow down the others
+                self._report("answer", error)
+                sent = self._send(request, Unknown(request.name))
             spare = began + sent / RATE - time.monotonic()
             await asyncio.sleep(max(0.0, spare))
 

@@ -13,6 +13,7 @@ import msgspec
 
 from protocol.connection import PeerRole
 from protocol.transports.blocking import run_blocking
+from referee.background import BackgroundTasks
 from referee.config import Budgets
 from referee.gallery.orders import Orders
 from referee.lobby.journal import Journal
@@ -33,6 +34,8 @@ class Said(msgspec.Struct):
     url: str = ""
     reason: str = ""
     source: str = ""
+    traceback: str = ""
+    times: int = 1
 
 
 class Keeper:
@@ -40,15 +43,13 @@ class Keeper:
 
     def __init__(self, orders: Orders, budgets: Budgets, journal: Journal) -> None:
         self._orders, self._budgets, self._journal = orders, budgets, journal
-        self._task: asyncio.Task[None] | None = None
+        self._tasks = BackgroundTasks(journal.fault)
 
     def open(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._keep())
+        self._tasks.keep("gallery", self._keep)
 
     async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._tasks.close()
 
     async def _keep(self) -> None:
         loop, wait = asyncio.get_running_loop(), SOON
@@ -96,7 +97,11 @@ class Keeper:
                 self._journal.trouble(asyncio.get_running_loop().time(), "gallery", "said", text[:100], reason=text)
             return
         fields = {name: value for name in ("source", "url", "reason") if (value := getattr(said, name))}
-        if said.word == "cannot":  # each time that it is tried
+        if said.event == "fault":
+            now = asyncio.get_running_loop().time()
+            source, trace = f"gallery {said.source}", {"reason": said.reason, "traceback": said.traceback}
+            self._journal.trouble(now, "fault", f"gallery: {said.word}", source, said.times, **trace)
+        elif said.word == "cannot":  # each time that it is tried
             self._journal.trouble(asyncio.get_running_loop().time(), said.event, said.word, "", reason=said.reason)
         else:
             self._journal.tell(said.event, said.word, **fields)
@@ -119,6 +124,8 @@ class _Lines:
             data = os.read(self._descriptor, _CHUNK)
         except BlockingIOError:
             return
+        except OSError:
+            data = b""
         if not data:
             self.close()
             self._queue.put_nowait((self._descriptor, b""))

@@ -23,6 +23,7 @@ from protocol.errors import AddressError
 from protocol.spectating import MAX_TOPIC
 from protocol.transports.keys import KeyPair
 from protocol.transports.zmq import HEARTBEAT_MS, UNBOUNDED
+from referee.background import BackgroundTasks, Report
 from referee.gallery.turnstile import Turnstile, Visitor
 from referee.lobby.allowance import Allowance
 from referee.lobby.descriptors import duplicate
@@ -67,7 +68,7 @@ class _Spectator:
 class Stage:
     """At `url`, with keys unless `pair` is None; at most so many connections. Raises AddressError.
 
-    `refuse(word, address, reason)` is told of everybody who is sent away.
+    `refuse(word, address, reason)` is told of everybody who is sent away. `report`: see BackgroundTasks.
     """
 
     def __init__(
@@ -77,13 +78,14 @@ class Stage:
         connections: int,
         audience: Audience,
         refuse: Callable[[str, str, str], None],
+        report: Report,
     ) -> None:
         self._audience, self._refuse = audience, refuse
         self._spectators: dict[int, _Spectator] = {}  # by ZeroMQ's descriptor
         self._newcomers: list[int] = []  # likewise: accepted, and not let in yet
         self._readings: list[Reading] = []
-        self._sweeper: asyncio.Task[None] | None = None
-        self._turnstile = Turnstile(url, connections, refuse)
+        self._tasks = BackgroundTasks(report)
+        self._turnstile = Turnstile(url, connections, refuse, report)
         self.url = self._turnstile.url
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.XPUB)
@@ -127,14 +129,13 @@ class Stage:
     def open(self) -> None:
         """In the running loop."""
         self._readings = [Reading(self._monitor, self._hear_news), Reading(self._socket, self._take)]
-        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+        self._tasks.keep("connections", self._check_connections)
         self._turnstile.open(f"/proc/self/fd/{self._inside}")
 
     async def close(self, linger: float = 0.0) -> None:
         """Once. `linger`: seconds for what is still to leave."""
         self._turnstile.stop()
-        if self._sweeper is not None:
-            self._sweeper.cancel()
+        await self._tasks.close()
         for reading in self._readings:
             reading.close()
         self._readings = []
@@ -232,7 +233,7 @@ class Stage:
             else:
                 self._audience.subscribed(descriptor, topic)
 
-    async def _sweep(self) -> None:
+    async def _check_connections(self) -> None:
         """Whoever stuffs the socket with what never becomes a subscription, or wants nothing."""
         while True:
             await asyncio.sleep(_SWEEP)

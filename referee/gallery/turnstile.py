@@ -13,6 +13,7 @@ import socket
 from collections.abc import Callable
 
 from protocol.errors import AddressError
+from referee.background import BackgroundTasks, Report
 from referee.lobby.allowance import BURST, Allowance
 from referee.lobby.arrivals import Arrivals, network
 from referee.lobby.descriptors import shut
@@ -48,11 +49,11 @@ class Visitor:
 class Turnstile:
     """Listens at `url`; at most so many come in. Raises AddressError.
 
-    `refuse(word, address, reason)` is told of everybody who is sent away here.
+    `refuse(word, address, reason)` is told of everybody who is sent away here. `report`: see BackgroundTasks.
     """
 
-    def __init__(self, url: str, connections: int, refuse: Callable[[str, str, str], None]) -> None:
-        self._most, self._refuse = connections, refuse
+    def __init__(self, url: str, connections: int, refuse: Callable[[str, str, str], None], report: Report) -> None:
+        self._most, self._refuse, self._report = connections, refuse, report
         self._listening = _listen(url)
         host, port = self._listening.getsockname()[:2]
         self.url = f"tcp://[{host}]:{port}" if ":" in host else f"tcp://{host}:{port}"
@@ -61,12 +62,13 @@ class Turnstile:
         self._by_name: dict[object, Visitor] = {}
         self._coming, self._going = asyncio.Lock(), asyncio.Lock()
         self._inside = ""
-        self._accepting: asyncio.Task[None] | None = None
+        self._accepting: BackgroundTasks | None = None
 
     def open(self, inside: str) -> None:
         """In the running loop. `inside`: the path of the Unix socket that they come through to."""
         self._inside = inside
-        self._accepting = asyncio.get_running_loop().create_task(self._accept())
+        self._accepting = BackgroundTasks(self._report)
+        self._accepting.keep("accept", self._accept)
 
     def find(self, name: object) -> Visitor | None:
         """Who comes through by the connection whose end is called so."""
@@ -86,9 +88,10 @@ class Turnstile:
     async def close(self, seconds: float) -> None:
         """Once the stage's socket is closed: what it still sent has so long to leave."""
         self.stop()
-        tasks = [one.task for one in self._visitors if one.task is not None]
         if self._accepting is not None:
-            tasks.append(self._accepting)
+            await self._accepting.close()
+            self._listening.close()
+        tasks = [one.task for one in self._visitors if one.task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
         for task in tasks:
@@ -99,15 +102,14 @@ class Turnstile:
 
     async def _accept(self) -> None:
         loop = asyncio.get_running_loop()
-        with self._listening:
-            while True:
-                try:
-                    outer, address = await loop.sock_accept(self._listening)
-                except OSError:
-                    await asyncio.sleep(_PAUSE)
-                    continue
-                self._arrived(outer, network(str(address[0])))
-                await asyncio.sleep(0)  # others have their turn, however many come
+        while True:
+            try:
+                outer, address = await loop.sock_accept(self._listening)
+            except OSError:
+                await asyncio.sleep(_PAUSE)
+                continue
+            self._arrived(outer, network(str(address[0])))
+            await asyncio.sleep(0)  # others have their turn, however many come
 
     def _arrived(self, outer: socket.socket, address: str) -> None:
         loop = asyncio.get_running_loop()
@@ -138,6 +140,8 @@ class Turnstile:
                 visitor.outer.close()
                 if visitor.known.is_set():
                     await _turn(self._going)
+        except Exception as error:
+            self._report("spectator", error)
         finally:
             self._visitors.discard(visitor)
 

@@ -152,6 +152,7 @@ async def _until_told(
     from referee.lobby.metrics import MetricsPage
 
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(journal.unhandled)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, lobby.stop)
     page = MetricsPage(*metrics, lobby.metrics) if metrics else None

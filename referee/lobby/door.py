@@ -7,6 +7,7 @@ import struct
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from typing import Protocol
 
 import zmq
@@ -34,6 +35,20 @@ _SKIPPED = 500  # frames at a time of a message that has too many
 _GLANCE = 0.05  # seconds between looks whether there is a flood
 _AUTOMATIC, _ROUTE = b"\0", 5  # a routing id that ZeroMQ chose: this and a number of four bytes, each one more
 _REMEMBERED = 10_000  # of these
+
+
+class Cut(Enum):
+    """Why a connection was ended before it was known who it is: the word that logs and metrics have, and the reason."""
+
+    FULL = "full", "too many connections: those that were silent for longest were ended"
+    ADDRESS = "address", "too many connections a second from one address (lobby.arrivals)"
+    SILENT = "silent", "nothing was said in time"
+    GREETING = "greeting", "no handshake: no key, the key of another server, another protocol, or an end before it"
+    STUFFED = "stuffed", "frames without an end"
+    ROUTING_ID = "routing id", "it was chosen, not given by ZeroMQ"
+
+    def __init__(self, word: str, reason: str) -> None:
+        self.word, self.reason = word, reason
 
 
 class Visitors(Protocol):
@@ -84,7 +99,7 @@ class Door:
         self._too_many = False  # frames of the message at hand, of which some are still to be read
         self._arrivals = Arrivals(arrivals)
         self._readings: list[Reading] = []
-        self.refused: Counter[str] = Counter()  # connections that were cut here, by why
+        self.refused: Counter[Cut] = Counter()  # connections that were cut here, by why
         options = {
             zmq.ROUTER_MANDATORY: 1,  # say so when a message cannot leave
             zmq.LINGER: 0,
@@ -175,7 +190,7 @@ class Door:
         """End connections that have said nothing for so long."""
         before = time.monotonic() - seconds
         for one in [one for one in self._silent.items() if one[1] < before]:
-            self._cut_silent(*one, "silent")
+            self._cut_silent(*one, Cut.SILENT)
 
     async def cut_stuffed(self, most: int, seconds: float) -> None:
         """End connections that have sent so many bytes more than came of them as messages, but for heartbeats; to be
@@ -196,9 +211,9 @@ class Door:
     def _cut_stuffed(self, route: bytes, descriptor: int) -> None:
         if not route:
             if since := self._silent.get(descriptor):
-                self._cut_silent(descriptor, since, "stuffed")
+                self._cut_silent(descriptor, since, Cut.STUFFED)
         elif self._routes.get(route) == descriptor and self.cut(route):
-            self.refused["stuffed"] += 1
+            self.refused[Cut.STUFFED] += 1
             self._visitors.left(route)
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -245,10 +260,10 @@ class Door:
         elif descriptor not in self._silent:  # late words of one that has ended; its descriptor may be another's
             return False
         if len(route) > _LONGEST_ROUTE:
-            self._cut_silent(descriptor, self._silent.get(descriptor, 0.0), "routing id")
+            self._cut_silent(descriptor, self._silent.get(descriptor, 0.0), Cut.ROUTING_ID)
             return False
         if not route.startswith(_AUTOMATIC) or len(route) != _ROUTE:  # it stays silent, and ends so
-            self.refused["routing id"] += 1
+            self.refused[Cut.ROUTING_ID] += 1
             self.send(route, b"B", [b"set no routing id (ZMQ_ROUTING_ID, ZMQ_IDENTITY): ZeroMQ chooses one"])
             return False
         self._silent.pop(descriptor, None)
@@ -268,7 +283,7 @@ class Door:
             oldest = next((one for one in self._silent.items() if not self._process(one[0])), None)
             if oldest is None:
                 return
-            self._cut_silent(*oldest, "full")
+            self._cut_silent(*oldest, Cut.FULL)
 
     def _catch_up(self) -> None:
         """All news that there are."""
@@ -280,7 +295,7 @@ class Door:
         assert self._monitor is not None
         event = recv_monitor_message(self._monitor, zmq.NOBLOCK)
         if event["event"] & _NO_HANDSHAKE:
-            self.refused["greeting"] += 1
+            self.refused[Cut.GREETING] += 1
             return
         descriptor = event["value"]
         self._silent.pop(descriptor, None)
@@ -297,7 +312,7 @@ class Door:
             if since := self._silent.get(descriptor):
                 address = address_of(descriptor)
                 if address and not self._arrivals.take(address, since):
-                    self._cut_silent(descriptor, since, "address")
+                    self._cut_silent(descriptor, since, Cut.ADDRESS)
 
     def _process(self, descriptor: int) -> int:
         """The process at the other end of the inner door; 0 for whoever came by the other one."""
@@ -326,7 +341,7 @@ class Door:
 
     # -- cutting -----------------------------------------------------------------------------------------------------
 
-    def _cut_silent(self, descriptor: int, since: float, why: str) -> None:
+    def _cut_silent(self, descriptor: int, since: float, why: Cut) -> None:
         """Unless it has ended, or spoken."""
         with self._held(descriptor) as theirs:
             if self._silent.get(descriptor) == since:

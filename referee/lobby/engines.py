@@ -15,6 +15,7 @@ import zmq
 from protocol.connection import PeerRole
 from protocol.transports.blocking import run_blocking
 from protocol.transports.stream import SCHEME
+from referee.background import BackgroundTasks
 from referee.config import Budgets
 from referee.lobby.journal import Journal
 from referee.lobby.links import Link, RouterLink, Session, StreamLink
@@ -36,7 +37,7 @@ class Engines:
         self._folder, self._processes, self._budgets, self._journal = folder, processes, budgets, journal
         self._desks: dict[Start, list[_Desk]] = {}
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self._sweeper: asyncio.Task[None] | None = None
+        self._tasks = BackgroundTasks(journal.fault)
 
     @property
     def free(self) -> int:
@@ -52,11 +53,10 @@ class Engines:
                 for index in range(count)
             ]
         await asyncio.gather(*(desk.open() for desks in self._desks.values() for desk in desks))
-        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+        self._tasks.keep("engines", self._look_at_all)
 
     async def close(self) -> None:
-        if self._sweeper is not None:
-            self._sweeper.cancel()
+        await self._tasks.close()
         await asyncio.gather(*(desk.close() for desks in self._desks.values() for desk in desks))
         self._context.term()
 
@@ -78,7 +78,7 @@ class Engines:
             if engine is not None:
                 await desk.take_back(engine)
 
-    async def _sweep(self) -> None:
+    async def _look_at_all(self) -> None:
         while True:
             await asyncio.sleep(_SWEEP)
             for desks in self._desks.values():

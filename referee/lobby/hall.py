@@ -8,8 +8,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from protocol.dialling import (
     MAX_FRAME,
@@ -25,6 +24,7 @@ from protocol.dialling import (
     decode,
     printable,
 )
+from referee.background import BackgroundTasks
 from referee.config import Budgets
 from referee.lobby.admission import Admission, Author, NotAdmitted
 from referee.lobby.allowance import Allowance
@@ -49,13 +49,7 @@ _SAID = 200  # bytes of a line of stderr that are looked at
 _STUFFED = 4 * MAX_FRAME  # bytes that came and are no message yet
 _GROWN = MAX_FRAME  # bytes of memory more, or less, after which everybody is looked at
 _LONGEST = 1.0  # seconds until everybody is looked at all the same: heartbeats without end make nothing grow
-_AT_THE_DOOR = {
-    "full": "too many connections: those that were silent for longest were ended",
-    "silent": "nothing was said in time",
-    "greeting": "no handshake: no key, the key of another server, another protocol, or an end before it",
-    "stuffed": "frames without an end",
-    "routing id": "it was chosen, not given by ZeroMQ",
-}
+_CHECK_KEYS = 0.5  # seconds between looks at the keys of those who are here
 
 
 class Hall:
@@ -79,11 +73,12 @@ class Hall:
         self._bounds, self._budgets, self._games = bounds, budgets, sorted(games)
         self._admission, self._journal, self._lateness, self._changed = admission, journal, lateness, changed
         self._callers: dict[bytes, Caller] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = BackgroundTasks(journal.fault)
         self._closing = ""
 
     def open(self) -> None:
-        self._spawn(self._sweep())
+        self._tasks.keep("connections", self._check_connections)
+        self._tasks.keep("keys", self._check_keys)
 
     def ready(self) -> list[Guest]:
         """Who can be given a match now: of an owner's bots no more than he may have matches at a time."""
@@ -121,9 +116,7 @@ class Hall:
         for route, caller in self._callers.items():
             if caller.author is not None:
                 self._say_bye(route, reason)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
 
     # -- Visitors ----------------------------------------------------------------------------------------------------
 
@@ -260,7 +253,7 @@ class Hall:
         guest = caller.guest = self.guests[identity.seat] = Guest(identity, frozenset(hello.games), line)
         guest.take_challenges(hello.challenges)
         line.come_back(route)
-        self._spawn(self._welcome(guest, caller.address, hello.session))
+        self._tasks.run("welcome", self._welcome(guest, caller.address, hello.session))
 
     def _why_it_rests(self, identity: Identity, left: float) -> str:
         times = self.rests.row(identity.key)
@@ -286,6 +279,9 @@ class Hall:
                 self._journal.tell("refused", "start", bot=guest.name, reason=str(error))
                 self.dismiss(guest, str(error))
             return
+        except Exception:
+            self.dismiss(guest, "internal error: the server's log says more")
+            raise
         assert guest.player is not None
         said = {"program": guest.player.party.program, "address": address, **_session(session)}
         self._journal.tell("joined", bot=guest.name, owner=guest.identity.owner, **said)
@@ -347,7 +343,13 @@ class Hall:
                     self._journal.tell("refused", refused.word, bot=guest.name, reason=str(refused))
                     self.dismiss(guest, str(refused))
 
-    async def _sweep(self) -> None:
+    async def _check_keys(self) -> None:
+        while True:
+            await asyncio.sleep(_CHECK_KEYS)
+            if self._admission.changed():
+                self._admit_again()
+
+    async def _check_connections(self) -> None:
         """Connections that say nothing, or not who they are, are ended."""
         size, looked = 0, 0.0
         while True:
@@ -359,20 +361,13 @@ class Hall:
             if abs(has - size) >= _GROWN or now - looked >= _LONGEST:
                 await self.door.cut_stuffed(_STUFFED, now - looked)
                 size, looked = has, now
-            for word, times in self.door.refused.items():
-                self._journal.trouble(now, "refused", word, "", times, reason=_AT_THE_DOOR[word])
+            for why, times in self.door.refused.items():
+                self._journal.trouble(now, "refused", why.word, "", times, reason=why.reason)
             self.door.refused.clear()
             self._shares.forget({one.identity.owner for one in self.guests.values()}, now)
-            if self._admission.changed():
-                self._admit_again()
             silent = [one for one in self._callers.items() if one[1].silent(self._bounds.hello, now)]
             for route, caller in silent:
                 self._refuse(route, caller, "silent", "no hello, or no order, in time")
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 def _session(said: str) -> dict[str, str]:

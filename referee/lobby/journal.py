@@ -1,16 +1,22 @@
 """What the lobby says of itself: a line an event, for people or as JSON, and counts of them. It keeps no state else."""
 
+import asyncio
 import json
 import sys
+import time
+import traceback
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 from protocol.dialling import printable
 
 _ONCE = 60.0  # seconds in which the same trouble of the same source is told once
 _MOST = 1000  # sources that are remembered
 _LONGEST = 500  # characters of a value
+_FRAMES = 30  # lines of a traceback, the last ones
 
 
 class Journal:
@@ -43,16 +49,32 @@ class Journal:
             self._told.popitem(last=False)
         self._say(event, word, {"source": source, "times": times, **fields})
 
+    def fault(self, task: str, error: BaseException, **fields: str | int | float) -> None:
+        """A background task has failed, or an event handler: counted by `task`, one of few. The traceback is logged
+        once a minute for each place where it was raised."""
+        lines = [line for part in traceback.format_exception(error) for line in part.rstrip("\n").split("\n")]
+        frames = traceback.extract_tb(error.__traceback__)
+        where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else task
+        reason, trace = f"{type(error).__name__}: {error}", "\n".join(lines[-_FRAMES:])
+        said = {**fields, "reason": reason, "traceback": trace}
+        self.trouble(time.monotonic(), "fault", task, where, 1, **said)
+
+    def unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """The exception handler of an event loop: for callbacks, which have nobody who awaits them."""
+        error = context.get("exception") or RuntimeError(context.get("message", ""))
+        self.fault("callback", error)
+
     def _say(self, event: str, word: str, fields: dict[str, str | int | float]) -> None:
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")
         said: dict[str, str | int | float] = {"at": moment, "event": event, **({"word": word} if word else {})}
+        trace = [printable(line, _LONGEST) for line in str(fields.pop("traceback", "")).split("\n") if line]
         for name, value in fields.items():
             said[name] = printable(value, _LONGEST) if isinstance(value, str) else value
         if self._as_json:
-            self._write(json.dumps(said, ensure_ascii=False))
+            self._write(json.dumps({**said, "traceback": "\n".join(trace)} if trace else said, ensure_ascii=False))
             return
         values = [f"{name}={_plain(value)}" for name, value in said.items() if name not in ("at", "event")]
-        self._write(" ".join([moment, event, *values]))
+        self._write("\n    ".join([" ".join([moment, event, *values]), *trace]))
 
 
 def _plain(value: str | int | float) -> str:

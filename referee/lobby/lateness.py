@@ -47,6 +47,12 @@ class Lateness:
         return late
 
     def _tick(self) -> None:
+        try:
+            self._look()
+        finally:  # whatever was wrong with one look, there is a next one
+            self._timer = asyncio.get_running_loop().call_later(TICK, self._tick)
+
+    def _look(self) -> None:
         now, due = self._now(), self._due
         late = max(0.0, now - due)
         self.worst = max(self.worst, late)
@@ -55,4 +61,3 @@ class Lateness:
         elif late >= self._last or now - self._when >= _RECENT:
             self._last, self._when = late, now
         self._due = now + TICK
-        self._timer = asyncio.get_running_loop().call_later(TICK, self._tick)

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
+from referee.background import BackgroundTasks
 from referee.ladder.pairs import Pair, PairResult
 from referee.lobby.journal import Journal
 from referee.play.series import Played
@@ -47,18 +48,17 @@ class Ledger:
         self._thread = ThreadPoolExecutor(1, "ledger", _give_way)
         self._waiting: list[tuple[Game | Unplayable, asyncio.Future[list[PairResult]]]] = []
         self._some = asyncio.Event()
-        self._keeper: asyncio.Task[None] | None = None
+        self._tasks = BackgroundTasks(journal.fault)
         self._took = 0.0  # seconds to keep the last games
 
     def open(self) -> None:
-        self._keeper = asyncio.get_running_loop().create_task(self._keep_on())
+        self._tasks.keep("store", self._keep_on)
 
     async def close(self) -> None:
         """After what waits is kept."""
         while self._waiting:
             await asyncio.sleep(GATHER)
-        if self._keeper is not None:
-            self._keeper.cancel()
+        await self._tasks.close()
         await self.work(lambda: None)
         self._thread.shutdown()
 
@@ -79,17 +79,16 @@ class Ledger:
 
     async def _keep_on(self) -> None:
         while True:
-            await self._some.wait()
+            if not self._waiting:
+                await self._some.wait()
             self._some.clear()
             await asyncio.sleep(max(GATHER, min(self._took * _RARELY, _LATEST)))
             batch = list(self._waiting)
             try:
                 results = await self.work(lambda batch=batch: self._add([what for what, _ in batch]))  # type: ignore[misc]
-            except Exception as error:  # also a bug: whoever waits for his game to be kept waits on
-                known = isinstance(error, StoreError)
-                self._journal.tell("store", "refuses" if known else type(error).__name__, reason=str(error))
+            except StoreError as error:
+                self._journal.tell("store", "refuses", reason=str(error))
                 await asyncio.sleep(_AGAIN)
-                self._some.set()
                 continue
             del self._waiting[: len(batch)]
             for what, kept in batch:

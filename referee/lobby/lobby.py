@@ -37,6 +37,7 @@ from referee.store.errors import StoreError
 from referee.store.store import Store
 
 _BEAT = 10.0  # seconds between signs of life in the store
+_AFTER_FAULT = 1.0  # seconds until pairing goes on after a look that failed, at the least
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,7 @@ class Lobby:
         self._lateness.worst = 0.0
         ended = {label(kind=kind, termination=word): count for (kind, word), count in self._room.games.items()}
         refused = {label(why=word): count for (event, word), count in journal.counts.items() if event == "refused"}
+        faults = {label(task=word): count for (event, word), count in journal.counts.items() if event == "fault"}
         guests = self.hall.guests.values()
         return [
             Metric("ggp_connections", "gauge", "Connections of bots.", {"": self.hall.door.connections}),
@@ -123,6 +125,7 @@ class Lobby:
             Metric("ggp_plies_total", "counter", "Plies that were played.", {"": self.plies}),
             Metric("ggp_games_total", "counter", "Games that ended and are kept, by kind and end.", ended),
             Metric("ggp_refused_total", "counter", "Connections and bots that were refused, by reason.", refused),
+            Metric("ggp_faults_total", "counter", "Failures of the server's own tasks, which go on, by task.", faults),
             Metric(
                 "ggp_loop_late_seconds",
                 "gauge",
@@ -153,20 +156,31 @@ class Lobby:
         """Whoever came is paired with the next look."""
 
     async def _go_on(self) -> None:
+        """Pair who is idle until `stop`. A look that fails is logged, and the next one comes."""
         beat = time.monotonic()
         while not self._stopping.is_set():
-            with contextlib.suppress(StoreError):  # it is tried again in a moment
-                for guest in await self._roster.enrol(self.hall.ready(), self._enrolled, time.monotonic()):
-                    self.hall.dismiss(guest, f"{VERSIONS} other versions within an hour are enough: come back later")
-                for one, bots in self._left_over.back(self.hall.ready()):
-                    self.begin(one.fixtures, one.pair, bots, one.record)
-                await self._challenges.look()
-                await self._rated.look(self._challenges.held())
+            pause = self._plan.pairing
+            try:
+                await self._pair()
                 if time.monotonic() - beat > _BEAT:
                     beat = time.monotonic()
                     await self.ledger.work(self._store.beat)
+            except StoreError:  # it is tried again in a moment
+                pass
+            except Exception as error:
+                self._journal.fault("pairing", error)
+                pause = max(pause, _AFTER_FAULT)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), self._plan.pairing)
+                await asyncio.wait_for(self._stopping.wait(), pause)
+
+    async def _pair(self) -> None:
+        """One look at who is idle. Raises StoreError."""
+        for guest in await self._roster.enrol(self.hall.ready(), self._enrolled, time.monotonic()):
+            self.hall.dismiss(guest, f"{VERSIONS} other versions within an hour are enough: come back later")
+        for one, bots in self._left_over.back(self.hall.ready()):
+            self.begin(one.fixtures, one.pair, bots, one.record)
+        await self._challenges.look()
+        await self._rated.look(self._challenges.held())
 
     def _enrolled(self) -> None:
         for fixtures in self._fixtures:
@@ -217,11 +231,8 @@ class Lobby:
             elif not results:
                 with contextlib.suppress(StoreError):
                     left = await self.ledger.work(lambda: fixtures.still_open(pair))
-        except asyncio.CancelledError:
-            raise
         except Exception as error:
-            self._journal.tell("fault", type(error).__name__, pool=fixtures.pool.name, reason=str(error))
-            raise
+            self._journal.fault("match", error, pool=fixtures.pool.name)
         finally:
             fixtures.give_back(pair, left)
             for bot in meeting.bots:
@@ -244,7 +255,7 @@ class Lobby:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        self._orders.close()
+        await self._orders.close()
         await self.hall.close(reason)
         await self.ledger.close()
         self._lateness.stop()

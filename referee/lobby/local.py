@@ -70,7 +70,10 @@ class LocalBots:
         wait = _FIRST_WAIT
         while not self._closing.is_set():
             began = time.monotonic()
-            await self._run(identity, url)
+            try:
+                await self._run(identity, url)
+            except Exception as error:
+                self._journal.fault("local bot", error, bot=identity.name)
             if time.monotonic() - began > _SETTLED:
                 wait = _FIRST_WAIT
             with contextlib.suppress(TimeoutError):
@@ -79,16 +82,26 @@ class LocalBots:
 
     async def _run(self, identity: Identity, url: str) -> None:
         """One process, to its end."""
-        assert identity.local is not None
-        start = identity.local.entrant.start
         try:
             process = await asyncio.create_subprocess_exec(*_PROGRAM, stdin=PIPE, stdout=PIPE, process_group=0)
         except OSError as error:
             self._tell(identity, Said("host", f"no process can be started: {error.strerror}"))
             return
-        assert process.stdin is not None and process.stdout is not None
         self._here[process.pid] = identity
         self._processes.add(process)
+        try:
+            await self._attend(identity, process, url)
+        finally:
+            self._processes.discard(process)
+            del self._here[process.pid]
+            if process.returncode is None:
+                _signal(process.kill)
+                await process.wait()
+
+    async def _attend(self, identity: Identity, process: Process, url: str) -> None:
+        """Give the process its order, log what it says, and wait for its end."""
+        assert identity.local is not None and process.stdin is not None and process.stdout is not None
+        start = identity.local.entrant.start
         if self._closing.is_set():
             _signal(process.terminate)
         order = Order(
@@ -103,8 +116,6 @@ class LocalBots:
                 self._tell(identity, msgspec.json.decode(line, type=Said))
                 told = True
         status = await process.wait()
-        self._processes.discard(process)
-        del self._here[process.pid]
         if status and not (told or self._closing.is_set()):
             self._tell(identity, Said("host", f"the process that lent it a connection ended: exit status {status}"))
 

@@ -11,6 +11,7 @@ from protocol.errors import CommandFailed
 from protocol.grammar import MAX_ANSWER, MAX_ANSWER_LINES, clean_line, format_reply, parse_command
 from protocol.installed import version
 from protocol.messages import Reply
+from referee.background import BackgroundTasks
 from referee.lobby.admission import Author
 from referee.lobby.challenges import Challenges
 from referee.lobby.journal import Journal
@@ -32,7 +33,7 @@ class Orders:
     def __init__(self, challenges: Challenges, journal: Journal, send: Send, hang_up: Callable[[bytes], None]) -> None:
         self._challenges, self._journal, self._send, self._hang_up = challenges, journal, send, hang_up
         self._waiting: asyncio.Queue[tuple[bytes, Author, bytes]] = asyncio.Queue(WAITING)
-        self._worker: asyncio.Task[None] | None = None
+        self._tasks = BackgroundTasks(journal.fault)
         self._handlers: dict[str, tuple[int, int, _Handler]] = {
             "protocol_version": (0, 99, _always("2")),
             "name": (0, 99, _always(NAME)),
@@ -50,11 +51,10 @@ class Orders:
         }
 
     def open(self) -> None:
-        self._worker = asyncio.get_running_loop().create_task(self._work())
+        self._tasks.keep("orders", self._work)
 
-    def close(self) -> None:
-        if self._worker is not None:
-            self._worker.cancel()
+    async def close(self) -> None:
+        await self._tasks.close()
 
     def hear(self, route: bytes, author: Author, line: bytes) -> None:
         """A command line, with its LF."""
@@ -73,7 +73,7 @@ class Orders:
             except (CommandFailed, StoreError) as error:
                 reply = Reply(False, " ".join(str(error).split()), identity)
             except Exception as error:  # a bug of a handler must not end the orders of everybody
-                self._journal.tell("fault", type(error).__name__, order=name, reason=str(error))
+                self._journal.fault("order", error, order=name)
                 reply = Reply(False, f"internal error: {type(error).__name__}", identity)
             self._send(route, format_reply(reply))
             if name == "quit":

@@ -237,7 +237,9 @@ def _end_with_parent() -> None:
     """A thread: what comes right before Python waits is noticed after that wait only, so this comes again and again."""
     parent = multiprocessing.parent_process()
     assert parent is not None
-    parent.join()
-    while True:
-        os.kill(os.getpid(), ABANDON)
-        time.sleep(_AGAIN)
+    try:
+        parent.join()
+    finally:  # a worker that cannot watch its parent ends too: the parent starts another one
+        while True:
+            os.kill(os.getpid(), ABANDON)
+            time.sleep(_AGAIN)

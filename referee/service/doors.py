@@ -20,7 +20,7 @@ import zmq
 from protocol.errors import AddressError
 from protocol.grammar import MAX_LINE
 from protocol.responder import Responder
-from protocol.transports.pipe import CHUNK
+from protocol.transports.pipe import CHUNK, report_on_stderr
 from protocol.transports.zmq import SocketFile, bind_router
 from referee.service.service import Make
 
@@ -33,6 +33,8 @@ _LAST, _LINGER_MS = 2.0, 500  # seconds that threads have to end; and the last a
 _DOOR, _CLIENT = 0.2, 0.1  # of a core, that the listener and a client take at most in the long run
 _AT_ONCE = 0.5  # seconds of CPU
 _LONGEST = 0.25  # seconds of sleep
+_AFTER_FAULT = 0.1  # seconds until the listener goes on after a failure of its own
+_FAILED = b"? internal error: the referee's stderr says more\n\n"
 _FLOODED = b"? too many commands are waiting: read answers before you ask for more\n\n"
 
 
@@ -68,7 +70,8 @@ class StandardInput:
                         answer = answer[os.write(self._stdout, answer) :]
         except OSError:  # whoever asked has gone
             pass
-        self._left()
+        finally:
+            self._left()
 
 
 class Listener:
@@ -91,6 +94,7 @@ class Listener:
         self._stuck: dict[bytes, tuple[bytes, float]] = {}  # answers that cannot leave now, and until when they may
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._closing = False
+        self.faults = 0  # failures of the listener, which are on stderr with their tracebacks
         self._thread = start_thread(self._serve, "listener")
 
     def close(self) -> None:
@@ -103,6 +107,17 @@ class Listener:
     # -- the listener's thread, which alone has the socket -----------------------------------------------------------
 
     def _serve(self) -> None:
+        """Answer until `close`. After a failure that is not the network's, go on with the next message."""
+        while not self._closing:
+            try:
+                self._answer_clients()
+            except Exception as error:
+                self.faults += 1
+                report_on_stderr(error)
+                time.sleep(_AFTER_FAULT)
+        self._end()
+
+    def _answer_clients(self) -> None:
         poller, share = zmq.Poller(), Share(_DOOR)
         poller.register(self._router, zmq.POLLIN)
         poller.register(self._bell, zmq.POLLIN)
@@ -115,7 +130,6 @@ class Listener:
                 self._take()
             self._send_all()
             time.sleep(share.too_much())  # who floods us waits in the queues of the network
-        self._end()
 
     def _take(self) -> None:
         """One message: the socket gives them from all peers in turn."""
@@ -232,6 +246,13 @@ class _Client:
         self._thread.join(max(0.0, seconds))
 
     def _serve(self) -> None:
+        try:
+            self._answer_commands()
+        except Exception as error:  # the next command begins a new session
+            report_on_stderr(error)
+            self._send(_FAILED)
+
+    def _answer_commands(self) -> None:
         responder, share = self._responder, Share(_CLIENT)
         while not responder.closed and (data := self._next()) is not None:
             responder.receive(data)

@@ -1,0 +1,465 @@
+"""Every background task of a server is owned: one that fails is logged with its traceback, counted, started again."""
+
+import asyncio
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zmq
+
+from protocol.responder import Responder
+from referee import background
+from referee.background import BackgroundTasks
+from referee.config import Budgets
+from referee.gallery import gallery as gallery_module
+from referee.gallery import stage as stage_module
+from referee.gallery.gallery import Gallery
+from referee.gallery.keeper import Keeper
+from referee.gallery.orders import Orders as GalleryOrders
+from referee.gallery.shelf import Shelf
+from referee.gallery.stage import Stage
+from referee.lobby import hall as hall_module
+from referee.lobby.bounds import Bounds
+from referee.lobby.engines import Engines
+from referee.lobby.journal import Journal
+from referee.lobby.lateness import Lateness
+from referee.lobby.ledger import Ledger
+from referee.lobby.local import LocalBots
+from referee.lobby.orders import Orders
+from referee.service import doors as doors_module
+from referee.service.doors import Listener, StandardInput
+from tests.lobby_house import house, until
+from tests.raw_zmtp import Raw
+from tests.small_gallery import events
+from tests.test_lobby_local import read
+
+
+class Log:
+    """A journal, and what it has written."""
+
+    def __init__(self) -> None:
+        self.lines: list[dict[str, Any]] = []
+        self.journal = Journal(as_json=True, write=lambda line: self.lines.append(json.loads(line)))
+
+    def faults(self, task: str) -> int:
+        return self.journal.counts["fault", task]
+
+    def traceback(self, task: str) -> str:
+        return next(
+            (str(one["traceback"]) for one in self.lines if one["event"] == "fault" and one["word"] == task), ""
+        )
+
+
+class Bug(Exception):
+    """What no code expects."""
+
+
+class Once:
+    """In place of a method: raises Bug `times` times, and then does what the method does."""
+
+    def __init__(self, target: object, name: str, monkeypatch: pytest.MonkeyPatch, times: int = 1) -> None:
+        self._method, self._left = getattr(target, name), times
+        self.calls = 0  # that went through
+        monkeypatch.setattr(target, name, self)
+
+    def __call__(self, *arguments: Any, **more: Any) -> Any:
+        if self._left:
+            self._left -= 1
+            raise Bug("planted")
+        self.calls += 1
+        return self._method(*arguments, **more)
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(background, "FIRST_WAIT", 0.01)
+    yield
+
+
+# -- the mechanism ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["raises", "returns", "is cancelled"])
+async def test_a_task_that_ends_is_reported_and_started_again(how: str, log: Log) -> None:
+    tasks, starts, again = BackgroundTasks(log.journal.fault), 0, asyncio.Event()
+
+    async def work() -> None:
+        nonlocal starts
+        starts += 1
+        if starts > 2:
+            again.set()
+            await asyncio.sleep(3600)
+        elif how == "raises":
+            raise Bug("planted")
+        elif how == "is cancelled":
+            cancelled = asyncio.get_running_loop().create_future()
+            cancelled.cancel()
+            await cancelled
+
+    tasks.keep("work", work)
+    await asyncio.wait_for(again.wait(), 60)
+    assert log.faults("work") == 2 and starts == 3
+    named = {"raises": "Bug: planted", "returns": "EndedByItself", "is cancelled": "CancelledError"}
+    assert named[how] in log.traceback("work")
+    await tasks.close()
+    assert log.faults("work") == 2, "a task that is ended has not failed"
+
+
+async def test_a_task_that_fails_again_and_again_is_started_less_and_less_often(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 15:
+            await asyncio.Event().wait()
+
+    async def work() -> None:
+        raise Bug("planted")
+
+    tasks = BackgroundTasks(log.journal.fault)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    tasks.keep("work", work)
+    loop = asyncio.get_running_loop()
+    while len(waits) < 15:
+        turned = loop.create_future()
+        loop.call_soon(turned.set_result, None)
+        await turned
+    await tasks.close()
+    assert waits[:3] == [0.01, 0.02, 0.04] and waits[-1] == background.LONGEST_WAIT
+    assert log.faults("work") == 15
+    assert len(log.lines) == 1, "the same traceback is logged once a minute"
+
+
+async def test_a_job_that_fails_is_reported_and_one_that_ends_is_not(log: Log) -> None:
+    tasks = BackgroundTasks(log.journal.fault)
+
+    async def good() -> None:
+        return
+
+    async def bad() -> None:
+        raise Bug("planted")
+
+    tasks.run("good", good())
+    tasks.run("bad", bad())
+    await until(lambda: log.faults("bad") == 1)
+    await tasks.close()
+    assert log.faults("good") == 0 and "in bad" in log.traceback("bad")
+
+
+async def test_a_callback_that_fails_is_logged_and_counted(log: Log) -> None:
+    def bad() -> None:
+        raise Bug("planted")
+
+    asyncio.get_running_loop().set_exception_handler(log.journal.unhandled)
+    asyncio.get_running_loop().call_soon(bad)
+    await until(lambda: log.faults("callback") == 1)
+    assert "in bad" in log.traceback("callback")
+
+
+def test_a_traceback_in_a_log_for_people_is_indented_and_cannot_be_forged() -> None:
+    said: list[str] = []
+    try:
+        raise Bug("\x1b[31m\nforged line")
+    except Bug as error:
+        Journal(write=said.append).fault("work", error)
+    (text,) = said
+    assert "\x1b" not in text and all(line.startswith("    ") for line in text.split("\n")[1:]) and "in test_" in text
+
+
+# -- the lobby -------------------------------------------------------------------------------------------------------
+
+
+async def test_too_many_connections_from_an_address_leave_the_housekeeping_alive() -> None:
+    """The refusal by address had no text in the hall's table: a KeyError ended all housekeeping for good."""
+    async with house(Bounds(hello=0.5), arrivals=0.2) as it:
+        crowd = [Raw(it.door.url) for _ in range(8)]
+        await until(lambda: it.journal.counts["refused", "address"] >= 6)
+        await until(lambda: it.journal.counts["refused", "silent"] == 1)
+        assert not [key for key in it.journal.counts if key[0] == "fault"]
+        for one in crowd:
+            one.close()
+
+
+async def test_connections_are_checked_on_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with house(Bounds(hello=0.5)) as it:
+        once = Once(it.door, "cut_silent", monkeypatch)
+        with Raw(it.door.url):
+            await until(lambda: it.journal.counts["refused", "silent"] == 1)
+        assert it.journal.counts["fault", "connections"] == 1 and once.calls
+
+
+async def test_keys_are_checked_on_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hall_module, "_CHECK_KEYS", 0.01)
+    async with house() as it:
+        once = Once(it.hall._admission, "changed", monkeypatch, times=2)
+        await until(lambda: once.calls > 2)
+        assert it.journal.counts["fault", "keys"] == 2
+
+
+async def test_connections_that_cannot_be_checked_do_not_keep_keys_from_being_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hall_module, "_CHECK_KEYS", 0.01)
+    async with house() as it:
+        Once(it.door, "cut_silent", monkeypatch, times=10**6)
+        keys = Once(it.hall._admission, "changed", monkeypatch, times=0)
+        await until(lambda: it.journal.counts["fault", "connections"] == 1 and keys.calls > 3)
+
+
+async def test_a_bot_that_cannot_be_welcomed_is_let_go_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with house() as it:
+        Once(hall_module, "meet", monkeypatch)
+        caller = it.call()
+        caller.hello("ann")
+        assert "internal error" in await caller.bye()
+        await until(lambda: it.journal.counts["fault", "welcome"] == 1)
+        await it.seat("ann")
+
+
+async def test_games_are_kept_on_after_a_failure(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Store:
+        def add(self, games: list[object], unplayable: list[object]) -> list[object]:
+            return []
+
+    store = Store()
+    once = Once(store, "add", monkeypatch)
+    ledger = Ledger(store, log.journal)  # type: ignore[arg-type]
+    ledger.open()
+    assert await ledger.keep(object()) == []  # type: ignore[arg-type]
+    assert once.calls == 1 and log.faults("store") == 1
+    await ledger.close()
+
+
+async def test_engines_are_looked_at_after_a_failure(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("referee.lobby.engines._SWEEP", 0.01)
+    engines = Engines(tmp_path, 1, Budgets(), log.journal)
+
+    class Desk:
+        def look(self) -> None:
+            return
+
+        async def close(self) -> None:
+            return
+
+    desk = Desk()
+    once = Once(desk, "look", monkeypatch)
+    await engines.open(set())
+    engines._desks["any"] = [desk]  # type: ignore[index, list-item]
+    await until(lambda: once.calls > 1)
+    assert log.faults("engines") == 1
+    await engines.close()
+
+
+async def test_orders_are_taken_on_after_a_failure(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[bytes] = []
+    orders = Orders(None, log.journal, lambda route, answer: answers.append(answer), lambda route: None)  # type: ignore[arg-type]
+    Once(orders, "_send", monkeypatch)
+    orders.open()
+    for line in (b"1 name\n", b"2 name\n"):
+        orders.hear(b"", None, line)  # type: ignore[arg-type]
+    await until(lambda: answers == [b"=2 ggp-lobby\n\n"])
+    assert log.faults("orders") == 1
+    await orders.close()
+
+
+async def test_lateness_is_looked_at_after_a_failure(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    asyncio.get_running_loop().set_exception_handler(log.journal.unhandled)
+    lateness = Lateness()
+    once = Once(lateness, "_look", monkeypatch)
+    lateness.start()
+    await until(lambda: once.calls > 2)
+    assert log.faults("callback") == 1
+    lateness.stop()
+
+
+async def test_a_local_bot_is_started_again_after_a_failure(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("referee.lobby.local._FIRST_WAIT", 0.01)
+    local = LocalBots(read(tmp_path, ann={"command": "random"}).local, False, 0, log.journal)
+    started = asyncio.Event()
+
+    async def run(identity: object, url: str) -> None:
+        started.set()
+        await local._closing.wait()
+
+    monkeypatch.setattr(local, "_run", run)
+    Once(local, "_run", monkeypatch)
+    local.start("ipc:///nowhere")
+    await asyncio.wait_for(started.wait(), 60)
+    assert log.faults("local bot") == 1
+    await local.close()
+
+
+# -- the gallery -----------------------------------------------------------------------------------------------------
+
+
+async def test_the_gallery_is_started_again_after_a_failure_of_its_keeper(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper = Keeper(GalleryOrders("tcp://127.0.0.1:*", "club", "", "", "", 1), Budgets(), log.journal)
+    started = asyncio.Event()
+
+    async def run() -> str:
+        started.set()
+        await asyncio.Event().wait()
+        return ""
+
+    monkeypatch.setattr(keeper, "_run", run)
+    Once(keeper, "_run", monkeypatch)
+    keeper.open()
+    await asyncio.wait_for(started.wait(), 60)
+    assert log.faults("gallery") == 1
+    await keeper.close()
+
+
+async def test_a_fault_of_the_gallerys_process_is_counted_and_logged_by_the_lobby(log: Log) -> None:
+    keeper = Keeper(GalleryOrders("", "", "", "", "", 1), Budgets(), log.journal)
+    theirs: list[str] = []
+    try:
+        raise Bug("planted")
+    except Bug as error:
+        Journal(as_json=True, write=theirs.append).fault("answers", error)
+    keeper._hear(theirs[0].encode(), is_news=True)
+    assert log.faults("gallery: answers") == 1 and "Bug: planted" in log.traceback("gallery: answers")
+
+
+class Silent:
+    """A stage that keeps what is published."""
+
+    connections = 1
+
+    def __init__(self) -> None:
+        self.published: list[bytes] = []
+
+    def open(self) -> None:
+        return
+
+    async def close(self, linger: float = 0.0) -> None:
+        return
+
+    def publish(self, topic: bytes, payload: bytes) -> None:
+        self.published.append(payload)
+
+
+def _gallery(folder: Path, log: Log) -> tuple[Gallery, Silent]:
+    stage = Silent()
+    shelf = Shelf(f"sqlite:///{folder}/none.db")
+    return Gallery("club", folder, shelf, lambda gallery: stage, log.journal.fault), stage  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told by the kernel", "looks by itself"])
+async def test_a_look_at_the_matches_that_fails_is_made_up_for(
+    told: bool, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.get_running_loop().set_exception_handler(log.journal.unhandled)
+    monkeypatch.setattr(gallery_module, "LOOK", 0.01)
+    if not told:
+        monkeypatch.setattr("referee.gallery.changes._watch", lambda folder: -1)
+    gallery, stage = _gallery(tmp_path, log)
+    gallery.open()
+    await asyncio.sleep(0.05)
+    Once(gallery._matches, "look", monkeypatch)
+    lines = [line for _, line in events(6)]
+    (tmp_path / "5feceb66-6b86b273-1-1.live").write_bytes(lines[0])
+    await until(lambda: log.faults("callback" if told else "matches") == 1)
+    (tmp_path / "other").touch()
+    await until(lambda: len(stage.published) == 2)  # that it has begun, and its first event
+    await gallery.close()
+
+
+async def test_requests_are_answered_after_one_that_failed(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gallery, stage = _gallery(tmp_path, log)
+    gallery.open()
+    once = Once(gallery._shelf, "page", monkeypatch)
+    for connection in (1, 2):
+        gallery.subscribed(connection, b"catch-up/match/5feceb66-6b86b273-1-1/0/a")
+    await until(lambda: once.calls == 1 and len(stage.published) == 2)
+    assert log.faults("answer") == 1
+    await gallery.close()
+
+
+async def test_spectators_are_let_in_and_checked_after_failures(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage_module, "_SWEEP", 0.01)
+    stage = Stage("tcp://127.0.0.1:*", None, 10, None, lambda *said: None, log.journal.fault)  # type: ignore[arg-type]
+    arrived = Once(stage._turnstile, "_arrived", monkeypatch)
+    stage.open()
+    with Raw(stage.url), Raw(stage.url):
+        await until(lambda: arrived.calls == 1)
+        assert log.faults("accept") == 1
+    monkeypatch.setattr(stage, "_spectators", None)
+    await until(lambda: log.faults("connections") == 1)
+    monkeypatch.setattr(stage, "_spectators", {})
+    await stage.close()
+
+
+# -- the referee's service -------------------------------------------------------------------------------------------
+
+
+def _responder(trusted: bool) -> Responder:
+    return Responder("service", "1", {}, lambda error: None)
+
+
+@pytest.mark.slow
+def test_the_listener_answers_after_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listener = Listener(f"ipc://{tmp_path}/service", _responder)
+    Once(listener, "_send_all", monkeypatch)
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    client = context.socket(zmq.DEALER)
+    client.connect(f"ipc://{tmp_path}/service")
+    client.send(b"name\n")
+    assert client.poll(20_000) and client.recv() == b"= service\n\n"
+    assert listener.faults == 1 and "Bug: planted" in capsys.readouterr().err
+    context.destroy(linger=0)
+    listener.close()
+
+
+@pytest.mark.slow
+def test_a_client_whose_thread_fails_is_told_and_may_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Once(doors_module._Client, "_answer_commands", monkeypatch)
+    listener = Listener(f"ipc://{tmp_path}/service", _responder)
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    client = context.socket(zmq.DEALER)
+    client.connect(f"ipc://{tmp_path}/service")
+    client.send(b"name\n")
+    assert client.poll(20_000) and client.recv().startswith(b"? internal error")
+    assert "Bug: planted" in capsys.readouterr().err
+    context.destroy(linger=0)
+    listener.close()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_referee_ends_when_its_standard_input_fails() -> None:
+    left = threading.Event()
+
+    class Broken(Responder):
+        def receive(self, data: bytes) -> None:
+            raise Bug("planted")
+
+    read, write = os.pipe()
+    stdin = StandardInput(Broken("service", "1", {}, lambda error: None), left.set, read, write)
+    os.write(write, b"name\n")
+    assert left.wait(20)
+    stdin.close()
+    for one in (read, write):
+        with suppress(OSError):
+            os.close(one)
