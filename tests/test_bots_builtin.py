@@ -38,6 +38,7 @@ def match(game: str, words: list[str], first: list[str], second: list[str], cloc
     return played
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("game", "words"), GAMES)
 def test_random_plays_every_option_to_the_end_and_the_same_by_seed(game: str, words: list[str]) -> None:
     first, again, other = (
@@ -59,6 +60,7 @@ def test_random_is_uniform_over_all_legal_moves() -> None:
     assert all(130 < count < 280 for count in counts.values())  # 200 expected, 13 the standard deviation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("game", "words"), [("yugo", ["size=7"]), ("go", ["size=7"])])
 def test_greedy_beats_random_from_both_seats(game: str, words: list[str]) -> None:
     greedy = ["greedy", "playouts=10", "seed=5"]
@@ -67,6 +69,7 @@ def test_greedy_beats_random_from_both_seats(game: str, words: list[str]) -> Non
         assert played.state.winner == seat and not played.resigned
 
 
+@pytest.mark.slow
 def test_greedy_ends_its_games_and_agrees_on_the_dead() -> None:
     quick = ["greedy", "playouts=5", "resign=off"]
     played = match("go", ["size=5", "agreement=on"], [*quick, "seed=1"], [*quick, "seed=2"])
@@ -75,6 +78,7 @@ def test_greedy_ends_its_games_and_agrees_on_the_dead() -> None:
     assert played.moves[-2:] == ["dead:", "dead:"] and played.state.result
 
 
+@pytest.mark.slow
 def test_greedy_keeps_its_time() -> None:
     with RawPeer([*BOT, "greedy", "playouts=100000"]) as peer:
         peer.ask("ggp-new go size=19")
@@ -86,6 +90,7 @@ def test_greedy_keeps_its_time() -> None:
             peer.ask("undo")
 
 
+@pytest.mark.slow
 def test_greedy_tells_what_it_thought() -> None:
     with RawPeer([*BOT, "greedy", "playouts=5"]) as peer:
         peer.ask("ggp-new yugo size=5")
@@ -125,6 +130,7 @@ def test_greedy_takes_a_win_by_passing_and_never_passes_into_a_loss() -> None:
     assert settle(candidates, random.Random(1), None).move == "C4"
 
 
+@pytest.mark.slow
 def test_the_list_of_bots_and_bad_names() -> None:
     with RawPeer(BOT) as peer:
         text = peer.until_end().decode()

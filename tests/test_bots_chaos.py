@@ -11,6 +11,8 @@ from bots.chaos import MOMENTS, OPTIONS
 from bots.faults import FAULTS
 from tests.raw_peer import RawPeer
 
+pytestmark = pytest.mark.slow
+
 SHORT = 0.25  # seconds in which nothing may come
 
 

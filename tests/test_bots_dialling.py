@@ -68,6 +68,7 @@ def plays(lobby: SmallLobby) -> None:
     assert lobby.ask("nonsense") == "? unknown command"
 
 
+@pytest.mark.slow
 def test_a_bot_of_the_sdk_dials_by_itself_and_again(bots: Bots) -> None:
     with SmallLobby() as lobby:
         url = lobby.url
@@ -84,6 +85,7 @@ def test_a_bot_of_the_sdk_dials_by_itself_and_again(bots: Bots) -> None:
         assert bot.wait(60) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_what_it_prints_and_logs_is_heard_and_a_signal_says_goodbye_while_it_thinks(
     bots: Bots, number: signal.Signals
@@ -103,6 +105,7 @@ def test_what_it_prints_and_logs_is_heard_and_a_signal_says_goodbye_while_it_thi
         assert bot.wait(60) == (0 if number == signal.SIGTERM else 130)
 
 
+@pytest.mark.slow
 def test_keys_from_the_environment(bots: Bots, tmp_path: Path) -> None:
     write_pair(tmp_path / "ggp.key", MINE)
     with SmallLobby(SERVER) as lobby:
@@ -114,6 +117,7 @@ def test_keys_from_the_environment(bots: Bots, tmp_path: Path) -> None:
         assert bot.wait(60) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -141,6 +145,7 @@ def test_the_words_of_a_script_and_the_environment(monkeypatch: pytest.MonkeyPat
     assert read_words(["--connect", "U"]) == Dialled("U", name="n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", [None, MINE])
 def test_the_example_needs_nothing_of_ours(bots: Bots, pair: KeyPair | None) -> None:
     keys = {"GGP_PUBLIC": MINE.public, "GGP_SECRET": MINE.secret, "GGP_SERVER": SERVER.public} if pair else {}
@@ -158,6 +163,7 @@ def test_the_example_needs_nothing_of_ours(bots: Bots, pair: KeyPair | None) -> 
         assert running.wait(60) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("tcp://127.0.0.1:9", "dot", "./my_bot"), ("tcp://127.0.0.1:9", "dot", "--")])
 def test_the_example_says_how_it_is_called(words: tuple[str, ...]) -> None:
     ran = subprocess.run([sys.executable, EXAMPLE, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)

@@ -14,6 +14,8 @@ import pytest
 
 from tests.raw_peer import RawPeer
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 TUTORIAL = DOCS / "tutorial" / "your-first-bot.md"

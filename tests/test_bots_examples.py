@@ -14,6 +14,8 @@ from tests.checked_program import failed_checks
 from tests.raw_match import play_game
 from tests.raw_peer import RawPeer
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).resolve().parent.parent / "bots" / "examples"
 PYTHON = [sys.executable, str(EXAMPLES / "first_bot.py")]
 SMALL_GAMES = [sys.executable, str(EXAMPLES / "small_games_bot.py")]

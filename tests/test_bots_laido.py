@@ -54,6 +54,7 @@ def follow(bot: RawPeer, words: list[str], chance: random.Random, passes: float)
     assert bot.ask("genmove black") == "pass" and bot.ask("play black pass") == "? illegal move"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half_point", ["final", "first"])
 @pytest.mark.parametrize("pie", ["on", "off"])
 def test_it_knows_the_rules_exactly(bot: str, half_point: str, pie: str) -> None:
@@ -74,6 +75,7 @@ def test_it_knows_the_rules_on_every_board(bot: str) -> None:
             )
 
 
+@pytest.mark.slow
 def test_every_check(bot: str) -> None:
     assert failed_checks([bot, "4"], Who.BOT, "laido") == []
 
@@ -84,6 +86,7 @@ def test_every_step(bot: str) -> None:
     assert [step for step in ran.json["steps"] if step["verdict"] == "fail"] == [] and ran.status == 0
 
 
+@pytest.mark.slow
 def test_it_beats_random_moves(bot: str) -> None:
     """In both seats, after a swap and without; a hundred games looked at for each move are enough for that."""
     with RawPeer([bot, "100", "1"]) as peer, RawPeer(RANDOM) as other:
@@ -91,6 +94,7 @@ def test_it_beats_random_moves(bot: str) -> None:
             assert play_game("laido", ["size=4"], one, two).state.winner == 2 - seat % 2
 
 
+@pytest.mark.slow
 def test_it_moves_when_hardly_any_time_is_left(bot: str) -> None:
     rules = Registry().load("laido")
     state = rules.new(read_options(rules, ["size=4"]))
@@ -107,6 +111,7 @@ def test_its_head_and_the_page_build_it_alike() -> None:
     assert f"\n{line.removeprefix(' *     build').strip()}\n" in PAGE.read_text()
 
 
+@pytest.mark.slow
 def test_it_refuses_what_it_cannot_play(bot: str) -> None:
     with RawPeer([bot, "4"]) as peer:
         assert peer.ask("ggp-new laido size=3") == "" and peer.ask("play black C3") == ""

@@ -26,6 +26,8 @@ from tests.ggp_command import wait_until
 from tests.raw_peer import RawPeer
 from tests.series_table import AtTable, make_setup
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "bots" / "examples"
 PAGE = ROOT / "docs" / "how-to" / "write-a-bot-in-any-language.md"

@@ -198,6 +198,7 @@ def test_it_tells_what_it_thought() -> None:
     assert analysis.startswith('{"winrate": 0.') and f'"pv": ["{move}"' in analysis and '"visits": ' in analysis
 
 
+@pytest.mark.slow
 def test_it_is_a_built_in_bot() -> None:
     with RawPeer([sys.executable, "-m", "bots", "mcts", "playouts=50", "seed=3", "threads=2"]) as peer:
         assert peer.ask("ggp-new laido size=4") == ""

@@ -70,6 +70,7 @@ def test_it_has_all_the_time_of_its_clock() -> None:
     assert seconds_left(position("yugo", clock=Clock(black=3000, white=10, period=3000, periods=1))) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["stigmergy size=2", "yugo size=3 agreement=on", "laido size=2"])
 def test_it_plays_whole_games_in_both_seats(game: str) -> None:
     name, *words = game.split()
@@ -78,6 +79,7 @@ def test_it_plays_whole_games_in_both_seats(game: str) -> None:
         play_game(name, words, two, one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "words"),
     [
@@ -103,6 +105,7 @@ def test_a_program_that_makes_no_move_costs_the_game_and_nothing_stays(
         assert bot.ask("genmove black") == "C3"
 
 
+@pytest.mark.slow
 def test_whoever_has_printed_its_move_is_not_waited_for(tmp_path: Path) -> None:
     noted = tmp_path / "group"
     with RawPeer(oneshot("sh", "-c", f"echo $$ >{noted}; sleep 600 & echo c3; sleep 600")) as bot:
@@ -132,6 +135,7 @@ def family(name: str, noted: Path, before: str = "") -> list[str]:
     return oneshot("sh", "-c", before + FAMILIES[name], "sh", str(noted))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "name"),
     # A bot that is killed cannot look for what has left the group: the referee does, see the test with a match.
@@ -147,6 +151,7 @@ def test_whatever_a_program_started_ends_with_its_bot(how: str, name: str, tmp_p
         wait_until(lambda: not running(int(noted.read_text())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_whatever_a_program_started_ends_with_its_time(name: str, tmp_path: Path) -> None:
     noted = tmp_path / "child"
@@ -156,6 +161,7 @@ def test_whatever_a_program_started_ends_with_its_time(name: str, tmp_path: Path
         assert not running(int(noted.read_text()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["in the background", "orphaned", "of another session"])
 def test_whatever_a_program_started_ends_with_its_move(name: str, tmp_path: Path) -> None:
     noted = tmp_path / "child"
@@ -165,6 +171,7 @@ def test_whatever_a_program_started_ends_with_its_move(name: str, tmp_path: Path
         assert not running(int(noted.read_text()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_whatever_a_program_started_ends_with_its_match(number: signal.Signals, name: str, tmp_path: Path) -> None:
@@ -176,6 +183,7 @@ def test_whatever_a_program_started_ends_with_its_match(number: signal.Signals, 
     assert not running(int(noted.read_text()))
 
 
+@pytest.mark.slow
 def test_a_program_may_wait_for_all_its_children() -> None:
     """What watches over it is none of them."""
     with RawPeer(oneshot("perl", "-e", "1 while wait > 0; print qq(C3\\n)")) as bot:

@@ -232,6 +232,7 @@ def script(tmp_path: Path) -> Callable[..., list[str]]:
     return write
 
 
+@pytest.mark.slow
 def test_run_is_one_line_and_print_is_harmless(script: Callable[..., list[str]]) -> None:
     with RawPeer(script()) as peer:
         assert [peer.ask("name"), peer.ask("version")] == ["my_bot", "1"]
@@ -257,6 +258,7 @@ run(choose)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("errors", ["", " 2>&-"])
 def test_programs_that_it_calls_neither_hear_nor_disturb_the_conversation(errors: str, tmp_path: Path) -> None:
     """Nor do libraries in other languages, which know nothing of sys.stdout."""
@@ -268,6 +270,7 @@ def test_programs_that_it_calls_neither_hear_nor_disturb_the_conversation(errors
         assert peer.exit_status() == 0 and bytes(peer.stderr) == (b"" if errors else b"0\ndone\n")
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_it_without_a_traceback(script: Callable[..., list[str]]) -> None:
     with RawPeer(script()) as peer:
         assert peer.ask("name") == "my_bot"
@@ -275,10 +278,12 @@ def test_an_interrupt_ends_it_without_a_traceback(script: Callable[..., list[str
         assert peer.exit_status() == 130 and not peer.stderr
 
 
+@pytest.mark.slow
 def test_it_passes_every_check(script: Callable[..., list[str]]) -> None:
     assert failed_checks(script(), Who.BOT, "yugo") == []
 
 
+@pytest.mark.slow
 def test_its_types_are_known_outside_the_project(tmp_path: Path) -> None:
     bot = SCRIPT.replace("{arguments}", "").replace("legal_moves()[0]", "legal_move")
     (tmp_path / "my_bot.py").write_text(bot)

@@ -46,6 +46,7 @@ def records(setup: Setup, *numbers: int) -> dict[str, list[dict[str, Any]]]:
     return {str(match[0]["match"]): match for match in kept}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["random"], ["random", "seed=5"], ["greedy", "playouts=2"]], ids=" ".join)
 def test_what_a_bot_draws_depends_on_the_seed_alone(words: list[str]) -> None:
     seven, eight, again, most = said(words, 7, 8, 7, 2**31 - 1)
@@ -53,10 +54,12 @@ def test_what_a_bot_draws_depends_on_the_seed_alone(words: list[str]) -> None:
     assert said(words, 2**31 - 1, 7) == [most, seven]
 
 
+@pytest.mark.slow
 def test_a_bots_own_seed_makes_it_another_bot() -> None:
     assert said(["random", "seed=5"], 7) != said(["random", "seed=6"], 7) != said(["random"], 7)
 
 
+@pytest.mark.slow
 def test_chaos_chooses_the_game_of_its_fault_by_chance() -> None:
     words = ["chaos", "fault=resign", "game=3"]
     forwards = said(words, *range(60))
@@ -65,6 +68,7 @@ def test_chaos_chooses_the_game_of_its_fault_by_chance() -> None:
     assert all(b"resign" in game for game in said([*words[:2], "game=1"], 1, 2, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "one", "two"), [("yugo,size=4", CHAOS, "random"), ("go,size=5", "greedy:playouts=2", CHAOS)]
 )
@@ -77,6 +81,7 @@ def test_matches_are_the_same_in_any_order(game: str, one: str, two: str) -> Non
     assert len(faults) > 1, "chaos did nothing that it could forget"
 
 
+@pytest.mark.slow
 def test_without_seeds_nothing_is_promised() -> None:
     setup = make_setup("yugo,size=5", "random", "random")
     assert records(setup, 0) != records(setup, 0)

@@ -155,6 +155,7 @@ def test_greedy_bids_in_time() -> None:
 # --- whole games ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "words"),
     [
@@ -183,6 +184,7 @@ def test_greedy_beats_random_from_both_seats(game: str, words: list[str]) -> Non
         assert swaps > 0
 
 
+@pytest.mark.slow
 def test_random_swaps_now_and_then_and_ends_its_games() -> None:
     swaps = 0
     for seed in range(1, 13):

@@ -22,6 +22,8 @@ from referee.play.launch import Process
 from tests.checked_peer import Mistake, bot_peer, engine_peer, failing, plain_peer
 from tests.test_check_engines import answers
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = str(Path(__file__).parent / "wrong_program.py")
 MISTAKES = {
     "greets": ("2.3.4", {"2.3.4"}),

@@ -10,6 +10,8 @@ import pytest
 
 from tests.ggp_command import Ran, end_all, ggp
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 GNU_GO = ["gnugo", "--mode", "gtp", "--level", "1"]
 # Each was tried by hand: printf 'LINE\n' | gnugo --mode gtp | cat -A. GNU Go 3.8.

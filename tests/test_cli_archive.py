@@ -42,16 +42,19 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_record_comes_out_the_same(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main_verify([str(file)]) == 0
     assert capsys.readouterr().out == f"{file}: 4 matches, 4 as recorded, 0 not\n"
 
 
+@pytest.mark.slow
 def test_two_engines_are_compared(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main_verify([str(file), "--engine", f"{sys.executable} -m engines"]) == 0
     assert "4 as recorded" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_changed_record_is_found_out(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     changed = tmp_path / "changed"
     changed.write_bytes(file.read_bytes().replace(b'"ms":0', b'"ms":1', 1))
@@ -59,6 +62,7 @@ def test_a_changed_record_is_found_out(file: Path, tmp_path: Path, capsys: pytes
     assert "was changed since it was written" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text").write_text("hello\n")
     with (tmp_path / "long").open("wb") as long:
@@ -91,6 +95,7 @@ def test_a_script_leads_any_engine_to_the_result(file: Path, capsys: pytest.Capt
     assert main_export([str(file), "--match", "nobody-1"]) == 2
 
 
+@pytest.mark.slow
 def test_go_is_exported_as_every_viewer_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "go"
     setup = make_setup("go,size=9,handicap=3,komi=0.5", "black=random:seed=1", "white=random:seed=2")

@@ -13,6 +13,8 @@ from tests.ggp_command import ggp
 from tests.memory_match import MemoryMatch, bot
 from tests.series_table import make_setup, play
 
+pytestmark = pytest.mark.slow
+
 BOT = Path(__file__).parent / "version_bot.py"
 Capture = pytest.CaptureFixture[str]
 MOVES = ["A1", "B1", "C1", "D1", "E1", "A2", "B2", "C2"]

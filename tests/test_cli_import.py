@@ -13,6 +13,8 @@ from referee.archive.verify import main as main_verify
 from referee.play.launch import find_program
 from tests.desk import Desk
 
+pytestmark = pytest.mark.slow
+
 GNUGO = """(;GM[1]FF[4]
 SZ[9]
 GN[GNU Go 3.8 load and print]
@@ -210,7 +212,6 @@ play b a1
         assert reason in capsys.readouterr().err
 
 
-@pytest.mark.slow
 @pytest.mark.needs("gnugo")
 def test_what_gnugo_writes_of_its_own_game(tmp_path: Path) -> None:
     """Its moves are all taken, and its own reading of the file leads to the same board."""

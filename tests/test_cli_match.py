@@ -21,6 +21,8 @@ from protocol.transports.zmq import Service
 from tests.ggp_command import Ggp, Ran, ggp, wait_until
 from tests.memory_match import bot
 
+pytestmark = pytest.mark.slow
+
 SMALL = ("match", "yugo,size=3", "random", "random")
 
 

@@ -66,12 +66,14 @@ Black to move (seat 1)
 """
 
 
+@pytest.mark.slow
 def test_a_board_with_all_that_belongs_to_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for ply in ("2", "-2"):
         assert main([str(file), "--ply", ply]) == 0
         assert capsys.readouterr().out == BOARD
 
 
+@pytest.mark.slow
 def test_the_last_ply_of_the_first_match_unless_told_otherwise(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(file)]) == 0
     out = capsys.readouterr().out
@@ -82,6 +84,7 @@ def test_the_last_ply_of_the_first_match_unless_told_otherwise(file: Path, capsy
     assert "go size=3" in (out := capsys.readouterr().out) and "1(X). . 1" in out
 
 
+@pytest.mark.slow
 def test_a_place_names_match_and_ply(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in ([f"{file}#m-1@2"], [f"{file}@-2"], [f"{file}#m-1@3", "--ply", "2"]):
         assert main(words) == 0
@@ -90,6 +93,7 @@ def test_a_place_names_match_and_ply(file: Path, capsys: pytest.CaptureFixture[s
     assert "go size=3" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_several_plies_and_all(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, plies in ((["--all"], [0, 1, 2, 3]), (["--ply", "-1,1..2"], [3, 1, 2])):
         assert main([str(file), *words]) == 0
@@ -98,6 +102,7 @@ def test_several_plies_and_all(file: Path, capsys: pytest.CaptureFixture[str]) -
         assert out.count("yugo size=5") == out.count("Komi: 7") == 1 and out.count("A B C D E\n5") == len(plies)
 
 
+@pytest.mark.slow
 def test_time_and_analysis_of_a_ply(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "games.jsonl"
     cut = record("m-1", moves="D4")
@@ -108,6 +113,7 @@ def test_time_and_analysis_of_a_ply(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "ply 1 of 1: black D4 (1.25 s, 8.75 s left)\nanalysis: {" in out and "x" * 185 + "…\nthe match" not in out
 
 
+@pytest.mark.slow
 def test_colours_on_a_terminal_unless_nobody_wants_them(file: Path) -> None:
     words = [sys.executable, "-m", "referee.cli", "show", f"{file}@2"]
     for more, coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
@@ -125,12 +131,14 @@ def test_colours_on_a_terminal_unless_nobody_wants_them(file: Path) -> None:
         assert plain == BOARD
 
 
+@pytest.mark.slow
 def test_a_narrow_page(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(file), "--width", "20"]) == 0
     out = capsys.readouterr().out
     assert "White to move (seat\n2)" in out and all(len(line) <= 20 for line in out.splitlines()[5:])
 
 
+@pytest.mark.slow
 def test_a_picture_is_written_whole(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "board.svg"
     target.write_text("old")
@@ -146,6 +154,7 @@ def test_a_picture_is_written_whole(file: Path, tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().out == target.read_text()
 
 
+@pytest.mark.slow
 def test_the_end_of_a_match(tmp_path: Path) -> None:
     path = str(tmp_path / "games.jsonl")
     assert ggp("match", "yugo,size=3", "random", "random", "--games", "1", "--record", path).status == 0
@@ -156,6 +165,7 @@ def test_the_end_of_a_match(tmp_path: Path) -> None:
     assert lines[3] == f"result: {lines[-2].removeprefix('Game over: ')}, rules"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -180,6 +190,7 @@ def test_what_is_wrong_is_said(
     assert out == "" and err.startswith("ggp show: ") and reason in err and err.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
@@ -218,6 +229,7 @@ def foreign(scene: str) -> str:
     return f"{sys.executable} {ENGINE} {scene}"
 
 
+@pytest.mark.slow
 def test_foreign_engines_are_drawn_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "games.jsonl"
     path.write_bytes(record(game="stones", moves="").lines())

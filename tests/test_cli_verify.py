@@ -17,6 +17,8 @@ from referee.play.words import read_engine
 from tests.ggp_command import ggp
 from tests.series_table import make_setup, play
 
+pytestmark = pytest.mark.slow
+
 LIAR = Path(__file__).parent / "lying_engine.py"
 Capture = pytest.CaptureFixture[str]
 

@@ -39,6 +39,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("term", "options", "number"),
     [("xterm", [], signal.SIGHUP), ("dumb", [], signal.SIGTERM), ("xterm", ["--json", "--quiet"], signal.SIGTERM)],
@@ -54,6 +55,7 @@ def test_a_signal_while_the_peer_thinks(
         assert terminal.end() == 128 + number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "begun"),
     [
@@ -71,6 +73,7 @@ def test_a_signal_while_the_console_is_at_work(file: Path, stuck: str, tmp_path:
         assert terminal.end() == 143
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_a_human_types(tmp_path: Path, number: signal.Signals) -> None:
     with Terminal("match", "yugo,size=4", "human", "random", home=tmp_path) as terminal:
@@ -81,6 +84,7 @@ def test_a_signal_while_a_human_types(tmp_path: Path, number: signal.Signals) ->
     assert "Traceback" not in terminal.text
 
 
+@pytest.mark.slow
 def test_what_was_typed_stands_before_what_it_does(file: Path, tmp_path: Path) -> None:
     with Terminal("console", "--match", f"{file}@2", home=tmp_path, rows=150) as terminal:
         terminal.expect("A B C")
@@ -92,6 +96,7 @@ def test_what_was_typed_stands_before_what_it_does(file: Path, tmp_path: Path) -
         assert terminal.end() == 0
 
 
+@pytest.mark.slow
 def test_of_a_flood_of_lines_the_first_are_shown(tmp_path: Path) -> None:
     flood = "import sys\nfor line in sys.stdin:\n  print('junk\\n' * 150 + '=\\n', flush=True)\n"
     (tmp_path / "flood.py").write_text(flood)

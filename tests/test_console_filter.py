@@ -11,6 +11,8 @@ import pytest
 from tests.ggp_command import Ran
 from tests.raw_peer import RawPeer
 
+pytestmark = pytest.mark.slow
+
 GGP = [sys.executable, "-m", "referee.cli", "console"]
 CHAOS = [sys.executable, "-m", "bots", "chaos"]
 

@@ -61,6 +61,7 @@ def console(*arguments: str, typed: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, input=typed, capture_output=True, text=True, timeout=180, check=False)
 
 
+@pytest.mark.slow
 def test_a_session_through_a_pipe(file: Path, tmp_path: Path) -> None:
     """Nothing that is tried reaches the record that is looked at."""
     before, new, more = file.read_bytes(), tmp_path / "new.jsonl", tmp_path / "more.jsonl"
@@ -101,6 +102,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 def test_what_cannot_be_is_said(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line each, and the console goes on."""
     monkeypatch.chdir(file.parent)
@@ -112,11 +114,13 @@ def test_what_cannot_be_is_said(file: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert ran.stdout.endswith("ply 2 of 6: white B2\n")
 
 
+@pytest.mark.slow
 def test_where_the_game_is_over(file: Path) -> None:
     ran = console("--match", str(file), typed=":hint random\n:fork\n:play random random 2\n:forward\n")
     assert ran.returncode == 1 and ran.stderr.count("over") == 3 and "ply 6 is the last" in ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -135,6 +139,7 @@ def test_places_and_engines_that_are_not_there(
     assert reason in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_an_engine_that_dies_under_the_journey(file: Path) -> None:
     typed = ":goto 1\nggp-rules\n:goto 3\n:restart\n:info\n:goto 3\n:why A1\n"
     ran = console("--match", str(file), "--", *LESSER, "ggp-undo", "ggp-legal", "dies", typed=typed)
@@ -142,6 +147,7 @@ def test_an_engine_that_dies_under_the_journey(file: Path) -> None:
     assert "ply 1 of 6: black A1" in ran.stdout
 
 
+@pytest.mark.slow
 def test_a_journey_on_a_terminal(file: Path, tmp_path: Path) -> None:
     """The board follows, a human plays on from there, Ctrl-C drops that; nothing is left behind."""
     before = file.read_bytes()
@@ -162,6 +168,7 @@ def test_a_journey_on_a_terminal(file: Path, tmp_path: Path) -> None:
     assert file.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_match_stands_over_the_board_and_in_completion(file: Path, tmp_path: Path) -> None:
     with Terminal("console", "--match", f"{file}@2", home=tmp_path, columns=80, rows=24) as terminal:
         terminal.wait_for("ply 2 of 6: white B2  0.007 s")
@@ -183,6 +190,7 @@ def test_the_match_stands_over_the_board_and_in_completion(file: Path, tmp_path:
         assert terminal.end() == 0
 
 
+@pytest.mark.slow
 def test_a_plain_terminal_has_the_board_of_each_place_at_once(file: Path, tmp_path: Path) -> None:
     with Terminal("console", "--match", f"{file}@2", home=tmp_path, environment={"TERM": "dumb"}) as terminal:
         terminal.expect("ply 2 of 6: white B2  0.007 s")
@@ -235,6 +243,7 @@ def test_a_caption_without_room_is_left_to_the_notes() -> None:
     assert fitted(Board([], caption=("ply 1",)), 100, 24).caption == ("ply 1",)
 
 
+@pytest.mark.slow
 def test_a_match_that_is_being_played(tmp_path: Path, slow: str) -> None:
     path = tmp_path / "games.jsonl"
     match = Ggp("match", "yugo,size=3", slow, "random", "--games", "1", "--record", str(path), "--quiet")
@@ -261,6 +270,7 @@ def test_a_match_that_is_being_played(tmp_path: Path, slow: str) -> None:
     assert find_live(str(path), head.match) is None and read_live(Path(live_path(str(path), 1)), head.match) is None
 
 
+@pytest.mark.slow
 def test_a_ladder_that_is_being_played(tmp_path: Path, slow: str) -> None:
     """Its workers' side files are found, and are gone after the next run when this one is killed."""
     _, _, command = slow.partition("=")

@@ -5,8 +5,12 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from protocol.regression import parse
 from tests.terminal import CTRL_C, CTRL_D, ENTER, TAB, UP, Terminal
+
+pytestmark = pytest.mark.slow
 
 CHAOS = [sys.executable, "-m", "bots", "chaos"]
 

@@ -191,6 +191,7 @@ def test_looking_changes_nothing(game: type[Position]) -> None:
     assert (state.hash(), state.legal_moves(), state.playouts(20, 7)) == before
 
 
+@pytest.mark.slow
 @both
 def test_hashes_are_the_same_in_every_process_and_by_every_way(game: type[Position]) -> None:
     moves = "[s.play(move) for move in ('A1', 'B2', 'C3')]"

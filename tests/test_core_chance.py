@@ -243,6 +243,7 @@ def test_playouts_are_whole_games_and_seeded(game: type[Position]) -> None:
     assert played(Go(3, komi=0), "B2 pass pass").playouts(10) == (0, 10, 0, 0)
 
 
+@pytest.mark.slow
 @both
 def test_playouts_let_other_threads_run(game: type[Position]) -> None:
     state = game(size=19)

@@ -194,6 +194,7 @@ def test_a_clock_with_time_enough_changes_nothing(game: str) -> None:
         assert playing(LARGE[game], 300, 12, seed=seed) == playing(LARGE[game], 300, 12, 3600.0, seed=seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("game", LARGE)
 def test_nor_does_the_clock_or_who_is_faster_where_threads_play_long_rounds(game: str, threads: int) -> None:
@@ -267,6 +268,7 @@ def test_a_tree_goes_on_from_any_move(game: str) -> None:
     assert search.hash() == state.hash()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", LARGE)
 def test_a_full_tree_goes_on_and_grows_no_more(game: str) -> None:
     state = LARGE[game]()
@@ -342,6 +344,7 @@ def test_nothing_is_searched_after_the_end() -> None:
         state.search()
 
 
+@pytest.mark.slow
 def test_a_running_search_is_left_alone_by_other_threads() -> None:
     search = Go(9).search(seed=1)
     refusals: list[Exception] = []

@@ -50,6 +50,7 @@ KILLED = """os.kill(os.getppid(), signal.SIGKILL)
         list(map(operator.call, [*naps, partial(os.read, os.pipe()[0], 1)]))"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("instant", "said"), [(TOLD, b"a worker process died\n"), (KILLED, b"")], ids=["in a lock", "before a wait"]
 )

@@ -9,6 +9,8 @@ import pytest
 
 from tests.ladder_runs import write_ladder
 
+pytestmark = pytest.mark.slow
+
 BIN = Path(sys.executable).parent
 HOSTILE = ("bots", "engines", "protocol", "referee", "json", "random", "select", "zlib")
 TAKEN = "import pathlib\npathlib.Path(__file__).with_suffix('.taken').touch()\nraise SystemExit('the wrong file')\n"

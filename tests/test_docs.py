@@ -24,6 +24,7 @@ from protocol.commands import TABLE
 from referee.ladder.command import SUBCOMMANDS
 from referee.play.dialects import RULES_OF_KGS
 from tests.doc_session import replay
+from tests.ggp_command import ggp_in_process
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -170,6 +171,7 @@ def desk(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: f"{_name(chain[0].page)}: {chain[0].lines[0]}")
 def test_commands_run(chain: list[Block], desk: Path) -> None:
     """The lines of blocks, one after another as the reader would type them, with fewer and quicker games."""
@@ -210,6 +212,7 @@ def _quick(words: list[str], lines: int) -> list[str]:
     return [*words, "--games", str(games), "--time", "2+0.05"]
 
 
+@pytest.mark.slow
 def test_the_15_line_bot_plays(desk: Path) -> None:
     (block,) = [block for block in PYTHON if block.page.name == "README.md"]
     assert len([line for line in block.text.splitlines() if line.strip()]) <= 15
@@ -219,6 +222,7 @@ def test_the_15_line_bot_plays(desk: Path) -> None:
     assert '"rules": 4' in result.stdout, result.stdout
 
 
+@pytest.mark.slow
 def test_the_chain_can_be_checked_without_us(desk: Path) -> None:
     """The ten lines of records.md against a record that `ggp match` wrote."""
     (block,) = [block for block in PYTHON if block.page.name == "records.md"]
@@ -236,6 +240,7 @@ def test_the_chain_can_be_checked_without_us(desk: Path) -> None:
         check(record)
 
 
+@pytest.mark.slow
 def test_the_first_answer_explains_the_fault(desk: Path) -> None:
     """The script of debug-a-bot.md finds what the match before it left."""
     (line,) = [line for block in RUN for line in block.lines if "faults.jsonl" in line]
@@ -253,10 +258,9 @@ def _anchors(page: Path) -> set[str]:
 
 @cache
 def _options(command: str) -> frozenset[str]:
-    words = ["ggp", *command.split(), "--help"]
-    result = _run(words, ROOT)
-    assert result.returncode == 0, result.stderr
-    return frozenset(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", result.stdout))
+    ran = ggp_in_process(*command.split(), "--help")
+    assert ran.status == 0, ran.err
+    return frozenset(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", ran.out))
 
 
 def _find(program: str) -> str | None:

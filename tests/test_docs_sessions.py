@@ -12,6 +12,8 @@ import pytest
 from tests.doc_session import replay
 from tests.test_docs import BLOCKS, PYTHON, ROOT
 
+pytestmark = pytest.mark.slow
+
 SESSIONS = [block for block in BLOCKS if block.language == "console" and block.mark != "then"]
 PAGES = sorted({block.page for block in SESSIONS})
 

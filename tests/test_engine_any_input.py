@@ -1,9 +1,12 @@
 """Whatever a controller says, in whatever order: no internal error, and a failed command changes nothing."""
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.desk import Desk
+
+pytestmark = pytest.mark.slow
 
 WORDS = st.sampled_from(
     [

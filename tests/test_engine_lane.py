@@ -155,6 +155,7 @@ def test_a_controller_that_leaves_ends_the_lane() -> None:
         os.close(descriptor)
 
 
+@pytest.mark.slow
 def test_an_interrupt_reaches_an_engine_that_waits_in_the_lane() -> None:
     before = signal.signal(
         signal.SIGINT, signal.default_int_handler

@@ -47,6 +47,7 @@ def engine(arguments: list[str], lines: str, path: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_game_of_another_distribution_is_played_by_ggp_engine(tmp_path: Path) -> None:
     source = (THIRD_PARTY / "tictactoe.py").read_text()
     distribute(tmp_path, "tictactoe", f"[{GROUP}]\ntictactoe = tictactoe_module:GAME\n", source)

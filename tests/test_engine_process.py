@@ -28,6 +28,7 @@ def run(arguments: list[str], lines: str | bytes = "") -> subprocess.CompletedPr
     return subprocess.run([*ENGINE, *arguments], input=data, capture_output=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_a_session_on_stdin() -> None:
     done = run(["yugo", "size=5"], "1 ggp-status\n\n# nothing\nggp-play b c3\nPLAY\n7 quit\nname\n")
     assert done.stdout == (
@@ -38,17 +39,20 @@ def test_a_session_on_stdin() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.slow
 def test_end_of_input_ends_it_silently() -> None:
     done = run([])
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+@pytest.mark.slow
 def test_ggp_engine_is_the_same_program() -> None:
     command = [str(Path(sys.executable).with_name("ggp")), "engine", "go", "size=9"]
     done = subprocess.run(command, input=b"ggp-status\n", capture_output=True, timeout=120)
     assert done.stdout == b"= phase=play to_play=black seat=1 ply=0\n\n" and done.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -80,15 +84,18 @@ def test_arguments_in_any_order(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == USAGE + "\n"
 
 
+@pytest.mark.slow
 def test_gogui_is_told_to_the_session() -> None:
     assert run(["yugo", "--gogui"], "play b pass\nggp-history\n").stdout == b"=\n\n= 1 black button\n\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "game"), [([], "yugo"), (["--gogui"], "go")])
 def test_it_conforms_to_every_numbered_rule(arguments: list[str], game: str) -> None:
     assert failed_checks([*ENGINE, *arguments], Who.ENGINE, game) == []
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_it() -> None:
     with RawPeer([*ENGINE, "yugo"]) as peer:
         assert peer.ask("ggp-version") == "1"
@@ -97,6 +104,7 @@ def test_an_interrupt_ends_it() -> None:
         assert peer.stderr == b""
 
 
+@pytest.mark.slow
 def test_a_start_imports_nothing_that_a_match_does_not_need() -> None:
     heavy = ["asyncio", "click", "rich", "zmq", "msgspec", "json", "random", "hashlib", "dataclasses", "inspect"]
     heavy += ["importlib.metadata", "email", "pathlib", "argparse", "subprocess", "engines.games.go", "referee", "bots"]
@@ -109,6 +117,7 @@ def test_a_start_imports_nothing_that_a_match_does_not_need() -> None:
     assert done.stdout.startswith(b"= move=E5") and done.stderr == b"[]\n"
 
 
+@pytest.mark.slow
 def test_lines_beyond_the_bounds_and_bytes_of_every_kind_leave_the_game_alone() -> None:
     every = bytes(byte for byte in range(256) if byte not in b"\n#")
     lines = b"ggp-play b " + b"x" * 100_000 + b"\nggp-play b " + every + b"\n" + every + b"\nggp-status\n"
@@ -160,6 +169,7 @@ def service() -> Iterator[str]:
         yield found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["ipc", "unix"])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_service_that_is_ended_removes_its_socket_file(
@@ -179,6 +189,7 @@ def exchange(dealer: Dealer, line: str) -> str:
     return run_blocking(dealer.read(dealer.now() + 10)).decode()
 
 
+@pytest.mark.slow
 def test_every_peer_has_a_session_of_its_own(service: str) -> None:
     first, second = Dealer(service), Dealer(service)
     try:

@@ -23,6 +23,7 @@ def program(text: str) -> list[str]:
     return [sys.executable, "-P", "-m", PROGRAMS[f"{header.rstrip(':')}:"], *words.split()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_transcript(path: Path) -> None:
     text = path.read_text()

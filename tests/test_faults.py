@@ -16,6 +16,8 @@ from referee.play.seating import Start
 from referee.play.table import Table
 from tests.series_table import SHORT, AtTable, make_setup, play, script
 
+pytestmark = pytest.mark.slow
+
 
 class Row(NamedTuple):
     """A misbehaviour in seat 1 (black), what it costs, and what the record says of it."""

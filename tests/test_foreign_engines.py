@@ -77,10 +77,12 @@ def engine(request: pytest.FixtureRequest, hexapawn: str, connect4: str) -> Iter
         zmq_peer.close()
 
 
+@pytest.mark.slow
 def test_every_check_on_hexapawn(hexapawn: str) -> None:
     assert failed_checks([hexapawn], Who.ENGINE, "hexapawn") == []
 
 
+@pytest.mark.slow
 def test_every_check_on_connect4(connect4: str) -> None:
     # The service stays, and a message has a bound of its own.
     checks = [
@@ -92,6 +94,7 @@ def test_every_check_on_connect4(connect4: str) -> None:
     assert [finding for finding in findings if not finding.passed] == []
 
 
+@pytest.mark.slow
 def test_status_lines_tell_the_turn(engine: tuple[str, Ask]) -> None:
     game, ask = engine
     move, reply = {"hexapawn": ("b1B2", "A3B2"), "connect4": ("d", "D")}[game]
@@ -102,6 +105,7 @@ def test_status_lines_tell_the_turn(engine: tuple[str, Ask]) -> None:
     assert ask("ggp-history") == f"1 black {move.upper()}\n2 white {reply}"
 
 
+@pytest.mark.slow
 def test_a_refused_command_changes_nothing(engine: tuple[str, Ask]) -> None:
     game, ask = engine
     ask(f"ggp-new {game}")
@@ -120,6 +124,7 @@ def test_a_refused_command_changes_nothing(engine: tuple[str, Ask]) -> None:
         assert (ask("ggp-status"), ask("ggp-legal_moves"), ask("ggp-history")) == before
 
 
+@pytest.mark.slow
 def test_options_are_told_and_obeyed(engine: tuple[str, Ask]) -> None:
     game, ask = engine
     for line in ask(f"ggp-options {game}").split("\n"):
@@ -135,6 +140,7 @@ def test_options_are_told_and_obeyed(engine: tuple[str, Ask]) -> None:
         assert (game == "connect4" and name == "height") or len(sizes) == 2
 
 
+@pytest.mark.slow
 def test_illegal_moves_are_refused_in_the_fixed_words(engine: tuple[str, Ask]) -> None:
     """PROTOCOL §2.4: exactly `illegal move`, and a reason after `: `."""
     game, ask = engine
@@ -144,6 +150,7 @@ def test_illegal_moves_are_refused_in_the_fixed_words(engine: tuple[str, Ask]) -
     assert ask("ggp-history") == ""
 
 
+@pytest.mark.slow
 def test_whole_games_with_the_bot_that_plays_them(engine: tuple[str, Ask]) -> None:
     game, ask = engine
     results = set()
@@ -208,6 +215,7 @@ def test_connect4_gives_every_peer_a_game_of_its_own(connect4: str) -> None:
     two.close()
 
 
+@pytest.mark.slow
 def test_connect4_says_in_one_line_why_it_cannot_listen(connect4: str) -> None:
     for arguments, reason in (([], "usage: "), ([connect4], "Address already in use"), (["nonsense"], "nonsense")):
         with RawPeer([*CONNECT4, *arguments]) as peer:
@@ -215,6 +223,7 @@ def test_connect4_says_in_one_line_why_it_cannot_listen(connect4: str) -> None:
             assert reason in peer.stderr.decode() and peer.stderr.count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_hexapawn_ends_by_the_far_row_and_by_stalemate(hexapawn: str) -> None:
     with RawPeer([hexapawn]) as peer:
         for moves, end in (

@@ -21,6 +21,8 @@ from referee.store.store import Store
 from tests.dialled_bots import Bots
 from tests.lobby_server import Server, lobby_file
 
+pytestmark = pytest.mark.slow
+
 THINK = 0.01
 PATIENCE = 60.0
 

@@ -155,6 +155,7 @@ def is_cut(address: tuple[str, int], data: bytes, pause: float = 0.0) -> bool:
             return True
 
 
+@pytest.mark.slow
 async def test_frames_without_an_end_and_silence_are_cut(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stage_module, "_SWEEP", 0.05)
     monkeypatch.setattr(stage_module, "_STUFFED", 1000)

@@ -209,6 +209,7 @@ def test_a_compiler_without_cpp20_is_named(fresh: Path, tmp_path: Path) -> None:
     assert str(old) in line and "apt-get install g++" in line
 
 
+@pytest.mark.slow
 def test_make_play_goes_on(tmp_path: Path) -> None:
     """Without a terminal: lines, then the standings. The ladder file is the user's from then on."""
     bins = f"BIN={Path(sys.executable).parent}"

@@ -75,6 +75,7 @@ def moves(record: Record) -> list[str]:
     return [f"{ply.seat} {ply.colour} {ply.move}" for ply in record.plies]
 
 
+@pytest.mark.slow
 def test_questions_change_nothing_and_illegal_moves_are_asked_again(tmp_path: Path) -> None:
     typed = ("a1", ":why A1", "A1", ":why", ":undo", ":what", ":moves", ":score", ":board", "two words", "", "resign")
     record, script, report = play(tmp_path, "yugo,size=3", *typed, bots=("random",))
@@ -88,6 +89,7 @@ def test_questions_change_nothing_and_illegal_moves_are_asked_again(tmp_path: Pa
     assert (report.tally.games, report.stopped, report.suspended) == (1, 0, None)
 
 
+@pytest.mark.slow
 def test_the_agreement_about_dead_stones(tmp_path: Path) -> None:
     lines = ("A1", "B2", "pass", "pass", "a1", "agree", ":moves")
     record, script, _ = play(tmp_path, "go,size=2,agreement=on", *lines)
@@ -98,6 +100,7 @@ def test_the_agreement_about_dead_stones(tmp_path: Path) -> None:
     assert moves(record)[4:] == ["1 black dead:", "2 white dead:"] and "every list of dead stones" in script.text
 
 
+@pytest.mark.slow
 def test_bids_and_sides(tmp_path: Path) -> None:
     record, script, _ = play(tmp_path, "stigmergy,size=3", "-x", "3", "swap")
     assert moves(record)[:2] == ["1 black bid:3", "2 white swap-sides"]
@@ -108,18 +111,21 @@ def test_bids_and_sides(tmp_path: Path) -> None:
     assert moves(record)[1:] == ["2 white keep-sides", f"1 black {first}"]
 
 
+@pytest.mark.slow
 def test_a_swap_on_the_board(tmp_path: Path) -> None:
     record, _, _ = play(tmp_path, "laido,size=3", "B2", "swap-sides", "B3", "resign")
     assert moves(record) == ["1 black B2", "2 white swap-sides", "1 white B3"]
     assert record.end is not None and (record.end.result, record.end.winner) == ("W+R", 1)
 
 
+@pytest.mark.slow
 def test_a_game_to_its_end_shows_the_last_position(tmp_path: Path) -> None:
     record, script, _ = play(tmp_path, "go,size=2,komi=0.5", "A1", "pass", "pass")
     assert record.end is not None and record.end.termination == "rules"
     assert "Game over: " in script.shown[-1] and script.text.count("Game over") == 1
 
 
+@pytest.mark.slow
 def test_the_clock_of_a_human_is_honest(tmp_path: Path) -> None:
     record, script, _ = play(tmp_path, "go,size=2", "A1", None, time="20")
     assert record.end is not None and (record.end.result, record.end.termination) == ("B+T", "time")
@@ -129,11 +135,13 @@ def test_the_clock_of_a_human_is_honest(tmp_path: Path) -> None:
     assert script.status == "" and record.plies[0].left is None
 
 
+@pytest.mark.slow
 def test_the_end_of_input_resigns(tmp_path: Path) -> None:
     record, script, _ = play(tmp_path, "go,size=2")
     assert record.end is not None and record.end.result == "W+R" and "The input has ended: resigned" in script.text
 
 
+@pytest.mark.slow
 def test_ctrl_c_drops_the_match(tmp_path: Path) -> None:
     class Impatient(Script):
         def read(self, prompt: str, words: Sequence[str], deadline: float | None, status: Callable[[], str]) -> str:
@@ -147,6 +155,7 @@ def test_ctrl_c_drops_the_match(tmp_path: Path) -> None:
     assert (report.stopped, report.tally.games) == (2, 0) and [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lacks", "told"),
     [("ggp-scene", "the engine draws no board"), ("scene=broken", "the engine's board cannot be drawn")],
@@ -196,6 +205,7 @@ def run(*arguments: str, typed: str = "") -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, input=typed, capture_output=True, text=True, timeout=180, check=False)
 
 
+@pytest.mark.slow
 def test_a_script_as_a_human() -> None:
     ran = run("yugo,size=3", "human", "random", "--json", typed="A1\nresign\n")
     assert ran.returncode == 0 and json.loads(ran.stdout)["time"] == "none"
@@ -207,6 +217,7 @@ def test_several_at_a_time_are_too_many(capsys: pytest.CaptureFixture[str]) -> N
     assert "a human plays one match at a time" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_at_a_terminal(tmp_path: Path) -> None:
     """Completion, a clock that runs in the line below, Ctrl-C: nothing is left behind."""
     words = ("match", "yugo,size=5", "human", "random", "--time", "600", "--record", str(tmp_path / "games.jsonl"))
@@ -225,6 +236,7 @@ def test_at_a_terminal(tmp_path: Path) -> None:
     assert "stopped" in terminal.text and not [*tmp_path.glob("games*")]
 
 
+@pytest.mark.slow
 def test_a_clock_that_runs_out_at_a_terminal(tmp_path: Path) -> None:
     with Terminal("match", "go,size=5", "human", "random", "--time", "0.5", home=tmp_path) as terminal:
         terminal.expect("Result: W+T, time")

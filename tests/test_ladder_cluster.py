@@ -22,6 +22,8 @@ from referee.play.worker import Chunk, Refused, Work
 from tests.dask_cluster import DaskCluster, wait_for
 from tests.series_table import make_setup, script
 
+pytestmark = pytest.mark.slow
+
 SLOW = "chaos:fault=late,move=0,ms=4"  # milliseconds a move
 
 

@@ -22,6 +22,7 @@ def checked(path: Path) -> Ladder:
     return ladder
 
 
+@pytest.mark.slow
 def test_it_writes_a_ladder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -36,6 +37,7 @@ def test_it_writes_a_ladder(
     assert (pool.setting.game, pool.setting.values["size"], pool.max_plies) == ("yugo", "7", 20 * 49)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["go,size=9", "taugo", "taigo", "laido", "stigmergy"])
 def test_other_games(tmp_path: Path, game: str) -> None:
     path = tmp_path / "x.toml"
@@ -43,6 +45,7 @@ def test_other_games(tmp_path: Path, game: str) -> None:
     assert checked(path).pools[0].setting.game == game.partition(",")[0]
 
 
+@pytest.mark.slow
 def test_it_writes_a_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "x.toml"
     assert main([str(path), "--test"]) == 0
@@ -51,6 +54,7 @@ def test_it_writes_a_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert (form.kind, form.bots, form.elo0, form.elo1) == (Kind.TEST, ("new", "old"), 0, 20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_test", [False, True])
 def test_every_example_in_the_comments_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_test: bool
@@ -79,6 +83,7 @@ def test_the_examples_show_what_most_files_say() -> None:
             assert (said is None) == (row.name in rare), f"{table}: {row.name}"
 
 
+@pytest.mark.slow
 def test_it_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "x.toml"
     path.write_text("mine")
@@ -89,6 +94,7 @@ def test_it_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert path.read_text() == example(str(path))
 
 
+@pytest.mark.slow
 def test_names_of_files_are_quoted_in_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, said in {"my ladder.toml": "run '{}/my ladder.toml'", "a\nb.toml": "run FILE"}.items():
         assert main([str(tmp_path / name)]) == 0
@@ -97,6 +103,7 @@ def test_names_of_files_are_quoted_in_commands(tmp_path: Path, capsys: pytest.Ca
         checked(tmp_path / name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "what"),
     [

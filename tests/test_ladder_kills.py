@@ -17,6 +17,8 @@ from referee.store.errors import StoreError
 from tests.ggp_command import Ggp, ggp, wait_until
 from tests.ladder_runs import check_whole, elos, open_store, results, write_ladder
 
+pytestmark = pytest.mark.slow
+
 HEAD = """\
 seed = 7
 [budget]

@@ -183,6 +183,7 @@ print("after")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["well", "fail"])
 @pytest.mark.parametrize("size", [(12, 44), (40, 120), (24, 60), (24, 80)])
 def test_nothing_is_left_of_the_table_whatever_became_of_the_terminal(size: tuple[int, int], end: str) -> None:

@@ -28,6 +28,7 @@ def refused(path: Path) -> str:
     return str(caught.value).removeprefix(f"{path}: ")
 
 
+@pytest.mark.slow
 def test_pools_are_filled_in(tmp_path: Path) -> None:
     text = FILE + '[pool.go]\ngame = "go,size=5"\nmax_plies = 70\n[pool.default]\ngame = "yugo"\n'
     before = read_ladder(write(tmp_path, text))
@@ -42,6 +43,7 @@ def test_pools_are_filled_in(tmp_path: Path) -> None:
     assert (ladder.bots, ladder.path) == (before.bots, before.path)
 
 
+@pytest.mark.slow
 def test_an_engine_is_started_once_for_all_its_pools(tmp_path: Path) -> None:
     (tmp_path / "starts").mkdir()
     engine = tmp_path / "engine"
@@ -53,6 +55,7 @@ def test_an_engine_is_started_once_for_all_its_pools(tmp_path: Path) -> None:
     assert len(list((tmp_path / "starts").iterdir())) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -80,6 +83,7 @@ def test_what_cannot_be_played(tmp_path: Path, text: str, line: str) -> None:
     assert refused(write(tmp_path, "[budget]\nstart = 20\n" + text if "engine" not in text else text)).startswith(line)
 
 
+@pytest.mark.slow
 def test_built_in_bots_that_do_not_answer_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ladder = read_ladder(write(tmp_path, "[budget]\nstart = 0.001\n" + FILE))
     with pytest.raises(ConfigError, match=r"bot: the built-in bots do not answer within 0.001 s: raise budget.start"):

@@ -12,6 +12,8 @@ from referee.store.errors import StoreError
 from tests.ggp_command import Ggp, ggp, wait_until
 from tests.ladder_runs import BOTS, HEAD, check_whole, elos, first_line, open_store, results, write_ladder
 
+pytestmark = pytest.mark.slow
+
 
 def run(file: Path, *words: str) -> dict[str, object]:
     ran = ggp("ladder", "run", str(file), "--json", *words)

@@ -12,6 +12,8 @@ import pytest
 from tests.ggp_command import Ggp, ggp, wait_until
 from tests.ladder_runs import check_whole, first_line, open_store, results, write_ladder
 
+pytestmark = pytest.mark.slow
+
 GAMES = "300"
 Results = dict[str, tuple[str, int, str, str, int]]
 

@@ -38,6 +38,7 @@ def test_the_line_of_an_open_test(counts: tuple[int, ...], line: str) -> None:
     assert in_words(judge(counts, Hypotheses(0, 20))) == line
 
 
+@pytest.mark.slow
 def test_a_decision_is_told_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write_ladder(tmp_path, "greedy:playouts=20", "random", more=TEST.format(pairs=500))
     said = _run(capsys, file)
@@ -47,6 +48,7 @@ def test_a_decision_is_told_and_kept(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert _verdicts(capsys, file) == [f"main: {said}"]
 
 
+@pytest.mark.slow
 def test_so_is_that_a_test_was_given_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write_ladder(tmp_path, "random", "random:seed=3", more=TEST.format(pairs=2))
     assert _run(capsys, file).startswith("inconclusive, LLR ")

@@ -83,6 +83,7 @@ def test_standings_are_those_of_the_mathematics(season: Filled, capsys: Capture)
         assert len(found["misfits"]) == 5
 
 
+@pytest.mark.slow
 def test_a_stored_fit_is_shown_as_it_is(season: Filled, capsys: Capture) -> None:
     """Nothing is computed where nothing changed: numpy is not even loaded."""
     season.rate()
@@ -175,6 +176,7 @@ def test_a_crosstable_adds_up(season: Filled, capsys: Capture) -> None:
     assert ann.split()[:4] == ["1", "ann", "10.5/14", "·"] and "4.5 +4=1-1" in ann
 
 
+@pytest.mark.slow
 def test_a_wide_crosstable_is_cut_with_a_word(season: Filled) -> None:
     program = f"import sys; from referee.ladder.views.crosstable import main; sys.exit(main([{str(season.path)!r}]))"
     environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "50", "TERM": "xterm"}
@@ -185,6 +187,7 @@ def test_a_wide_crosstable_is_cut_with_a_word(season: Filled) -> None:
     assert max(map(len, frame)) <= 50
 
 
+@pytest.mark.slow
 def test_standings_lose_their_frame_before_their_cells_are_broken(season: Filled) -> None:
     """Framed where there is room; no cell is broken up where the columns alone fit."""
     program = f"import sys; from referee.ladder.views.standings import main; sys.exit(main([{str(season.path)!r}]))"
@@ -305,6 +308,7 @@ def test_every_command_has_help(capsys: Capture) -> None:
         assert told.startswith(f"Usage: ggp ladder {name} ") and "LADDER is a ladder's file" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [70, 60, 48])
 def test_where_there_is_little_room_columns_are_left_out_and_no_number_is_broken(season: Filled, columns: int) -> None:
     program = f"import sys; from referee.ladder.views.standings import main; sys.exit(main([{str(season.path)!r}]))"

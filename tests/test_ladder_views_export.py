@@ -38,6 +38,7 @@ def season(tmp_path: Path) -> Iterator[Filled]:
         yield filled
 
 
+@pytest.mark.slow
 def test_records_are_verified(played: Filled, tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "all.jsonl"
     assert export.main([str(played.path), "-o", str(out)]) == 0
@@ -98,6 +99,7 @@ def test_forfeits_are_results_unless_left_out(season: Filled, capsys: Capture) -
         assert len(capsys.readouterr().out.splitlines()) == 1 + count
 
 
+@pytest.mark.slow
 def test_verify_reads_the_store_itself(played: Filled, capsys: Capture) -> None:
     assert main_verify([str(played.path)]) == 0
     assert capsys.readouterr().out == f"{played.path}: 4 matches, 4 as recorded, 0 not\n"
@@ -121,6 +123,7 @@ def test_a_full_disk_is_told(season: Filled, capsys: Capture) -> None:
     assert "cannot write /dev/full: No space left on device" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_error(season: Filled) -> None:
     """As `… | head -1` closes it; a season is more than a pipe holds."""
     season.many("ann", "bob", 40, plies=100)
@@ -137,6 +140,7 @@ def test_a_closed_pipe_is_no_error(season: Filled) -> None:
         assert process.wait(120) == 141 and process.stderr.read() == b""
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_games(tmp_path: Path) -> None:
     """Ten times the matches, the same peak: nothing is collected."""
     with Filled(tmp_path) as filled:

@@ -41,6 +41,7 @@ def _json(capsys: Capture, main: Command, *words: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_games_are_listed_newest_first(played: Filled, capsys: Capture) -> None:
     found = _json(capsys, games.main, str(played.path))["games"]
     assert [row["key"] for row in found] == [f"club-fast-{pair}-{game}" for pair in (2, 1, 0) for game in (2, 1)]
@@ -52,6 +53,7 @@ def test_games_are_listed_newest_first(played: Filled, capsys: Capture) -> None:
     assert word.startswith("the newest 2: --limit shows more")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "count"),
     [

@@ -46,6 +46,7 @@ ANSWER = """
 """
 
 
+@pytest.mark.slow
 def test_a_process_leads_a_group_of_its_own_and_inherits_the_pin() -> None:
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
@@ -57,6 +58,7 @@ def test_a_process_leads_a_group_of_its_own_and_inherits_the_pin() -> None:
     assert stop(process) == "exit status 0"
 
 
+@pytest.mark.slow
 def test_it_gets_nothing_of_ours_but_its_three_pipes_and_no_core_files() -> None:
     fine = python(ANSWER.format("sorted(os.listdir('/proc/self/fd'))"))
     assert len(ask(fine, "tell").split()) == 4  # with the one that lists them
@@ -66,6 +68,7 @@ def test_it_gets_nothing_of_ours_but_its_three_pipes_and_no_core_files() -> None
     stop(limited)
 
 
+@pytest.mark.slow
 def test_memory_is_limited_when_asked_for() -> None:
     code = SAY + "import resource\n" + textwrap.dedent(ANSWER.format("resource.getrlimit(resource.RLIMIT_AS)"))
     process = Process((sys.executable, "-c", code), PeerRole.BOT, BUDGETS, memory=512)
@@ -73,6 +76,7 @@ def test_memory_is_limited_when_asked_for() -> None:
     stop(process)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "ended"),
     [
@@ -94,6 +98,7 @@ def test_it_is_asked_then_told_then_killed(code: str, ended: str) -> None:
     assert not running(process.pid)
 
 
+@pytest.mark.slow
 def test_killing_asks_nobody() -> None:
     process = python(ANSWER.format("1"))
     ask(process, "ready")
@@ -101,6 +106,7 @@ def test_killing_asks_nobody() -> None:
     assert stop(process) == "killed by SIGKILL"  # once is enough
 
 
+@pytest.mark.slow
 def test_what_it_started_in_its_group_goes_with_it() -> None:
     process = python("child = os.fork() or time.sleep(60)\n" + textwrap.dedent(ANSWER.format("child")))
     child = int(ask(process, "tell"))
@@ -131,12 +137,14 @@ print(open(f"/proc/self/task/{{os.getpid()}}/children").read().split())
 """
 
 
+@pytest.mark.slow
 def test_a_grandchild_that_hides_in_a_session_of_its_own_is_found() -> None:
     code = HIDER.format(path=sys.path)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
+@pytest.mark.slow
 def test_it_dies_with_the_one_who_started_it() -> None:
     code = HIDER.format(path=sys.path).partition("code =")[0] + (
         "p = Process((sys.executable, '-c', 'import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)'),"
@@ -147,6 +155,7 @@ def test_it_dies_with_the_one_who_started_it() -> None:
     _await(lambda: not running(pid))
 
 
+@pytest.mark.slow
 def test_nothing_stays_open(tmp_path: Path) -> None:
     before = sorted(Path("/proc/self/fd").iterdir())
     for kill in (False, True):

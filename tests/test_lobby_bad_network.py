@@ -14,6 +14,8 @@ from tests.ggp_command import Ggp
 from tests.small_lobby import PATIENCE, SmallLobby
 from tests.tcp_proxy import TcpProxy
 
+pytestmark = pytest.mark.slow
+
 ECHO = (
     "import sys\n"
     "for line in sys.stdin:\n"

@@ -4,12 +4,16 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
 from protocol.transports.keys import KeyPair, new_pair, write_pair
 from referee.lobby.granting import allow
 from referee.lobby.keys import Book, change, now
 from referee.store.store import Store
 from tests.ggp_command import Ggp, ggp
 from tests.lobby_server import Server, lobby_file
+
+pytestmark = pytest.mark.slow
 
 BOTS = (sys.executable, "-m", "bots")
 

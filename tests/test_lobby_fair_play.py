@@ -228,6 +228,7 @@ class Guest:
                 bot = self._dial()
 
 
+@pytest.mark.slow
 def test_who_forfeits_again_and_again_is_sent_to_rest_and_told_how_long(tmp_path: Path, dialled: list[Bots]) -> None:
     server = Server(lobby_file(tmp_path))
     dialled.append(Bots(server.url, "bob"))
@@ -246,6 +247,7 @@ def test_who_forfeits_again_and_again_is_sent_to_rest_and_told_how_long(tmp_path
         assert len(list(store.records())) == 4
 
 
+@pytest.mark.slow
 def test_who_leaves_whenever_he_is_paired_gets_the_same_game_again_until_he_plays_no_more(
     tmp_path: Path, dialled: list[Bots]
 ) -> None:
@@ -276,6 +278,7 @@ def test_who_leaves_whenever_he_is_paired_gets_the_same_game_again_until_he_play
         assert seat.suspended.startswith("made a game void 4 times, last: disconnected: ")
 
 
+@pytest.mark.slow
 def test_a_server_that_is_stopped_for_seconds_takes_no_game_from_anybody(tmp_path: Path, dialled: list[Bots]) -> None:
     """For twice as long as a move may take; what was credited is told where time is made (test_lobby_time)."""
     server = Server(lobby_file(tmp_path, control="0.5/move"))

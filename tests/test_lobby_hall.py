@@ -136,6 +136,7 @@ def test_an_owner_who_leaves_and_comes_back_may_send_no_more_than_one_who_stays(
     assert len(owners) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("frames", "word"),
     [([b"R", b"= D4\n\n"], "unasked"), ([b"C", b"quit\n"], "kind"), ([b"R", b"D4"], "answer")],
@@ -237,6 +238,7 @@ def keys(tmp_path: Path) -> tuple[Path, Path, KeyPair]:
     return server, registry, pair
 
 
+@pytest.mark.slow
 async def test_a_key_makes_an_owner_and_says_which_bots_he_may_bring(keys: tuple[Path, Path, KeyPair]) -> None:
     server, registry, pair = keys
     admission = Keyed(server, registry, Journal(quiet=True, write=lambda line: None))
@@ -277,6 +279,7 @@ async def test_unknown_keys_without_end_are_not_lines_without_end(keys: tuple[Pa
     assert 20 <= len(lines) <= 21
 
 
+@pytest.mark.slow
 async def test_a_key_that_is_revoked_ends_the_connection(keys: tuple[Path, Path, KeyPair]) -> None:
     server, registry, pair = keys
     admission = Keyed(server, registry, Journal(quiet=True, write=lambda line: None))

@@ -209,6 +209,7 @@ def _allow_some(path: Path, first: int, pairs: list[str]) -> None:
             write(granting.allow(read(path), "alice", f"bot{number}", key, DAY))
 
 
+@pytest.mark.slow
 def test_changes_by_several_processes_all_count(tmp_path: Path) -> None:
     path = written(tmp_path / "keys.json", Book())
     made = [new_pair().public for _ in range(30)]
@@ -248,6 +249,7 @@ def test_a_file_that_cannot_be_replaced_stays(tmp_path: Path, monkeypatch: pytes
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_life_of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GGP_KEYS", "lobby keys.json")

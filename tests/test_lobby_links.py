@@ -217,6 +217,7 @@ async def test_an_engine_that_ends_is_noticed_where_it_is_asked(tmp_path: Path) 
     assert len(lost) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("argv", [OURS, STRANGER], ids=["ours", "a stranger's"])
 async def test_a_program_listens_as_it_can_and_plays(argv: tuple[str, ...], tmp_path: Path) -> None:
     start = Start("engine", " ".join(argv), argv)
@@ -233,6 +234,7 @@ async def test_a_program_listens_as_it_can_and_plays(argv: tuple[str, ...], tmp_
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.slow
 async def test_a_program_is_started_again_as_it_could_listen_before(tmp_path: Path) -> None:
     """One that does not end at an address that it does not know would be waited for each time."""
     told, folder = tmp_path / "told", tmp_path / "sockets"
@@ -254,6 +256,7 @@ async def test_a_program_is_started_again_as_it_could_listen_before(tmp_path: Pa
     assert [url.partition(":")[0] for url in told.read_text().split()] == ["unix", "ipc", "ipc"]
 
 
+@pytest.mark.slow
 async def test_an_engine_that_falls_silent_is_ended_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever finds it silent ends it; whoever comes meanwhile starts it anew, and neither disturbs the other."""
     ending: list[Process] = []
@@ -292,6 +295,7 @@ async def test_an_engine_that_falls_silent_is_ended_once(tmp_path: Path, monkeyp
         await engines.close()
 
 
+@pytest.mark.slow
 async def test_a_program_that_listens_nowhere_says_why(tmp_path: Path) -> None:
     start = Start("engine", "false", (sys.executable, "-c", "import sys; sys.exit('out of order')"))
     engines = Engines(tmp_path, 1, Budgets(), Journal(quiet=True, write=lambda line: None))

@@ -86,6 +86,7 @@ def test_what_it_cannot_say_of_them(tmp_path: Path, bot: dict[str, Any], said: s
     assert said in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_built_in_bot_with_an_option_that_it_has_not_is_found_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"bot\.one"):
         check_programs(read(tmp_path, one={"command": "greedy:speed=9"}).ladder)
@@ -175,6 +176,7 @@ async def running(folder: Path, journal: Journal, lobby: SmallLobby, command: st
         await bots.close()
 
 
+@pytest.mark.slow
 async def test_a_bot_that_ends_is_started_again_and_the_log_says_why(tmp_path: Path) -> None:
     said: list[str] = []
     (tmp_path / "frail.py").write_text(FRAIL)
@@ -213,6 +215,7 @@ def dialled() -> Iterator[list[Bots]]:
         bots.cut()
 
 
+@pytest.mark.slow
 def test_a_guest_who_is_alone_plays_rated_games_also_past_a_killed_server(tmp_path: Path, dialled: list[Bots]) -> None:
     file = lobby_file(tmp_path)
     file.write_text(file.read_text() + LOCAL)

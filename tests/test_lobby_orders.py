@@ -37,6 +37,7 @@ def dialled() -> Iterator[list[Bots]]:
         bots.cut()
 
 
+@pytest.mark.slow
 def test_a_challenge_is_played_end_to_end_and_changes_no_standings(
     tmp_path: Path, dialled: list[Bots], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,6 +75,7 @@ def test_a_challenge_is_played_end_to_end_and_changes_no_standings(
     assert verify([str(tmp_path / "game.jsonl")]) == 0
 
 
+@pytest.mark.slow
 def test_a_lobby_that_is_killed_goes_on_with_its_challenges(tmp_path: Path, dialled: list[Bots]) -> None:
     file = lobby_file(tmp_path)
     server = Server(file)
@@ -123,6 +125,7 @@ def test_what_cannot_be_asked_is_one_line(
     assert said in told and told.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_challenge_to_the_lobby_and_a_refusal_is_told() -> None:
     with SmallLobby() as lobby:
         watching = Ggp("challenge", lobby.url, "small", "ann", "bob")

@@ -14,6 +14,8 @@ from tests.dialled_bots import Bots
 from tests.ggp_command import ggp, wait_until
 from tests.lobby_server import Server, lobby_file, that_count
 
+pytestmark = pytest.mark.slow
+
 THINK = 0.01
 
 

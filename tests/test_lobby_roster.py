@@ -14,6 +14,8 @@ from referee.lobby.roster import VERSIONS, Roster
 from referee.store.store import Store
 from tests.stores import ladder
 
+pytestmark = pytest.mark.slow
+
 HOUR = 3600.0
 
 

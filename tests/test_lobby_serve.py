@@ -14,6 +14,8 @@ from tests.dialled_bots import Bots
 from tests.ggp_command import ggp
 from tests.lobby_server import Server, lobby_file
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def dialled() -> Iterator[list[Bots]]:

@@ -124,6 +124,7 @@ async def test_cutting_leaves_no_descriptor_behind() -> None:
 # -- connections that come -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_those_who_say_nothing_do_not_keep_out_those_who_do() -> None:
     """A full house lets go of who has been silent for longest."""
     async with house(connections=10) as it:
@@ -160,6 +161,7 @@ async def test_a_long_routing_id_is_refused(size: int) -> None:
         assert list(it.hall.guests) == ["bob"] and it.journal.counts["joined", ""] == 1
 
 
+@pytest.mark.slow
 async def test_who_chose_a_routing_id_is_told_to_leave_that_to_zeromq() -> None:
     async with house(Bounds(hello=0.5)) as it:
         bob = await it.seat("bob")
@@ -178,6 +180,7 @@ async def test_who_chose_a_routing_id_is_told_to_leave_that_to_zeromq() -> None:
 # -- what is no message ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [
@@ -273,6 +276,7 @@ async def test_a_connection_speaks_for_the_bot_that_it_named_last_and_for_no_oth
         await until(lambda: not it.hall.guests)
 
 
+@pytest.mark.slow
 async def test_what_was_said_before_is_no_room_for_a_message_without_an_end() -> None:
     """Of small messages less came than is counted for them; that is not to be saved up."""
     async with house(Bounds(messages=100_000, octets=10**9)) as it:
@@ -293,6 +297,7 @@ async def test_what_was_said_before_is_no_room_for_a_message_without_an_end() ->
         assert list(it.hall.guests) == ["bob"]
 
 
+@pytest.mark.slow
 async def test_heartbeats_without_an_end_end_the_connection() -> None:
     async with house() as it:
         bob = await it.seat("bob")

@@ -269,6 +269,7 @@ def test_the_same_program_is_asked_who_it_is_and_goes_on() -> None:
 # -- the true clock --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.floats(0.0, 3.0), min_size=2, max_size=8),

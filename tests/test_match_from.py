@@ -9,6 +9,8 @@ from protocol.records import Record, read_records
 from referee.play.command import main
 from tests.series_table import make_setup, play
 
+pytestmark = pytest.mark.slow
+
 GAME = "yugo,size=5"
 
 

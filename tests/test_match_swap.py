@@ -10,6 +10,8 @@ from protocol.records import read_records
 from tests.ggp_command import Ran, ggp
 from tests.test_engine_plugins import distribute
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTED = """
 import sys, time

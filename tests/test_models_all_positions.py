@@ -6,6 +6,8 @@ import pytest
 
 from tests.walk import CORES, MODELS, Seen
 
+pytestmark = pytest.mark.slow
+
 WHOLE_GAMES: list[tuple[str, dict[str, Any], int]] = [
     ("stigmergy", {"size": 2, "komi": 0}, 2_459),
     ("stigmergy", {"size": 2, "komi": -3}, 5_933),

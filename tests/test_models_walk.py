@@ -40,16 +40,19 @@ def walk_games(game: str, seeds: range, sizes: list[int], max_plies: int) -> int
     return plies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_small_boards(game: str) -> None:
     assert walk_games(game, range(QUICK[game]), SMALL[game], 150) > 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_real_boards(game: str) -> None:
     assert walk_games(game, range(1_000_000, 1_000_008), REAL[game], 100) > 150
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_the_largest_boards(game: str) -> None:
     assert walk_games(game, range(2_000_000, 2_000_003), LARGE[game], 15) > 30
@@ -169,7 +172,7 @@ _FEW = settings(
 for _name in GAMES:
     _base = _WithAgreement if _name in SQUARE else _SideBySide
     _machine: Any = type(f"{_name.capitalize()}SideBySide", (_base,), {"game": _name, "seen": Seen()})
-    _case = _machine.TestCase
+    _case = pytest.mark.slow(_machine.TestCase)
     _case.settings = _FEW
     globals()[f"Test{_name.capitalize()}SideBySide"] = _case
 del _case  # pytest would take it for one more

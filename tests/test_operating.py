@@ -67,6 +67,7 @@ def test_the_unit_waits_for_matches_and_has_room_for_all_connections(lobby: Lobb
     assert set(service["RestrictAddressFamilies"].split()) == {"AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK"}
 
 
+@pytest.mark.slow
 @pytest.mark.needs("systemd-analyze")
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     ggp = str(Path(sys.executable).parent / "ggp")

@@ -11,6 +11,8 @@ from referee.play.seating import Start
 from tests.ggp_command import ggp
 from tests.series_table import SHORT, AtTable, make_setup, play, script
 
+pytestmark = pytest.mark.slow
+
 GNU_GO = "gnugo --mode gtp --level 1 --seed 1 --chinese-rules --positional-superko"
 SENT = re.compile(r"^(\w+) > \d+ (.*)$", re.MULTILINE)
 

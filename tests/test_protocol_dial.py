@@ -241,6 +241,7 @@ def test_who_hangs_up_stays_away_until_he_redials(dialling: Dialling, lobby: Sma
     greet(dial, lobby)
 
 
+@pytest.mark.slow
 def test_a_lobby_that_does_not_read_is_left_but_stderr_is_let_go(
     dialling: Dialling, lobby: SmallLobby, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,6 +162,7 @@ def test_the_largest_of_each_kind_passes() -> None:
         assert decode(encode(message)) == message
 
 
+@pytest.mark.slow
 @given(st.text() | st.binary(), st.integers(0, 50))
 @example("a" * 49 + "é", 50)
 def test_anything_becomes_printable_and_may_be_sent(data: str | bytes, most: int) -> None:

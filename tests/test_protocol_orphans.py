@@ -24,6 +24,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     orphans._prctl(1, dies)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fresh")
 def test_strays_are_killed_and_reaped_and_no_others() -> None:
     with subprocess.Popen(["sleep", "1000"]) as before:
@@ -44,6 +45,7 @@ def test_strays_are_killed_and_reaped_and_no_others() -> None:
             before.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fresh")
 def test_a_stray_that_another_reaps_first_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     orphans.adopt_orphans()

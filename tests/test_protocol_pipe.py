@@ -80,6 +80,7 @@ def read_all(pipe: Pipe) -> bytes:
     return b"".join(iter(lambda: read(pipe), b""))
 
 
+@pytest.mark.slow
 def test_a_conversation(start: Start) -> None:
     pipe = start("from tests.answerer import *; serve_stdio(make_responder())")
     channel = Channel(pipe, PeerRole.ENGINE)
@@ -92,6 +93,7 @@ def test_a_conversation(start: Start) -> None:
         run_blocking(channel.receive(soon(pipe)))
 
 
+@pytest.mark.slow
 def test_another_loop_may_wait_for_the_descriptors(start: Start) -> None:
     stdin, stdout, stderr = start("say(hear())").descriptors
     assert stderr is not None and not any(map(os.get_blocking, (stdin, stdout, stderr)))
@@ -103,6 +105,7 @@ def test_another_loop_may_wait_for_the_descriptors(start: Start) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_silence_times_out_at_the_deadline(start: Start) -> None:
     pipe = start("time.sleep(100)")
     began = time.monotonic()
@@ -114,6 +117,7 @@ def test_silence_times_out_at_the_deadline(start: Start) -> None:
     assert time.monotonic() - began < 5.0
 
 
+@pytest.mark.slow
 def test_what_has_come_is_read_also_after_the_deadline(start: Start) -> None:
     pipe = start("say(b'= a\\n\\n'); time.sleep(100)")
     assert read(pipe)[:1] == b"="
@@ -123,6 +127,7 @@ def test_what_has_come_is_read_also_after_the_deadline(start: Start) -> None:
     assert read(pipe, -1.0) == b"= a\n\n"
 
 
+@pytest.mark.slow
 def test_a_deadline_further_away_than_poll_can_wait(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = start("hear(); time.sleep(0.1); hear(); say(b'= a\\n\\n')")
     month = 30 * 24 * 3600.0
@@ -134,12 +139,14 @@ def test_a_deadline_further_away_than_poll_can_wait(start: Start, monkeypatch: p
     assert read(pipe, month) == b"= a\n\n"
 
 
+@pytest.mark.slow
 def test_a_slow_reader_gets_all_that_is_written(start: Start) -> None:
     pipe = start("n = 0\nwhile n < 300_000: time.sleep(0.02); n += len(os.read(0, 40_000))\nsay(b'= %d\\n\\n' % n)")
     write(pipe, b"x" * 299_999 + b"\n")
     assert read(pipe) == b"= 300000\n\n"
 
 
+@pytest.mark.slow
 def test_both_pipes_full_do_not_lock_up(start: Start) -> None:
     # The child answers each line at length before it reads the next, and nobody reads until all is written.
     pipe = start("while hear(): say(b'= ' + b'y' * 999 + b'\\n\\n')")
@@ -149,6 +156,7 @@ def test_both_pipes_full_do_not_lock_up(start: Start) -> None:
     assert answers.count(b"= " + b"y" * 999 + b"\n\n") == 2_001
 
 
+@pytest.mark.slow
 def test_a_peer_that_does_not_read_times_out_and_is_sent_nothing_more(start: Start, tmp_path: Path) -> None:
     wait = f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)\n"
     pipe = start(wait + "data = b''\nwhile part := os.read(0, 65536): data += part\nsay(data[-5:])")
@@ -162,6 +170,7 @@ def test_a_peer_that_does_not_read_times_out_and_is_sent_nothing_more(start: Sta
     assert read_all(pipe) == b"xxxxx"
 
 
+@pytest.mark.slow
 def test_the_transports_own_patience(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipe_module, "WRITE_PATIENCE", 0.1)
     pipe = start("time.sleep(100)")
@@ -169,6 +178,7 @@ def test_the_transports_own_patience(start: Start, monkeypatch: pytest.MonkeyPat
         run_blocking(pipe.write(b"x" * 1_000_000))
 
 
+@pytest.mark.slow
 def test_a_pipe_that_is_full_from_the_start(start: Start) -> None:
     pipe = start("time.sleep(0.3)\nwhile hear() != b'last\\n': pass\nsay(b'=\\n\\n')")
     size = fcntl.fcntl(pipe._stdin, fcntl.F_GETPIPE_SZ)
@@ -177,6 +187,7 @@ def test_a_pipe_that_is_full_from_the_start(start: Start) -> None:
     assert read(pipe) == b"=\n\n"
 
 
+@pytest.mark.slow
 def test_a_flood_on_stderr_is_drained_while_we_wait_and_its_tail_kept(start: Start) -> None:
     pipe = start("hear()\nfor i in range(50): err(b'e' * 100_000)\nerr(b'the end')\nsay(b'= a\\n\\n')\nhear()")
     write(pipe, b"name\n")
@@ -185,12 +196,14 @@ def test_a_flood_on_stderr_is_drained_while_we_wait_and_its_tail_kept(start: Sta
     assert len(tail) == 65_536 and tail.endswith(b"ethe end")
 
 
+@pytest.mark.slow
 def test_a_flood_on_stderr_is_drained_while_we_write(start: Start) -> None:
     pipe = start("for i in range(50): err(b'e' * 100_000)\nhear(); say(b'= a\\n\\n')\nhear()")
     write(pipe, b"x" * 1_000_000 + b"\n")
     assert read(pipe) == b"= a\n\n"
 
 
+@pytest.mark.slow
 def test_a_flood_on_stderr_without_end_is_no_answer(start: Start) -> None:
     pipe = start("while True: err(b'e' * 60_000)")
     began = time.monotonic()
@@ -203,6 +216,7 @@ def test_a_flood_on_stderr_without_end_is_no_answer(start: Start) -> None:
     assert time.monotonic() - began < 10.0
 
 
+@pytest.mark.slow
 def test_draining_stderr_ends_though_more_keeps_coming(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = start("hear()")
     reads = iter([65_536] * 100)
@@ -211,6 +225,7 @@ def test_draining_stderr_ends_though_more_keeps_coming(start: Start, monkeypatch
     assert len(list(reads)) == 100 - 16  # 1 MiB was read: no pipe holds more
 
 
+@pytest.mark.slow
 def test_the_rest_of_stderr_is_read_after_the_end(start: Start) -> None:
     pipe = start("err(b'first '); say(b'= a\\n\\n'); err(b'last')")
     assert read(pipe) == b"= a\n\n"
@@ -221,6 +236,7 @@ def test_the_rest_of_stderr_is_read_after_the_end(start: Start) -> None:
     assert pipe.drain_stderr() == b"first last"
 
 
+@pytest.mark.slow
 def test_stderr_that_is_closed_early_ends_nothing(start: Start) -> None:
     pipe = start("err(b'bye'); os.close(2); time.sleep(0.1); say(b'= a\\n\\n'); hear()")
     assert read(pipe) == b"= a\n\n"
@@ -230,6 +246,7 @@ def test_stderr_that_is_closed_early_ends_nothing(start: Start) -> None:
     assert read(pipe) == b"= a\n\n"
 
 
+@pytest.mark.slow
 def test_a_child_that_ends_in_the_middle_of_an_answer_is_gone(start: Start) -> None:
     channel = Channel(start("hear(); say(b'= half an'); os._exit(3)"), PeerRole.ENGINE)
     reply = run_blocking(channel.ask("name", channel.now() + 10))
@@ -241,6 +258,7 @@ def test_a_child_that_ends_in_the_middle_of_an_answer_is_gone(start: Start) -> N
         run_blocking(channel.ask("name", channel.now() + 10))
 
 
+@pytest.mark.slow
 def test_a_child_that_no_longer_reads_is_still_heard(start: Start) -> None:
     pipe = start("say(b'= last words\\n\\n'); os.close(0); err(b'x'); time.sleep(100)")
     while not pipe.drain_stderr():
@@ -252,12 +270,14 @@ def test_a_child_that_no_longer_reads_is_still_heard(start: Start) -> None:
         read(pipe, 0.05)
 
 
+@pytest.mark.slow
 def test_a_child_that_stops_reading_in_the_middle_of_a_write(start: Start) -> None:
     pipe = start("say(b'= a\\n\\n'); os.read(0, 10); time.sleep(0.1); os.close(0); time.sleep(100)")
     write(pipe, b"x" * 1_000_000 + b"\n")
     assert read(pipe) == b"= a\n\n"
 
 
+@pytest.mark.slow
 def test_a_child_that_closes_only_its_output_is_gone(start: Start) -> None:
     pipe = start("say(b'= a\\n\\n'); os.close(1); time.sleep(0.3)\nwhile hear(): pass")
     write(pipe, b"x" * 1_000_000 + b"\n")
@@ -265,6 +285,7 @@ def test_a_child_that_closes_only_its_output_is_gone(start: Start) -> None:
     assert [read(pipe), read(pipe)] == [b"", b""]
 
 
+@pytest.mark.slow
 def test_a_peer_that_talks_without_end_while_we_write_is_stopped(start: Start) -> None:
     channel = Channel(start("while True: say(b'y' * 60_000)"), PeerRole.BOT)
     run_blocking(channel.send("x" * 65_000, "x" * 65_000, "x" * 65_000))
@@ -287,6 +308,7 @@ class Jumpy:
         return self.inner.poll(wait) if self.calls % 2 == 0 else [(number, 1) for number in self.descriptors]
 
 
+@pytest.mark.slow
 def test_a_spurious_wake_up_of_a_reader_is_nothing(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = start("hear(); say(b'= a\\n\\n'); hear()")
     jumpy = Jumpy(pipe)
@@ -298,6 +320,7 @@ def test_a_spurious_wake_up_of_a_reader_is_nothing(start: Start, monkeypatch: py
     assert read(pipe) == b"= a\n\n"
 
 
+@pytest.mark.slow
 def test_a_spurious_wake_up_of_a_writer_is_nothing(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = start("time.sleep(0.2); hear(); say(b'= a\\n\\n'); hear()")
     jumpy = Jumpy(pipe, pipe._stdin)
@@ -308,6 +331,7 @@ def test_a_spurious_wake_up_of_a_writer_is_nothing(start: Start, monkeypatch: py
     assert read(pipe) == b"= a\n\n"
 
 
+@pytest.mark.slow
 def test_after_close_the_stream_has_ended_and_no_other_file_is_touched(start: Start) -> None:
     pipe = start("say(b'= a\\n\\n'); hear()")
     pipe.close()

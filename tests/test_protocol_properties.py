@@ -76,6 +76,7 @@ def heard(pieces: list[bytes], peer: PeerRole, ids: bool, asked: int, limits: Li
     return told, connection.warnings
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(STREAMS, CUTS, st.sampled_from(PeerRole), st.booleans(), st.integers(0, 4), LIMITS)
 @example(b"= 12345\n\n", [3], PeerRole.BOT, False, 1, Limits(8, 10, 3))  # exactly at the bound

@@ -100,11 +100,13 @@ RECORDS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(RECORDS, max_size=3))
 def test_any_records_are_read_back_as_they_were(records: list[Record]) -> None:
     assert read(lines_of(*records)) == records
 
 
+@pytest.mark.slow
 @given(RECORDS)
 def test_anybody_can_check_the_chain_with_json_and_sha256_alone(record: Record) -> None:
     assert_chain(lines_of(record))

@@ -53,24 +53,29 @@ def peer() -> Iterator[RawPeer]:
 # -- 1: bytes in ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rule_2_1_carriage_returns_and_control_characters_are_dropped(talk: Talk) -> None:
     assert talk(b"ec\x00ho\x1b a\r\n") == b"= a\n\n"
     assert talk(b"words a" + CONTROL + b"b\n") == b"= ab\n\n"
     assert set(CONTROL) == {*range(32), 127} - {9, 10}
 
 
+@pytest.mark.slow
 def test_rule_2_1_a_comment_is_cut_to_the_end_of_its_line(talk: Talk) -> None:
     assert talk(b"echo a#b\necho c # d # e\n#f\n") == b"= a\n\n= c\n\n"
 
 
+@pytest.mark.slow
 def test_rule_2_1_a_tab_becomes_a_blank(talk: Talk) -> None:
     assert talk(b"words\ta\t \tb\n3\techo\tc\n") == b"= a|b\n\n=3 c\n\n"
 
 
+@pytest.mark.slow
 def test_rule_2_1_blank_lines_get_no_answer(talk: Talk) -> None:
     assert talk(b"\n\r\n   \n\t\n\x01\n#\n \t # c\n\x00# c\n") == b""
 
 
+@pytest.mark.slow
 def test_rule_2_1_in_this_order(talk: Talk) -> None:
     # A control character between words does not part them, nor does one hide a comment; a tab that a comment
     # holds is gone; what a comment leaves may be blank.
@@ -79,6 +84,7 @@ def test_rule_2_1_in_this_order(talk: Talk) -> None:
     assert talk(b"\t#words\n\x7f\t\x7f\r\n") == b""
 
 
+@pytest.mark.slow
 def test_rule_2_1_other_bytes_are_text(talk: Talk) -> None:
     assert talk("words ü\u00a0\u2028ß\n".encode()) == "= ü\u00a0\u2028ß\n\n".encode()
     assert talk(b"echo \xff\n") == b"= \\xff\n\n"  # not UTF-8: said so that it can be read
@@ -92,10 +98,12 @@ def test_rule_2_2_an_id_is_echoed_with_success_and_failure(number: int) -> None:
     assert in_memory(b"%d echo a\n%d fail b\n" % (number, number)) == b"=%d a\n\n?%d b\n\n" % (number, number)
 
 
+@pytest.mark.slow
 def test_rule_2_2_zeros_before_an_id_do_not_count(talk: Talk) -> None:
     assert talk(b"00000000000000000007 echo a\n" + b"0" * 5000 + b" echo b\n") == b"=7 a\n\n? unknown command\n\n"
 
 
+@pytest.mark.slow
 def test_rule_2_2_an_id_is_echoed_only_if_given(talk: Talk) -> None:
     assert talk(b"8 echo a\necho b\n0 echo\n") == b"=8 a\n\n= b\n\n=0\n\n"
 
@@ -107,10 +115,12 @@ def test_rule_2_2_what_is_no_id_is_an_unknown_command(line: str) -> None:
     assert in_memory(f"{line}\n".encode()) == b"? unknown command\n\n"
 
 
+@pytest.mark.slow
 def test_rule_2_2_digits_of_other_scripts_are_no_id(talk: Talk) -> None:
     assert talk("٣ echo\n３ echo\n".encode()) == b"? unknown command\n\n" * 2
 
 
+@pytest.mark.slow
 def test_rule_2_2_a_number_may_be_the_name_after_an_id(talk: Talk) -> None:
     assert talk(b"7 8 echo\n") == b"?7 unknown command\n\n"
 
@@ -118,40 +128,48 @@ def test_rule_2_2_a_number_may_be_the_name_after_an_id(talk: Talk) -> None:
 # -- 3: an answer ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rule_2_3_the_four_forms_of_a_success_are_exact(talk: Talk) -> None:
     assert talk(b"7 echo text\n7 echo\necho text\necho\n") == b"=7 text\n\n=7\n\n= text\n\n=\n\n"
 
 
+@pytest.mark.slow
 def test_rule_2_3_the_four_forms_of_a_failure_are_exact(talk: Talk) -> None:
     assert talk(b"7 fail text\n7 fail\nfail text\nfail\n") == b"?7 text\n\n?7\n\n? text\n\n?\n\n"
 
 
+@pytest.mark.slow
 def test_rule_2_3_a_result_of_several_lines_ends_at_the_first_empty_one(talk: Talk) -> None:
     assert talk(b"board\n2 fail a||b|\n") == b"= \n" + BOARD.encode() + b"\n\n?2 a\nb\n\n"
 
 
+@pytest.mark.slow
 def test_rule_2_3_a_result_never_holds_an_empty_line(talk: Talk) -> None:
     answer = talk(b"empty-line\nadd 1\n")
     assert answer.startswith(b"? internal error: ") and answer.endswith(b"\n\n= 1\n\n")
     assert answer.count(b"\n\n") == 2
 
 
+@pytest.mark.slow
 def test_rule_2_3_nothing_else_is_written_to_stdout_and_diagnostics_go_to_stderr() -> None:
     result = subprocess.run(PROGRAM, input=b"stderr 3\nadd x\n", capture_output=True, timeout=120)
     assert result.stdout.startswith(b"=\n\n? internal error: ValueError: ") and result.stdout.count(b"\n\n") == 2
     assert result.stderr.startswith(b"eee") and b"Traceback" in result.stderr
 
 
+@pytest.mark.slow
 def test_rule_2_3_every_answer_is_flushed_before_the_next_command_comes(peer: RawPeer) -> None:
     for number in range(5):
         assert peer.ask(f"echo {number}") == str(number)
 
 
+@pytest.mark.slow
 def test_rule_2_3_every_answer_leaves_before_the_next_command_is_worked_on(peer: RawPeer) -> None:
     peer.send(b"echo first\nsleep 100\n")
     assert peer.answer() == "= first"
 
 
+@pytest.mark.slow
 def test_rule_2_3_pipelined_commands_are_answered_in_order(talk: Talk) -> None:
     assert talk(b"".join(b"%d echo %d\n" % (i, i) for i in range(500))) == b"".join(
         b"=%d %d\n\n" % (i, i) for i in range(500)
@@ -161,6 +179,7 @@ def test_rule_2_3_pipelined_commands_are_answered_in_order(talk: Talk) -> None:
 # -- 4, 5, 6: exact texts, failures, case ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rule_2_4_an_unknown_command_is_said_to_be_so_exactly(talk: Talk) -> None:
     assert talk(b"no-such-command\n4 no-such-command a b\n") == b"? unknown command\n\n?4 unknown command\n\n"
 
@@ -180,6 +199,7 @@ def test_rule_2_4_a_handlers_text_is_said_exactly(text: str) -> None:
     assert in_memory(f"fail {text}\n".encode()) == f"? {text}\n\n".encode()
 
 
+@pytest.mark.slow
 def test_rule_2_5_the_session_goes_on_unchanged_after_failures(talk: Talk) -> None:
     answers = talk(b"add 5\nadd -1\nadd x\nadd\nadd 1\n").split(b"\n\n")
     assert answers[0] == b"= 5" and answers[1] == b"? illegal move: it is negative" and answers[4] == b"= 6"
@@ -196,15 +216,18 @@ def test_rule_2_5_an_internal_error_needs_no_report() -> None:
     assert responder.next_answer() == b"?1 internal error: KeyError: 'a\\n\\n \\nb'\n\n"
 
 
+@pytest.mark.slow
 def test_rule_2_5_known_command_never_fails(talk: Talk) -> None:
     lines = b"known_command quit\nknown_command x\nknown_command\nknown_command echo x\nknown_command 7\n"
     assert talk(lines) == b"= true\n\n= false\n\n= false\n\n= true\n\n= false\n\n"
 
 
+@pytest.mark.slow
 def test_rule_2_5_quit_answers_in_full_then_closes(talk: Talk) -> None:
     assert talk(b"9 quit\n10 echo a\n") == b"=9\n\n"
 
 
+@pytest.mark.slow
 def test_rule_2_5_quit_ends_the_process_while_its_input_is_open(peer: RawPeer) -> None:
     peer.send(b"quit\n")
     assert peer.until_end() == b"=\n\n"
@@ -226,6 +249,7 @@ def test_rule_2_5_quit_closes_whoever_answers_it_unless_it_fails() -> None:
     assert responder.next_answer() is None
 
 
+@pytest.mark.slow
 def test_rule_2_5_the_end_of_input_ends_at_once_silently_with_status_0(peer: RawPeer) -> None:
     peer.send(b"echo a\necho half a line")
     assert peer.answer() == "= a"
@@ -234,10 +258,12 @@ def test_rule_2_5_the_end_of_input_ends_at_once_silently_with_status_0(peer: Raw
     assert peer.exit_status() == 0 and peer.stderr == b""
 
 
+@pytest.mark.slow
 def test_rule_2_6_command_names_are_case_sensitive(talk: Talk) -> None:
     assert talk(b"NAME\nEcho a\nname\n") == b"? unknown command\n\n? unknown command\n\n= Answerer\n\n"
 
 
+@pytest.mark.slow
 def test_a_program_tells_its_name_version_and_commands(talk: Talk) -> None:
     lists = b"add board echo empty-line fail known_command list_commands many name protocol_version quit sleep stderr"
     listed = b"\n".join([*lists.split(), b"version", b"words"])
@@ -247,12 +273,14 @@ def test_a_program_tells_its_name_version_and_commands(talk: Talk) -> None:
 # -- 8: bounds ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rule_2_8_a_line_of_64_kib_is_read(talk: Talk) -> None:
     line = b"echo " + b"x" * (65_536 - 5)
     assert len(line) == 65_536
     assert talk(line + b"\n") == b"= " + line[5:] + b"\n\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [65_537, 65_538, 200_000])
 def test_rule_2_8_a_longer_line_is_refused_once_and_the_session_goes_on(length: int) -> None:
     for data in (b"x" * length, b"1 echo " + b" echo a" * (length // 7), b"\0" * length):
@@ -260,6 +288,7 @@ def test_rule_2_8_a_longer_line_is_refused_once_and_the_session_goes_on(length: 
     assert in_a_process(b"x" * length + b"\necho a\n") == b"? line too long\n\n= a\n\n"
 
 
+@pytest.mark.slow
 def test_rule_2_8_a_line_that_is_too_long_is_refused_before_it_ends(peer: RawPeer) -> None:
     peer.send(b"x" * 65_536)
     peer.send(b"x")
@@ -268,6 +297,7 @@ def test_rule_2_8_a_line_that_is_too_long_is_refused_before_it_ends(peer: RawPee
     assert peer.answer() == "= b"  # the first was the rest of the long line
 
 
+@pytest.mark.slow
 def test_rule_2_8_a_line_of_100_mb_takes_no_memory() -> None:
     def peak() -> int:
         """The most memory that the program has had, in KiB."""
@@ -297,6 +327,7 @@ def test_rule_2_8_a_line_of_100_mb_takes_no_memory() -> None:
 # -- 14: a controller that leaves -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rule_2_14_a_controller_that_leaves_is_like_the_end_of_input() -> None:
     program = subprocess.Popen(PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert program.stdin and program.stdout and program.stderr

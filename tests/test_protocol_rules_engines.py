@@ -10,6 +10,8 @@ import pytest
 
 from tests.raw_peer import RawPeer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["go", "yugo"])
 def engine(request: pytest.FixtureRequest) -> Iterator[RawPeer]:

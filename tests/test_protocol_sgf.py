@@ -83,6 +83,7 @@ def test_a_tree_that_never_ends_is_its_main_line() -> None:
     assert len(list(main_lines("(;SZ[3](;B[aa])(;B[bb]"))) == 1
 
 
+@pytest.mark.slow
 def test_depth_costs_nothing() -> None:
     deep = "(;B[aa]" * 50_000 + ")" * 50_000 + "(;SZ[3])"
     assert [len(nodes) for nodes in main_lines(deep)] == [50_000, 1]

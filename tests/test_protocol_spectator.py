@@ -131,6 +131,7 @@ def test_a_lost_connection_comes_back_and_what_was_missed_too() -> None:
             assert plies(there, 3) == [2, 3, 4]
 
 
+@pytest.mark.slow
 def test_nobody_there_is_told_once() -> None:
     with SmallGallery() as gallery:
         url = gallery.url

@@ -235,6 +235,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 def test_a_signal_right_before_the_poll_ends_a_service(tmp_path: Path) -> None:
     command = [sys.executable, "-c", SIGNAL_AND_POLL, str(tmp_path / "socket")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)

@@ -55,6 +55,7 @@ def recorded() -> tuple[list[str], list[object]]:
     return lines, heard
 
 
+@pytest.mark.slow
 def test_a_real_dialogue_is_played_back_to_the_byte(recorded: tuple[list[str], list[object]]) -> None:
     lines, heard = recorded
     again: list[str] = []

@@ -78,6 +78,7 @@ def test_the_session_that_was_quiet_longest_gives_way(connect: Connect) -> None:
 # -- gone, or slow --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_killed_service_is_gone_at_once(process: tuple[subprocess.Popen[bytes], str], connect: Connect) -> None:
     service, url = process
     channel = connect(url)
@@ -106,6 +107,7 @@ def test_what_a_service_said_before_it_ended_is_read(connect: Connect) -> None:
         run_blocking(channel.receive(channel.now() + 10))
 
 
+@pytest.mark.slow
 def test_a_slow_service_times_out_and_is_not_gone(
     process: tuple[subprocess.Popen[bytes], str], connect: Connect
 ) -> None:
@@ -122,6 +124,7 @@ def test_a_slow_service_times_out_and_is_not_gone(
     assert run_blocking(channel.receive(channel.now() + 10)).text == "b"
 
 
+@pytest.mark.slow
 def test_a_service_that_is_silent_for_long_is_gone_by_its_heartbeat(
     process: tuple[subprocess.Popen[bytes], str], connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,6 +290,7 @@ def test_a_peer_that_never_reads_loses_its_session_and_blocks_nobody(
     assert len(serving.service._sessions) == 1
 
 
+@pytest.mark.slow
 def test_a_service_that_does_not_read_is_late(connect: Connect) -> None:
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     router = context.socket(zmq.ROUTER)

@@ -100,6 +100,7 @@ def test_after_close_the_stream_has_ended(serving: Serving) -> None:
         run_blocking(dealer.write(b"name\n", dealer.now() + 10))
 
 
+@pytest.mark.slow
 def test_closing_never_hangs_and_leaves_no_descriptor(process: tuple[subprocess.Popen[bytes], str]) -> None:
     service, url = process
     os.kill(service.pid, signal.SIGSTOP)
@@ -178,6 +179,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 def test_a_signal_right_before_the_poll_ends_a_service() -> None:
     done = subprocess.run([sys.executable, "-c", SIGNAL_AND_POLL], capture_output=True, text=True, timeout=30)
     assert (done.stdout, done.stderr) == ("SIGINT\n", "")

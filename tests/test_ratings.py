@@ -97,6 +97,7 @@ def test_anchors_shift_everything_and_no_difference(model: Model, rows: list[Row
     assert held_gap.elo == pytest.approx(free_gap.elo, abs=1e-6)
 
 
+@pytest.mark.slow
 @EACH
 def test_error_bars_cover_the_truth(model: Model) -> None:
     """95 % intervals of differences, advantage and ties over 120 simulated pools: as often as they say."""

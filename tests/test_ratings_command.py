@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from referee.ratings.results import Results, ResultsError, read_results
-from tests.ggp_command import ggp
+from tests.ggp_command import ggp_in_process as ggp
 
 CSV = "first,second,result,count\na,b,1,30\na,b,0.5,10\na,b,0,12\nb,c,1,9\nc,b,1,20\nc,a,0,5\nc,a,1,3\n"
 PGN = """[Event "one"]
@@ -57,6 +57,7 @@ def test_the_json_has_the_shape_that_was_promised(results: Path) -> None:
     assert len(answer["misfits"]) == 4
 
 
+@pytest.mark.slow
 def test_options_change_what_they_say(results: Path) -> None:
     plain = ggp("rate", str(results), "--json", "--prior", "none").json
     assert sum(line["elo"] for line in plain["ratings"]) == pytest.approx(0, abs=1e-6)
@@ -79,6 +80,7 @@ def test_the_table_is_plain_where_nobody_looks(results: Path) -> None:
     assert "model davidson" in ran.out and "against b" in ran.out and "first seat" in ran.out and "ν =" in ran.out
 
 
+@pytest.mark.slow
 def test_colours_are_for_terminals_that_want_them(results: Path) -> None:
     """On a terminal there is a frame; NO_COLOR takes colours away."""
     program = f"import sys; from referee.ratings.rate import main; sys.exit(main([{str(results)!r}]))"
@@ -94,6 +96,7 @@ def test_colours_are_for_terminals_that_want_them(results: Path) -> None:
         environment.pop("NO_COLOR", None)
 
 
+@pytest.mark.slow
 def test_standard_input_and_several_files(results: Path) -> None:
     words = [sys.executable, "-m", "referee.cli", "rate", "-", str(results), "--json"]
     ran = subprocess.run(words, input="b,a,0.5\n", capture_output=True, text=True, check=True)
@@ -212,6 +215,7 @@ def test_a_match_does_not_wait_for_numpy() -> None:
     assert ran.stdout == "False\n"
 
 
+@pytest.mark.slow
 def test_no_number_is_cut_off_on_a_narrow_terminal(results: Path) -> None:
     environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "56", "TERM": "xterm"}
     words = [sys.executable, "-m", "referee.cli", "rate", str(results)]

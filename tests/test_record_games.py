@@ -17,6 +17,8 @@ from referee.play.words import read_engine
 from tests.desk import Desk
 from tests.series_table import make_setup, play
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 OURS = sorted(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["ggp.games"])
 SMALL = {

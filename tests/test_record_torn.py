@@ -81,6 +81,7 @@ def test_what_no_killed_writer_leaves_is_still_refused(at: int, line: bytes, rea
         list(read_records(lines, torn.append))
 
 
+@pytest.mark.slow
 def test_a_series_goes_on_after_a_torn_match_and_verify_names_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,6 +121,7 @@ def test_what_was_torn_at_the_end_is_cut_off_but_nothing_that_is_not_ours(tmp_pa
         assert path.read_bytes() == text
 
 
+@pytest.mark.slow
 def test_a_record_is_a_regular_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/null")):
@@ -130,6 +132,7 @@ def test_a_record_is_a_regular_file(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert "no regular file" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_series_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "games"
     words = [sys.executable, "-m", "referee.cli", *SERIES, "--games", "500", "--record", str(path)]
@@ -141,6 +144,7 @@ def test_a_full_disk_ends_the_series_in_one_line(tmp_path: Path) -> None:
     assert ggp("verify", str(path)).status == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_a_worker_has_begun_does_not_wait_for_its_match(tmp_path: Path) -> None:
     sleepy = "chaos:fault=late,ms=3000,move=0"
     running = Ggp("match", "yugo", sleepy, "random", "--games", "4", "--jobs", "2", "--record", str(tmp_path / "r"))
@@ -150,6 +154,7 @@ def test_ctrl_c_before_a_worker_has_begun_does_not_wait_for_its_match(tmp_path: 
     assert ended.status == 130 and not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_output_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "games").write_bytes(whole())
     words = [sys.executable, "-m", "referee.cli", "export", str(tmp_path / "games")]

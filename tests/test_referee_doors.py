@@ -170,6 +170,7 @@ def test_nobody_is_served_from_elsewhere(idle: Idle, tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == [], "its socket file is gone with it"
 
 
+@pytest.mark.slow
 def test_a_share_of_a_core_is_kept() -> None:
     share = Share(0.001)
     slept, until = 0.0, time.thread_time() + 1.0

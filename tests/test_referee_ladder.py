@@ -11,6 +11,8 @@ from tests.ggp_command import ggp, wait_until
 from tests.ladder_runs import check_whole, open_store, results, write_ladder
 from tests.steered import Client, Referee, on_stdin, read_facts
 
+pytestmark = pytest.mark.slow
+
 THINKER = "chaos:fault=late,ms=600000,move=2"
 
 

@@ -10,6 +10,8 @@ from protocol.records import read_records
 from tests.ggp_command import wait_until
 from tests.steered import Client, Referee, on_stdin, read_facts
 
+pytestmark = pytest.mark.slow
+
 THINKER = "chaos:fault=late,ms=600000,move=2"
 
 

@@ -15,6 +15,8 @@ from referee.regress import running
 from referee.regress.suite import read_suite
 from tests.ggp_command import Ggp, Ran, ggp, wait_until
 
+pytestmark = pytest.mark.slow
+
 ENGINE = [sys.executable, "-P", "-m", "engines", "go", "size=5"]
 HOSTILE = """\
 import sys
@@ -239,7 +241,6 @@ def test_an_interrupt_ends_everything(tmp_path: Path) -> None:
     assert run.wait(60).status == 130
 
 
-@pytest.mark.slow
 @pytest.mark.needs("gnugo")
 def test_gnugo_runs_a_suite_of_its_own_kind() -> None:
     folder = Path(__file__).parent / "transcripts" / "gnugo"

@@ -94,6 +94,7 @@ def by_pairs(black: list[int], white: list[int]) -> str:
     return "0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [2, 3, 4, 5])
 def test_values_of_random_boards(laido: Any, side: int) -> None:
     """Sparse and dense boards, and boards with few edge stones, whose chains go through the middle."""

@@ -37,6 +37,7 @@ def _without(id: int, seats: list[Seat]) -> list[Seat]:
     return [replace(seat, active=False, entered=False) if seat.id == id else seat for seat in seats]
 
 
+@pytest.mark.slow
 @EACH
 @given(disturbance=DISTURBANCES)
 @settings(max_examples=25, deadline=None)
@@ -51,6 +52,7 @@ def test_a_disturbed_run_is_the_undisturbed_one(format: Format, disturbance: Dis
     assert first.elo.tolist() == second.elo.tolist(), "to the last bit"
 
 
+@pytest.mark.slow
 @EACH
 @given(disturbance=DISTURBANCES, cut=st.integers(0, 400))
 @settings(max_examples=25, deadline=None)
@@ -72,6 +74,7 @@ def test_the_store_alone_says_how_to_go_on(format: Format, disturbance: Disturba
     assert store.played() == calm.played() and store.results == calm.results
 
 
+@pytest.mark.slow
 @given(disturbance=DISTURBANCES)
 @settings(max_examples=40, deadline=None)
 def test_a_bot_that_does_not_start_changes_nothing_by_when_that_is_noticed(disturbance: Disturbance) -> None:

@@ -128,6 +128,7 @@ def test_sizes_of_batches() -> None:
     assert batch_size(Format(batch=3), 10**6, 5) == 3
 
 
+@pytest.mark.slow
 def test_the_ladder_finds_the_strengths() -> None:
     """Twelve bots, 500 pairs: errors are as large as the error bars say, over several seeds."""
     scores, errors = [], []

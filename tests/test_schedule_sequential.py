@@ -60,6 +60,7 @@ def test_it_stops_at_the_first_crossing(elo: float, state: str) -> None:
     assert 0 < beyond <= 2 * 32, "what was being played when it stopped is stored and not counted"
 
 
+@pytest.mark.slow
 @given(disturbance=DISTURBANCES)
 @settings(max_examples=25, deadline=None)
 def test_a_disturbed_test_has_the_same_verdict(disturbance: Disturbance) -> None:

@@ -33,6 +33,7 @@ def _largest(edges: frozenset[tuple[int, int]]) -> int:
 
 @given(graph=EDGES, seed=st.integers(0, 1000))
 @settings(max_examples=150, deadline=None)
+@pytest.mark.slow
 def test_matchings_are_the_largest(graph: tuple[int, set[tuple[int, int]]], seed: int) -> None:
     size, edges = graph
     neighbours: list[list[int]] = [[] for _ in range(size)]
@@ -73,6 +74,7 @@ def test_nobody_meets_again_in_the_first_half_of_all_rounds(bots: int, seed: int
     _tournament(bots, max(1, (bots + bots % 2) // 2), seed)
 
 
+@pytest.mark.slow
 def test_nobody_meets_again_among_a_thousand() -> None:
     _tournament(1000, 11, 1)
     _tournament(101, 40, 1)

@@ -71,6 +71,7 @@ def test_presets_and_bounds() -> None:
     assert (lopsided.lower, lopsided.upper) == pytest.approx((math.log(0.1 / 0.99), math.log(0.9 / 0.01)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["normalized", "logistic"])
 @given(counts=st.one_of(PENTA, WDL), elo0=st.floats(-60, 60), width=st.floats(1, 60))
 @settings(max_examples=60, deadline=None)

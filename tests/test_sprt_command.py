@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.ggp_command import ggp
+from tests.ggp_command import ggp_in_process as ggp
 
 PENTA = ["--penta", "365,16618,36229,16974,390"]
 WDL = ["--wdl", "136,111,96"]

@@ -15,6 +15,8 @@ from referee.store.rows import Finished
 from referee.store.store import Store
 from tests.stores import ladder, match, pairings
 
+pytestmark = pytest.mark.slow
+
 _PROGRAM = Path(__file__).with_name("store_program.py")
 _ADD = """
 import pickle, sys

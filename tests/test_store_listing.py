@@ -40,6 +40,7 @@ def _means(name: str, label: str) -> bool:
     return label.partition("@")[0] == name if "@" not in name else label == name
 
 
+@pytest.mark.slow
 def test_filters_are_what_looking_at_all_gives(played: Store) -> None:
     pools, bots, opponents = (None, "a", "b"), (None, "ann", "ann@v1", "bob"), (None, "bob", "ann")
     for newest, at, bot, opponent in product((True, False), pools, bots, opponents):
@@ -81,6 +82,7 @@ def test_pages_join_without_a_seam(played: Store, monkeypatch: pytest.MonkeyPatc
     assert list(played.games(bot="ann")) == whole
 
 
+@pytest.mark.slow
 def test_a_long_list_takes_little_memory(store: Store) -> None:
     (id,) = store.enrol(ladder()).values()
     one, two, *_ = (seat.id for seat in store.seats(id))

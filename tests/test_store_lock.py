@@ -62,6 +62,7 @@ def other(url: str) -> Iterator[Other]:
     running.kill()
 
 
+@pytest.mark.slow
 def test_one_of_two_that_race_for_it_wins(url: str, other: Other) -> None:
     rival = Other(url)
     for process in (other, rival):
@@ -72,6 +73,7 @@ def test_one_of_two_that_race_for_it_wins(url: str, other: Other) -> None:
     rival.kill()
 
 
+@pytest.mark.slow
 def test_the_holder_is_named(url: str, other: Other) -> None:
     other.ask()
     assert other.answer() == "taken"
@@ -82,6 +84,7 @@ def test_the_holder_is_named(url: str, other: Other) -> None:
         store.enrol(ladder())  # a command that writes a little need not wait for the run
 
 
+@pytest.mark.slow
 def test_a_killed_process_has_left_nothing_that_blocks(url: str, other: Other) -> None:
     other.ask()
     assert other.answer() == "taken"
@@ -93,6 +96,7 @@ def test_a_killed_process_has_left_nothing_that_blocks(url: str, other: Other) -
         assert store.running().endswith("(mine)")
 
 
+@pytest.mark.slow
 def test_a_process_that_nobody_waited_for_is_dead(url: str, other: Other) -> None:
     other.ask()
     assert other.answer() == "taken"
@@ -141,6 +145,7 @@ def test_a_heartbeat_from_the_future_does_not_lock_for_ever(store: Store, url: s
     store.take_lock("run")
 
 
+@pytest.mark.slow
 def test_processes_are_told_apart_by_when_they_began() -> None:
     own = lock.start_of(os.getpid())
     assert own is not None and own == lock.Holder.here("x").started
@@ -150,6 +155,7 @@ def test_processes_are_told_apart_by_when_they_began() -> None:
         sleeping.kill()
 
 
+@pytest.mark.slow
 def test_a_name_with_brackets_does_not_confuse(tmp_path: Path) -> None:
     program = tmp_path / "a) R 1 (b"
     program.symlink_to("/bin/sleep")
@@ -168,6 +174,7 @@ def _change(url: str, **values: object) -> int:
     return beat
 
 
+@pytest.mark.slow
 def test_a_lock_that_there_is_no_room_to_release_is_that_of_a_process_which_has_ended(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/club.db"
     takes = """

@@ -40,6 +40,7 @@ def played(store: Store) -> Store:
     return store
 
 
+@pytest.mark.slow
 def test_what_was_played_is_as_it_was_recorded(played: Store) -> None:
     found = played.check()
     assert (found.lines, found.beyond, found.matches) == ([], 0, 22)
@@ -77,6 +78,7 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", SPOILT)
 def test_what_was_changed_is_named_and_mended(played: Store, url: str, what: str) -> None:
     before = _all(played)
@@ -111,6 +113,7 @@ def test_a_record_that_is_damaged_is_named(played: Store, url: str, data: bytes)
     assert found.beyond == 1 and "its record is not whole" in found.lines[0]
 
 
+@pytest.mark.slow
 def test_a_record_under_another_match_is_named(played: Store, url: str) -> None:
     (_, other), *_ = played.records()
     _by_hand(url, _update(schema.records, data=zlib.compress(other)))
@@ -118,6 +121,7 @@ def test_a_record_under_another_match_is_named(played: Store, url: str) -> None:
     assert any("its record is of test-1-" in line for line in found.lines) and found.beyond
 
 
+@pytest.mark.slow
 def test_a_match_under_another_pair_is_named(played: Store, url: str) -> None:
     _by_hand(url, _update(schema.games, pair=2))
     lines = played.check().lines
@@ -125,6 +129,7 @@ def test_a_match_under_another_pair_is_named(played: Store, url: str) -> None:
     assert any("game 0 of the pair with id 2 is finished twice" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_nothing_is_mended_under_a_running_ladder(played: Store, url: str) -> None:
     played.take_lock("run")
     assert played.rebuild() == [], "one's own run is no hindrance"
@@ -144,6 +149,7 @@ _GAMES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(games=_GAMES, cuts=st.lists(st.integers(1, 6), max_size=20))
 def test_meetings_are_what_counting_every_match_gives(

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from referee.ladder.standings import Score, scores
 from referee.store.remarks import read_remarks, write_remarks
 from referee.store.rows import Drift, Fit, Misfit
@@ -35,6 +37,7 @@ def test_a_store_keeps_remarks(store: Store) -> None:
     assert store.fit(pool) == fit
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_meetings(store: Store) -> None:
     (pool,) = store.enrol(ladder()).values()
     assert store.scores(pool) == {}

@@ -61,6 +61,7 @@ def test_a_reader_does_not_hold_up_the_writer(store: Store) -> None:
     assert store.totals().games == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [400_000, 1_000_000])
 def test_a_full_disk_loses_nothing(tmp_path: Path, room: int) -> None:
     """The file may not grow beyond `room`: what was acknowledged is there, and the rest can be added afterwards."""
@@ -124,6 +125,7 @@ def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_damaged_store_is_named(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with Store.open(f"sqlite:///{path}", create=True) as store:
@@ -190,6 +192,7 @@ def test_a_password_is_not_shown() -> None:
     assert "secret" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_store_in_a_folder_that_may_not_be_written_can_be_read() -> None:
     """As somebody else: root may write everywhere. Not in pytest's folder, into which nobody else may look."""
     with tempfile.TemporaryDirectory(prefix="ggp-test-") as folder:

@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 from protocol.transports.transcript import read_lines
 from tests.ggp_command import ggp, wait_until
 
+pytestmark = pytest.mark.slow
+
 TAP = [sys.executable, "-m", "referee.cli", "tap"]
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60

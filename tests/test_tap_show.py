@@ -53,6 +53,7 @@ def test_a_killed_tap_leaves_a_record_that_can_be_read(tmp_path: Path) -> None:
     assert [(pair.command, pair.reply) for pair in session.pairs] == [("name", Reply(True, "b"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "what"),
     [
@@ -71,6 +72,7 @@ def test_what_is_no_record_is_refused_and_says_why(tmp_path: Path, text: str, wh
     assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
 
 
+@pytest.mark.slow
 def test_it_is_shown(tmp_path: Path) -> None:
     path = record(tmp_path, HEAD + TALK + HEAD + TALK)
     shown = ggp("tap", "--show", str(path)).out
@@ -85,6 +87,7 @@ def test_it_is_shown(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_dialogue_becomes_a_transcript_and_plays_back(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     assert ggp("tap", "-o", str(path), sys.executable, "-c", BOT).status == 0  # stdin is /dev/null: nothing passes
@@ -103,6 +106,7 @@ def test_a_dialogue_becomes_a_transcript_and_plays_back(tmp_path: Path) -> None:
 BOT = "import sys; sys.stdin.read()"
 
 
+@pytest.mark.slow
 def test_a_tapped_bot_plays_a_match(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     bot = f'"{sys.executable}" -m referee.cli tap -o "{path}" -- "{sys.executable}" -m bots random'

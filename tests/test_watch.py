@@ -21,6 +21,8 @@ from tests.small_gallery import KEY, events
 from tests.terminal import CTRL_C, Terminal
 from tests.test_gallery_server import Club
 
+pytestmark = pytest.mark.slow
+
 HEADS = [
     Head(match=f"a-{number}", game="yugo", options={"size": "5"}, bots=("ann", bot), control="1+1", started=str(number))
     for number, bot in enumerate(["bob", "cid", "eve"])
