@@ -1,6 +1,8 @@
 """Plain GTP bots as processes: GNU Go with handicaps and clocks, and when a bot is kept, restarted or let go."""
 
 import re
+import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,6 +51,15 @@ def test_gnugo_gives_and_takes_a_handicap_by_every_clock(
         assert told and all(re.fullmatch(left, words) for words in told), told
         assert sum(line.startswith("time_left") for line in sent) == sum(line.startswith("genmove") for line in sent)
     assert main_verify([str(record)]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_bot_that_lists_no_komi_plays_and_its_record_says_so(tmp_path: Path) -> None:
+    record, program = tmp_path / "games.jsonl", Path(__file__).parent / "foreign_bots.py"
+    dummy = shlex.join([sys.executable, "-I", str(program), "dummy"])
+    ran = ggp("match", "go,size=9,komi=6.5", dummy, "random", "--games", "2", "--json", "--record", str(record))
+    assert (ran.status, ran.json["games"], ran.json["suspended"]) == (0, 2, None)
+    assert record.read_text().count("answers `komi 6.5` with `? unknown command: komi`") == 2
 
 
 PASSES = """

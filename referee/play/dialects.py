@@ -102,6 +102,8 @@ class PlainPlayer(Player):
         needed += _stones(handicap, self._commands)
         rules = _rules(values.get("ko", "positional"), self._commands)
         lines = {rules: False, **dict.fromkeys(needed, True), self._told.settings: False}
+        if "komi" not in self.commands:  # it plays without knowing it; the engine counts
+            lines[f"komi {values['komi']}"] = False
         return {line: required for line, required in lines.items() if line}
 
     def _points(self, size: str, stones: str) -> list[str]:
