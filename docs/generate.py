@@ -15,7 +15,7 @@ from pathlib import Path
 from docs.pictures import examples_of, picture, section
 from engines.game import Game
 from protocol.commands import Who, commands_of, level
-from protocol.conformance import RULES, catalogue
+from protocol.conformance import RULES, Check, Demand, catalogue
 from referee.ladder.command import SUBCOMMANDS
 from referee.ladder.example import example
 from referee.ladder.keys import TABLES, Key
@@ -128,19 +128,39 @@ def commands_page() -> str:
     return "\n".join(parts)
 
 
+def _catalogues() -> dict[str, tuple[Check, ...]]:
+    """The steps of each kind of program."""
+    return {
+        "engines": catalogue(Who.ENGINE, game="GAME"),
+        "native bots": catalogue(Who.BOT, game="GAME"),
+        "plain bots": catalogue(Who.BOT, native=False),
+    }
+
+
+def _demand(check: Check, demands: dict[str, dict[str, Demand]]) -> str:
+    """`required`, or `recommended; of engines required` where programs differ."""
+    of = {name: known[check.number] for name, known in demands.items() if check.number in known}
+    if check.rule == "4.0" or len({*of.values()}) == 1:  # 4.0 counts the commands of native bots
+        return str(check.demand)
+    usual = max(of.values(), key=[*of.values()].count)
+    return f"{usual}; " + ", ".join(f"of {name} {demand}" for name, demand in of.items() if demand is not usual)
+
+
 def compliance_page() -> str:
     """Every step of `ggp check`, rule by rule, and the rules that no step can break."""
     steps = {check.number: check for who in (Who.ENGINE, Who.BOT) for check in catalogue(who, game="GAME")}
+    demands = {name: {check.number: check.demand for check in checks} for name, checks in _catalogues().items()}
     parts = [
         "# The steps of `ggp check`\n",
         "How to use it: [check a bot or an engine](../how-to/check-a-bot.md). *Required*: the referee cannot use a\n"
-        "program that fails it. *Recommended*: other programs count on it. *Native*: GGP alone asks for it.\n"
-        "*Whose*: the rule is the GTP 2 draft's, or ours; one of ours never counts as GTP.\n",
+        "program that fails it. *Forfeit*: a bot loses the game in which it fails it. *Recommended*: other programs\n"
+        "count on it. *Native*: GGP alone asks for it. *Whose*: the rule is the GTP 2 draft's, or ours; one of ours\n"
+        "never counts as GTP.\n",
     ]
     for rule in RULES:
         parts.append(f"## {rule.number}\n\n[{rule.text[0].upper()}{rule.text[1:]}](protocol.md#{rule.anchor}).\n")
         rows = [
-            (check.number, check.title, str(check.demand), str(check.source), check.remedy)
+            (check.number, check.title, _demand(check, demands), str(check.source), check.remedy)
             for check in steps.values()
             if check.rule == rule.number
         ]

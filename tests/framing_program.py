@@ -19,6 +19,7 @@ class Program:
         self.wrong = set(wrong)
         self.buffer = b""
         self.ids: set[int] = set()
+        self.last = ""  # the id that came last
         self.closed = False
 
     def __call__(self, data: bytes) -> list[bytes]:
@@ -82,6 +83,8 @@ class Program:
             if not words or ("new ids only" in wrong and number and int(number) in self.ids):
                 return []
             self.ids.add(int(number or 0))
+        if "repeats ids" in wrong:
+            number = self.last = number or self.last
         ok, text = self._command(words)
         if not ok and "failures lose ids" in wrong:
             number = ""

@@ -8,6 +8,7 @@ from protocol.commands import Who
 from protocol.conformance import BOT, Verdict
 from protocol.errors import CommandFailed
 from protocol.responder import Handler
+from referee.check.report import loses_games, to_change, usable
 from tests.checked_peer import MemoryPeer, Mistake, bot_peer, failing, judged, plain_peer
 from tests.test_check_engines import answers, refuses, says
 
@@ -73,7 +74,7 @@ def loud(handlers: dict[str, Handler]) -> dict[str, Handler | None]:
 
 
 NATIVE: dict[str, tuple[Mistake, set[str]]] = {
-    "4.1.4": (refuses("ggp-new", "yugo"), {"4.1.4", "4.1.1", "4.1.2", "4.2.6", "4.2.9", "5.1.1"}),
+    "4.1.4": (refuses("ggp-new", "yugo"), {"4.1.4", "4.1.1", "4.1.5"}),
     "4.1.5": (answers("ggp-games", lambda text: text + "\nchess"), {"4.1.5"}),
     "4.2.1": (second("genmove", "two words"), {"4.2.1"}),
     "4.2.2": (second("genmove", "Z9"), {"4.2.2"}),
@@ -114,6 +115,46 @@ def test_a_native_bot_with_one_mistake_is_found_out(number: str) -> None:
 def test_a_plain_bot_with_one_mistake_is_found_out(number: str) -> None:
     mistake, expected = PLAIN[number]
     assert failing(lambda: plain_peer(mistake), Who.BOT, *STEPS) == expected
+
+
+def test_what_a_failed_preparation_kept_from_being_tried_names_it_and_does_not_fail() -> None:
+    """Seven steps failed of a bot that refused `komi`, with advice about ids, order, flushing and reading."""
+    found = judged(lambda: plain_peer(refuses("komi", text="unknown command")), Who.BOT, "2", "4", "5")
+    assert {one.check.number for one in found if one.verdict is Verdict.FAIL} == {"2.7.2", "4.1.4"}
+    assert next(one.remedy for one in found if one.check.number == "4.1.4") == "accept `komi 7`"
+    untried = {one.check.number: one.note for one in found if one.verdict is Verdict.NOT_TRIED}
+    assert set(untried) >= {"2.3.11", "2.4.3", "2.6.2", "2.7.3", "4.2.1", "4.2.2", "4.2.5", "4.2.6", "5.1.1"}
+    assert set(untried.values()) == {"komi is unknown"}
+    assert not usable(found)
+    assert [line for line in to_change(found) if "komi is unknown" in line] == [
+        f"not tried: komi is unknown: {' '.join(untried)}"
+    ]
+
+
+def test_a_plain_bot_that_lists_no_komi_plays_without_it() -> None:
+    found = judged(lambda: plain_peer(lambda handlers: {"komi": None}), Who.BOT, "2", "4", "5")
+    assert {one.check.number for one in found if one.verdict is Verdict.FAIL} == {"4.0.7"}
+    assert [(one.check.number, one.note) for one in found if one.verdict is Verdict.NOT_TRIED] == [
+        ("2.7.2", "komi is unknown")
+    ]
+    assert usable(found)
+
+
+def test_a_program_without_known_command_fails_the_steps_about_it_alone() -> None:
+    def out(data: bytes) -> bytes:
+        return re.sub(rb"(?m)^=(\d*) (true|false)$", rb"?\1 ???", data).replace(b"known_command\n", b"")
+
+    found = judged(lambda: plain_peer(out=out), Who.BOT, "2", "4.0")
+    assert {one.check.number for one in found if one.verdict is Verdict.FAIL} == {"2.5.1"}
+    untried = {one.check.number: one.note for one in found if one.verdict is Verdict.NOT_TRIED}
+    assert set(untried) >= {"2.1.7", "2.5.3", "2.5.7"} and {*untried.values()} == {"known_command is unknown"}
+    assert usable(found)
+
+
+def test_a_bot_that_never_moves_is_not_said_to_read_badly() -> None:
+    found = judged(lambda: bot_peer(refuses("genmove")), Who.BOT, "4.2", games=GAME)
+    assert {one.check.number for one in found if one.verdict is Verdict.FAIL} == {"4.2.1", "4.2.8"}
+    assert usable(found) and loses_games(found)
 
 
 def test_every_step_has_a_bot_that_it_finds() -> None:
@@ -157,14 +198,14 @@ def test_a_plain_bot_names_the_dead_of_a_divided_board() -> None:
     assert [one.verdict for one in found] == [Verdict.PASS]
 
 
-@pytest.mark.parametrize(("said", "number"), [(b"thinking\n= ", "2.3.5"), (b"=98 ", "2.2.1")], ids=["junk", "an id"])
+@pytest.mark.parametrize(("said", "number"), [(b"thinking\n= ", "2.3.5"), (b"=98 ", "2.2.10")], ids=["junk", "an id"])
 def test_what_is_wrong_with_the_answer_to_genmove_alone_is_found_out(said: bytes, number: str) -> None:
     """The steps of framing ask no bot for a move; the controller of a match would meet it there."""
 
     def out(data: bytes) -> bytes:
         return re.sub(rb"\A= (?=[A-Z]\d+\n)", said, data)
 
-    assert failing(lambda: bot_peer(out=out), Who.BOT, "2.2.1", "2.3.5", "4.2", games=GAME) == {number}
+    assert failing(lambda: bot_peer(out=out), Who.BOT, "2.2.1", "2.2.10", "2.3.5", "4.2", games=GAME) == {number}
 
 
 def test_two_commands_in_one_write() -> None:

@@ -1,5 +1,6 @@
 """`ggp check` as a user runs it, on real programs: GNU Go with its known deviations, ours with none; its reports."""
 
+import shlex
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
@@ -108,7 +109,60 @@ def test_a_service_is_checked_over_its_connection() -> None:
         service.communicate()
 
 
-WRONG = ["--", sys.executable, "-I", str(ROOT / "tests/wrong_program.py"), "greets"]
+WRONG = ["--engine", "--", sys.executable, "-I", str(ROOT / "tests/wrong_program.py"), "greets"]
+FOREIGN = [sys.executable, "-I", str(ROOT / "tests/foreign_bots.py")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "deviations"),
+    [("leela", {"2.5.5"}), ("michi", {"2.4.1", "2.4.2", "2.6.1"}), ("dummy", {"2.4.1", "4.0.7"})],
+)
+def test_a_foreign_bot_with_which_the_referee_plays_is_usable(kind: str, deviations: set[str]) -> None:
+    """They were called not usable for what no match needs: a line at the end of input, other words, no `komi`."""
+    ran = ggp("check", "--json", "--timeout", "60", "--", *FOREIGN, kind)
+    assert set(failed(ran)) >= deviations
+    assert ran.status == 0 and ran.json["usable"]
+    assert all(step["demand"] != "required" for step in failed(ran).values())
+    # None of its answers is about ids, order, flushing or the reading of lines, so no advice is.
+    assert not {"2.2.1", "2.2.3", "2.2.10", "2.3.2", "2.3.3", "2.3.6", "2.3.9", "2.3.10", "4.2.6"} & set(failed(ran))
+    series = ggp("match", "go,size=9", shlex.join([*FOREIGN, kind]), "random", "--games", "2", "--seed", "1", "--json")
+    assert series.status == 0 and series.json["games"] == 2, series.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("script", "advice"),
+    [
+        ("echo starting >&2; echo 'ModuleNotFoundError: torch' >&2; exit 3", "ModuleNotFoundError: torch"),
+        ("exit 3", "it ends with exit status 3 and writes nothing to standard error: run it by hand"),
+    ],
+)
+def test_a_bot_that_ends_at_its_start_is_told_what_it_said_last(script: str, advice: str) -> None:
+    ran = ggp("check", "--", "sh", "-c", script)
+    assert ran.status == 1
+    assert ran.out.count("FAIL") == 1 and f"change    {advice}\n" in ran.out
+    assert "\nnot tried: it does not start: all other steps\n" in ran.out
+    assert ran.out.endswith(f"failed: 1 step; what to change:\n  2.3.13 [required]: {advice}\n")
+
+
+@pytest.mark.slow
+def test_steps_that_passed_are_shown_if_all_are_wanted() -> None:
+    few, all_of_them = (ggp("check", *more, "--only", "2.3,2.4", *WRONG) for more in ([], ["--all"]))
+    assert "  ok   2.3.1 " in all_of_them.out and "  -    2.4.2 " in all_of_them.out
+    assert "  ok " not in few.out and "  -  " not in few.out and "FAIL 2.3.4 " in few.out
+    assert few.out.endswith(
+        "  2.3.4 [required]: write banners and logs to standard error; standard output carries "
+        "answers and nothing else\n"
+    )
+
+
+@pytest.mark.slow
+def test_a_failure_that_loses_games_is_one_for_a_build_that_says_so() -> None:
+    bot = ["--only", "4.2.1", "--", sys.executable, "-I", str(ROOT / "tests/wrong_program.py")]
+    lenient, strict = ggp("check", *bot), ggp("check", "--strict", *bot)
+    assert "usable by the referee: yes, but it loses games\n" in lenient.out and lenient.status == 0
+    assert (strict.out, strict.status) == (lenient.out, 1)
 
 
 def test_the_report_says_what_was_sent_what_came_back_and_what_to_change() -> None:
@@ -143,7 +197,7 @@ def test_junit_and_verbose(tmp_path: Path) -> None:
 def test_the_steps_are_listed_without_running_any() -> None:
     bots, engines = ggp("check", "--list"), ggp("check", "--list", "--engine", "--only", "3.3")
     assert bots.status == engines.status == 0
-    assert "2.2.4  native" in bots.out and "4.2.2  required" in bots.out
+    assert "2.2.4  native" in bots.out and "4.2.2  forfeit" in bots.out
     assert {line.split()[0].rpartition(".")[0] for line in engines.out.splitlines()} == {"3.3"}
 
 

@@ -36,6 +36,8 @@ def answer(line: bytes) -> bool:
     write(f"{'=' if ok else '?'}{number}{' ' if text else ''}{text}\n\n")
     if name == "protocol_version" and WRONG == "chatters":
         write("= by the way\n\n")
+    if name == "protocol_version" and WRONG == "talks to itself":
+        write("by the way\n")
     return name != "quit"
 
 

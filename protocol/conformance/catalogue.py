@@ -8,7 +8,17 @@ from protocol.conformance.framing import FRAMING
 
 def catalogue(who: Who, *, game: str = "", native: bool = True) -> tuple[Check, ...]:
     """Every check of an engine or a bot, in order; without a game, those that are about none, and the scripts."""
-    return (*checks_for_all(who, game=game, native=native), *(engines.ENGINE if who is Who.ENGINE else bots.BOT))
+    checks = (*checks_for_all(who, game=game, native=native), *(engines.ENGINE if who is Who.ENGINE else bots.BOT))
+    harder = _OF_ENGINES if who is Who.ENGINE else frozenset() if native else _OF_PLAIN_BOTS
+    return tuple(check._replace(demand=Demand.REQUIRED) if check.number in harder else check for check in checks)
+
+
+# "Junk before a first = or ?: from an engine an error; from a bot skipped with a warning."
+_OF_ENGINES = frozenset(("2.3.4", "2.3.5"))
+# A plain bot begins each game by boardsize and clear_board, a native one by ggp-new.
+_OF_PLAIN_BOTS = frozenset(("2.7.1",))
+# What the referee looks for in the list_commands of a bot; it can do without the answers to the others.
+_NEEDED_OF_BOTS = frozenset(("list_commands", "ggp-new", "boardsize", "clear_board", "play", "genmove"))
 
 
 def checks_for(who: Who, *, game: str = "", native: bool = True) -> list[Check]:
@@ -26,7 +36,7 @@ def checks_for_all(who: Who, *, game: str, native: bool) -> list[Check]:
             f"knows {name}",
             b"known_command %b\n" % name.encode(),
             rb"= true\n\n",
-            Demand.REQUIRED,
+            Demand.REQUIRED if who is Who.ENGINE or name in _NEEDED_OF_BOTS else Demand.RECOMMENDED,
             remedy=f"answer {name}, and list it",
             source=Source.GGP if name.startswith("ggp-") else Source.GTP,
         )

@@ -7,9 +7,11 @@ from protocol.commands import Who
 
 
 class Demand(StrEnum):
-    """How hard a check is meant: the referee needs it (required), GTP says so (recommended), GGP only (native)."""
+    """How much depends on a check: the referee cannot use a program that fails it (required), the failure loses a bot
+    the game in which it happens (forfeit), GTP asks for it (recommended), GGP alone asks for it (native)."""
 
     REQUIRED = "required"
+    FORFEIT = "forfeit"
     RECOMMENDED = "recommended"
     NATIVE = "native"
 
@@ -22,8 +24,11 @@ class Source(StrEnum):
 
 
 class Verdict(StrEnum):
+    """NOT_TRIED: something before it failed, so nothing was seen of it."""
+
     PASS = "pass"
     FAIL = "fail"
+    NOT_TRIED = "not tried"
     NOT_APPLICABLE = "not applicable"
 
 
@@ -31,8 +36,9 @@ class Check(NamedTuple):
     """One numbered step. With `sent`, an exchange: what comes back must match the regular expression `expected` as a
     whole. Without, `script` names the sequence of questions that judges it (referee.check knows how).
 
-    `ends` says that the peer's stream must end after it, `end_input` that our end is closed after sending,
-    `pieces` that each byte is sent alone. `remedy` says to the program's author what to change.
+    `setup` is one command line that is sent first and must succeed. `ends` says that the peer's stream must end after
+    it, `end_input` that our end is closed after sending, `pieces` that each byte is sent alone. `remedy` says to the
+    program's author what to change.
     """
 
     number: str
@@ -47,6 +53,7 @@ class Check(NamedTuple):
     remedy: str = ""
     source: Source = Source.GTP
     script: str = ""
+    setup: bytes = b""
 
     @property
     def rule(self) -> str:

@@ -15,8 +15,10 @@ def exchanges(game: str) -> tuple[Check, ...]:
     listed = re.escape(game.encode())
     started = rb"= " + _STATUS + rb"\n\n"
 
-    def check(number: str, title: str, sent: bytes, expected: bytes, remedy: str, demand: Demand = _R) -> Check:
-        return Check(number, title, sent, expected, demand, Who.ENGINE, remedy=remedy, source=Source.GGP)
+    def check(
+        number: str, title: str, sent: bytes, expected: bytes, remedy: str, demand: Demand = _R, setup: bytes = b""
+    ) -> Check:
+        return Check(number, title, sent, expected, demand, Who.ENGINE, remedy=remedy, source=Source.GGP, setup=setup)
 
     return (
         check("3.1.1", "ggp-version is 1", b"ggp-version\n", rb"= 1\n\n", "answer `1`"),
@@ -39,37 +41,42 @@ def exchanges(game: str) -> tuple[Check, ...]:
         check(
             "3.1.5",
             "a refused ggp-new changes nothing",
-            new + b"ggp-new no-such-game\nggp-new %b no-such-option=1\nggp-status\n" % game.encode(),
-            started + rb"\? .+\n\n\? .+\n\n" + started,
+            b"ggp-new no-such-game\nggp-new %b no-such-option=1\nggp-status\n" % game.encode(),
+            rb"\? .+\n\n\? .+\n\n" + started,
             "check the game and all options before you give up the present game",
+            setup=new,
         ),
         check(
             "3.1.6",
             "there are legal moves",
-            new + b"ggp-legal_moves\n",
-            started + rb"= \S[^\n]*\n\n",
+            b"ggp-legal_moves\n",
+            rb"= \S[^\n]*\n\n",
             "answer every legal move, separated by blanks, on one line",
+            setup=new,
         ),
         check(
             "3.1.7",
             "an illegal move is refused, with the exact words first",
-            new + b"ggp-play black no-such-move\nggp-status\n",
-            started + rb"\? illegal move[^\n]*\n\n" + started,
+            b"ggp-play black no-such-move\nggp-status\n",
+            rb"\? illegal move[^\n]*\n\n" + started,
             "answer `? illegal move: ` and the reason",
+            setup=new,
         ),
         check(
             "3.1.8",
             "another side than the one to play is refused",
-            new + b"ggp-play white pass\n",
-            started + rb"\? .+\n\n",
+            b"ggp-play white pass\n",
+            rb"\? .+\n\n",
             "refuse a colour that is not to_play",
+            setup=new,
         ),
         check(
             "3.1.9",
             "a new game has no history",
-            new + b"ggp-history\n",
-            started + rb"=\n\n",
+            b"ggp-history\n",
+            rb"=\n\n",
             "answer an empty success",
+            setup=new,
         ),
     )
 

@@ -21,6 +21,8 @@ async def _run(transport: Transport, check: Check, patience: float) -> Finding:
     got, ended = bytearray(), False
     try:
         deadline = transport.now() + patience
+        if check.setup and not await _set_up(transport, check.setup, deadline):
+            return Finding(check, False, b"", False)
         for piece in [check.sent[i : i + 1] for i in range(len(check.sent))] if check.pieces else [check.sent]:
             await transport.write(piece, deadline)
         if check.end_input:
@@ -40,3 +42,15 @@ async def _run(transport: Transport, check: Check, patience: float) -> Finding:
         transport.close()
     passed = pattern.fullmatch(got) is not None and ended >= check.ends
     return Finding(check, passed, bytes(got), ended)
+
+
+async def _set_up(transport: Transport, line: bytes, deadline: float) -> bool:
+    """Send the command that prepares a check; whether it succeeded."""
+    await transport.write(line, deadline)
+    got = bytearray()
+    while not got.endswith(b"\n\n") and len(got) <= _ENOUGH:
+        data = await transport.read(deadline)
+        if not data:
+            return False
+        got += data
+    return got.startswith(b"=")

@@ -4,9 +4,9 @@ import random
 import re
 
 from referee.check.forms import is_json
-from referee.check.table import begin, lines_of
+from referee.check.table import begin, is_needed, lines_of, refusal
 from referee.check.talk import Answer, Talk
-from referee.check.trial import Stopped, Trial, now
+from referee.check.trial import NotPrepared, Stopped, Trial, now
 from referee.play.engine import AGREE, OVER, Engine, Status
 from referee.play.outcome import Fault
 
@@ -24,7 +24,12 @@ async def play(trial: Trial) -> None:
     for number, line in enumerate(trial.games):
         for seat in (1, 2):
             trial.where = f"{line}, seat {seat}"
-            await _Game(trial, await trial.talk(), judge, line, seat).play(swaps=seat == 1, seed=number)
+            try:
+                await _Game(trial, await trial.talk(), judge, line, seat).play(swaps=seat == 1, seed=number)
+            except NotPrepared as unprepared:
+                trial.skip(str(unprepared), "4.2.1", "4.2.2", "4.2.3", "4.2.4", "4.2.13", "5.2.2")
+            except Stopped:  # that game is lost, and the referee goes on to the next
+                continue
     trial.omit("no phase other than play came up", "4.2.4")
     if "ggp-games" not in trial.commands:
         return trial.omit("it lists no ggp-games", "4.1.5")
@@ -65,8 +70,9 @@ class _Game:
         trial, before = self.trial, self.talk.transport.now()
         for line in lines_of(trial, self.line):
             answer = await self.talk.ask(line, 30.0)
-            if not trial.hold("4.1.4", answer.ok, "a success: it sits down"):
-                raise Stopped
+            ready = answer.ok or not is_needed(trial, line)
+            if not trial.hold("4.1.4", ready, "a success: the game begins", advice=f"accept `{line}`"):
+                raise NotPrepared(refusal(trial, line, answer))
         used = self.talk.transport.now() - before
         trial.hold("5.2.2", used <= 30, "an answer within 30 s", f"{used:.2f} s")
 
@@ -120,12 +126,18 @@ async def turn(trial: Trial) -> None:
     await begin(trial, talk)
     status, replies = await _opening(trial, judge)
     reply = replies[0]
-    answers = await talk.ask_all(f"play {status.to_play} {reply}", f"genmove {await _next(judge, status, reply)}")
-    trial.hold("4.2.6", all(answer.ok for answer in answers), "two successes")
+    lines = f"play {status.to_play} {reply}", f"genmove {await _next(judge, status, reply)}"
+    if all(answer.ok for answer in await talk.ask_all(*lines)):
+        trial.hold("4.2.6", True, "")
+    else:
+        talk = await _fails_only_together(trial, talk, lines)
     await _analyzed(trial, talk)
     trial.at = "4.2.5"
     await begin(trial, talk)
-    trial.hold("4.2.5", await _legal_genmove(trial, talk, judge), "a legal first move of the new game")
+    if await _legal_genmove(trial, talk, judge):
+        trial.hold("4.2.5", True, "")
+    else:
+        talk = await _fails_only_later(trial, talk, judge)
     trial.at = "4.2.8"
     await begin(trial, talk)
     # To a plain bot of go I5 is no point, and to every native one no-such-move is none.
@@ -135,6 +147,31 @@ async def turn(trial: Trial) -> None:
     trial.hold("4.2.8", await _legal_genmove(trial, talk, judge), "a legal move, as if nothing had been said")
     await _undo(trial, talk, judge)
     await _small(trial, talk)
+
+
+async def _fails_only_together(trial: Trial, talk: Talk, lines: tuple[str, ...]) -> Talk:
+    """Two commands in one write did not both succeed: is it the write, or do they fail one by one, too?"""
+    expected, seen = "two successes", (bytes(talk.sent), bytes(talk.got))
+    await begin(trial, talk)
+    if all([(await talk.ask(line)).ok for line in lines]):
+        talk.sent[:], talk.got[:] = seen
+        trial.hold("4.2.6", False, expected)
+        return await trial.talk(fresh=not trial.remote)
+    trial.omit("the same two fail one by one", "4.2.6")
+    return talk
+
+
+async def _fails_only_later(trial: Trial, talk: Talk, judge: Engine) -> Talk:
+    """The first move of a second game is wrong: is that of a first game right?"""
+    expected, seen = "a legal first move of the new game", (bytes(talk.sent), bytes(talk.got))
+    talk = await trial.talk(fresh=not trial.remote)
+    await begin(trial, talk)
+    if await _legal_genmove(trial, talk, judge):
+        talk.sent[:], talk.got[:] = seen
+        trial.hold("4.2.5", False, expected)
+        return await trial.talk(fresh=not trial.remote)
+    trial.omit("the first move of a first game is wrong, too", "4.2.5")
+    return talk
 
 
 async def _analyzed(trial: Trial, talk: Talk) -> None:

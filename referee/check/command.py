@@ -14,7 +14,7 @@ from protocol.conformance import catalogue, rule_of
 from protocol.connection import PeerRole
 from protocol.safe_files import replace_file
 from protocol.transports.blocking import run_blocking
-from referee.check.report import as_json, as_junit, print_report, usable
+from referee.check.report import as_json, as_junit, loses_games, print_report, usable
 from referee.check.run import Wanted, run_trial
 from referee.check.trial import Found, Trial
 from referee.command_line import HELP, run_command
@@ -26,7 +26,7 @@ from referee.play.words import read_engine, read_game
 
 Tell = Callable[[int, int, str], None]
 EPILOG = (
-    "Exit status: 0 if every required step passed, 1 if not, 2 for a command line that cannot be. "
+    "Exit status: 0 if the referee can use the program, 1 if not, 2 for a command line that cannot be. "
     "The steps are listed in docs/reference/compliance.md."
 )
 
@@ -53,6 +53,8 @@ def main(argv: list[str]) -> int:
 @click.option("--list", "list_only", is_flag=True, help="List the steps and run none.")
 @click.option("--json", "json_wanted", is_flag=True, help="Print the findings as JSON.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write JUnit XML.")
+@click.option("--all", "everything", is_flag=True, help="Show the steps that passed or do not apply, too.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 also for a failure that loses games.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict alone.")
 @click.option("-v", "--verbose", is_flag=True, help="Show all bytes that pass, on stderr.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -67,13 +69,17 @@ def check(
     list_only: bool,
     json_wanted: bool,
     junit: Path | None,
+    everything: bool,
+    strict: bool,
     quiet: bool,
     verbose: bool,
     command: tuple[str, ...],
 ) -> int:
     """Check that a program obeys the protocol: `ggp check -- gnugo --mode gtp`.
 
-    Every step says what was sent, what came back, what was expected, which rule says so, and what to change.
+    Every step that fails says what was sent, what came back, what was expected, which rule says so, and what to
+    change. A failure is required (the referee cannot use the program), forfeit (it loses the game in which it happens),
+    recommended (GTP asks for it) or native (GGP alone does).
     """
     who = Who.ENGINE if as_engine else Who.BOT
     wanted = Wanted(_numbers(only, who), tuple(_line_of(game) for game in games))
@@ -96,8 +102,8 @@ def check(
     if json_wanted:
         click.echo(as_json(program, who, found))
     else:
-        print_report(found, quiet)
-    return 0 if usable(found) else 1
+        print_report(found, quiet, everything)
+    return 0 if usable(found) and not (strict and loses_games(found)) else 1
 
 
 async def _run(trial: Trial, wanted: Wanted, judge: str | None, tell: Tell) -> list[Found]:

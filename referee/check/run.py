@@ -38,15 +38,27 @@ async def run_trial(
         checks = _chosen(trial, wanted)
         trial.expect(checks)
         if why:
-            trial.hold("2.3.4", False, "an answer to `protocol_version`, and to `list_commands`", why)
-            trial.omit("it did not answer the first questions", *[check.number for check in checks])
-            if not trial.wants("2.3.4"):
-                trial.hold(checks[0].number, False, "an answer to the first questions", why)
+            _not_started(trial, checks, why)
         else:
             await _run_all(trial, checks, progress)
     finally:
         await trial.drop()
     return trial.findings()
+
+
+_START, _BOUNDS, KNOWN = "2.3.13", "2.8.4", "known_command"
+
+
+def _not_started(trial: Trial, checks: list[Check], why: str) -> None:
+    """The one failure of a program that cannot be asked anything, whatever was to be checked."""
+    step = _BOUNDS if why.startswith("an answer of") else _START
+    if not trial.wants(step):
+        checks = [*(check for check in catalogue(trial.who) if check.number == step), *checks]
+        trial.expect(checks)
+    ended, last = trial.last_words()
+    advice = last or (f"it ends with {ended} and writes nothing to standard error: run it by hand" if ended else "")
+    trial.hold(step, False, "an answer to `protocol_version`, and to `list_commands`", why, advice)
+    trial.skip("it does not start" if ended else f"{step} failed", *[check.number for check in checks])
 
 
 async def _run_all(trial: Trial, checks: list[Check], progress: Callable[[int, int, str], None]) -> None:
@@ -88,6 +100,7 @@ async def _get_acquainted(trial: Trial, wanted: Wanted) -> str:
         answer = await talk.ask("list_commands")
         trial.commands = frozenset(answer.text.split())
         trial.native = trial.who is Who.ENGINE or "ggp-new" in trial.commands
+        trial.lacking = await _lacking(trial)
         trial.games = await _games(trial, wanted)
         await _openings(trial)
     except Surprise as surprise:
@@ -95,6 +108,15 @@ async def _get_acquainted(trial: Trial, wanted: Wanted) -> str:
     except LaunchError as error:
         return str(error)
     return ""
+
+
+async def _lacking(trial: Trial) -> frozenset[str]:
+    """Which of the commands that every program has it neither lists nor answers."""
+    found = []
+    for name, line in (("protocol_version", "protocol_version"), ("name", "name"), (KNOWN, f"{KNOWN} name")):
+        if name not in trial.commands and not (await (await trial.talk()).ask(line)).ok:
+            found.append(name)
+    return frozenset(found)
 
 
 async def _games(trial: Trial, wanted: Wanted) -> list[str]:

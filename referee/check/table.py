@@ -1,17 +1,31 @@
 """What the scripts share: how a game is begun, and what may be played first. It judges nothing."""
 
-from referee.check.talk import Talk
-from referee.check.trial import Stopped, Trial
+from referee.check.talk import Answer, Surprise, Talk
+from referee.check.trial import NotPrepared, Trial
 
 
-async def begin(trial: Trial, talk: Talk, number: str = "") -> None:
-    """A new game: `ggp-new` of the first game, or plain GTP's three commands. Raises Stopped (noted under number)."""
-    number = number or trial.at
+async def begin(trial: Trial, talk: Talk) -> None:
+    """A new game: `ggp-new` of the first game, or plain GTP's three commands. Raises NotPrepared."""
     for line in lines_of(trial, trial.games[0]):
-        answer = await talk.ask(line)
-        if not answer.ok:
-            trial.hold(number, False, "a success: the game begins")
-            raise Stopped
+        try:
+            answer = await talk.ask(line)
+        except Surprise as surprise:
+            raise NotPrepared(f"`{line}` was not answered: {await trial.why(surprise)}") from None
+        if not answer.ok and is_needed(trial, line):
+            raise NotPrepared(refusal(trial, line, answer))
+
+
+def refusal(trial: Trial, line: str, answer: Answer) -> str:
+    """Why a game does not begin: `komi is unknown`, or what it answers to that line."""
+    name = line.split()[0]
+    if name not in trial.commands or "unknown" in answer.text.lower():
+        return f"{name} is unknown"
+    return f"`{line}` is refused: {answer.text[:100] or '(no reason)'}"
+
+
+def is_needed(trial: Trial, line: str) -> bool:
+    """Whether no game begins while that line is refused. A bot that lists no `komi` plays without knowing it."""
+    return not line.startswith("komi ") or "komi" in trial.commands
 
 
 def lines_of(trial: Trial, game: str) -> list[str]:

@@ -18,7 +18,10 @@ Start = Callable[[], Peer]
 
 
 class Found(NamedTuple):
-    """The verdict on one step. `sent` and `got` are bytes as they passed; `note` says where, or why not."""
+    """The verdict on one step. `sent` and `got` are bytes as they passed; `note` says where, or why not.
+
+    `advice`: what to change, where what was seen says more than the remedy of the check.
+    """
 
     check: Check
     verdict: Verdict
@@ -26,10 +29,20 @@ class Found(NamedTuple):
     got: bytes = b""
     expected: str = ""
     note: str = ""
+    advice: str = ""
+
+    @property
+    def remedy(self) -> str:
+        """What to change."""
+        return self.advice or self.check.remedy
 
 
 class Stopped(Exception):
     """This script cannot go on, and what stopped it is noted."""
+
+
+class NotPrepared(Exception):
+    """What must succeed before the step that is asked about has failed; str() is the cause."""
 
 
 @dataclass
@@ -43,6 +56,7 @@ class Trial:
     remote: bool = False
     games: list[str] = field(default_factory=list)
     commands: frozenset[str] = frozenset()
+    lacking: frozenset[str] = frozenset()  # of the commands that every program has, those that it refuses
     native: bool = True
     where: str = ""
     ids: bool = True  # whether it echoes them
@@ -106,7 +120,7 @@ class Trial:
     def wants(self, *numbers: str) -> bool:
         return any(number in self._checks for number in numbers)
 
-    def hold(self, number: str, right: bool, expected: str, note: str = "") -> bool:
+    def hold(self, number: str, right: bool, expected: str, note: str = "", advice: str = "") -> bool:
         """Judge a step by the exchange that just passed; a failure stays. Returns `right`."""
         if number in self._checks:
             check, before = self._checks[number], self._found.get(number)
@@ -115,13 +129,13 @@ class Trial:
                 sent, got = (bytes(talk.sent), bytes(talk.got)) if talk and not right else (b"", b"")
                 note = "; ".join(part for part in (note, self.where) if part) if not right else note
                 verdict = Verdict.PASS if right else Verdict.FAIL
-                self._found[number] = Found(check, verdict, sent, got, expected, note)
+                self._found[number] = Found(check, verdict, sent, got, expected, note, advice)
         return right
 
     def _heed(self, answer: Answer) -> None:
         """What an answer to any command may be guilty of; the steps of framing ask a few commands only."""
         if answer.id is not None:
-            self.hold("2.2.1", False, "no id: none was given")
+            self.hold("2.2.10", False, "no id: none was given")
         if answer.raw.lstrip(b"\r\n")[:1] not in (b"=", b"?"):
             self.hold("2.3.5", False, "the answer, and nothing before it")
 
@@ -133,9 +147,16 @@ class Trial:
 
     def omit(self, why: str, *numbers: str) -> None:
         """Steps that cannot be judged here, unless they were."""
+        self._note(Verdict.NOT_APPLICABLE, why, numbers)
+
+    def skip(self, cause: str, *numbers: str) -> None:
+        """Steps that `cause` kept from being tried, unless they were."""
+        self._note(Verdict.NOT_TRIED, cause, numbers)
+
+    def _note(self, verdict: Verdict, why: str, numbers: Iterable[str]) -> None:
         for number in numbers:
             if number in self._checks and number not in self._found:
-                self._found[number] = Found(self._checks[number], Verdict.NOT_APPLICABLE, note=why)
+                self._found[number] = Found(self._checks[number], verdict, note=why)
 
     def findings(self) -> list[Found]:
         return [
@@ -148,19 +169,29 @@ class Trial:
         self.at, self.where = numbers[0], ""
         try:
             await script(self)
+        except NotPrepared as unprepared:
+            self.skip(str(unprepared), *numbers)
+            if not self.talking.in_order():
+                await self.drop()
         except (Surprise, Stopped) as surprise:
             if isinstance(surprise, Surprise):
                 self.hold(self.at, False, "an answer", await self.why(surprise))
                 await self.drop()
-            self.omit(f"not reached: {self.at} failed", *numbers)
+            self.skip(f"{self.at} failed", *numbers)
         except LaunchError as error:
             self.hold(self.at, False, "that it starts", str(error))
-            self.omit("it does not start", *numbers)
+            self.skip("it does not start", *numbers)
 
     async def why(self, surprise: Surprise) -> str:
+        """What happened, how the process ended, and the last line of its standard error."""
+        ended, last = self.last_words()
+        return "; ".join(filter(None, [str(surprise), ended, last and f"stderr: {last}"]))
+
+    def last_words(self) -> tuple[str, str]:
+        """How the process ended and the last line of its standard error; two empty texts while it runs."""
         ended = self._peer.exited(0.2) if self._peer is not None else ""
         last = self._peer.stderr_tail().strip().splitlines()[-1:] if self._peer is not None and ended else []
-        return "; ".join([str(surprise), *filter(None, [ended]), *(f"stderr: {line[:200]}" for line in last)])
+        return ended, "".join(last)[:200]
 
 
 def now() -> float:
