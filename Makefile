@@ -12,7 +12,7 @@ GAMES ?=
 ARGS ?=
 JOBS ?= $(shell nproc)
 BIN := .venv/bin
-SOURCES := protocol engines referee bots tests docs/*.py
+SOURCES := protocol engines referee bots tests docs/*.py setup_step.py
 LADDER := games/play.toml
 
 # Another environment's settings must not reach into ours.
@@ -94,7 +94,8 @@ NATIVE = $(MAKE) -f tests/native/Makefile CXX="$(or $(compiler),$(error $(missin
 # declared is newer than the stamp, and PYTHON, if somebody chose one, is of the same version.
 
 # What builds the core stays in .venv: where pip builds apart from it, every change of pyproject.toml compiles all anew.
-PIP = $(BIN)/python -m pip install -qq --disable-pip-version-check
+PIP = $(BIN)/python -m pip install --disable-pip-version-check
+STEP = "$(PYTHON)" setup_step.py
 BUILDERS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "cmake>=3.21,<5", "ninja>=1.10,<2", sep="\n")
 
 VERSION := import sys; print("%d.%d" % sys.version_info[:2])
@@ -130,8 +131,9 @@ compiler = $(firstword $(foreach name,$(compilers),$(shell printf '\043include <
 
 # Two makes at once: the second waits for the lock, finds all ready and leaves.
 INSTALL = exec 9<. ; flock 9 2>/dev/null || :; if $(READY); then exit 0; fi; set -e; \
-    echo "Setting up .venv: packages and the compiled core, about a minute the first time ..."; \
-    if ! { $(WORTH_KEEPING); }; then rm -rf .venv; "$(PYTHON)" -m venv .venv; fi; \
+    echo "Setting up .venv, one to three minutes the first time:"; \
+    if ! { $(WORTH_KEEPING); }; then rm -rf .venv; $(STEP) "[1/3] Python environment" "$(PYTHON)" -m venv .venv; fi; \
     rm -f .venv/.ready; $(BIN)/python -c '$(PREFIX)' > .venv/.started; \
-    $(BIN)/python -c '$(BUILDERS)' | $(PIP) -r /dev/stdin; CXX="$(compiler)" $(PIP) --no-build-isolation -e '.[dev]'; \
+    $(BIN)/python -c '$(BUILDERS)' > .venv/builders.txt; $(STEP) "[2/3] build tools" $(PIP) -r .venv/builders.txt; \
+    CXX="$(compiler)" $(STEP) "[3/3] packages and the compiled core" $(PIP) -v --no-build-isolation -e '.[dev]'; \
     mv .venv/.started .venv/.ready

@@ -3,6 +3,7 @@
 Whether the documentation is true is in test_docs.
 """
 
+import io
 import os
 import re
 import shutil
@@ -15,6 +16,8 @@ from zipfile import ZipFile
 
 import pytest
 
+import setup_step
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("protocol", "engines", "referee", "bots")
 FOLDERS = (*PACKAGES, "tests", "docs", ".ci")
@@ -23,7 +26,16 @@ FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*")
 PYTHONS = [path for path in FILES if path.suffix == ".py"]
 SOURCES = [path for path in FILES if path.suffix in {".py", ".hpp", ".cpp", ".c", ".sh"}]
 PROSE = [path for path in FILES if path.suffix in {".md", ".txt", ".tst", ".json", ".pyi"} or path.name == "run"]
-FRONT = ["Makefile", "pyproject.toml", "CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+FRONT = [
+    "Makefile",
+    "setup_step.py",
+    "pyproject.toml",
+    "CMakeLists.txt",
+    "LICENSE",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+]
 
 
 def test_import_contracts_hold() -> None:
@@ -145,7 +157,7 @@ def fresh(tmp_path: Path) -> Path:
     """A checkout as `make setup` first meets it, in a folder with a blank in its name."""
     fresh = tmp_path / "fresh clone"
     (fresh / "engines" / "core").mkdir(parents=True)
-    for name in ("Makefile", "pyproject.toml", "CMakeLists.txt"):
+    for name in ("Makefile", "setup_step.py", "pyproject.toml", "CMakeLists.txt"):
         shutil.copy(ROOT / name, fresh / name)
     return fresh
 
@@ -207,6 +219,40 @@ def test_a_compiler_without_cpp20_is_named(fresh: Path, tmp_path: Path) -> None:
     old = _executable(tmp_path / "g++", "echo unrecognized command-line option >&2; exit 1")
     line = _problem(fresh, f"PYTHON={sys.executable}", f"CXX={old}")
     assert str(old) in line and "apt-get install g++" in line
+
+
+PIP = """Collecting click
+Collecting numpy<3
+  Preparing metadata: started
+  [1/20] Building CXX object nb.o
+  [20/20] Linking CXX shared module
+Installing collected packages: a, b, c
+"""
+
+
+def test_set_up_shows_what_it_does_and_how_far_it_is() -> None:
+    ticks = iter(range(0, 1000, 7))
+    plain, terminal = io.StringIO(), io.StringIO()
+    lines = PIP.splitlines(keepends=True)
+    assert setup_step.show("[3/3] x", lines, plain, False, lambda: float(next(ticks))) == lines
+    assert plain.getvalue().splitlines() == [
+        *("[3/3] x ...", "[3/3] x: 2 packages found, now numpy", "[3/3] x: 1 of 20 files compiled"),
+        *("[3/3] x: installing 3 packages", "[3/3] x: 49 s"),
+    ]
+    setup_step.show("[3/3] x", lines, terminal, True, lambda: 0.0)
+    assert terminal.getvalue().count("\n") == 1
+    assert [text.rstrip() for text in terminal.getvalue().split("\r")] == [
+        *("[3/3] x ...", "[3/3] x: 1 package found, now click", "[3/3] x: 2 packages found, now numpy"),
+        *("[3/3] x: 1 of 20 files compiled", "[3/3] x: 20 of 20 files compiled"),
+        *("[3/3] x: installing 3 packages", "[3/3] x: 0 s"),
+    ]
+    assert "\x1b" not in plain.getvalue() + terminal.getvalue()
+
+
+def test_a_step_of_the_set_up_that_fails_shows_its_output(capfd: pytest.CaptureFixture[str]) -> None:
+    assert setup_step.main("step", "sh", "-c", "echo why; exit 3") == 3
+    shown = capfd.readouterr()
+    assert shown.out.startswith("step ...\nstep: ") and shown.err == "why\n"
 
 
 @pytest.mark.slow
