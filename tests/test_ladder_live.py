@@ -56,6 +56,7 @@ def many(bots: int, pools: int = 1) -> Progress:
         seconds=98_765.4,
         rate=1234.5,
         left=3600.0,
+        zeros=dict.fromkeys(names, "zero is the mean of these bots; ± is 95 %, of the difference to that mean"),
         standings={name: [line(rank) for rank in range(bots)] for name in names},
         playing=[Playing(names[0], HOSTILE[3], HOSTILE[4], 90.0 - number) for number in range(16)],
         terminations=Counter({"rules": 100_000, "resignation": 20_000, **dict.fromkeys(HOSTILE, 7)}),
@@ -137,7 +138,7 @@ def test_an_encoding_without_the_characters_gets_others() -> None:
     console = Console(file=io.TextIOWrapper(raw, encoding="latin-1"), width=80, force_terminal=True)
     console.print(final_summary(many(5)))
     console.file.flush()
-    assert "± is 95 %" in raw.getvalue().decode("latin-1")
+    assert "± is 95 %, of the difference to that mean" in raw.getvalue().decode("latin-1")
 
 
 def test_it_is_drawn_at_most_eight_times_a_second() -> None:

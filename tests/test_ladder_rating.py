@@ -30,7 +30,7 @@ def test_it_is_the_rating_of_the_same_counts() -> None:
     forfeits = [("1", "2", 2, 0, 0), ("2", "1", 0, 0, 1)]
     expected = rate(Counts.of(played, forfeits, "123"), priors=Priors(parents={"3": "2"}, anchors={"1": 100.0}))
     found = rate_seats(MEETINGS, seats)
-    assert found.counts.names == ("1", "2", "3") and found.anchors == ("1",)
+    assert found.counts.names == ("1", "2", "3") and found.anchors == {"1": 100.0}
     assert found.elo == pytest.approx(expected.elo, abs=1e-9)
     assert found.counts.forfeit_rates().tolist() == expected.counts.forfeit_rates().tolist()
     lines = by_id(found)

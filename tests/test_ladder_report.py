@@ -95,7 +95,14 @@ def test_a_season(filled: Filled, capsys: pytest.CaptureFixture[str]) -> None:
     assert set(pages) == {"index.html", *(f"bots/{name}.html" for name in ("ann", "bob", "cat", "dan"))}
     assert capsys.readouterr().out == f"5 pages: {filled.path.parent / 'site' / 'index.html'}\n"
     index = Checked(pages["index.html"])
-    for words in ("davidson", "half of a 95 % interval", "first seat", "illegal_move", "ply_limit", "against the mean"):
+    for words in (
+        "davidson",
+        "half of a 95 % interval",
+        "first seat",
+        "illegal_move",
+        "ply_limit",
+        "zero is the mean of these bots",
+    ):
         assert words in index.words
     assert index.elements.count("svg") == 1 and index.elements.count("table") == 5
     ann = Checked(pages["bots/ann.html"]).words

@@ -9,7 +9,6 @@ from referee.ladder.pairs import Meeting, Seat
 from referee.ladder.rating import rate_seats
 from referee.ladder.standings import (
     Score,
-    against,
     fit_meetings,
     is_current,
     make_fit,
@@ -17,6 +16,7 @@ from referee.ladder.standings import (
     places,
     scores,
     standing_lines,
+    zero_of,
 )
 from referee.store.rows import Fit
 
@@ -104,11 +104,28 @@ def test_lines_are_the_same_from_ratings_and_from_their_fit() -> None:
 def test_anchors_are_what_elo_is_against() -> None:
     seats = [replace(SEATS[0], anchor=1500.0), SEATS[1], SEATS[2]]
     fit = _fit(seats)
-    assert against(seats, fit) == "ann" and against(SEATS, _fit()) == "the mean of the pool"
-    (held,) = [place for place in places(seats, scores(MEETINGS), fit) if place.note == "anchor"]
-    assert held.row.elo == pytest.approx(1500, abs=3) and held.row.se < 1.1
+    there = places(seats, scores(MEETINGS), fit)
+    assert zero_of(seats, fit, there).startswith("zero is 1500 Elo below the anchor ann; ")
+    (held,) = [place for place in there if place.note == "anchor"]
+    assert (held.row.elo, held.row.se) == (1500, 0)
     two = [*seats[:2], replace(SEATS[2], anchor=1400.0)]
-    assert against(two, _fit(two)) == "the mean of the anchors ann, cat"
+    fit = _fit(two)
+    assert "set by the anchors ann = 1500, cat = 1400; " in zero_of(two, fit, there)
+    assert sorted((row.elo, row.se) for row in fit.rows if row.id in (1, 3)) == [(1400, 0), (1500, 0)]
+    assert is_current(fit, two, scores(MEETINGS))
+
+
+def test_a_fit_with_another_zero_is_not_current() -> None:
+    """Earlier versions stored ratings whose mean was not zero, and anchors beside the rating at which they are held."""
+    fit, scored = _fit(), scores(MEETINGS)
+    assert is_current(fit, SEATS, scored)
+    moved = replace(fit, rows=tuple(replace(row, elo=row.elo + 1) for row in fit.rows))
+    assert not is_current(moved, SEATS, scored)
+    seats = [replace(SEATS[0], anchor=1500.0), SEATS[1], SEATS[2]]
+    fit = _fit(seats)
+    assert is_current(fit, seats, scored)
+    moved = replace(fit, rows=tuple(replace(row, elo=row.elo + 0.1) for row in fit.rows))
+    assert not is_current(moved, seats, scored)
 
 
 def test_a_twin_that_left_its_anchor_is_told() -> None:

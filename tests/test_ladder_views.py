@@ -118,7 +118,7 @@ def test_standings_of_people(season: Filled, capsys: Capture) -> None:
     assert lines[0].split()[:2] == ["1", "ann"] and lines[0].split()[4:9] == ["14", "75.0%", "10", "1", "3"]
     (of_dan,) = [line for line in lines if " dan " in line]
     assert of_dan.endswith("suspended: it does \\x1b[31mnot start")
-    assert "of Elo against the mean of the pool" in "\n".join(lines)
+    assert "zero is the mean of these bots; ± is 95 %" in "\n".join(lines)
     assert "first seat" in "\n".join(lines) and "degrees of freedom" in "\n".join(lines)
 
 

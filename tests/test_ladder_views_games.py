@@ -2,16 +2,18 @@
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from referee.ladder.rating import rate_seats
-from referee.ladder.views import bot, games, pair
+from referee.ladder.views import bot, games, pair, standings
 from referee.play.clock import Control
-from referee.ratings.sprt import PRESETS, Hypotheses, judge
+from referee.ratings.sprt import Hypotheses, effect, judge
 from tests.ladder_views import LOST, TIED, WON, Filled, a_season, real_setup
 from tests.stores import entrant, ladder, pool
 
@@ -110,12 +112,9 @@ def test_one_match_with_what_a_fault_left_behind(played: Filled, capsys: Capture
 def test_a_pair_is_judged_by_its_pairs(season: Filled, capsys: Capture) -> None:
     found = _json(capsys, pair.main, "ann", "bob", str(season.path))
     assert (found["games"], found["points"], found["penta"]) == (6, 4.5, [0, 0, 1, 1, 1])
-    verdict = judge([0, 0, 1, 1, 1], PRESETS["gate"])
-    assert (found["elo"], found["elo_error"], found["nelo"]) == (verdict.elo, verdict.elo_error, verdict.nelo)
-    assert (found["los"], found["nelo_error"]) == (verdict.los, verdict.nelo_error)
-    for name, preset in PRESETS.items():
-        assert found["tests"][name]["llr"] == judge([0, 0, 1, 1, 1], preset).llr
-        assert found["tests"][name]["state"] == "continue"
+    for name, value in asdict(effect([0, 0, 1, 1, 1])).items():
+        assert found[name] == value
+    assert found["tests"] == {}, "nobody asked for a test"
     (id,) = season.pools.values()
     ids = {seat.label: str(seat.id) for seat in season.store.seats(id)}
     ratings = rate_seats(season.store.meetings(id), season.store.seats(id))
@@ -150,9 +149,79 @@ def test_a_pair_in_words(season: Filled, capsys: Capture) -> None:
     assert "LLR" not in told, "no pair counts: one of its games is void"
     assert pair.main(["ann", "dan", str(season.path)]) == 0
     told = capsys.readouterr().out
-    for text in ("pairs        LL 0, LD 0, DD+WL 1, WD 0, WW 1", "(gate: normalized Elo 0 against 20)", "last games"):
+    for text in ("pairs        LL 0, LD 0, DD+WL 1, WD 0, WW 1", "last games"):
         assert text in told
-    assert "2 of dan" in told and "LOS" in told
+    assert "LLR" not in told, "the ladder is no test, and none was asked for"
+    assert "2 of dan" in told and "(model davidson)" in told
+
+
+TEST = """
+store = "club.db"
+[format]
+kind = "test"
+bots = ["new", "old"]
+preset = "big"
+[bot.old]
+command = "old"
+[bot.new]
+command = "new"
+parent = "old"
+"""
+
+
+def two_versions(folder: Path, *results: tuple[int, tuple[tuple[int, str], tuple[int, str]]]) -> str:
+    """The file of a test, whose store holds so many pairs with these endings, new first."""
+    with Filled(folder, ladder([entrant("old"), entrant("new")])) as filled:
+        for count, endings in results:
+            for _ in range(count):
+                filled.meet("new", "old", *endings)
+    file = folder / "test.toml"
+    file.write_text(TEST)
+    return str(file)
+
+
+def test_standings_and_pair_agree_about_two_bots(tmp_path: Path, capsys: Capture) -> None:
+    """The difference and its error, by the ratings; and by pairs, as far as models may agree."""
+    file = two_versions(tmp_path, (10, (WON, LOST)), (10, (LOST, WON)), (30, (WON, WON)), (10, (LOST, LOST)))
+    assert standings.main([file]) == 0
+    _, _, best, last, zero, *_ = capsys.readouterr().out.splitlines()
+    cells = best.split()
+    difference, error = cells[-3:-1]
+    assert cells[1] == "new" and float(cells[2]) == pytest.approx(-float(last.split()[2]), abs=0.1)
+    assert float(difference) == pytest.approx(2 * float(cells[2]), abs=0.11)
+    assert float(error) == pytest.approx(2 * float(cells[3]), abs=0.11)
+    assert zero == "zero is the mean of these bots; ± is 95 %, of the difference to that mean"
+    assert pair.main(["new", "old", file]) == 0
+    told = capsys.readouterr().out
+    assert f"new is +{difference} ± {error} Elo from old" in told
+    by_pairs = re.search(r"Elo +(\S+) ± (\S+) \(95 %\), by pairs", told)
+    assert by_pairs is not None and float(by_pairs[1]) == pytest.approx(float(difference), abs=10)
+
+
+def test_the_ratio_is_of_the_ladders_own_test(tmp_path: Path, capsys: Capture) -> None:
+    """Of neither presets nor a store, which does not know the format; and it is the new version that is tested."""
+    file = two_versions(tmp_path, (4, (WON, LOST)), (3, (WON, WON)))
+    found = _json(capsys, pair.main, "old", "new", file)
+    ((name, tested),) = found["tests"].items()
+    expected = judge([0, 0, 4, 0, 3], Hypotheses(0, 50))
+    assert (name, tested["new"], tested["elo1"], tested["state"]) == ("test", "new", 50, expected.state)
+    assert tested["llr"] == expected.llr > 0 > found["elo"]
+    assert pair.main(["new", "old", file]) == 0
+    told = capsys.readouterr().out
+    assert told.count("LLR") == 1 and "(is new better? normalized Elo 0 against 50)" in told
+    assert pair.main(["new", "old", str(tmp_path / "club.db")]) == 0
+    assert "LLR" not in capsys.readouterr().out
+
+
+def test_a_clean_sweep_is_bounded_on_one_side(tmp_path: Path, capsys: Capture) -> None:
+    file = two_versions(tmp_path, (20, (WON, WON)))
+    assert pair.main(["new", "old", file]) == 0
+    told = capsys.readouterr().out
+    assert "Elo          > 316.6 (95 %, one-sided), by pairs\n" in told
+    assert "nElo" not in told and "∞" not in told and told.count("LOS") == 1, "that of the ratings, which have a prior"
+    found = _json(capsys, pair.main, "old", "new", file)
+    assert found["elo_high"] == pytest.approx(-316.6, abs=0.1)
+    assert {found[key] for key in ("elo", "elo_low", "elo_error", "nelo", "nelo_error", "los")} == {None}
 
 
 def test_bots_that_never_shared_a_pool(tmp_path: Path, capsys: Capture) -> None:

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given, settings
@@ -16,10 +17,17 @@ from referee.ratings.sprt import (
     Model,
     SprtError,
     Verdict,
+    effect,
+    hoeffding,
     judge,
     log_likelihood_ratio,
     score_of,
 )
+
+
+def logistic(elo: float) -> float:
+    return 1 / (1 + 10 ** (-elo / 400))
+
 
 PENTA = st.lists(st.integers(0, 400), min_size=5, max_size=5).filter(any)
 WDL = st.lists(st.integers(0, 400), min_size=3, max_size=3).filter(any)
@@ -79,7 +87,11 @@ def test_swapping_the_sides_turns_the_sign(model: Model, counts: list[int], elo0
     hypotheses, turned = Hypotheses(elo0, elo0 + width, model=model), Hypotheses(-elo0 - width, -elo0, model=model)
     one, other = judge(counts, hypotheses), judge(counts[::-1], turned)
     assert one.llr == pytest.approx(-other.llr, rel=1e-7, abs=1e-9)
-    assert (one.elo, one.nelo, one.los) == pytest.approx((-other.elo, -other.nelo, 1 - other.los), rel=1e-6, abs=1e-9)
+    assert (one.elo_low is None, one.elo_high is None) == (other.elo_high is None, other.elo_low is None)
+    turns = ((one.elo, other.elo), (one.elo_low, other.elo_high), (one.elo_high, other.elo_low), (one.nelo, other.nelo))
+    for mine, theirs in turns:
+        assert mine == (theirs if theirs is None else pytest.approx(-theirs, rel=1e-6, abs=1e-6))
+    assert one.los == (other.los if other.los is None else pytest.approx(1 - other.los, rel=1e-6, abs=1e-9))
     assert {one.state, other.state} in ({"continue"}, {"H0", "H1"})
     if one.estimate is not None and one.estimate.elo is not None:
         assert other.estimate is not None
@@ -104,7 +116,7 @@ def test_a_better_pair_never_lowers_the_logistic_ratio(counts: list[int], cell: 
 def test_a_higher_bar_is_less_likely_met(counts: list[int]) -> None:
     """Among hypotheses above the record's own effect, the higher the less likely."""
     nelo = judge(counts, GATE).nelo
-    if abs(nelo) < 200:
+    if nelo is not None and abs(nelo) < 200:
         ratios = [log_likelihood_ratio(counts, Hypotheses(nelo, nelo + width)) for width in (2, 20, 50)]
         assert 0 >= ratios[0] >= ratios[1] >= ratios[2]
 
@@ -158,8 +170,49 @@ def test_far_hypotheses_fall_back_to_the_closed_form() -> None:
 
 def test_no_game_says_nothing() -> None:
     verdict = judge([0] * 5, GATE, cap=10)
-    assert (verdict.llr, verdict.state, verdict.los, verdict.elo, verdict.games) == (0, "continue", 0.5, 0, 0)
-    assert {verdict.elo_error, verdict.nelo_error, verdict.estimate, verdict.expected_left} == {None}
+    assert (verdict.llr, verdict.state, verdict.games) == (0, "continue", 0)
+    assert set(asdict(effect([0] * 5)).values()) == {None}
+    assert {verdict.elo, verdict.los, verdict.worst_case, verdict.estimate, verdict.expected_left} == {None}
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 20, 500])
+def test_a_clean_sweep_has_a_bound_and_nothing_else(pairs: int) -> None:
+    """Clopper and Pearson: under the strength of the bound so many pairs are won with probability 5 %."""
+    won, lost = judge([0, 0, 0, 0, pairs], GATE), judge([pairs, 0, 0, 0, 0], GATE)
+    assert won.elo_low is not None and logistic(won.elo_low) ** pairs == pytest.approx(0.05)
+    assert lost.elo_high == pytest.approx(-won.elo_low) and lost.elo_low is None
+    for verdict in (won, lost):
+        assert {verdict.elo, verdict.elo_error, verdict.nelo, verdict.nelo_error, verdict.los} == {None}
+        assert {verdict.estimate, verdict.worst_case, verdict.expected_left} <= {None, 0.0}
+
+
+@pytest.mark.parametrize(("pairs", "elo"), [(1, 759), (20, 59), (1000, 1.3)])
+def test_pairs_that_are_all_even_bound_both_ways(pairs: int, elo: float) -> None:
+    """Bots that repeat their games: no variance was seen, which does not mean that there is none."""
+    even = effect([0, 0, pairs, 0, 0])
+    assert (even.elo, even.nelo, even.los) == (0, None, None)
+    assert even.elo_high == pytest.approx(elo, rel=0.02) and even.elo_low == pytest.approx(-elo, rel=0.02)
+
+
+def test_intervals_hold_the_truth_where_the_normal_one_does_not_exist() -> None:
+    """Almost clean sweeps, by their exact probabilities: at least 95 % at every strength and length."""
+    for pairs in (3, 8, 30):
+        for share in (0.5, 0.8, 0.9, 0.97, 0.995):
+            truth, held = (1 + share) / 2, 0.0  # a pair is won twice, or once
+            for won in range(pairs + 1):
+                found = effect([0, 0, pairs - won, 0, won])
+                low = logistic(-9999 if found.elo_low is None else found.elo_low)
+                high = logistic(9999 if found.elo_high is None else found.elo_high)
+                if found.elo_error is not None:
+                    continue  # the normal distribution's business
+                held += math.comb(pairs, won) * share**won * (1 - share) ** (pairs - won) * (not low <= truth <= high)
+            assert held <= 0.05, (pairs, share, held)
+
+
+def test_hoeffding_is_exact_for_a_clean_sweep() -> None:
+    assert hoeffding(1.0, 20, 0.05)[0] == pytest.approx(0.05 ** (1 / 20))
+    low, high = hoeffding(0.9, 50)
+    assert low == pytest.approx(1 - hoeffding(0.1, 50)[1]) and 0.7 < low < 0.9 < high < 1
 
 
 def test_the_cap_makes_it_inconclusive() -> None:

@@ -28,10 +28,24 @@ def test_the_lines_for_people() -> None:
     assert ran.status == 0 and ran.err == "" and "\x1b" not in ran.out
     assert ran.out.startswith("H1 is accepted: normalized Elo 20 rather than normalized Elo 0\n")
     assert "Elo   55.58 ± 27.65 (95 %)" in ran.out and "median-unbiased" in ran.out
-    assert "no estimate" in ggp("sprt", "--penta", "0,0,0,0,5550", "--preset", "gate").out
+    assert "no estimate" in ggp("sprt", "--penta", "0,0,0,50,5500", "--preset", "gate").out
     ran = ggp("sprt", *WDL, *BOUNDS, "--model", "bayes")
     assert ran.out.startswith("continue") and "mean length in the worst case" in ran.out
-    assert "Elo   0.00 ± ∞" in ggp("sprt", "--wdl", "0,0,0", "--preset", "big").out
+
+
+def test_what_does_not_exist_is_left_out() -> None:
+    """A clean sweep has a one-sided bound; a record without games has nothing."""
+    ran = ggp("sprt", "--penta", "0,0,0,0,20", "--preset", "gate")
+    assert "Elo   > 316.64 (95 %, one-sided)\n" in ran.out and "after the stop" not in ran.out
+    ran = ggp("sprt", "--wdl", "0,0,7", "--preset", "gate")
+    assert "Elo   < -108.94 (95 %, one-sided)\n" in ran.out
+    empty = ggp("sprt", "--wdl", "0,0,0", "--preset", "big")
+    for text in (ran.out, empty.out):
+        assert not any(word in text for word in ("nElo", "LOS", "∞", "inf", "None"))
+    assert "Elo  " not in empty.out and empty.out.endswith("games 0\n")
+    found = ggp("sprt", "--penta", "0,0,0,0,20", "--preset", "gate", "--json").json
+    assert found["elo_low"] == pytest.approx(316.64, abs=0.01)
+    assert {found[key] for key in ("elo", "elo_high", "elo_error", "nelo", "nelo_error", "los", "estimate")} == {None}
 
 
 @pytest.mark.parametrize(

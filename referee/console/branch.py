@@ -234,15 +234,14 @@ def _failure(report: Report) -> str:
 
 
 def _score(setup: Setup, report: Report) -> str:
-    """The score and, from a few games on, the difference in Elo with its error."""
+    """The score and the difference in Elo with its error; of a clean sweep, its bound."""
     from referee.play.report import score_line
-    from referee.ratings.sprt import Hypotheses, judge
+    from referee.ratings.scale import in_elo
+    from referee.ratings.sprt import effect
 
     first, tally = report.tally.bots[0], report.tally
     black, white = tally.colours
     line = f"{score_line(setup, report)}; black {black.points:g}, white {white.points:g}"
-    if first.wins and first.losses:
-        verdict = judge([first.losses, first.draws, first.wins], Hypotheses(0.0, 5.0, 0.05, 0.05, "logistic"), None)
-        error = "∞" if verdict.elo_error is None else f"{verdict.elo_error:.0f}"
-        line += f"; {setup.bots[0].name} {verdict.elo:+.0f} ± {error} Elo (95 %)"
+    if elo := in_elo(effect([first.losses, first.draws, first.wins]), sign="+"):
+        line += f"; {setup.bots[0].name} {elo} Elo (95 %)"
     return clean(line)

@@ -7,12 +7,12 @@ from functools import lru_cache
 from rich.cells import cell_len, set_cell_size
 
 from protocol.drawing.scene import clean
-from referee.ladder.progress import Line, Playing, Progress
+from referee.ladder.progress import Playing, Progress
+from referee.ratings.scale import half
 
 Span = tuple[str, str]  # text and the name of its style (live.STYLES)
 Row = list[Span]
 
-Z95 = 1.96
 LEAST_NAME = 8  # cells
 MOST_NAME = 40
 MOST_RATED = 50  # bots of a pool in the summary
@@ -44,9 +44,11 @@ def summarise(progress: Progress, width: int) -> list[Row]:
     """All there is to say at the end of a run, in as many rows as it takes."""
     rows = _header(progress, width, bar=False) + _verdicts(progress, width)
     for pool, lines in progress.standings.items():
-        rows += [[], *_pool(pool, lines, width, 1 + MOST_RATED + (len(lines) > MOST_RATED))]
+        rows += [[], *_pool(progress, pool, width, 1 + MOST_RATED + (len(lines) > MOST_RATED))]
+        if pool in progress.zeros and len(lines) >= MOST_RATED:
+            rows.append([(cut(shown(progress.zeros[pool]), width), "dim")])
     plies = f"{progress.plies:,} plies in {duration(progress.seconds)}"
-    run: Row = [(cut(f"{progress.games:,} games in this run, {plies}; ± is 95 %", width), "dim")]
+    run: Row = [(cut(f"{progress.games:,} games in this run, {plies}", width), "dim")]
     return [*rows, [], *_ends(progress, width), *_faults(progress, width), run]
 
 
@@ -84,15 +86,17 @@ def _standings(progress: Progress, width: int, room: int) -> list[Row]:
     pools = list(progress.standings.items())
     count = min(len(pools), max(1, room // 3))
     more: list[Row] = [[(cut(f"pools not shown: {len(pools) - count}", width), "dim")]] if count < len(pools) else []
-    rooms = shares([1 + len(lines) for _, lines in pools[:count]], room - len(more))
-    rows = [row for (pool, lines), fair in zip(pools, rooms, strict=False) for row in _pool(pool, lines, width, fair)]
+    wanted = [1 + len(lines) + (pool in progress.zeros) for pool, lines in pools[:count]]
+    rooms = shares(wanted, room - len(more))
+    rows = [row for (pool, _), fair in zip(pools, rooms, strict=False) for row in _pool(progress, pool, width, fair)]
     return rows + more
 
 
-def _pool(pool: str, lines: list[Line], width: int, room: int) -> list[Row]:
-    """A row of headings and the best bots, in at most `room` rows."""
+def _pool(progress: Progress, pool: str, width: int, room: int) -> list[Row]:
+    """A row of headings, the best bots, and if there is room what zero is, in at most `room` rows."""
     if room <= 0:
         return []
+    lines, zero = progress.standings[pool], progress.zeros.get(pool, "")
     shown_lines = lines if len(lines) < room else lines[: max(1, room - 2)]
     place = len(str(max(1, len(lines))))
     columns = [("Elo", 6), ("±", 5), ("games", 9), ("score", 7)]
@@ -104,7 +108,7 @@ def _pool(pool: str, lines: list[Line], width: int, room: int) -> list[Row]:
     rows: list[Row] = [[(" " * (place + 1), ""), (padded(pool, name), "pool"), (heads, "dim")]]
     rest = width - place - 1 - name - sum(cells for _, cells in columns) - 2
     for rank, line in enumerate(shown_lines, 1):
-        numbers = [number(line.elo), number(Z95 * line.se), f"{line.games:,}", percent(line.share, line.games)]
+        numbers = [number(line.elo), half(line.se, 0), f"{line.games:,}", percent(line.share, line.games)]
         cells = "".join(f"{text:>{cells}}" for text, (_, cells) in zip(numbers, columns, strict=False))
         row = [(f"{rank:>{place}} ", "dim"), (padded(line.label, name), ""), (cells, "")]
         if line.note and rest > LEAST_NAME:
@@ -112,6 +116,8 @@ def _pool(pool: str, lines: list[Line], width: int, room: int) -> list[Row]:
         rows.append(row)
     if len(shown_lines) < len(lines):
         rows.append([(cut(f"{'':{place}} … {len(lines) - len(shown_lines):,} more", width), "dim")])
+    elif zero and len(rows) < room:
+        rows.append([(cut(shown(zero), width), "dim")])
     return rows[:room]
 
 

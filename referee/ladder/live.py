@@ -13,8 +13,9 @@ from rich.live import Live
 from rich.segment import ControlType, Segment
 from rich.style import Style
 
-from referee.ladder.frame import Z95, Row, compose, headline, number, shown, summarise
+from referee.ladder.frame import Row, compose, headline, number, shown, summarise
 from referee.ladder.progress import Progress
+from referee.ratings.scale import half
 
 OFTEN = 8  # drawings a second at the most
 STYLES = {
@@ -146,7 +147,8 @@ def status_line(progress: Progress) -> str:
             words.append(f"{shown(pool)}: {shown(progress.verdicts[pool])}")
         elif lines and lines[0].games:
             best = lines[0]
-            words.append(f"{shown(pool)}: {shown(best.label)} {number(best.elo)} ± {number(Z95 * best.se)}")
+            error = f" ± {half(best.se, 0)}" if best.se else ""
+            words.append(f"{shown(pool)}: {shown(best.label)} {number(best.elo)}{error}")
     return " · ".join(words)
 
 

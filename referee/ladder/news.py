@@ -11,7 +11,7 @@ from referee.ladder.pairs import PairResult
 from referee.ladder.progress import Playing, Progress
 from referee.ladder.rating import rate_seats
 from referee.ladder.sequential import in_words
-from referee.ladder.standings import Score, make_fit, standing_lines
+from referee.ladder.standings import Score, make_fit, places, standing_lines, zero_of
 from referee.ladder.work import UnderWay
 from referee.play.worker import ABORTED, REFEREE, Chunk
 from referee.ratings.counts import CountsError
@@ -138,6 +138,7 @@ class News:
             except StoreError:  # whoever saves games says so
                 continue
             self._progress.standings[contest.pool.name] = standing_lines(seats, scored, fit)
+            self._progress.zeros[contest.pool.name] = zero_of(seats, fit, places(seats, scored, fit))
             active = {seat.id for seat in seats if seat.active}
             self._errors[row] = [line.se for line in fit.rows if line.id in active]
             if verdict := contest.schedule.verdict:

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A bot's line in the standings of a pool: `share` of points won in its `games`, Elo and its standard error."""
+    """A bot's line in the standings of a pool: `share` of points won in its `games`, Elo and its standard error.
+
+    An anchor's error is 0.
+    """
 
     label: str
     elo: float
@@ -39,6 +42,7 @@ class Progress:
     rate: float = 0.0  # games a second, of late
     left: float | None = None  # seconds, an estimate
     standings: dict[str, list[Line]] = field(default_factory=dict)  # by pool, best first
+    zeros: dict[str, str] = field(default_factory=dict)  # by pool: the line under them, what zero is
     playing: list[Playing] = field(default_factory=list)
     terminations: Counter[str] = field(default_factory=Counter)
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)  # (who, termination)

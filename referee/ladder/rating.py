@@ -56,10 +56,11 @@ def by_id(ratings: Ratings) -> dict[int, Standing]:
 
 
 def elo_and_error(ratings: Ratings, ids: Sequence[int]) -> tuple[Floats, Floats]:
-    """Ratings and standard errors of these versions, Elo. All must be rated."""
+    """Ratings and standard errors of these versions as they are printed, Elo. All must be rated."""
+    elo, errors = ratings.scale()
     index = {name: number for number, name in enumerate(ratings.counts.names)}
     places = [index[str(id)] for id in ids]
-    return ratings.elo[places], ratings.errors()[places]
+    return elo[places], errors[places]
 
 
 def _descends(parents: Mapping[str, str], name: str, forebear: str) -> bool:

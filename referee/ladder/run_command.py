@@ -138,11 +138,12 @@ def _as_json(progress: Progress) -> dict[str, Any]:
         "seconds": round(progress.seconds, 3),
         "pools": {
             pool: [
-                {"name": line.label, "elo": line.elo, "se": line.se, "games": line.games, "share": line.share}
+                {"name": line.label, "elo": line.elo, "se": line.se or None, "games": line.games, "share": line.share}
                 for line in lines
             ]
             for pool, lines in progress.standings.items()
         },
+        "zero": progress.zeros,
         "terminations": dict(progress.terminations),
         "faults": [{"who": who, "what": what, "games": n} for (who, what), n in sorted(progress.faults.items())],
         "verdicts": progress.verdicts,

@@ -12,6 +12,7 @@ from typing import cast
 
 from referee.ladder.entries import Format
 from referee.ladder.pairs import PairResult
+from referee.ratings.scale import after_stop, in_elo
 from referee.ratings.sprt import Hypotheses, Model, Verdict, judge, log_likelihood_ratio
 
 
@@ -91,10 +92,6 @@ def in_words(verdict: Verdict) -> str:
         f"{verdict.games} games",
     ]
     estimate = None if verdict.state == "continue" else verdict.estimate
-    if estimate is not None and estimate.elo is not None:
-        low = "-∞" if estimate.low is None else f"{estimate.low:.0f}"
-        high = "∞" if estimate.high is None else f"{estimate.high:.0f}"
-        words.append(f"Elo {estimate.elo:+.0f} ({low} to {high}, median-unbiased)")
-    elif verdict.elo_error is not None:
-        words.append(f"Elo {verdict.elo:+.0f} ± {verdict.elo_error:.0f}")
+    if elo := after_stop(estimate, sign="+") or in_elo(verdict, sign="+"):
+        words.append(f"Elo {elo}")
     return ", ".join(words)

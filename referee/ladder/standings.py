@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from referee.ladder.pairs import Meeting, Seat
 from referee.ladder.progress import Line
+from referee.ratings.scale import half, zero_line
 from referee.store.rows import Drift, Fit, FitRow, Misfit
 
 if TYPE_CHECKING:
@@ -108,11 +109,13 @@ def is_current(fit: Fit, seats: Sequence[Seat], scored: Mapping[int, Score], eve
         return False
     shown = {seat.id for seat in seats if everyone or entered(seat)}
     rows = [row for row in fit.rows if row.id in shown]
-    # "next" is within those who were entered then; somebody may have left since.
+    # "next" and the mean are of those who were entered then; somebody may have left since.
     gaps = [above.elo - below.elo for above, below in pairwise(rows)]
     told = [row.next_elo for row in rows]
-    return (not told or told[-1] is None) and all(
-        known is not None and abs(known - gap) < _EQUAL for known, gap in zip(told, gaps, strict=False)
+    return (
+        (not told or told[-1] is None)
+        and all(known is not None and abs(known - gap) < _EQUAL for known, gap in zip(told[:-1], gaps, strict=True))
+        and _has_its_zero(fit, rows, scored)
     )
 
 
@@ -175,12 +178,14 @@ def standing_lines(seats: Sequence[Seat], scored: Mapping[int, Score], fit: "Fit
     ]
 
 
-def against(seats: Sequence[Seat], fit: Fit) -> str:
-    """What Elo and its error are measured from."""
-    labels = [seat.label for seat in seats if seat.id in fit.anchors]
-    if not labels:
-        return "the mean of the pool"
-    return labels[0] if len(labels) == 1 else f"the mean of the anchors {', '.join(labels)}"
+def held(seats: Sequence[Seat], fit: Fit) -> dict[str, float]:
+    """The anchors by their labels, with the ratings at which they are held."""
+    return {seat.label: fit.anchors[seat.id] for seat in seats if seat.id in fit.anchors}
+
+
+def zero_of(seats: Sequence[Seat], fit: Fit, shown: Iterable[Place]) -> str:
+    """The line under the standings: what zero is, and what ± is of."""
+    return zero_line(held(seats, fit), idle=not all(place.score.games for place in shown))
 
 
 def misfits_badly(fit: Fit) -> bool:
@@ -191,6 +196,14 @@ def misfits_badly(fit: Fit) -> bool:
 def _row(line: "Standing") -> FitRow:
     row = FitRow(int(line.name), line.elo, line.se, line.games, line.score)
     return replace(row, next_elo=line.next.elo, next_se=line.next.se, next_los=line.next.los) if line.next else row
+
+
+def _has_its_zero(fit: Fit, rows: Sequence[FitRow], scored: Mapping[int, Score]) -> bool:
+    """Whether zero is where these rows want it: at the mean of those with games, or where the anchors have it."""
+    if fit.anchors:
+        return all(row.elo == fit.anchors[row.id] for row in fit.rows if row.id in fit.anchors)
+    met = [row.elo for row in rows if scored.get(row.id, Score()).games] or [row.elo for row in rows]
+    return not met or abs(math.fsum(met)) < _EQUAL * len(met)
 
 
 def _anchors(seats: Sequence[Seat], rated: set[int]) -> dict[int, float]:
@@ -219,6 +232,6 @@ def _notes(seats: Sequence[Seat], fit: Fit) -> dict[int, str]:
         elif not seat.active:
             notes.setdefault(seat.id, []).append("withdrawn")
     for drift in fit.drifts:
-        text = f"drifts from its anchor {labels.get(drift.anchor, '?')} by {drift.elo:+.0f} ± {1.96 * drift.se:.0f} Elo"
+        text = f"drifts from its anchor {labels.get(drift.anchor, '?')} by {drift.elo:+.0f} ± {half(drift.se, 0)} Elo"
         notes.setdefault(drift.twin, []).append(text)
     return {version: "; ".join(texts) for version, texts in notes.items()}

@@ -73,11 +73,17 @@ class Counts:
         half = self.played.ties / 2
         return self._per_bot(self.played.wins + half, self.played.losses + half)
 
+    @property
+    def forfeited(self) -> Floats:
+        """Of every bot: its games that ended by a forfeit of either side."""
+        size, forfeits = len(self.names), self.forfeits
+        return sums(forfeits.first, forfeits.games, size) + sums(forfeits.second, forfeits.games, size)
+
     def forfeit_rates(self) -> Floats:
         """Of every bot: its forfeits / all its games."""
         size, forfeits = len(self.names), self.forfeits
         lost = sums(forfeits.first, forfeits.losses, size) + sums(forfeits.second, forfeits.wins, size)
-        games = self.games + sums(forfeits.first, forfeits.games, size) + sums(forfeits.second, forfeits.games, size)
+        games = self.games + self.forfeited
         return np.divide(lost, games, out=np.zeros_like(lost), where=games > 0)
 
     def _per_bot(self, first: Floats, second: Floats) -> Floats:

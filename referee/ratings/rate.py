@@ -13,18 +13,19 @@ from rich.table import Table
 from rich.text import Text
 
 from referee.ratings.results import LONGEST_NAME, Results, ResultsError, read_results
+from referee.ratings.scale import half, zero, zero_line
 
 if TYPE_CHECKING:
     from referee.ratings.ratings import Ratings
 
 BAD_USAGE = 2
-Z95 = 1.96
 FARTHEST = 100_000.0  # Elo of an anchor
 WORST = 5  # pairs that fit worst, in the JSON
 EPILOGUE = """\b
 FILE is CSV with the columns first,second,result[,count] (result 1, 0.5 or 0 for
 the first), or PGN (tags White, who is first, Black, Result); - is standard input.
-Without an anchor the mean rating is 0 (with the prior: about 0).
+Without an anchor the mean rating is 0. An anchor has the rating that it is given,
+and no error.
 
 \b
 The exit status is 0; 2 for a command line or a file that cannot be, or if a
@@ -118,12 +119,15 @@ def _rate(
 
 
 def _as_json(ratings: "Ratings", prior: str) -> dict[str, Any]:
-    """Elo throughout; `se` against the anchors or the mean; `next` is the difference to the next in the list."""
+    """Elo throughout. `se` is the error of this `elo`, whose zero is `zero`; null of an anchor, which is held.
+
+    `next` is the difference to the next in the list.
+    """
     lines = [
         {
             "name": line.name,
             "elo": line.elo,
-            "se": line.se,
+            "se": line.se or None,
             "games": line.games,
             "score": line.score,
             "next": None if line.next is None else {"elo": line.next.elo, "se": line.next.se, "los": line.next.los},
@@ -139,6 +143,7 @@ def _as_json(ratings: "Ratings", prior: str) -> dict[str, Any]:
         "tie": ratings.tie,
         "prior": prior,
         "anchors": list(ratings.anchors),
+        "zero": zero(ratings.anchors),
         "deviance": math.fsum(pair.deviance for pair in misfits),
         "degrees_of_freedom": ratings.degrees_of_freedom(),
         "misfits": [
@@ -166,9 +171,9 @@ def _show(ratings: "Ratings", prior: str) -> None:
         table.add_column(head, justify="right", no_wrap=True)
     for rank, line in enumerate(ratings.standings(), 1):
         share = f"{line.score / line.games:.1%}" if line.games else ""
-        numbers = [f"{line.elo:.1f}", f"{Z95 * line.se:.1f}", str(line.games), share]
+        numbers = [f"{line.elo:.1f}", half(line.se), str(line.games), share]
         if line.next is not None:
-            numbers += [f"{line.next.elo:.1f}", f"{Z95 * line.next.se:.1f}", f"{line.next.los:.1%}"]
+            numbers += [f"{line.next.elo:.1f}", half(line.next.se), f"{line.next.los:.1%}"]
         table.add_row(str(rank), Text(line.name), *numbers)
     if plain:
         console.width = 4 * LONGEST_NAME
@@ -181,11 +186,11 @@ def _show(ratings: "Ratings", prior: str) -> None:
 
 def _notes(ratings: "Ratings", prior: str) -> list[str]:
     """What the numbers are, and where the model does not hold."""
-    against = "the anchors" if len(ratings.anchors) > 1 else ratings.anchors[0] if ratings.anchors else "the mean"
-    seat = f"{ratings.advantage:.1f} ± {Z95 * ratings.advantage_se:.1f} Elo" if ratings.advantage_se else "fixed at 0"
+    seat = f"{ratings.advantage:.1f} ± {half(ratings.advantage_se)} Elo" if ratings.advantage_se else "fixed at 0"
     games = int(ratings.counts.played.games.sum())
     notes = [
-        f"model {ratings.model.name}, prior {prior}; ± is 95 %, of Elo against {against}",
+        zero_line(ratings.anchors, idle=not (ratings.counts.games > 0).all()),
+        f"model {ratings.model.name}, prior {prior}",
         f"first seat {seat}; {ratings.model.tie} = {ratings.tie:.3f}; {games} games",
     ]
     deviance, free = ratings.deviance(), ratings.degrees_of_freedom()

@@ -1,7 +1,7 @@
 """Ratings of a pool: what the fit says in Elo, with error bars, neighbours, and where the model misfits."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A bot's line: `se` is against the anchors (their mean), without anchors against the mean of the pool.
+    """A bot's line. `elo` and `se` are those of `Ratings.scale`: `se` is the error of this very `elo`, 0 of an anchor.
 
     `next` is the difference to the next lower bot, None for the last.
     """
@@ -65,7 +65,7 @@ class Ratings:
 
     counts: Counts
     model: Model
-    anchors: tuple[str, ...]
+    anchors: Mapping[str, float]
     fitted: Fit
     elo: Floats
 
@@ -88,7 +88,7 @@ class Ratings:
     def difference(self, one: str, other: str) -> Difference:
         """Between any two bots; also between an anchor and its unpinned twin, an entry of its own."""
         names = self.counts.names
-        return self._difference(names.index(one), names.index(other))
+        return self._difference(names.index(one), names.index(other), self._unshifted(), self._held())
 
     def drifts(self, twin: str, anchor: str, sigmas: float = 3.0) -> bool:
         """Whether an anchor's unpinned twin has left it: the pool's scale moves, or the anchor is not what it was.
@@ -98,21 +98,32 @@ class Ratings:
         apart = self.difference(twin, anchor)
         return abs(apart.elo) > sigmas * apart.se
 
-    def errors(self) -> Floats:
-        """Standard errors, Elo, in the order of `counts.names`: sd(θ_i − the mean θ of the anchors or of the pool)."""
-        names = self.counts.names
-        reference = np.zeros(len(names))
-        chosen = [names.index(name) for name in self.anchors] or list(range(len(names)))
-        reference[chosen] = 1 / len(chosen)
-        covariance = self.fitted.covariance[: len(names), : len(names)]
-        towards = covariance @ reference
-        variance = covariance.diagonal() - 2 * towards + reference @ towards
-        return np.sqrt(np.maximum(variance, 0)) * ELO
+    def scale(self, among: Collection[str] | None = None) -> tuple[Floats, Floats]:
+        """Elo as it is printed and the standard error of each number, in the order of `counts.names`.
+
+        With anchors: an anchor has its given rating and no error, and the others have the mean and the error that
+        they have if all anchors are exactly there (the conditional normal distribution). Without: 0 is the mean of
+        the bots that have a game, of all or of those `among` them, and the error is of the difference to that mean.
+        """
+        size, elo = len(self.counts.names), self._unshifted()
+        covariance = self.fitted.covariance[:size, :size]
+        variance = covariance.diagonal().copy()
+        if held := self._held():
+            towards = covariance[held]
+            variance -= (towards * np.linalg.solve(towards[:, held], towards)).sum(axis=0)
+            variance[held] = 0
+        else:
+            weights = self._mean_weights(among)
+            towards = covariance @ weights
+            variance += weights @ towards - 2 * towards
+            elo = elo - weights @ elo
+        return elo, np.sqrt(np.maximum(variance, 0)) * ELO
 
     def standings(self, among: Collection[str] | None = None) -> list[Standing]:
-        """Best first. `next` is the next lower bot of all, or of those `among` them."""
-        names, errors, games, scores = self.counts.names, self.errors(), self.counts.games, self.counts.scores
-        order = sorted(range(len(self.elo)), key=lambda index: (-self.elo[index], names[index]))
+        """Best first, on the scale of `among`. `next` is the next lower bot of all, or of those `among` them."""
+        names, games, scores = self.counts.names, self.counts.games, self.counts.scores
+        (elo, errors), held, unshifted = self.scale(among), self._held(), self._unshifted()
+        order = sorted(range(len(elo)), key=lambda index: (-elo[index], names[index]))
         lower: list[int | None] = []  # the worst first
         below: int | None = None
         for bot in reversed(order):
@@ -122,11 +133,11 @@ class Ratings:
         return [
             Standing(
                 names[bot],
-                float(self.elo[bot]),
+                float(elo[bot]),
                 float(errors[bot]),
                 int(games[bot]),
                 float(scores[bot]),
-                self._difference(bot, next) if next is not None else None,
+                self._difference(bot, next, unshifted, held) if next is not None else None,
             )
             for bot, next in zip(order, reversed(lower), strict=True)
         ]
@@ -168,11 +179,45 @@ class Ratings:
         expected = games * (shares[0] + shares[1] / 2)
         return _Fitness(games, played.wins + played.ties / 2, expected, np.maximum(deviance, 0.0))
 
-    def _difference(self, one: int, other: int) -> Difference:
-        cells = self.fitted.covariance
-        variance = cells[one, one] + cells[other, other] - 2 * cells[one, other]
-        elo, se = float(self.elo[one] - self.elo[other]), math.sqrt(max(0.0, variance)) * ELO
-        return Difference(elo, se, phi(elo / se) if se else 0.5)
+    def _held(self) -> list[int]:
+        """The places of the anchors."""
+        return [self.counts.names.index(name) for name in self.anchors]
+
+    def _unshifted(self) -> Floats:
+        """The ratings of the fit; with anchors, those that follow if every anchor is exactly where it is held."""
+        held = self._held()
+        if not held:
+            return self.elo
+        towards, given = self.fitted.covariance[held, : len(self.elo)], np.array(list(self.anchors.values()))
+        elo = self.elo + np.linalg.solve(towards[:, held], given - self.elo[held]) @ towards
+        elo[held] = given
+        return elo
+
+    def _difference(self, one: int, other: int, elo: Floats, held: list[int]) -> Difference:
+        """`held` are the places of the anchors: the difference of two of them is known."""
+        gap, variance = float(elo[one] - elo[other]), 0.0
+        if one not in held or other not in held:
+            covariance = self.fitted.covariance
+            apart = covariance[one] - covariance[other]
+            variance = float(apart[one] - apart[other])
+            if held:
+                towards = np.linalg.solve(covariance[np.ix_(held, held)], apart[held])
+                variance -= float(apart[held] @ towards)
+        if variance <= 0:
+            return Difference(gap, 0.0, 0.5 if gap == 0 else float(gap > 0))
+        se = math.sqrt(variance) * ELO
+        return Difference(gap, se, phi(gap / se))
+
+    def _mean_weights(self, among: Collection[str] | None) -> Floats:
+        """Equal weights for the bots that have a game, forfeits included; for all where none has one."""
+        names, counts = self.counts.names, self.counts
+        chosen = np.array([among is None or name in among for name in names])
+        met = counts.games + counts.forfeited > 0
+        if (chosen & met).any():
+            chosen &= met
+        elif not chosen.any():
+            chosen[:] = True
+        return np.asarray(chosen / chosen.sum(), dtype=np.float64)
 
 
 def rate(
@@ -189,7 +234,7 @@ def rate(
     priors = priors or Priors()
     before = start.fitted if start is not None and start.counts.names == counts.names else None
     found = fit(counts, model, priors, advantage, before)
-    return Ratings(counts, model, tuple(priors.anchors), found, found.theta * ELO)
+    return Ratings(counts, model, dict(priors.anchors), found, found.theta * ELO)
 
 
 def worths(ratings: Ratings) -> Sequence[float]:

@@ -8,7 +8,7 @@ only, in the order of the schedule. Effects are in Elo: logistic (score s = 1 / 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
 from referee.ratings.brownian import Corridor, phi
@@ -74,24 +74,36 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the record says. Elo is logistic; `*_error` is half a 95 % interval, None if the record bounds it not.
+class Effect:
+    """The plain estimates of a record, as if it had been of fixed size. What the record does not tell is None.
 
-    `elo`, `nelo` and `los` are the plain ones of the sample, as if it had been of fixed size. `expected_left` and
-    `worst_case` are games: what is still to be played on average at the measured strength (None: nothing is
-    measured), and the mean length of the test halfway between the hypotheses. `estimate` is None if the record goes
-    on far beyond the bound: then it was not stopped by this test.
+    Elo is logistic. `elo_low` and `elo_high` are the ends of its 95 % interval; if everything was won or lost there is
+    one end only, a one-sided 95 % bound, and no `elo`. Where the interval comes from the sample's variance
+    `elo_error` is half of it, and only there are `nelo`, `nelo_error` and `los` known (see `_plain`).
+    """
+
+    elo: float | None = None
+    elo_error: float | None = None
+    elo_low: float | None = None
+    elo_high: float | None = None
+    nelo: float | None = None
+    nelo_error: float | None = None
+    los: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict(Effect):
+    """What the record says about the hypotheses, besides its plain estimates.
+
+    `expected_left` and `worst_case` are games: what is still to be played on average at the measured strength (None:
+    nothing is measured), and the mean length of the test halfway between the hypotheses. `estimate` is None if the
+    record goes on far beyond the bound: then it was not stopped by this test; or if it has one outcome only.
     """
 
     llr: float
     lower: float
     upper: float
     state: State
-    elo: float
-    elo_error: float | None
-    nelo: float
-    nelo_error: float | None
-    los: float
     games: int
     expected_left: float | None
     worst_case: float | None
@@ -106,30 +118,34 @@ def judge(counts: Sequence[int], hypotheses: Hypotheses, cap: int | None = None)
     """
     sample = Sample.of(counts)
     played = sum(counts)
-    steps = _increments(sample, hypotheses)
+    steps, plain = _increments(sample, hypotheses), _plain(sample)
     llr = sample.total * steps.mean if played else 0.0
     state: State = "H1" if llr >= hypotheses.upper else "H0" if llr <= hypotheses.lower else "continue"
     left: float | None = 0.0
+    varied = sum(map(bool, counts)) > 1
     if state == "continue" and cap is not None and played >= cap:
         state = "inconclusive"
     elif state == "continue":
-        left = _time_left(steps, hypotheses, llr) if played else None
-    error = Z95 * math.sqrt(sample.variance / sample.total) if played else math.inf
+        left = _time_left(steps, hypotheses, llr) if varied else None
+    estimate = _estimate(sample, steps, hypotheses, llr) if varied and steps.stops_at(llr, hypotheses) else None
+    if estimate is not None and plain.elo_error is None:  # the normal distribution's ends are too narrow
+        estimate = Estimate(estimate.elo, plain.elo_low, plain.elo_high)
     return Verdict(
         llr=llr,
         lower=hypotheses.lower,
         upper=hypotheses.upper,
         state=state,
-        elo=_elo(sample.mean) or 0.0,
-        elo_error=_half(_elo(sample.mean - error), _elo(sample.mean + error)),
-        nelo=(sample.mean - 0.5) / sample.variance**0.5 / sample.t_per_nelo,
-        nelo_error=Z95 / math.sqrt(sample.total) / sample.t_per_nelo if played else None,
-        los=phi((sample.mean - 0.5) / math.sqrt(sample.variance / sample.total)) if played else 0.5,
+        **asdict(plain),
         games=played * sample.games,
         expected_left=None if left is None else left * sample.games,
-        worst_case=_worst_case(sample, hypotheses) if played else None,
-        estimate=_estimate(sample, steps, hypotheses, llr) if played and steps.stops_at(llr, hypotheses) else None,
+        worst_case=_worst_case(sample, hypotheses) if varied else None,
+        estimate=estimate,
     )
+
+
+def effect(counts: Sequence[int]) -> Effect:
+    """The plain estimates of a record, counted as for `judge`, where nothing is tested."""
+    return _plain(Sample.of(counts))
 
 
 def log_likelihood_ratio(counts: Sequence[float], hypotheses: Hypotheses) -> float:
@@ -262,5 +278,54 @@ def _elo(score: float) -> float | None:
     return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
 
 
-def _half(low: float | None, high: float | None) -> float | None:
-    return None if low is None or high is None else (high - low) / 2
+def _plain(sample: Sample) -> Effect:
+    """By the normal distribution; by bounds that always hold where it cannot be.
+
+    A record that has one outcome only tells no variance. If its N pairs (or games) all ended with the score s, the
+    share of such pairs is at least α^(1/N) (binomial), so the mean score is at least α^(1/N)·s and at most that plus
+    1 − α^(1/N): if everything was won, the one-sided bound α^(1/N) with α = 5 %. It also holds for a sequential test,
+    for a clean sweep is the best of all outcomes. Where the normal interval is not inside 0 to 1 the ends are those
+    of Hoeffding's inequality.
+    """
+    cells = [score for score, count in zip(sample.scores, sample.counts, strict=True) if count]
+    if not cells:
+        return Effect()
+    played, mean = math.fsum(sample.counts), sample.mean
+    if len(cells) == 1:
+        (mean,) = cells
+        share = (0.05 if mean in (0, 1) else 0.025) ** (1 / played)
+        return Effect(_elo(mean), elo_low=_elo(share * mean), elo_high=_elo(1 - share * (1 - mean)))
+    error = Z95 * math.sqrt(sample.variance / sample.total)
+    low, high = _elo(mean - error), _elo(mean + error)
+    if low is None or high is None:
+        return Effect(_elo(mean), None, *(_elo(end) for end in hoeffding(mean, played)))
+    return Effect(
+        elo=_elo(mean),
+        elo_error=(high - low) / 2,
+        elo_low=low,
+        elo_high=high,
+        nelo=(mean - 0.5) / sample.variance**0.5 / sample.t_per_nelo,
+        nelo_error=Z95 / math.sqrt(sample.total) / sample.t_per_nelo,
+        los=phi((mean - 0.5) / math.sqrt(sample.variance / sample.total)),
+    )
+
+
+def hoeffding(mean: float, count: float, alpha: float = 0.025) -> tuple[float, float]:
+    """The ends of an interval for the mean of `count` independent values within 0 to 1, α on either side.
+
+    W. Hoeffding (1963), theorem 1: a sample mean as far off as `mean` has at most the probability e^(−count·D), D
+    being the relative entropy of `mean` to the true mean. So the ends are where D = −ln α / count.
+    """
+
+    def entropy(true: float) -> float:
+        parts = ((mean, true), (1 - mean, 1 - true))
+        return math.fsum(p * math.log(p / q) for p, q in parts if p)
+
+    def end(far: float) -> float:
+        near = mean
+        for _ in range(60):
+            middle = (near + far) / 2
+            near, far = (middle, far) if count * entropy(middle) < -math.log(alpha) else (near, middle)
+        return (near + far) / 2
+
+    return end(0.0), end(1.0)

@@ -1,12 +1,12 @@
 """`ggp sprt`: reads the command line, has the test judged, shows the verdict. No mathematics here."""
 
 import json
-import math
 import re
 from typing import Any
 
 import click
 
+from referee.ratings.scale import after_stop, effect_lines
 from referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, judge
 
 BAD_USAGE = 2
@@ -106,7 +106,7 @@ def _hypotheses(
 
 
 def _as_json(verdict: Verdict, hypotheses: Hypotheses) -> dict[str, Any]:
-    """The verdict; null where the record says nothing or bounds nothing."""
+    """The verdict; null where the record says nothing. A clean sweep has a one-sided bound only."""
     estimate = verdict.estimate
     return {
         "llr": verdict.llr,
@@ -117,6 +117,8 @@ def _as_json(verdict: Verdict, hypotheses: Hypotheses) -> dict[str, Any]:
         "nelo": verdict.nelo,
         "los": verdict.los,
         "elo_error": verdict.elo_error,
+        "elo_low": verdict.elo_low,
+        "elo_high": verdict.elo_high,
         "nelo_error": verdict.nelo_error,
         "games": verdict.games,
         "expected_games_left": verdict.expected_left,
@@ -141,21 +143,15 @@ def _lines(verdict: Verdict, hypotheses: Hypotheses, unit: str) -> list[str]:
     lines = [
         state,
         f"LLR   {verdict.llr:z.3f} within {verdict.lower:.3f} and {verdict.upper:.3f} ({h0} against {h1}, by {unit})",
-        f"Elo   {verdict.elo:z.2f} ± {_number(verdict.elo_error)} (95 %)",
-        f"nElo  {verdict.nelo:z.2f} ± {_number(verdict.nelo_error)}",
-        f"LOS   {verdict.los:.2%}",
+        *effect_lines(verdict, 2, 6),
         f"games {verdict.games}",
     ]
     if verdict.state == "continue":
-        left, worst = _number(verdict.expected_left, 0), _number(verdict.worst_case, 0)
-        lines.append(f"left  {left} games at this strength; {worst} is the mean length in the worst case")
-    elif verdict.estimate is not None:
-        ends = f"{_number(verdict.estimate.low)} to {_number(verdict.estimate.high)}"
-        lines.append(f"after the stop: Elo {_number(verdict.estimate.elo)}, 95 % {ends} (median-unbiased)")
-    elif verdict.games:
+        left = [f"{verdict.expected_left:.0f} games at this strength"] if verdict.expected_left is not None else []
+        worst = [] if verdict.worst_case is None else [f"{verdict.worst_case:.0f} is the mean length in the worst case"]
+        lines += [f"left  {'; '.join(left + worst)}"] if left + worst else []
+    elif estimate := after_stop(verdict.estimate, 2):
+        lines.append(f"after the stop: Elo {estimate}")
+    elif verdict.games and verdict.elo_error is not None:
         lines.append("after the stop: no estimate, for the record goes on far beyond the bound")
     return lines
-
-
-def _number(value: float | None, digits: int = 2) -> str:
-    return "∞" if value is None or math.isinf(value) else f"{value:.{digits}f}"

@@ -13,9 +13,10 @@ from protocol.records import Record, read_records
 from referee.archive.live import playing
 from referee.config import Budgets
 from referee.ladder.views.crosstable import read_crosstable
-from referee.ladder.views.standings import Z95, read_standings
+from referee.ladder.views.standings import read_standings
 from referee.play.seating import Start
 from referee.play.words import read_engine
+from referee.ratings.scale import half
 from referee.service import drawing
 from referee.service.desk import Desk, News, Series, UnderWay
 
@@ -60,12 +61,14 @@ class Answers:
         store = self._need_store()
         lines = []
         for pool in self._pools(store, arguments):
-            for rank, place in enumerate(read_standings(store, pool).places, 1):
+            found = read_standings(store, pool)
+            zero = "anchors" if found.fit and found.fit.anchors else "mean"
+            for rank, place in enumerate(found.places, 1):
                 row, score, seat = place.row, place.score, place.seat
                 lines.append(
-                    f"pool={pool.name} rank={rank} name={seat.label} elo={row.elo:.1f} error={Z95 * row.se:.1f}"
+                    f"pool={pool.name} rank={rank} name={seat.label} elo={row.elo:.1f} error={half(row.se) or '-'}"
                     f" games={score.games} score={score.share:.4f} wins={score.wins} ties={score.ties}"
-                    f" losses={score.losses} forfeits={score.forfeits}"
+                    f" losses={score.losses} forfeits={score.forfeits} zero={zero}"
                 )
         return _lines(lines)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from referee.ladder.pairs import Seat
 from referee.ladder.report.facts import Facts, Fault, Met, last_fault, last_games, latest
 from referee.ladder.report.markup import Content, Head, Markup, el, joined, table
-from referee.ladder.report.page import bdi, bot_link, cut, elo, facts_list, page, pm, share
+from referee.ladder.report.page import bdi, bot_link, cut, elo, elo_and_error, facts_list, page, pm, share
 from referee.ladder.report.pool_part import pool_title
 from referee.ladder.standings import Score
 from referee.ladder.views.games import when
@@ -55,7 +55,7 @@ def _summary(facts: Facts, seat: Seat, met: Mapping[int, Met]) -> Markup:
         [
             ("version", bdi(f"{seat.name}@{seat.version}")),
             ("rank", f"{rank} of {len(facts.ranks)}" if rank else None),
-            ("rating", f"{elo(place.row.elo)} ± {pm(place.row.se)} Elo" if place else "none yet"),
+            ("rating", elo_and_error(place.row.elo, place.row.se) if place else "none yet"),
             ("score", _score(total)),
             ("in seat 1", _score(first)),
             ("in seat 2", _score(second)),

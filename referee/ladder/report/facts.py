@@ -176,10 +176,13 @@ def expectations(meetings: Sequence[Meeting], fit: Fit | None) -> list[float | N
 
 
 def format_of(word: str) -> Format | None:
-    """The format that a ladder's file says; None for a store, which knows none. Raises ConfigError."""
+    """The format that a ladder's file says; None for a store, which knows none, and a lobby. Raises ConfigError."""
     if not word.endswith(".toml"):
         return None
-    top = Section(word, "", read_toml(Path(word)), TOP)
+    values = read_toml(Path(word))
+    if "lobby" in values:
+        return None
+    top = Section(word, "", values, TOP)
     # Names and parents are enough: programs need not be there where the ladder is looked at.
     bots = [
         Entrant(name, Start(name, name), (), str(table.get("parent", "")) if isinstance(table, dict) else "")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from referee.ladder.report.markup import Content, Markup, el, joined, written
 from referee.ladder.report.style import CSS
+from referee.ratings.scale import half
 
-Z95 = 1.96
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,60}")
 # Nothing may be loaded and nothing may run, whatever stands in the page.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -57,8 +57,13 @@ def elo(value: float | None) -> str:
 
 
 def pm(se: float | None) -> str:
-    """Half of the 95 % interval."""
-    return "" if se is None else f"{Z95 * se:.1f}"
+    """Half of the 95 % interval; nothing for an anchor."""
+    return half(se)
+
+
+def elo_and_error(value: float, se: float) -> str:
+    """`12.3 ± 4.5 Elo`, of an anchor `1800.0 Elo`."""
+    return f"{elo(value)}{f' ± {pm(se)}' if se else ''} Elo"
 
 
 def share(value: float, games: int) -> str:

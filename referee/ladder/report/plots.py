@@ -14,11 +14,16 @@ _MOST_NAME = 23  # letters
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bot's rating and half of its 95 % interval, Elo."""
+    """A bot's rating and half of its 95 % interval, Elo; 0 of an anchor."""
 
     name: str
     elo: float
     half: float
+
+    @property
+    def error(self) -> str:
+        """` ± 12`, or nothing for an anchor."""
+        return f" ± {self.half:.0f}" if self.half else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ def rating_plot(bars: Sequence[Bar], about: str) -> Markup:
         parts.append(el("text", plain(mark), x=x(mark), y=16, class_="axis middle"))
     for row, bar in enumerate(bars):
         y = _TOP + _ROW * (row + 0.5)
-        said = el("title", f"{bar.name}: {bar.elo:.0f} ± {bar.half:.0f} Elo")
+        said = el("title", f"{bar.name}: {bar.elo:.0f}{bar.error} Elo")
         parts.append(
             el(
                 "g",

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from referee.ladder.pairs import Seat
 from referee.ladder.report.facts import Facts, Trial
 from referee.ladder.report.markup import Content, Head, Markup, el, joined, scrolling, table
-from referee.ladder.report.page import Z95, bdi, bot_link, cut, elo, facts_list, pm, share
+from referee.ladder.report.page import bdi, bot_link, cut, elo, facts_list, pm, share
 from referee.ladder.report.plots import Bar, llr_plot, rating_plot
-from referee.ladder.standings import Place, Score, against, misfits_badly
+from referee.ladder.standings import Place, Score, misfits_badly, zero_of
 from referee.ladder.views.standings import TIES, title_of
+from referee.ratings.scale import Z95, after_stop, half, in_elo
 from referee.store.rows import Fit
 
 PLOTTED = 100  # bots in the plot
@@ -94,14 +95,12 @@ def _about(facts: Facts, fit: Fit) -> Markup:
     ]
     return facts_list(
         [
-            (
-                "±",
-                f"half of a 95 % interval (1.96 standard errors) of Elo against {against(facts.standings.seats, fit)}",
-            ),
+            ("Elo", zero_of(facts.standings.seats, fit, facts.standings.places)),
+            ("±", "half of a 95 % interval, 1.96 standard errors"),
             ("model", f"{fit.model}; other models scale the same results differently"),
             (
                 "first seat",
-                f"{fit.advantage:.1f} ± {Z95 * fit.advantage_se:.1f} Elo; seat 1 scored {first.points:g} of "
+                f"{fit.advantage:.1f} ± {half(fit.advantage_se)} Elo; seat 1 scored {first.points:g} of "
                 f"{first.games} ({share(first.share, first.games)})",
             ),
             ("draws", f"{TIES[fit.model]} = {fit.tie:.3f}, {first.ties} games"),
@@ -116,7 +115,7 @@ def _plot(places: Sequence[Place]) -> list[Content]:
     bars = [Bar(place.seat.label, place.row.elo, Z95 * place.row.se) for place in places[:PLOTTED]]
     if not bars:
         return []
-    about = f"{len(bars)} bots, best first; {bars[0].name} leads with {bars[0].elo:.0f} ± {bars[0].half:.0f} Elo."
+    about = f"{len(bars)} bots, best first; {bars[0].name} leads with {bars[0].elo:.0f}{bars[0].error} Elo."
     more = [el("p", f"The best {PLOTTED} of {len(places)}.", class_="soft")] if len(places) > PLOTTED else []
     return [el("h3", "Ratings"), rating_plot(bars, about), *more]
 
@@ -199,9 +198,9 @@ _SAID = {
 
 def _trial(trial: Trial) -> list[Content]:
     judged, tested = trial.verdict, trial.hypotheses
-    error = "" if judged.elo_error is None else f" ± {judged.elo_error:.1f}"
-    estimate = judged.estimate
-    unbiased = [] if estimate is None else [f"{_open(estimate.elo)} ({_open(estimate.low)} to {_open(estimate.high)})"]
+    los = "" if judged.los is None else f", LOS {judged.los:.1%}"
+    plain = f"{in_elo(judged, 1)} (95 %{', one-sided' if judged.elo is None else ''}){los}" if in_elo(judged) else None
+    unbiased = after_stop(judged.estimate, 1)
     left = judged.expected_left
     about = (
         f"After {sum(trial.penta)} pairs the LLR is {judged.llr:.2f}, bounds {judged.lower:.2f} and {judged.upper:.2f}."
@@ -223,14 +222,10 @@ def _trial(trial: Trial) -> list[Content]:
                         f"{mean} {n}" for mean, n in zip(("LL", "LD", "DD+WL", "WD", "WW"), trial.penta, strict=True)
                     ),
                 ),
-                ("Elo", f"{judged.elo:.1f}{error} (95 %), LOS {judged.los:.1%}"),
-                ("after the stop", f"{unbiased[0]} Elo: median-unbiased, with its 95 % interval" if unbiased else None),
+                ("Elo", plain),
+                ("after the stop", f"Elo {unbiased}" if unbiased and judged.state != "continue" else None),
                 ("still to play", f"about {left:.0f} games" if left else None),
             ]
         ),
         llr_plot(trial.curve, about),
     ]
-
-
-def _open(value: float | None) -> str:
-    return "unbounded" if value is None else f"{value:.1f}"

@@ -16,8 +16,9 @@ from referee.ladder.views.game import diagnostics, read_game
 from referee.ladder.views.games import when
 from referee.ladder.views.sheet import Sheet, clean, say, show
 from referee.ladder.views.source import check_bots, chosen_pools, exact, open_ladder, seat_of, split
-from referee.ladder.views.standings import Z95, Standings, read_standings, title_of
+from referee.ladder.views.standings import Standings, read_standings, title_of
 from referee.play.clock import Control, Kind
+from referee.ratings.scale import half
 from referee.store.rows import GameRow, PoolRow
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _version_as_json(standings: Standings, seat: Seat, labels: dict[int, str]) -
         "active": seat.active,
         "suspended": seat.suspended,
         "elo": place and place.row.elo,
-        "se": place and place.row.se,
+        "se": (place and place.row.se) or None,
         "games": place.score.games if place else 0,
     }
 
@@ -196,7 +197,7 @@ def _as_json(career: Career, fault: list[str]) -> dict[str, Any]:
         "label": career.seat.label,
         "rank": career.rank or None,
         "elo": place and place.row.elo,
-        "se": place and place.row.se,
+        "se": (place and place.row.se) or None,
         "score": asdict(career.first + career.second),
         "seat1": asdict(career.first),
         "seat2": asdict(career.second),
@@ -220,7 +221,7 @@ def _show_versions(standings: list[Standings], name: str, labels: dict[int, str]
         for seat in reversed(_named(one.seats, name)):
             place = placed.get(seat.id)
             parent = labels.get(seat.parent, "") if seat.parent is not None else ""
-            rating = (f"{place.row.elo:.1f}", f"{Z95 * place.row.se:.1f}") if place else ("", "")
+            rating = (f"{place.row.elo:.1f}", half(place.row.se)) if place else ("", "")
             score = place.score if place else Score()
             share = f"{score.share:.1%}" if score.games else ""
             sheet.add(one.pool.name, exact(seat), parent, *rating, score.games, share, _state(seat))

@@ -7,16 +7,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from referee.ladder.pairs import Seat
-from referee.ladder.standings import Place, Score, against, entered, fit_meetings, is_current, misfits_badly, places
+from referee.ladder.standings import (
+    Place,
+    Score,
+    entered,
+    fit_meetings,
+    held,
+    is_current,
+    misfits_badly,
+    places,
+    zero_of,
+)
 from referee.ladder.views import running
 from referee.ladder.views.sheet import Sheet, clean, say, show
 from referee.ladder.views.source import chosen_pools, open_ladder, split
+from referee.ratings.scale import half, zero
 from referee.store.rows import Fit, PoolRow
 
 if TYPE_CHECKING:
     from referee.store.store import Store
 
-Z95 = 1.96
 TIES = {"davidson": "ν", "rao-kupper": "δ"}
 _SPARE = (("+", "=", "-"), ("forfeits",), ("score",), ("to next", "± ", "LOS"), ("games",))
 
@@ -48,7 +58,7 @@ def standings(words: tuple[str, ...], pool_name: str | None, everyone: bool, as_
         found = [read_standings(store, pool, everyone) for pool in chosen_pools(store.pools(), pool_name)]
         runs = store.running()
     if as_object:
-        objects = {one.pool.name: _as_json(one) for one in found}
+        objects = {one.pool.name: as_json(one) for one in found}
         only = next(iter(objects.values())) if len(found) == 1 else {"pools": objects}
         say(json.dumps(only, ensure_ascii=False))
         return 0
@@ -56,7 +66,7 @@ def standings(words: tuple[str, ...], pool_name: str | None, everyone: bool, as_
         say("the ladder has no pool yet: ggp ladder run begins it")
     for number, one in enumerate(found):
         say(*[""] * bool(number))
-        _show(one)
+        show_standings(one)
     if runs:
         say(clean(f"the ladder runs: {runs}"))
     return 0
@@ -83,7 +93,7 @@ def title_of(pool: PoolRow) -> str:
     return f"{pool.name}: {pool.game}{options}, time {pool.control}{openings}"
 
 
-def _as_json(found: Standings) -> dict[str, Any]:
+def as_json(found: Standings) -> dict[str, Any]:
     """As `ggp rate --json`, and what a ladder knows besides."""
     fit, labels = found.fit, {seat.id: seat.label for seat in found.seats}
     return {
@@ -93,6 +103,7 @@ def _as_json(found: Standings) -> dict[str, Any]:
         "advantage_se": fit and fit.advantage_se,
         "tie": fit and fit.tie,
         "anchors": [labels[version] for version in fit.anchors] if fit else [],
+        "zero": zero(held(found.seats, fit)) if fit else None,
         "deviance": fit and fit.deviance,
         "degrees_of_freedom": fit and fit.freedom,
         "misfits": [
@@ -114,13 +125,16 @@ def _as_json(found: Standings) -> dict[str, Any]:
 
 
 def _line_as_json(place: Place) -> dict[str, Any]:
-    """All games that count. Of the losses `forfeits` were its own fault, of the wins `gifts` the other's."""
+    """All games that count. `se` is the error of this `elo`, null of an anchor, which is held.
+
+    Of the losses `forfeits` were its own fault, of the wins `gifts` the other's.
+    """
     row, score = place.row, place.score
     lower = None if row.next_elo is None else {"elo": row.next_elo, "se": row.next_se, "los": row.next_los}
     return {
         "name": place.seat.label,
         "elo": row.elo,
-        "se": row.se,
+        "se": row.se or None,
         "games": score.games,
         "score": score.points,
         "next": lower,
@@ -137,7 +151,7 @@ def _line_as_json(place: Place) -> dict[str, Any]:
     }
 
 
-def _show(found: Standings) -> None:
+def show_standings(found: Standings) -> None:
     if found.fit is None:
         names = ", ".join(seat.label for seat in found.seats if seat.active)
         say(clean(title_of(found.pool)), clean(f"no game counts yet; entered: {names or 'nobody'}"))
@@ -150,7 +164,7 @@ def _show(found: Standings) -> None:
         score = place.score
         share = f"{score.share:.1%}" if score.games else ""
         sheet.add(
-            *(rank, place.seat.label, f"{place.row.elo:.1f}", f"{Z95 * place.row.se:.1f}", score.games, share),
+            *(rank, place.seat.label, f"{place.row.elo:.1f}", half(place.row.se), score.games, share),
             *(score.wins, score.ties, score.losses, *([score.forfeits or ""] if forfeited else []), *_next(place)),
             *([place.note] if noted else []),
         )
@@ -162,16 +176,16 @@ def _next(place: Place) -> tuple[str, str, str]:
     row = place.row
     if row.next_elo is None or row.next_se is None or row.next_los is None:
         return "", "", ""
-    return f"{row.next_elo:.1f}", f"{Z95 * row.next_se:.1f}", f"{row.next_los:.1%}"
+    return f"{row.next_elo:.1f}", half(row.next_se), f"{row.next_los:.1%}"
 
 
 def _remarks(found: Standings, fit: Fit) -> list[str]:
     """What the numbers are, and where the model does not hold."""
     labels = {seat.id: seat.label for seat in found.seats}
-    seat = f"{fit.advantage:.1f} ± {Z95 * fit.advantage_se:.1f} Elo"
+    seat = f"{fit.advantage:.1f} ± {half(fit.advantage_se)} Elo"
     model = f"model {fit.model}, deviance {fit.deviance:.1f} at {fit.freedom} degrees of freedom"
     remarks = [
-        f"± is 95 %, of Elo against {against(found.seats, fit)}",
+        zero_of(found.seats, fit, found.places),
         f"first seat {seat}; {TIES[fit.model]} = {fit.tie:.3f}; {found.pool.games} games",
         model + (": it misfits" if misfits_badly(fit) else ""),
     ]

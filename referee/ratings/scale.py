@@ -1,0 +1,62 @@
+"""How ratings and effects are written: the error beside a number, bounds, what zero is. Text only, without numpy."""
+
+from collections.abc import Mapping
+
+from referee.ratings.sprt import Effect, Estimate
+
+Z95 = 1.96  # standard errors of half a 95 % interval
+
+
+def half(se: float | None, digits: int = 1) -> str:
+    """Half of the 95 % interval; "" where there is none: an anchor is held, so it has no error."""
+    return f"{Z95 * se:.{digits}f}" if se else ""
+
+
+def zero(anchors: Mapping[str, float]) -> str:
+    """What zero is: `anchors` are names and the ratings at which they are held."""
+    if not anchors:
+        return "the mean of these bots"
+    if len(anchors) > 1:
+        return f"set by the anchors {', '.join(f'{name} = {elo:g}' for name, elo in anchors.items())}"
+    ((name, elo),) = anchors.items()
+    return f"{abs(elo):g} Elo {'below' if elo > 0 else 'above'} the anchor {name}" if elo else f"the anchor {name}"
+
+
+def zero_line(anchors: Mapping[str, float], idle: bool = False) -> str:
+    """The line under a table of ratings. `idle`: some bots in it have no game; they do not move the mean."""
+    to = "that mean" if not anchors else "the anchor" if len(anchors) == 1 else "a scale on which all anchors are exact"
+    which = " that have a game" if idle and not anchors else ""
+    return f"zero is {zero(anchors)}{which}; ± is 95 %, of the difference to {to}"
+
+
+def in_elo(found: Effect, digits: int = 0, sign: str = "") -> str:
+    """`12 ± 34`, `700 (300 to 1500)`, of a clean sweep `> 300` or `< -300`, "" without games. `sign`: "" or "+"."""
+    low, high = (None if end is None else f"{end:z.{digits}f}" for end in (found.elo_low, found.elo_high))
+    if found.elo is None:
+        return f"> {low}" if low is not None else f"< {high}" if high is not None else ""
+    elo = f"{found.elo:{sign}z.{digits}f}"
+    return f"{elo} ({low} to {high})" if found.elo_error is None else f"{elo} ± {found.elo_error:.{digits}f}"
+
+
+def after_stop(estimate: Estimate | None, digits: int = 0, sign: str = "") -> str:
+    """`12 (3 to 20, median-unbiased)`, or "" if the record gives none."""
+    if estimate is None or estimate.elo is None:
+        return ""
+    low, high = (None if end is None else f"{end:z.{digits}f}" for end in (estimate.low, estimate.high))
+    if low is not None and high is not None:
+        ends = f"{low} to {high}, "
+    else:
+        ends = f"above {low}, " if low is not None else f"below {high}, " if high is not None else ""
+    return f"{estimate.elo:{sign}z.{digits}f} ({ends}median-unbiased)"
+
+
+def effect_lines(found: Effect, digits: int, column: int) -> list[str]:
+    """Elo, nElo and LOS, a line each, as far as the record tells them; numbers begin in this column."""
+    lines = []
+    if elo := in_elo(found, digits):
+        lines.append(f"{'Elo':{column}}{elo} (95 %{', one-sided' if found.elo is None else ''})")
+    if found.nelo is not None and found.nelo_error is not None:
+        lines.append(f"{'nElo':{column}}{found.nelo:z.{digits}f} ± {found.nelo_error:.{digits}f}")
+    if found.los is not None:
+        lines.append(f"{'LOS':{column}}{found.los:.2%}")
+    return lines
