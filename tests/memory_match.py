@@ -8,7 +8,7 @@ from engines.session import Session
 from protocol.channel import Channel, Transport
 from protocol.connection import PeerRole
 from protocol.errors import CommandFailed
-from protocol.records import Chain, Event, Party, Record, read_records
+from protocol.records import Chain, Event, MovePlayed, Party, Record, read_records
 from protocol.responder import Handler, Responder
 from protocol.transports.blocking import run_blocking
 from protocol.transports.memory import Memory
@@ -77,8 +77,15 @@ def plain(moves: Sequence[str], dead: str | None = "", /, **more: Handler) -> Re
     return Responder("plain", "1", table)
 
 
+def refuse(arguments: list[str]) -> str:
+    raise CommandFailed("I will not")
+
+
 class MemoryMatch:
-    """Plays one match. Afterwards: `outcome`, `record`, and the `peers` of engine and seats."""
+    """Plays one match. `engines` gives the first engine, and others in the place of one that fails.
+
+    Afterwards: `outcome`, `record`, and the `peers` of engine and seats.
+    """
 
     def __init__(
         self,
@@ -92,13 +99,19 @@ class MemoryMatch:
         max_plies: int = 1000,
         seeds: tuple[int, int] | None = None,
         wrap: Wrap | None = None,
+        past: Sequence[MovePlayed] = (),
+        engines: Callable[[], MemoryPeer] | None = None,
     ) -> None:
         name, *words = game.split()
         options = dict(word.split("=") for word in words)
         setting = Setting(name, options, {"size": "9", "komi": "7.5", "handicap": "0"}, Control.parse(time))
-        self.match = Match("memory-1", setting, 50, max_plies, 1, opening, "test", seeds)
-        self.engine = MemoryPeer(engine or make_responder(Session(Registry())), PeerRole.ENGINE, wrap)
-        self.peers = [MemoryPeer(responder, PeerRole.BOT, wrap) for responder in (one, two)]
+        self.match = Match("memory-1", setting, 50, max_plies, 1, opening, "test", seeds, tuple(past))
+        self._engines = engines
+        if engines is None:
+            self.engine = MemoryPeer(engine or make_responder(Session(Registry())), PeerRole.ENGINE, wrap)
+        else:
+            self.engine = engines()
+        self.peers: list[MemoryPeer] = [MemoryPeer(responder, PeerRole.BOT, wrap) for responder in (one, two)]
         self.lines: list[bytes] = []
         self._chain = Chain()
 
@@ -107,12 +120,19 @@ class MemoryMatch:
         return self
 
     async def play(self) -> Outcome:
-        engine = Engine(self.engine, "memory", BUDGETS)
-        await engine.start()
+        engine = await self._engine(self.engine)
         one, two = [
             await meet(peer, Party(name=name), BUDGETS) for name, peer in zip(("one", "two"), self.peers, strict=True)
         ]
-        return await play_match(self.match, engine, (one, two), self._emit)
+        engines = self._engines
+        renew = (lambda: self._engine(engines())) if engines is not None else None
+        return await play_match(self.match, engine, (one, two), self._emit, renew)
+
+    @staticmethod
+    async def _engine(peer: MemoryPeer) -> Engine:
+        engine = Engine(peer, "memory", BUDGETS)
+        await engine.start()
+        return engine
 
     def _emit(self, event: Event) -> None:
         self.lines.append(self._chain.line(event))

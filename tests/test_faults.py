@@ -243,9 +243,10 @@ def test_the_referees_own_lateness_makes_a_game_suspect(monkeypatch: pytest.Monk
     assert not play(setup, (0,)).end().suspect
 
 
-def test_a_game_without_end_is_void_and_not_replayed() -> None:
+def test_a_game_without_end_is_scored_as_it_stands() -> None:
     came = play(replace(make_setup("go,size=5", "random"), max_plies=4))
-    assert [(match.result, match.termination, match.plies) for match in came.played] == [("", "ply_limit", 4)] * 2
+    assert [(match.termination, match.plies) for match in came.played] == [("ply_limit", 4)] * 2
+    assert [match.result for match in came.played] == ["W+7.5"] * 2  # two stones each, the rest is nobody's
 
 
 def test_giving_up_is_nobodys_fault() -> None:
@@ -260,4 +261,4 @@ def test_every_fault_has_a_letter_for_either_colour(termination: Termination) ->
     lost = forfeit(Fault(termination, "why"), 1, black=1)
     assert (lost.result, lost.winner) == (f"W+{letter}", 2)
     assert forfeit(Fault(termination, "why"), 1, black=2).result == f"B+{letter}"
-    assert forfeit(Fault(termination, "why", void=True), 2, black=1).void
+    assert forfeit(Fault(termination, "why"), 2, black=1, void=True).void

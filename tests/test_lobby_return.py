@@ -18,6 +18,8 @@ pytestmark = pytest.mark.slow
 
 THINK = 0.01
 
+pytestmark = pytest.mark.slow  # real processes
+
 
 @pytest.fixture
 def dialled() -> Iterator[list[Bots]]:
@@ -112,8 +114,7 @@ def test_a_killed_lobby_takes_its_matches_up_again(tmp_path: Path, dialled: list
     if both:
         again.wait_for("game", match=key)
     else:
-        again.wait_for("void", match=key, word="restart")
-        again.wait_for("game")
+        again.wait_for("game", match=key, word="disconnected")
     again.end()
     stored = records(tmp_path)
     if both:
@@ -123,25 +124,43 @@ def test_a_killed_lobby_takes_its_matches_up_again(tmp_path: Path, dialled: list
         end = stored[key].end
         assert end and end.termination == "rules"
     else:
-        assert key not in stored
+        record = stored[key]
+        assert record.end and (record.end.termination, record.end.winner) == ("disconnected", _seat(record, "ann"))
+        assert len(record.plies) == record.end.plies >= 10
 
 
-def test_a_dead_engine_makes_its_matches_void_and_they_are_played_again(tmp_path: Path, dialled: list[Bots]) -> None:
+def _seat(record: Record, name: str) -> int:
+    return [bot.name for bot in record.start.bots].index(name) + 1
+
+
+def test_a_killed_lobby_whose_bots_both_stay_away_plays_the_match_again(tmp_path: Path, dialled: list[Bots]) -> None:
+    server = Server(lobby_file(tmp_path))
+    bots = [Bots(server.url, name, think=THINK) for name in ("ann", "bob")]
+    key = under_way(tmp_path, 10)
+    server.kill()
+    for one in bots:
+        one.cut()
+    again = Server(lobby_file(tmp_path, "grace = 0.5"))
+    again.wait_for("void", match=key, word="restart")
+    dialled.append(Bots(again.url, "ann", "bob"))
+    again.wait_for("game", match=key)
+    again.end()
+
+
+def test_a_match_goes_on_with_another_engine_when_its_engine_dies(tmp_path: Path, dialled: list[Bots]) -> None:
     server = Server(lobby_file(tmp_path))
     dialled.append(Bots(server.url, "ann", "bob", think=THINK))
     key = under_way(tmp_path, 6)
     for pid in server.pids("engines", "--bind"):
         os.kill(pid, signal.SIGKILL)
-    server.wait_for("void", match=key, word="engine_failed")
-    server.wait_for("game", match=f"{key}.1")
+    server.wait_for("game", match=key)
     assert server.end().status == 0
-    stored = records(tmp_path)
-    void, again = stored[key].end, stored[f"{key}.1"].end
-    assert void and void.termination == "engine_failed" and not void.result
-    assert again and again.termination == "rules" and again.result
+    end = records(tmp_path)[key].end
+    assert end and end.termination == "rules" and end.result
+    assert [text for text in end.warnings if text.startswith("the engine was replaced at ply")]
 
 
-def test_a_stuck_engine_is_killed_and_its_matches_played_again(tmp_path: Path, dialled: list[Bots]) -> None:
+def test_a_match_goes_on_with_another_engine_when_its_engine_is_stuck(tmp_path: Path, dialled: list[Bots]) -> None:
     file = lobby_file(tmp_path)
     file.write_text(file.read_text() + "\n[budget]\ncommand = 0.5\n")
     server = Server(file)
@@ -149,9 +168,10 @@ def test_a_stuck_engine_is_killed_and_its_matches_played_again(tmp_path: Path, d
     key = under_way(tmp_path, 6)
     for pid in server.pids("engines", "--bind"):
         os.kill(pid, signal.SIGSTOP)
-    server.wait_for("void", match=key, word="engine_failed")
-    server.wait_for("game", match=f"{key}.1")
+    server.wait_for("game", match=key)
     assert server.end().status == 0
+    end = records(tmp_path)[key].end
+    assert end and end.termination == "rules" and end.result
 
 
 def test_what_does_not_end_while_a_lobby_drains_goes_on_in_the_next_run(tmp_path: Path, dialled: list[Bots]) -> None:

@@ -260,9 +260,26 @@ def test_an_engine_that_answers_a_move_with_another_error_has_failed() -> None:
     assert outcome.termination is Termination.ENGINE_FAILED and "out of cheese" in outcome.detail
 
 
-def test_a_match_that_is_too_long_is_void() -> None:
-    outcome = small(max_plies=3).run().outcome
-    assert (outcome.termination, outcome.void) == (Termination.PLY_LIMIT, True)
+def test_a_match_that_is_too_long_is_scored_as_it_stands() -> None:
+    for komi, result, winner in (("4.5", "W+0.5", 2), ("0.5", "B+3.5", 1), ("4", "0", 0)):
+        played = MemoryMatch(f"go size=2 komi={komi}", bot(["A1", "B1"]), bot(["pass"]), max_plies=3).run()
+        outcome = played.outcome
+        assert (outcome.termination, outcome.result, outcome.winner) == (Termination.PLY_LIMIT, result, winner)
+        assert played.record.end is not None and played.record.end.plies == 3
+
+
+def _answering(text: str) -> Handler:
+    return lambda arguments: text
+
+
+def test_a_match_that_is_too_long_is_void_where_the_engine_has_no_score() -> None:
+    """A seat without ggp-score, or a score without totals."""
+    for answer in ("", '{"black": {"total": null}, "white": {"total": null}, "final": false}'):
+        handlers = {**engine_handlers(Session(Registry())), "ggp-score": _answering(answer)}
+        if not answer:
+            del handlers["ggp-score"]
+        outcome = small(max_plies=3, engine=Responder("e", "1", handlers)).run().outcome
+        assert (outcome.termination, outcome.void) == (Termination.PLY_LIMIT, True)
 
 
 class Suspending:

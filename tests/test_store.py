@@ -1,6 +1,7 @@
 """The store keeps what was played and counts it: once, in whole transactions, the same on both databases."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from referee.ladder.entries import Kind
 from referee.ladder.pairs import Meeting, Pair, Pairing, PairResult
 from referee.ladder.work import UnderWay
 from referee.play.seating import Start
+from referee.store import enrolment
 from referee.store.errors import StoreError
 from referee.store.rows import Event, Fit, FitRow, Unplayable
 from referee.store.store import Store
@@ -115,6 +117,58 @@ def test_a_void_attempt_is_kept_and_finishes_nothing(store: Store) -> None:
     assert totals.faults == Counter({("bob", "stalled"): 1})
     (result,) = store.add([match(pair, 0, attempt=1), match(pair, 1)])
     assert result.points == 2.0 and store.totals().games == 2
+
+
+def _play_pairs(store: Store, pool: int, faults: Sequence[str]) -> None:
+    """Pairs of ann and bob, one batch each; a termination is that of a void attempt by bob before the first game."""
+    ann, bob = (seat.id for seat in store.seats(pool) if seat.name in ("ann", "bob"))
+    for fault in faults:
+        (pair,) = store.issue(pool, store.past(pool, Kind.LADDER).batches, [Pairing(ann, bob)])
+        culprit = "engine" if fault == "engine_failed" else "bob"
+        void = [match(pair, 0, -1, fault, result="", culprit=culprit)] if fault else []
+        store.add([*void, match(pair, 0, attempt=len(void)), match(pair, 1)])
+
+
+def _suspended(store: Store, pool: int) -> dict[str, str]:
+    return {seat.name: seat.suspended for seat in store.seats(pool) if seat.suspended}
+
+
+def test_a_bot_that_makes_four_of_its_last_hundred_games_void_is_suspended(tmp_path: Path) -> None:
+    """Not in a row, and whoever restarts the ladder does not begin to count anew."""
+    url = f"sqlite:///{tmp_path}/club.db"
+    with Store.open(url, create=True) as store:
+        row = store.enrol(ladder())["fast"]
+        _play_pairs(store, row, ["disconnected", "", "", "protocol_error", "", "stalled", ""])
+        assert not _suspended(store, row)
+    with Store.open(url) as store:
+        _play_pairs(store, row, ["", "engine_failed", "disconnected"])
+        assert set(_suspended(store, row)) == {"bob"}
+        assert _suspended(store, row)["bob"].startswith("made 4 of its last 100 games void, last: disconnected")
+        assert store.seats(row)[1].since == 9  # the batch of the fourth
+        assert [event.kind for event in store.events()][-1] == "suspended"
+
+
+def test_void_games_of_long_ago_are_forgotten(store: Store) -> None:
+    row = store.enrol(ladder())["fast"]
+    _play_pairs(store, row, (["disconnected"] + [""] * 17) * 6)  # 37 matches each
+    assert not _suspended(store, row)
+    _play_pairs(store, row, ["disconnected"] * 2)
+    assert set(_suspended(store, row)) == {"bob"}
+
+
+def test_who_is_readmitted_is_not_suspended_for_what_was_before(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = store.enrol(ladder())["fast"]
+    _play_pairs(store, row, ["disconnected"] * 4)
+    monkeypatch.setattr(enrolment, "now", lambda: "2026-11-21T12:00:01Z")  # a second after ENDED
+    assert store.readmit("bob")
+    _play_pairs(store, row, ["disconnected"])
+    assert not _suspended(store, row)
+    monkeypatch.setattr(enrolment, "now", lambda: "2026-11-21T11:59:59Z")
+    assert not store.readmit("bob")
+    store.suspend(store.seats(row)[1].id, "it was to be so")
+    assert store.readmit("bob")
+    _play_pairs(store, row, ["disconnected"])
+    assert set(_suspended(store, row)) == {"bob"}
 
 
 def test_a_game_that_stays_void_finishes_its_pair_without_points(store: Store) -> None:

@@ -165,7 +165,15 @@ POOL = (
     Key("control", Form.TEXT, f"The time of each side: {FORMS}.", "10+0.1"),
     Key("openings", Form.WHOLE, "Random plies before each pair of games, the same in both.", 0, least=0, most=1000),
     Key("margin", Form.WHOLE, "Milliseconds of overrun forgiven.", Pool.margin, least=0, most=60_000),
-    Key("max_plies", Form.WHOLE, "A longer game is void.", 0, "20 times the cells of the board", 1, 10**7),
+    Key(
+        "max_plies",
+        Form.WHOLE,
+        "A longer game ends with the score of its position.",
+        0,
+        "20 times the cells of the board",
+        1,
+        10**7,
+    ),
     Key("engine", Form.TEXT, f"Who knows the rules: {_COMMAND}.", "", "that of the ladder"),
 )
 

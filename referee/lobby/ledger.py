@@ -66,6 +66,11 @@ class Ledger:
         """Done by the thread that has the store. Raises what it raises."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, job)
 
+    async def suspended(self, pool: int, version: int) -> str:
+        """Why a version is suspended in a pool, "" if it is not. Raises StoreError."""
+        seats = await self.work(lambda: self._store.seats(pool))
+        return next((seat.suspended for seat in seats if seat.id == version), "")
+
     def add_now(self, game: Game) -> list[PairResult]:
         """Before the loop runs: as keep. Raises StoreError."""
         return self._add([game])

@@ -179,6 +179,7 @@ class Lobby:
             self.hall.dismiss(guest, f"{VERSIONS} other versions within an hour are enough: come back later")
         for one, bots in self._left_over.back(self.hall.ready()):
             self.begin(one.fixtures, one.pair, bots, one.record)
+        await self._left_over.expire(self.hall.guests.values())
         await self._challenges.look()
         await self._rated.look(self._challenges.held())
 

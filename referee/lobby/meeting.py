@@ -4,6 +4,7 @@ The match is the one that is played over pipes; here its channels suspend, so th
 """
 
 import asyncio
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Coroutine
@@ -25,9 +26,8 @@ from referee.lobby.live import Live
 from referee.play.engine import Engine, GameRefused
 from referee.play.match import Match, play_match
 from referee.play.opening import draw_opening
-from referee.play.outcome import CannotStart, EngineFailed
+from referee.play.outcome import REPLAYS, CannotStart, EngineFailed
 from referee.play.series import Played, Setup, played, seats
-from referee.play.table import REPLAYS
 from referee.play.tape import Tape
 from referee.store.rows import Unplayable
 
@@ -47,7 +47,7 @@ class Room:
     budgets: Budgets
     series: str
     seen: Callable[[Event], None] = lambda event: None
-    voids: Counter[tuple[int, int, str]] = field(default_factory=Counter)  # of a pair's game, by whom
+    engine_voids: Counter[tuple[int, int]] = field(default_factory=Counter)  # of a pair's game, by the engine
     games: Counter[tuple[str, str]] = field(default_factory=Counter)  # that are kept, by kind and termination
 
 
@@ -108,7 +108,7 @@ class Meeting:
                 facts, record = await self._match(game, key)
             except EngineFailed as error:
                 room.journal.tell("void", "engine_failed", match=key, reason=str(error))
-                self._count_void(game, "engine", str(error))
+                self._count_engine_void(game, str(error))
                 await asyncio.sleep(_BREATH)
                 continue
             finally:
@@ -117,21 +117,21 @@ class Meeting:
             kept = await _to_the_end(self._keep(Game(self.pair, game, attempt, facts, record)))
             self._tell(facts)
             if not facts.replayed:
-                for who in [*self._names, "engine"]:
-                    room.voids.pop((self.pair.id, game, who), None)
+                room.engine_voids.pop((self.pair.id, game), None)
                 return kept
             attempt += 1
-            self._count_void(game, facts.culprit, f"{facts.termination}: {facts.detail}")
+            if facts.culprit == "engine":
+                self._count_engine_void(game, facts.detail)
+            elif reason := await room.ledger.suspended(self.pair.pool, self._names[facts.culprit]):
+                raise CannotStart(facts.culprit, reason)
 
-    def _count_void(self, game: int, culprit: str, reason: str) -> None:
-        """Whoever makes the same game void too often, in however many meetings, plays no more. Raises CannotStart,
-        GameRefused."""
-        voids, one = self._room.voids, (self.pair.id, game, culprit)
+    def _count_engine_void(self, game: int, reason: str) -> None:
+        """A game that the engine made void too often, in however many meetings, is given up. Raises GameRefused."""
+        voids, one = self._room.engine_voids, (self.pair.id, game)
         voids[one] += 1
         if voids[one] > REPLAYS:
             del voids[one]
-            text = f"made a game void {1 + REPLAYS} times, last: {reason}"
-            raise CannotStart(culprit, text) if culprit in self._names else GameRefused(f"the engine {text}")
+            raise GameRefused(f"the engine made a game void {1 + REPLAYS} times, last: {reason}")
 
     def _judge(self, facts: Played) -> None:
         """Who forfeits or leaves again and again rests before the next meeting; played games make it forgotten."""
@@ -149,7 +149,13 @@ class Meeting:
         if before is not None and before.start.match != key:
             before = None
         assert first.player and second.player
-        async with room.engines.session(self.pool.engine) as engine:
+        async with contextlib.AsyncExitStack() as sessions:
+
+            async def renew() -> Engine:
+                await sessions.aclose()  # an engine that is stuck is ended with its last session
+                return await sessions.enter_async_context(room.engines.session(self.pool.engine))
+
+            engine = await renew()
             match = await self._described(engine, setup, key, before)
             # Not in the loop: a file system that writes for the store may keep whoever opens a file waiting.
             descriptor, kept = await room.ledger.work(lambda: room.live.begin(key, before is not None))
@@ -163,7 +169,7 @@ class Meeting:
             for bot in (first, second):
                 bot.line.begin_match()
             try:
-                await play_match(match, engine, (first.player, second.player), emit)
+                await play_match(match, engine, (first.player, second.player), emit, renew)
             except (CannotStart, GameRefused):  # what was emitted is no match
                 await self._done(key)
                 raise

@@ -33,6 +33,7 @@ def play_by_hand(
 ) -> Report:
     """Play these matches and add them to the tally. `seen` is told each event as it happens; humans sit at the desk."""
     report, began, keeping = Report(tally), time.monotonic(), False
+    tally.forget_voids()
 
     def keep(record: bytes, facts: Played) -> None:
         nonlocal keeping
@@ -60,8 +61,9 @@ def play_by_hand(
     with on_signals(stop, signal.SIGHUP):
         try:
             for number in numbers:
-                if not report.stopped:
+                if not (report.stopped or report.suspended):
                     run_blocking(table.play(setup, number))
+                    report.suspended = tally.suspended
             killed = bool(report.stopped)
         except Suspended as error:
             report.suspended = error.who, str(error)

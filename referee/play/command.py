@@ -61,7 +61,11 @@ def main(argv: list[str]) -> int:
 @click.argument("bots", metavar="BOT BOT", nargs=2)
 @click.option("--games", type=click.IntRange(1, 10_000_000), help="Matches to play.  [default: 10]")
 @click.option("--time", "control", help="Time control of each side.  [default: 10+0.1]")
-@click.option("--max-plies", type=click.IntRange(1, 10**7), help="A longer one is void.  [default: 20 times the cells]")
+@click.option(
+    "--max-plies",
+    type=click.IntRange(1, 10**7),
+    help="Longer ones are scored as they stand.  [default: 20 times the cells]",
+)
 @click.option("--margin", type=click.IntRange(0, 60_000), default=50, show_default=True, help="ms of overrun forgiven.")
 @click.option("--seed", type=int, default=1, show_default=True, help="What openings are drawn by.")
 @click.option("--openings", type=click.IntRange(0, 1000), default=0, help="Random plies first, the same for a pair.")

@@ -1,5 +1,7 @@
 """The referee's view of an engine: a channel to whoever knows the rules. It knows no game, and no Python of ours."""
 
+import json
+from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -109,9 +111,12 @@ class Engine:
             reply = await self._ask(f"ggp-legal {move}", self._command)
             legal, _, reason = reply.text.partition(" ")
             return "" if reply.ok and legal == "true" else reason or reply.text or "it is not legal"
+        return "" if await self.lists_legal(move) else "it is not among the legal moves"
+
+    async def lists_legal(self, move: str) -> bool:
+        """Whether a word is among the legal moves, in any case of letters."""
         listed = {legal.lower() for legal in await self.legal_moves()}
-        known = move.lower() in listed or (move.lower().startswith("dead:") and "dead:" in listed)
-        return "" if known else "it is not among the legal moves"
+        return move.lower() in listed or (move.lower().startswith("dead:") and "dead:" in listed)
 
     async def history(self) -> list[str]:
         """`seat colour move` of every ply."""
@@ -160,6 +165,20 @@ class Engine:
         exited, stderr = self.peer.exited(LAST_WORDS), self.peer.stderr_tail().strip().splitlines()
         parts = [f"the engine {what}: {error}", exited, *stderr[-1:]]
         return EngineFailed("; ".join(part for part in parts if part))
+
+
+def score_result(score: str) -> str:
+    """The result of `ggp-score` as it stands: `B+3.5`, `W+1`, `0`; "" if there is none. Raises EngineFailed."""
+    try:
+        said = json.loads(score or "{}")
+        totals = [said.get(colour, {}).get("total") for colour in ("black", "white")]
+        black, white = (None if total is None else Decimal(str(total)) for total in totals)
+        lead = black - white if black is not None and white is not None else Decimal("NaN")
+    except (ValueError, AttributeError, ArithmeticError, RecursionError):
+        raise EngineFailed(f"the engine's ggp-score is not one: {score[:200]!r}") from None
+    if not lead.is_finite():
+        return ""
+    return f"{'B' if lead > 0 else 'W'}+{abs(lead).normalize():f}" if lead else "0"
 
 
 @lru_cache(maxsize=4096)  # who is next at which ply: the same few lines in every game

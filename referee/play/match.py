@@ -4,7 +4,7 @@ It awaits its channels only: over pipes they block inside, so ten lines drive it
 (protocol.transports.blocking); the lobby awaits the same coroutine under asyncio.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -12,15 +12,18 @@ from protocol.messages import Reply
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed
 from referee.config import Setting
 from referee.play.clock import Clock, Kind
-from referee.play.engine import AGREE, OVER, Engine, Status
-from referee.play.outcome import FAULTS, EngineFailed, Fault, Outcome, Termination, forfeit
+from referee.play.engine import AGREE, OVER, Engine, GameRefused, Status, score_result
+from referee.play.outcome import FAULTS, CannotStart, EngineFailed, Fault, Outcome, Termination, forfeit
 from referee.play.player import Player
 
-_EARLY = 2  # a bot that ends in the opponent's turn before this ply makes the match void
+EARLY = 2  # chosen plies; from then on every fault of a bot is a loss
 _MAX_MOVE = 8192  # characters; a list of all dead stones of the largest board is shorter
 _MAX_ANALYSIS = 64 * 1024
 _MAX_WARNINGS = 20
+_MAX_WARNING = 500  # characters of one about the engine
+_RENEWALS = 3  # engines that may take over in one match
 _NOT_BEGUN = Status("play", "black", 1, 0)
+Renew = Callable[[], Awaitable[Engine]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +43,25 @@ class Match:
 
 
 async def play_match(
-    match: Match, engine: Engine, players: tuple[Player, Player], emit: Callable[[Event], None]
+    match: Match,
+    engine: Engine,
+    players: tuple[Player, Player],
+    emit: Callable[[Event], None],
+    renew: Renew | None = None,
 ) -> Outcome:
     """Play one match; `players` by seat. Every event is emitted as it happens, MatchStarted first.
 
-    Raises CannotStart and GameRefused: then what was emitted is not a match and is not to be recorded.
+    `renew` gives another engine in the place of one that failed; the caller ends both. Raises CannotStart and
+    GameRefused: then what was emitted is not a match and is not to be recorded.
     """
-    life = _Life(match, engine, players, emit)
+    life = _Life(match, engine, players, emit, renew)
     try:
         await life.start()
         await life.open()
+        await life.set_up()
         outcome = await life.play()
     except Fault as fault:
-        outcome = forfeit(fault, life.seat, life.black())
+        outcome = forfeit(fault, life.seat, life.black(), void=fault.void and life.early())
     except EngineFailed as failure:
         outcome = Outcome(Termination.ENGINE_FAILED, culprit="engine", detail=str(failure))
     return await life.end(outcome)
@@ -66,11 +75,12 @@ class _Life:
     engine: Engine
     players: tuple[Player, Player]
     emit: Callable[[Event], None]
+    renew: Renew | None
     seat: int = 1  # whose turn it is, or was when something went wrong
-    colour: str = "black"
     status: Status = _NOT_BEGUN
     warnings: list[str] = field(default_factory=list)
-    last: str = ""  # the ply before
+    moves: list[tuple[str, str]] = field(default_factory=list)  # colour and canonical move of every ply
+    renewed: int = 0  # engines that have taken over
     clocks: tuple[Clock, Clock] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,9 +88,13 @@ class _Life:
         self.clocks = (control.clock(), control.clock())
 
     async def start(self) -> None:
-        """The engine sets up the game, then each bot does."""
+        """The engine sets up the game."""
         match, setting = self.match, self.match.setting
-        self.status = await self.engine.new_game(setting.new_game)
+        failed: EngineFailed | None = None
+        try:
+            self.status = await self.engine.new_game(setting.new_game)
+        except EngineFailed as failure:
+            failed = failure
         first, second = (player.party for player in self.players)
         self.emit(
             MatchStarted(
@@ -98,15 +112,11 @@ class _Life:
                 started=match.started or _utc(),
             )
         )
-        for seat, player in enumerate(self.players, 1):
-            self.seat = seat
-            player.patience = max(match.margin / 4, 1) / 1000
-            await player.new_game(setting, match.bot_seeds[seat - 1] if match.bot_seeds else None)
+        if failed is not None:
+            raise failed
 
     async def open(self) -> None:
-        """The plies that nobody chose, or that were played before, are played on the engine; the bots read of them
-        with their first turn.
-        """
+        """Play the opening, or the plies that were played before the match was interrupted, on the engine."""
         status, past = self.status, self.match.past
         for number, move in enumerate([ply.move for ply in past] or self.match.opening):
             seat, colour, phase = status.seat, status.to_play, status.phase
@@ -119,25 +129,43 @@ class _Life:
                 self._take_up(event, past[number], charged=phase != AGREE and number >= len(self.match.opening))
                 event = past[number]
             self.emit(event)
-            self.last = played
-            for player in self.players:
-                player.tell(colour, played)
-        self.status = status
+            self.moves.append((colour, played))
+            self.status = status
+
+    async def set_up(self) -> None:
+        """Each bot sets up the game; it learns the plies of `open` with its first question.
+
+        A bot that refuses the rest of a match that was interrupted loses it. Raises CannotStart, Fault.
+        """
+        match = self.match
+        for seat, player in enumerate(self.players, 1):
+            if self.status.phase == OVER:
+                return
+            self.seat = seat
+            player.patience = max(match.margin / 4, 1) / 1000
+            try:
+                await player.new_game(match.setting, match.bot_seeds[seat - 1] if match.bot_seeds else None)
+            except CannotStart as refused:
+                if self.early():
+                    raise
+                raise Fault(Termination.REFUSED, f"it refuses to go on with the match: {refused}") from None
+            for colour, move in self.moves:
+                player.tell(colour, move)
 
     async def play(self) -> Outcome:
         """Ask the side to act, ask the engine once, tell the other side; until it is over."""
-        engine, emit, key, max_plies = self.engine, self.emit, self.match.key, self.match.max_plies
+        emit, key, max_plies = self.emit, self.match.key, self.match.max_plies
         clocks, untimed = self.clocks, self.match.setting.control.kind is Kind.NONE
-        status, guarded, move = self.status, self.status.ply + _EARLY, self.last
+        status, move = self.status, self.moves[-1][1] if self.moves else ""
 
         while status.phase != OVER:
             if status.ply >= max_plies:
-                return Outcome(Termination.PLY_LIMIT, detail=f"not over after {status.ply} plies")
+                return await self._adjudicate()
             phase, colour, seat, ply, _, _ = status
-            self.seat, self.colour = seat, colour
+            self.seat = seat
             player, clock = self.players[seat - 1], clocks[seat - 1]
             other = self.players[2 - seat]
-            if ply <= guarded:
+            if self.early():
                 player.check_alive()
 
             if phase == AGREE:
@@ -152,12 +180,16 @@ class _Life:
             answer, analysis = read_move(reply, player.analyses)
 
             # Legal? What is it called? Who is next? Is it over? One question for all four.
-            move, status = await engine.play(colour, answer)
+            try:
+                move, status = await self.engine.play(colour, answer)
+            except EngineFailed as failure:
+                move, status = await self._play_on_new_engine(answer, failure)
             if status.ply != ply + 1:
                 raise EngineFailed(f"the engine counts {status.ply} plies where {ply + 1} were played")
             ply += 1
             emit(MovePlayed(ply, key, ply, seat, colour, move, ms, None if untimed else clock.left, analysis))
             other.tell(colour, move)
+            self.moves.append((colour, move))
             self.status = status
 
         return Outcome(Termination.RULES, status.result, status.winner)
@@ -170,8 +202,8 @@ class _Life:
         if outcome.termination is not Termination.ENGINE_FAILED:
             try:
                 position, score = await self.engine.final()
-            except EngineFailed as failure:
-                outcome = Outcome(Termination.ENGINE_FAILED, culprit="engine", detail=str(failure))
+            except EngineFailed as failure:  # the result is known, and ending the engine now must gain nothing
+                self.warnings.append(f"no hash and no score: {failure}"[:_MAX_WARNING])
         for player in self.players:
             beyond_use = player is at_fault and FAULTS[outcome.termination].restart
             player.fit = not beyond_use and await player.end_game(outcome.result)
@@ -197,7 +229,58 @@ class _Life:
 
     def black(self) -> int:
         """The seat that holds the black stones now."""
-        return self.seat if self.colour == "black" else 3 - self.seat
+        return self.status.seat if self.status.to_play == "black" else 3 - self.status.seat
+
+    def early(self) -> bool:
+        """Whether the fault of a bot out of its turn makes the match void: "before ply 2", not counting the opening.
+
+        What happened in the opponent's turn before ply 2 is noticed at the turn after it.
+        """
+        return self.status.ply <= len(self.match.opening) + EARLY
+
+    async def _adjudicate(self) -> Outcome:
+        """A match that reached the limit on plies ends as the engine scores the position: otherwise a bot that is
+        losing could make it void by playing on. It is void where the engine has no score for it.
+        """
+        detail = f"not over after {self.status.ply} plies"
+        result = score_result((await self.engine.final())[1])
+        if not result:
+            return Outcome(Termination.PLY_LIMIT, detail=detail)
+        winner = 0 if result == "0" else self.black() if result[0] == "B" else 3 - self.black()
+        return Outcome(Termination.PLY_LIMIT, result, winner, detail=f"{detail}: scored as it stands")
+
+    async def _play_on_new_engine(self, answer: str, failure: EngineFailed) -> tuple[str, Status]:
+        """The engine failed at a bot's move. Another one takes over from the same position: as `Engine.play`.
+
+        So a bot that makes engines fail, or ends their processes, gains nothing by it. Where that engine fails too,
+        the mover loses if the move is not legal; otherwise it is the engine's own failure, and EngineFailed is raised.
+        """
+        if self.renew is None or self.renewed >= _RENEWALS:
+            raise failure
+        self.renewed += 1
+        legal = await self._renew_engine(answer, failure)
+        try:
+            return await self.engine.play(self.status.to_play, answer)
+        except EngineFailed:
+            if legal:
+                raise
+        raise Fault(Termination.ILLEGAL_MOVE, f"illegal move: {answer[:80]}, at which the engine failed: {failure}")
+
+    async def _renew_engine(self, answer: str, failure: EngineFailed) -> bool:
+        """Have another engine play the plies so far; whether it lists `answer` as legal. Raises EngineFailed."""
+        assert self.renew is not None
+        try:
+            self.engine = engine = await self.renew()
+            status = await engine.new_game(self.match.setting.new_game)
+            for colour, move in self.moves:
+                _, status = await engine.play(colour, move)
+            legal = await engine.lists_legal(answer)
+        except (EngineFailed, GameRefused, Fault):
+            raise failure from None
+        if status != self.status:
+            raise failure
+        self.warnings.append(f"the engine was replaced at ply {status.ply + 1}: {failure}"[:_MAX_WARNING])
+        return legal
 
     def _take_up(self, event: MovePlayed, before: MovePlayed, charged: bool) -> None:
         """A ply that was played before comes to the same again, and takes what it took. Raises EngineFailed."""

@@ -4,6 +4,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+REPLAYS = 3  # void attempts of a bot that are replayed: of one game in a row, and among its last games
+WINDOW = 100  # games over which they are counted
+
+
+def void_reason(number: int, last: str) -> str:
+    """Why a bot is suspended that made so many of its last games void."""
+    return f"made {number} of its last {WINDOW} games void, last: {last}"
+
 
 class Termination(StrEnum):
     """Why a match ended; the word stands in its record."""
@@ -44,7 +52,8 @@ FAULTS = {
 
 
 class Fault(Exception):
-    """A bot did what ends the match; str() is the detail for its author. `void`: it was not its turn yet."""
+    """A bot did what ends the match; str() is the detail for its author. `void`: it did so out of its turn, which
+    makes a match void that has hardly begun."""
 
     def __init__(self, termination: Termination, detail: str, void: bool = False) -> None:
         super().__init__(detail)
@@ -79,12 +88,12 @@ class Outcome:
         return not self.result
 
 
-def forfeit(fault: Fault, seat: int, black: int) -> Outcome:
+def forfeit(fault: Fault, seat: int, black: int, void: bool = False) -> Outcome:
     """The outcome when `seat` is at fault while `black` (a seat) holds the black stones."""
     culprit, detail = f"seat{seat}", str(fault)
     if fault.termination is Termination.RESIGNATION:
         culprit = ""  # whoever gives up has done nothing wrong
-    if fault.void:
+    if void:
         return Outcome(fault.termination, culprit=culprit, detail=detail)
     winner = 3 - seat
     result = f"{'B' if winner == black else 'W'}+{FAULTS[fault.termination].letter}"

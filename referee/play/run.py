@@ -34,6 +34,7 @@ def run_series(
 ) -> Report:
     """Play these matches of the schedule and add them to the tally; `seen` is told whenever some were committed."""
     report = Report(tally)
+    tally.forget_voids()
     if not numbers:
         return report
     pool = LocalPool(jobs, Place(setup.pin, setup.record))
@@ -81,4 +82,5 @@ def _count(chunks: list[Chunk], recorder: Recorder, report: Report, span: list[f
         report.rss = max(report.rss, chunk.rss)
         for refused in chunk.refused:
             report.suspended = report.suspended or (refused.who, refused.reason)
+        report.suspended = report.suspended or report.tally.suspended
     report.seconds = max(span) - min(span) if span else 0.0

@@ -5,13 +5,13 @@ It plays nothing (see table) and writes nothing (see recorder).
 
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from protocol.records import Record
 from referee.config import Budgets, Setting
-from referee.play.outcome import Termination
+from referee.play.outcome import REPLAYS, WINDOW, Termination, void_reason
 from referee.play.seating import Extras, Start
 
 
@@ -160,17 +160,29 @@ class Tally:
     void: int = 0
     lasting: int = 0  # void ones that are not replayed
     suspect: int = 0
+    suspended: tuple[str, str] | None = None  # a bot that made too many of its last games void, and why
+    _void: deque[str] = field(default_factory=lambda: deque(maxlen=WINDOW))  # who made each game void, "" for no bot
 
     @property
     def games(self) -> int:
         """Games that count: every one that was not void."""
         return self.bots[0].games
 
+    def forget_voids(self) -> None:
+        """Count the games that bots make void from here on: whoever begins the series again readmits them."""
+        self.suspended = None
+        self._void.clear()
+
     def add(self, played: Played) -> None:
         """Count a match that is in the record."""
         self.terminations[played.termination] += 1
         if played.culprit:
             self.faults[played.culprit, played.termination] += 1
+        at_fault = played.culprit if played.replayed and played.culprit != "engine" else ""
+        self._void.append(at_fault)
+        if at_fault and (number := self._void.count(at_fault)) > REPLAYS:
+            reason = void_reason(number, f"{played.termination}: {played.detail}")
+            self.suspended = self.suspended or (at_fault, reason)
         self.suspect += played.suspect
         self.plies += played.plies
         for bot in (0, 1):

@@ -8,13 +8,12 @@ from referee.play.engine import Engine, GameRefused
 from referee.play.launch import LaunchError
 from referee.play.match import Match, play_match
 from referee.play.opening import draw_opening
-from referee.play.outcome import CannotStart, EngineFailed, Outcome
+from referee.play.outcome import REPLAYS, CannotStart, EngineFailed, Outcome
 from referee.play.player import Player
 from referee.play.seating import Start, is_human, start_bot, start_engine
 from referee.play.series import Played, Setup, played, seats
 from referee.play.tape import Tape
 
-REPLAYS = 3  # "void, replayed at most 3 times, then the bot is suspended"
 MOST_BOTS = 2  # kept alive at a time: those of a series
 _LAME = 60.0  # seconds before a bot that did not start is tried again
 
@@ -76,7 +75,7 @@ class Table:
     async def _attempt(self, setup: Setup, number: int, attempt: int) -> Played:
         order = [setup.bots[index] for index in seats(number)]
         try:
-            engine = await self._sit_engine(setup)
+            engine = await self._engine(setup)
             opening = await self._draw_opening(engine, setup, number // 2)
             first, second = await self._sit(order[0], setup), await self._sit(order[1], setup)
             await self._make_room(order)
@@ -93,7 +92,7 @@ class Table:
             )
             tape = Tape(self._live)
             emit = tape.emit if self._seen is None else _both(tape.emit, self._seen)
-            outcome = await play_match(match, engine, (first, second), emit)
+            outcome = await play_match(match, engine, (first, second), emit, lambda: self._new_engine(setup))
         except CannotStart as error:
             raise Suspended(error.who, str(error)) from None
         except (EngineFailed, GameRefused, LaunchError) as error:
@@ -105,12 +104,28 @@ class Table:
 
     # -- who sits at the table -------------------------------------------------------------------------------
 
-    async def _sit_engine(self, setup: Setup) -> Engine:
+    async def _engine(self, setup: Setup) -> Engine:
+        """The engine, started if there is none or it has ended. Raises EngineFailed, LaunchError."""
         engine = self._engines.get(setup.engine)
+        if engine is not None and engine.peer.exited():
+            await self._end_engine(setup)
+            engine = None
         if engine is None:
             engine = await start_engine(setup.engine, setup.budgets, setup.extras)
             self._engines[setup.engine] = engine
         return engine
+
+    async def _new_engine(self, setup: Setup) -> Engine:
+        """Another engine in the place of one that failed. Raises EngineFailed."""
+        await self._end_engine(setup)
+        try:
+            return await self._engine(setup)
+        except LaunchError as error:
+            raise EngineFailed(str(error)) from None
+
+    async def _end_engine(self, setup: Setup) -> None:
+        if engine := self._engines.pop(setup.engine, None):
+            await engine.peer.stop(kill=True)
 
     async def _sit(self, bot: Start, setup: Setup) -> Player:
         """The bot, started if it is not there (any more), and last in the order of use. Raises CannotStart."""
@@ -146,8 +161,8 @@ class Table:
 
     async def _clear(self, setup: Setup, order: list[Start], outcome: Outcome) -> None:
         """End what cannot go on to a next match, or may not."""
-        if outcome.culprit == "engine" and (engine := self._engines.pop(setup.engine, None)):
-            await engine.peer.stop(kill=True)
+        if outcome.culprit == "engine":
+            await self._end_engine(setup)
         for bot in order:
             player = self._players.get(bot)
             if player is not None and (setup.restart or bot.restart or not player.fit):

@@ -56,6 +56,7 @@ class Extras:
         """The name of the series, which is played from now on. Raises CommandFailed."""
         setup, name = order.setup, order.setup.series
         self.check(name)
+        order.tally.forget_voids()
         one, two = setup.bots
         self._open[name] = _Open(order, Series(name, setup.setting.game, one.name, two.name, setup.games))
         self._count(self._open[name])
@@ -126,6 +127,8 @@ class Extras:
                 tally.terminations[ABORTED] += 1
             else:
                 self._fail(one, f"{refused.who}: {refused.reason}")
+        if tally.suspended and one.order.left:
+            self._fail(one, ": ".join(tally.suspended))
         one.out.pop(one.order.setup.key(chunk.number), None)
         self._count(one)
         return True

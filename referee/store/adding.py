@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, func, select
 
 from referee.ladder.pairs import PairResult
+from referee.play.outcome import REPLAYS, WINDOW, void_reason
 from referee.play.series import Played, seats
 from referee.store.counting import (
     ALL_DONE,
@@ -24,7 +25,7 @@ from referee.store.counting import (
     points_of,
     score_columns,
 )
-from referee.store.enrolment import suspend
+from referee.store.enrolment import readmitted, suspend
 from referee.store.errors import StoreError
 from referee.store.rows import Finished, Unplayable
 from referee.store.schema import (
@@ -85,6 +86,7 @@ class _Batch:
         self._records: list[dict[str, object]] = []
         self._ended: dict[int, list[Ending]] = defaultdict(list)
         self._given_up: dict[int, Unplayable] = {}
+        self._voided: dict[tuple[int, int], tuple[int, str]] = {}  # by pool and culprit: batch, and how
         self._tallies: Counter[tuple[int, int, int, str]] = Counter()
         self._endings: Counter[tuple[int, str, int, bool]] = Counter()
 
@@ -128,6 +130,8 @@ class _Batch:
         )
         self._records.append({"game": self._last, "data": one.record})
         self._endings[pair.pool, termination, culprit, bool(result)] += 1
+        if facts.replayed and culprit not in (NOBODY, ENGINE):
+            self._voided[pair.pool, culprit] = pair.batch, f"{facts.termination}: {facts.detail}"
         if not facts.replayed:
             self._done[pair.id] |= bit
             self._ended[pair.id].append(Ending(one.game, result, winner, termination))
@@ -159,6 +163,9 @@ class _Batch:
         for one in self._given_up.values():
             if one.who not in (None, NOBODY):
                 suspend(connection, one.who, one.reason, self._pairs[one.pair.id].pool, one.pair.batch)
+        for (pool, version), (batch, last) in self._voided.items():
+            if (number := _voids(connection, pool, version)) > REPLAYS:
+                suspend(connection, version, void_reason(number, last), pool, batch)
         return sorted(results, key=lambda one: (one.pool, one.number))
 
     def _earlier(self, ids: set[int]) -> dict[int, list[Ending]]:
@@ -199,6 +206,20 @@ class _Batch:
         if len(named) != 1:
             raise StoreError(f"{facts.key}: its culprit {facts.culprit!r} is not one of the two that played")
         return int(named[0])
+
+
+def _voids(connection: Connection, pool: int, version: int) -> int:
+    """How many of the last games of a version in a pool are void by its fault; of those since it was readmitted."""
+    columns = (games.c.finished, games.c.culprit, games.c.ended)
+    played = select(*columns, games.c.id).where(games.c.pool == pool)
+    both = [
+        played.where(side == version).order_by(games.c.id.desc()).limit(WINDOW)
+        for side in (games.c.first, games.c.second)
+    ]
+    rows = [row for query in both for row in connection.execute(query)]
+    since = readmitted(connection, version)
+    last = sorted(rows, key=lambda row: row.id, reverse=True)[:WINDOW]
+    return sum(not row.finished and row.culprit == version and row.ended > since for row in last)
 
 
 def _result(pair: Row[Any], ended: Sequence[Ending]) -> PairResult:

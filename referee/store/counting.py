@@ -18,7 +18,7 @@ _IN_SCORES = {
     "forfeit_losses": (("losses", "forfeits"), ("wins", "gifts")),
     "void": (("void",), ("void",)),
 }
-_BY_PLAY = {Termination.RULES, Termination.RESIGNATION}
+BY_PLAY = {Termination.RULES, Termination.RESIGNATION, Termination.PLY_LIMIT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def column(result: str, winner: int, termination: str) -> str:
     if not winner:
         return "ties"
     won = "wins" if winner == 1 else "losses"
-    return won if termination in _BY_PLAY else f"forfeit_{won}"
+    return won if termination in BY_PLAY else f"forfeit_{won}"
 
 
 def score_columns(column: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

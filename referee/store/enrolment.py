@@ -79,6 +79,14 @@ def readmit(connection: Connection, name: str) -> bool:
     return True
 
 
+def readmitted(connection: Connection, version: int) -> str:
+    """When a version was readmitted last, as `now` has it; "" for never."""
+    name, number = connection.execute(select(versions.c.name, versions.c.version).where(versions.c.id == version)).one()
+    said = select(events.c.at).where(events.c.kind == "readmitted", events.c.text.in_((name, f"{name}@{number}")))
+    at: str | None = connection.execute(said.order_by(events.c.id.desc()).limit(1)).scalar_one_or_none()
+    return at or ""
+
+
 def called(connection: Connection, name: str) -> list[int]:
     """The versions that a name or a label means: `NAME` all of them, `NAME@VERSION` one. Raises StoreError."""
     found = [id for id, label in _called(connection, name)]

@@ -24,13 +24,11 @@ from referee.ladder.views.games import (
     since_when,
 )
 from referee.ladder.views.source import Trouble, ViewError, open_ladder, split, the_pool
-from referee.play.outcome import Termination
+from referee.store.counting import BY_PLAY
 from referee.store.rows import GameRow
 
 if TYPE_CHECKING:
     from referee.store.store import Store
-
-_BY_PLAY = {Termination.RULES, Termination.RESIGNATION}
 
 
 def main(argv: list[str]) -> int:
@@ -96,7 +94,7 @@ def _pieces(store: "Store", wanted: Filter, form: str, played: bool) -> Iterator
     if form == "csv":
         yield b"first,second,result\n"
         for row in matching(store, wanted):
-            yield _csv_line(row) if row.result and not (played and row.termination not in _BY_PLAY) else b""
+            yield _csv_line(row) if row.result and not (played and row.termination not in BY_PLAY) else b""
         return
     pool = check_filter(store, wanted)
     found = store.records(pool, bot=wanted.bot, opponent=wanted.against, termination=wanted.termination)
@@ -104,7 +102,7 @@ def _pieces(store: "Store", wanted: Filter, form: str, played: bool) -> Iterator
         if wanted.since is not None and long_before(row, wanted.since):
             return
         early = wanted.since is not None and not ended_after(row, wanted.since)
-        if early or (played and row.termination not in _BY_PLAY):
+        if early or (played and row.termination not in BY_PLAY):
             yield b""
         elif form == "jsonl":
             yield lines
