@@ -275,7 +275,7 @@ def test_who_leaves_whenever_he_is_paired_gets_the_same_game_again_until_he_play
         assert all("network: its connection was lost" in row.detail for row, _ in rows)
         (pool,) = store.pools()
         (seat,) = [seat for seat in store.seats(pool.id) if seat.name == "ann"]
-        assert seat.suspended.startswith("made a game void 4 times, last: disconnected: ")
+        assert seat.suspended.startswith("made 4 of its last 100 games void, last: disconnected: ")
 
 
 @pytest.mark.slow

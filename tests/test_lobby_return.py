@@ -18,8 +18,6 @@ pytestmark = pytest.mark.slow
 
 THINK = 0.01
 
-pytestmark = pytest.mark.slow  # real processes
-
 
 @pytest.fixture
 def dialled() -> Iterator[list[Bots]]:
