@@ -102,6 +102,14 @@ def test_an_address_is_an_ipv4_address_or_a_network_of_ipv6() -> None:
     assert few.take("2001:db8:1:2::1", 0), "only so many are remembered"
 
 
+def test_an_address_that_tries_again_and_again_makes_as_many_connections_as_it_may() -> None:
+    """Bots that a flood from their own address kept out try again: these tries must not keep them out for good."""
+    few = Arrivals(10)
+    taken = [few.take("10.0.0.1", number / 1000) for number in range(20_000)]
+    assert sum(taken) == pytest.approx(50 + 200, abs=2)
+    assert any(taken[-1000:]), "it is still let in at the end"
+
+
 async def test_a_goodbye_is_heard() -> None:
     async with house() as it:
         ann = await it.seat("ann")

@@ -220,6 +220,14 @@ def test_a_key_that_comes_again_and_again_is_told_to_wait(path: Path) -> None:
     assert [refused.reason for refused in told] == ["too many handshakes"]
 
 
+def test_the_bots_of_a_key_that_try_again_and_again_get_in_one_after_another(path: Path) -> None:
+    """Tries that are refused must not keep the others out for good."""
+    keeper = Gatekeeper(Registry(path), lambda refused: None)
+    answers = [keeper.answer(request(), 100.0 + number / 100) for number in range(6000)]
+    let_in = [number for number, reply in enumerate(answers) if reply is not None and reply[2] == b"200"]
+    assert len(let_in) == pytest.approx(zap.BURST + 60 * zap.RATE, abs=2) and let_in[-1] > 5800
+
+
 def test_refusals_are_told_once_a_minute_for_each_key_and_address(path: Path) -> None:
     told: list[Refused] = []
     keeper = Gatekeeper(Registry(path), told.append)

@@ -16,16 +16,18 @@ class Arrivals:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # connections left, at what time
 
     def take(self, address: str, now: float) -> bool:
-        """One more from there; False if that is too many. Whoever goes on without waiting stays out."""
+        """One more from there; False if that is too many. A try that is refused costs nothing: among many who try again
+        and again, all have the same chance."""
         if not self._rate:
             return True
         where, most = network(address), self._rate * BURST
         left, then = self._left.pop(where, (most, now))
-        left = min(most, left + max(0.0, now - then) * self._rate) - 1
-        self._left[where] = max(left, 0.0), now
+        left = min(most, left + max(0.0, now - then) * self._rate)
+        taken = left >= 1
+        self._left[where] = left - taken, now
         if len(self._left) > _MOST:
             self._left.popitem(last=False)
-        return left >= 0
+        return taken
 
 
 def network(address: str) -> str:
