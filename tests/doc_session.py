@@ -2,6 +2,8 @@
 
 A session begins with `$ ` and a command line; what stands after `> ` is typed into it, everything else is what comes
 out, on stdout or stderr. `{*}` stands for any text within a line, a line `…` for any lines; empty lines do not count.
+
+`check_claim` compares what commands print with lines that a page shows or, in a comment, claims: see there.
 """
 
 import os
@@ -12,6 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 BIN = Path(sys.executable).parent
+
+
+_NUMBER = r"[-−]?(?:\d+(?:\.\d+)?|∞)"
 
 
 class Session(NamedTuple):
@@ -48,6 +53,24 @@ def replay(text: str, folder: Path) -> None:
     assert re.fullmatch(_pattern(session.said), "".join(f"{line}\n" for line in said)), done.stdout
 
 
-def _pattern(said: list[str]) -> str:
-    lines = (".*".join(map(re.escape, line.split("{*}"))) + r"\n" for line in said)
-    return "".join(r"(?:.*\n)*?" if line == "…" else pattern for line, pattern in zip(said, lines, strict=True))
+def check_claim(claim: str, printed: str, any_number: bool) -> None:
+    """AssertionError unless the lines of `claim` occur in `printed`, one after another.
+
+    Runs of blanks count as one, empty lines not at all; `{*}` and `…` are those of a session. `any_number`: each number
+    stands for any number.
+    """
+    lines = [" ".join(line.split()) for line in claim.splitlines() if line.strip()]
+    said = [" ".join(line.split()) for line in printed.splitlines() if line.strip()]
+    assert re.search(f"(?m)^{_pattern(lines, any_number)}", "".join(f"{line}\n" for line in said)), (
+        f"{claim}\n--- was printed:\n{printed}"
+    )
+
+
+def _pattern(said: list[str], any_number: bool = False) -> str:
+    return "".join(r"(?:.*\n)*?" if line == "…" else _line_pattern(line, any_number) + r"\n" for line in said)
+
+
+def _line_pattern(line: str, any_number: bool) -> str:
+    parts = re.split(rf"(\{{\*\}}|{_NUMBER})" if any_number else r"(\{\*\})", line)
+    stands_for = {"{*}": ".*"}
+    return "".join(stands_for.get(part, _NUMBER) if place % 2 else re.escape(part) for place, part in enumerate(parts))

@@ -16,6 +16,7 @@ PAGE = (ROOT / "docs" / "reference" / "anchors.md").read_text()
 SECTIONS = [section for section in PAGE.split("\n## ") if "| bot |" in section]
 
 
+@pytest.mark.needs("gnugo")
 def test_the_file_against_gnu_go_has_mcts_meet_both() -> None:
     outside = read_ladder(ROOT / "bots" / "gnugo.toml")
     assert [bot.name for bot in outside.bots] == ["mcts", "gnugo-1", "gnugo-10"]

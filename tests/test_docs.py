@@ -23,7 +23,7 @@ from engines.registry import Registry
 from protocol.commands import TABLE
 from referee.ladder.command import SUBCOMMANDS
 from referee.play.dialects import RULES_OF_KGS
-from tests.doc_session import replay
+from tests.doc_session import check_claim, replay
 from tests.ggp_command import ggp_in_process
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,13 +31,16 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 GAMES = set(PROJECT["entry-points"]["ggp.games"])
 BIN = Path(sys.executable).parent
-FENCE = re.compile(r"^```(\S*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(\S*)([^\n]*)\n(.*?)^```$|^<!-- ((?:expect|like)[^\n]*)\n(.*?)^-->$", re.MULTILINE | re.DOTALL)
 
 
 class Block(NamedTuple):
     """A fenced block: its language, what stands behind it, its text, its page.
 
-    `run`: a test runs it. `then`: after the block before it, in the same folder; TOML is added to its ladder.toml.
+    `run`: a test runs it as the reader does. `then`: after the block before it, in the same folder; TOML is added to
+    its ladder.toml. `expect`: what the block before it prints, as `doc_session.check_claim` reads it; `like`: the same
+    with other numbers; `expect exit=1`: its last command ends so, and not with 0. Where the reader need not see that,
+    it is a comment: `<!-- expect`, the lines, `-->`.
     """
 
     language: str
@@ -46,19 +49,36 @@ class Block(NamedTuple):
     page: Path
 
     @property
+    def is_claim(self) -> bool:
+        return self.mark.split(" ")[0] in ("expect", "like")
+
+    def check(self, printed: str, status: int) -> None:
+        """Hold the claim against what the commands before it did."""
+        kind, _, wanted = self.mark.partition(" exit=")
+        assert status == int(wanted or 0), f"exit status {status}\n{printed}"
+        check_claim(self.text, printed, kind == "like")
+
+    @property
     def lines(self) -> list[str]:
         joined = self.text.replace("\\\n", " ")
         return [line for line in joined.splitlines() if line.strip() and not line.lstrip().startswith("#")]
 
 
 BLOCKS = [
-    Block(match[1], match[2].strip(), match[3], page) for page in PAGES for match in FENCE.finditer(page.read_text())
+    Block(match[1] or "text", (match[2] or match[4] or "").strip(), match[3] or match[5] or "", page)
+    for page in PAGES
+    for match in FENCE.finditer(page.read_text())
 ]
 SHELL = [block for block in BLOCKS if block.language == "sh"]
 PYTHON = [block for block in BLOCKS if block.language == "python"]
 RUN = [block for block in SHELL if block.mark == "run"]
 CHAINS = [
-    [block, *takewhile(lambda later: later.mark == "then", (b for b in BLOCKS[index + 1 :] if b.mark))]
+    [
+        block,
+        *takewhile(
+            lambda later: later.mark == "then" or later.is_claim, (later for later in BLOCKS[index + 1 :] if later.mark)
+        ),
+    ]
     for index, block in enumerate(BLOCKS)
     if block.mark == "run"
 ]
@@ -171,45 +191,93 @@ def desk(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def _chain(chain: list[Block]) -> object:
+    """The test's parameter; it needs GNU Go where its commands do."""
+    gnugo = any("gnugo" in line for block in chain if block.language in ("sh", "console") for line in block.lines)
+    marks = [pytest.mark.needs("gnugo")] if gnugo else []
+    return pytest.param(chain, marks=marks, id=f"{_name(chain[0].page)}: {chain[0].lines[0]}")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: f"{_name(chain[0].page)}: {chain[0].lines[0]}")
-def test_commands_run(chain: list[Block], desk: Path) -> None:
-    """The lines of blocks, one after another as the reader would type them, with fewer and quicker games."""
-    lines = 0
-    for block in chain:
-        if block.language == "toml":
+@pytest.mark.parametrize("chain", list(map(_chain, CHAINS)))
+def test_commands_do_what_the_page_says(chain: list[Block], desk: Path) -> None:
+    """The lines of blocks, one after another as the reader would type them, and what the page claims of them.
+
+    Blocks without a claim play fewer and quicker games.
+    """
+    lines, printed, status = 0, "", 0
+    for place, block in enumerate(chain):
+        if block.is_claim:
+            block.check(printed, status)
+            status = 0
+        elif block.language == "toml":
             with (desk / "ladder.toml").open("a") as file:
                 file.write(f"\n{block.text}")
-            continue
-        if block.language == "console":
+        elif block.language == "console":
             replay(block.text, desk)
-            continue
-        for line in block.lines:
-            lines += 1
-            _run_line(_quick(shlex.split(line), lines), line, desk)
+        else:
+            claimed = chain[place + 1].is_claim if place + 1 < len(chain) else False
+            printed = ""
+            for line in block.lines:
+                lines += 1
+                assert status == 0, printed
+                result = _run_line(line if claimed else _quick(line, lines), desk)
+                printed, status = printed + result.stdout + result.stderr, result.returncode
+                if "--json" in line:
+                    assert json.loads(result.stdout)
+                assert "Traceback" not in printed
+                assert claimed or status == 0, printed
 
 
-def _run_line(words: list[str], line: str, desk: Path) -> None:
-    result = _run(words, desk)
-    assert "Traceback" not in result.stderr
-    if "gnugo" in line and not _find("gnugo"):
-        assert result.returncode != 0 and "'gnugo'" in result.stderr
-        return
-    assert result.returncode == 0, result.stdout + result.stderr
-    if "--json" in words:
-        assert json.loads(result.stdout)
+def _run_line(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        ["bash", "-c", line],
+        cwd=folder,
+        env={"PATH": _path(), "HOME": str(folder), "LC_ALL": "C.UTF-8", "COLUMNS": "120"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
 
-def _quick(words: list[str], lines: int) -> list[str]:
+def _quick(line: str, lines: int) -> str:
     """Of options that are given twice the last counts. A ladder plays a few games more for every line before."""
+    words = shlex.split(line)
     if words[:3] == ["ggp", "ladder", "run"]:
-        return [*words, "--games", str(4 * lines)]
+        return f"{line} --games {4 * lines}"
     if words[:2] != ["ggp", "match"]:
-        return words
+        return line
     games = 1 if any("gnugo" in word for word in words) else 2
     if "--games" in words:
         games = min(games, int(words[words.index("--games") + 1]))
-    return [*words, "--games", str(games), "--time", "2+0.05"]
+    return f"{line} --games {games} --time 2+0.05"
+
+
+@pytest.mark.parametrize(
+    ("claim", "printed", "any_number", "true"),
+    [
+        ("rules 4", "ended by:\n  rules   4\n", False, True),
+        ("rules 4", "rules 44\n", False, False),
+        ("rules 4", "no rules 4\n", False, False),
+        ("rules 4", "rules 3\n", True, True),
+        ("a -1.5 94.3%\n…\nb {*}", "a 12 3%\nx\nb what it says\n", True, True),
+        ("a\nb", "a\nx\nb\n", False, False),
+        ("a 4 b", "a x b\n", True, False),
+    ],
+)
+def test_a_claim_is_held_against_what_was_printed(claim: str, printed: str, any_number: bool, true: bool) -> None:
+    if true:
+        check_claim(claim, printed, any_number)
+    else:
+        with pytest.raises(AssertionError):
+            check_claim(claim, printed, any_number)
+
+
+def test_every_claim_belongs_to_a_command_that_is_run() -> None:
+    held = [block for chain in CHAINS for block in chain if block.is_claim]
+    assert held == [block for block in BLOCKS if block.is_claim]
 
 
 @pytest.mark.slow
@@ -263,13 +331,13 @@ def _options(command: str) -> frozenset[str]:
     return frozenset(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", ran.out))
 
 
-def _find(program: str) -> str | None:
-    return shutil.which(program, path=f"{os.environ['PATH']}:/usr/games")
+def _path() -> str:
+    """The environment's programs first, as after `. .venv/bin/activate`."""
+    return f"{BIN}:{os.environ['PATH']}:/usr/games"
 
 
 def _run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run with the environment's programs first, as after `. .venv/bin/activate`."""
-    path = f"{BIN}:{os.environ['PATH']}:/usr/games"
+    path = _path()
     program = shutil.which(words[0], path=path)
     assert program is not None, words[0]
     return subprocess.run(
