@@ -323,3 +323,31 @@ def test_where_there_is_little_room_columns_are_left_out_and_no_number_is_broken
         assert all(re.fullmatch(r"-?\d+\.\d", number) for number in line.split()[2:4])
     assert max(map(len, lines[: at + 5])) <= columns
     assert any(line.startswith("not shown: ") and "+ = -" in line for line in lines)
+
+
+HALF_EDITED = """
+name = "club"
+seed =
+store = "club.db"
+[pool.main
+game = "yugo"
+"""
+
+
+@pytest.mark.parametrize("text", [HALF_EDITED, HALF_EDITED.replace('store = "club.db"', ""), 'name = "club"\n[[['])
+def test_a_ladder_is_looked_at_while_its_file_is_edited(season: Filled, capsys: Capture, text: str) -> None:
+    """What was read before is in the store, and the file still says where that is."""
+    file = season.path.with_suffix(".toml")
+    file.write_text(text)
+    for name in ("events", "standings"):
+        assert VIEWS[name]([str(file)]) == 0
+        said = capsys.readouterr()
+        assert f"{file}: line " in said.err and "showing the store that the file names" in said.err
+        assert said.err.count("\n") == 1 and ("joined" in said.out or "ann" in said.out)
+
+
+def test_a_store_that_is_being_edited_is_not_guessed(season: Filled, capsys: Capture) -> None:
+    file = season.path.with_suffix(".toml")
+    file.write_text('name = "club"\nstore = "clu\n')
+    assert VIEWS["events"]([str(file)]) == 2
+    assert "this is no TOML" in capsys.readouterr().err

@@ -28,6 +28,10 @@ class ConfigError(ValueError):
         super().__init__("".join(char if char.isprintable() else repr(char)[1:-1] for char in text))
 
 
+class NoToml(ConfigError):
+    """A file whose text cannot be parsed, as while somebody edits it."""
+
+
 class Section:
     """One table of a file. Raises ConfigError for a key that its rows have not, then for each value when it is read.
 
@@ -159,7 +163,7 @@ def read_toml(path: Path, advice: str = _ADVICE) -> dict[str, Any]:
         return tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(file, f"line {line}", "is not UTF-8: save the file as UTF-8") from None
+        raise NoToml(file, f"line {line}", "is not UTF-8: save the file as UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise _no_toml(file, error) from None
 
@@ -214,11 +218,11 @@ def _unknown(path: str, name: str, value: object, known: list[str]) -> str:
     return f"unknown key{close or ': there are ' + ', '.join(known)}"
 
 
-def _no_toml(file: str, error: Exception) -> ConfigError:
+def _no_toml(file: str, error: Exception) -> NoToml:
     if isinstance(error, RecursionError):
-        return ConfigError(file, "", "brackets are nested too deeply: this is no ladder file")
+        return NoToml(file, "", "brackets are nested too deeply: this is no ladder file")
     match = _PLACE.match(str(error))
     if match is None:
-        return ConfigError(file, "", f"is no TOML: {error}")
+        return NoToml(file, "", f"is no TOML: {error}")
     place = f"{match[2]}, {match[3]}" if match[2] else match[4]
-    return ConfigError(file, place, f"{match[1]}: this is no TOML")
+    return NoToml(file, place, f"{match[1]}: this is no TOML")

@@ -1,9 +1,11 @@
 """Where a ladder's store is, from a word of the command line; which pools and bots other words mean."""
 
+import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +13,7 @@ from referee.ladder.pairs import Seat
 from referee.store.rows import PoolRow
 
 if TYPE_CHECKING:
+    from referee.ladder.toml_section import NoToml
     from referee.store.store import Store
 
 DEFAULT = "ladder.toml"
@@ -43,14 +46,41 @@ def store_url(word: str) -> str:
     from referee.ladder.config import ladder_name
     from referee.ladder.keys import TOP
     from referee.ladder.store_url import read_store
-    from referee.ladder.toml_section import Section, read_toml
+    from referee.ladder.toml_section import Section
 
     # Only this much of the file: bots need not be installed where the ladder is looked at. A lobby's file serves, too.
-    values = read_toml(path)
+    values, broken = _read_values(path)
     if "lobby" in values:
         values = {key: value for key, value in values.items() if key in {row.name for row in TOP}}
     top = Section(word, "", values, TOP)
-    return read_store(top, path.absolute().parent, ladder_name(top, path))
+    url = read_store(top, path.absolute().parent, ladder_name(top, path))
+    if broken is not None:
+        if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).is_file():
+            raise broken
+        click.echo(f"{broken}; showing the store that the file names", err=True)
+    return url
+
+
+def _read_values(path: Path) -> "tuple[dict[str, Any], NoToml | None]":
+    """What a ladder's file says. If it is no TOML, because it is being edited, only `name` and `store`, and why.
+
+    These are then read line by line, up to the first table. NoToml if either of them is what cannot be read.
+    """
+    from referee.ladder.toml_section import NoToml, read_toml
+
+    try:
+        return read_toml(path), None
+    except NoToml as error:
+        values: dict[str, Any] = {}
+        for line in path.read_text("utf-8", "replace").splitlines():
+            if line.lstrip().startswith("["):
+                break
+            if re.match(r"""\s*["']?(store|name)\b""", line):
+                try:
+                    values |= tomllib.loads(line)
+                except tomllib.TOMLDecodeError:
+                    raise error from None
+        return {key: value for key, value in values.items() if key in ("name", "store")}, error
 
 
 def split(words: Sequence[str], least: int, most: int) -> tuple[str, list[str]]:
