@@ -84,6 +84,31 @@ def test_a_bot_is_read(text: str, name: str, argv: list[str]) -> None:
     assert (start.name, list(start.argv[1:])) == (name, argv)
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("ggp bot greedy:playouts=50", "greedy"),
+        ("ggp bot mcts playouts=50", "mcts"),
+        ("/usr/bin/ggp bot random", "random"),
+        ("ggp bot oneshot -- sh bots/examples/one_move.sh", "one_move"),
+        ("ggp tap -- ./my_bot.py --fast", "my_bot"),
+        ("ggp tap -o x.log gnugo --mode gtp", "gnugo"),
+        ("ggp tap -o x.log -- ggp bot mcts", "mcts"),
+        ("ggp tap --output=x.log -- python3 v2/alice.py", "alice"),
+        ("ggp tap greedy:playouts=50", "greedy"),
+        ("ggp tap 'one=cat --mode gtp'", "one"),
+        ("mine=ggp bot greedy", "mine"),
+        ("ggp", "ggp"),
+        ("ggp bot", "ggp"),
+        ("ggp tap", "ggp"),
+        ("ggp engine go", "ggp"),
+    ],
+)
+def test_a_bot_in_a_wrapper_of_ours_has_its_own_name(text: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("referee.play.words.find_program", str)  # none need be installed
+    assert read_bot(text).name == name
+
+
 def test_a_bot_at_an_address_is_read() -> None:
     start = read_bot("tcp://127.0.0.1:5555")
     assert (start.name, start.url, start.argv) == ("127.0.0.1-5555", "tcp://127.0.0.1:5555", ())

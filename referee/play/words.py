@@ -149,12 +149,37 @@ def _is_program(word: str) -> bool:
 
 
 def _program_name(argv: tuple[str, ...]) -> str:
-    """The program's file name; of an interpreter, its script's."""
+    """The program's file name; of an interpreter, its script's; of `ggp bot` and `ggp tap`, the bot's."""
     scripts = [word for word in argv[1:] if not word.startswith("-")]
     program = PurePath(argv[0])
+    if program.name == "ggp" and (within := _inside(argv[1:])):
+        return within
     if _INTERPRETERS.fullmatch(program.name) and scripts:
         return PurePath(scripts[0]).stem
     return program.stem
+
+
+def _inside(words: tuple[str, ...]) -> str:
+    """The name of the bot that `ggp bot` or `ggp tap` with these words is; "" for any other command of ggp."""
+    command, *rest = words or ("",)
+    if command == "bot" and rest[:2] == ["oneshot", "--"]:
+        return _program_name(tuple(rest[2:])) if rest[2:] else ""
+    if command == "bot":
+        return next((word.partition(":")[0] for word in rest if not word.startswith("-")), "")
+    if command != "tap":
+        return ""
+    while rest and rest[0].startswith("-"):
+        word = rest.pop(0)
+        if word == "--":
+            break
+        if word in ("-o", "--output") and rest:
+            rest.pop(0)
+    if len(rest) != 1:
+        return _program_name(tuple(rest)) if rest else ""
+    try:
+        return read_bot(rest[0]).name
+    except (WordError, LaunchError):  # the bot's start says what is wrong with it
+        return ""
 
 
 def _as_name(text: str) -> str:
