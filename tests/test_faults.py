@@ -12,7 +12,9 @@ import pytest
 
 from protocol.transports.blocking import run_blocking
 from referee.play.outcome import FAULTS, Fault, Termination, forfeit
+from referee.play.report import suspects
 from referee.play.seating import Start
+from referee.play.series import Played, Tally
 from referee.play.table import Table
 from tests.series_table import SHORT, AtTable, make_setup, play, script
 
@@ -241,6 +243,18 @@ def test_the_referees_own_lateness_makes_a_game_suspect(monkeypatch: pytest.Monk
     assert play(setup, (0,)).end().suspect
     monkeypatch.setattr("referee.play.launch.run_delay", lambda: 0.0)
     assert not play(setup, (0,)).end().suspect
+
+
+def test_the_report_names_suspect_games_and_what_follows() -> None:
+    facts = Played(1, "aa-1", "B+T", 0, "b", "time", "", 9, (1, 2), True)
+    tally = Tally()
+    for number in range(1, 14):
+        tally.add(replace(facts, key=f"aa-{number}", termination="time" if number == 3 else "rules"))
+    tally.add(replace(facts, key="aa-14", suspect=False))
+    said = suspects(tally)
+    assert said.startswith("suspect: 13 games in which this machine kept an answer waiting: aa-1, aa-2, ")
+    assert "aa-10 and 3 more; they count; 1 of them ended by time, which may not be the bot's fault" in said
+    assert "aa-11" not in said and tally.suspects == [f"aa-{number}" for number in range(1, 14)]
 
 
 def test_a_game_without_end_is_scored_as_it_stands() -> None:

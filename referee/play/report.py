@@ -8,7 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from referee.play.run import Report
-from referee.play.series import Score, Setup
+from referee.play.series import Score, Setup, Tally
+
+_NAMED = 10  # suspect games in the line about them
 
 
 def as_json(setup: Setup, report: Report, record: str, warnings: list[str]) -> dict[str, Any]:
@@ -38,6 +40,7 @@ def as_json(setup: Setup, report: Report, record: str, warnings: list[str]) -> d
         "games": tally.games,
         "void": tally.void,
         "suspect": tally.suspect,
+        "suspect_games": tally.suspects,
         "plies": report.plies,
         "seconds": round(report.seconds, 6),
         "plies_per_second": round(_rate(report), 1),
@@ -99,9 +102,19 @@ def print_report(console: Console, setup: Setup, report: Report, record: str) ->
     for (who, what), count in sorted(tally.faults.items()):
         _say(console, f"fault: {who} {what} {count}")
     if tally.suspect:
-        _say(console, f"suspect: {tally.suspect} games in which this machine kept an answer waiting")
+        _say(console, suspects(tally))
     if record:
         _say(console, f"record: {record}")
+
+
+def suspects(tally: Tally) -> str:
+    """Which games are suspect, and what follows from it."""
+    named = ", ".join(tally.suspects[:_NAMED]) + (f" and {tally.suspect - _NAMED} more" * (tally.suspect > _NAMED))
+    lost = f"; {tally.late} of them ended by time, which may not be the bot's fault" if tally.late else ""
+    return (
+        f"suspect: {tally.suspect} games in which this machine kept an answer waiting: {named}; they count{lost}; "
+        "fewer --jobs or a larger --margin make them fewer"
+    )
 
 
 def _say(console: Console, text: str) -> None:

@@ -14,6 +14,8 @@ from referee.config import Budgets, Setting
 from referee.play.outcome import REPLAYS, WINDOW, Termination, void_reason
 from referee.play.seating import Extras, Start
 
+MOST_SUSPECTS = 1000  # whose keys a tally keeps
+
 
 @dataclass(frozen=True)
 class Setup:
@@ -160,6 +162,8 @@ class Tally:
     void: int = 0
     lasting: int = 0  # void ones that are not replayed
     suspect: int = 0
+    suspects: list[str] = field(default_factory=list)  # keys of the first of these
+    late: int = 0  # of these, lost on time
     suspended: tuple[str, str] | None = None  # a bot that made too many of its last games void, and why
     _void: deque[str] = field(default_factory=lambda: deque(maxlen=WINDOW))  # who made each game void, "" for no bot
 
@@ -183,7 +187,10 @@ class Tally:
         if at_fault and (number := self._void.count(at_fault)) > REPLAYS:
             reason = void_reason(number, f"{played.termination}: {played.detail}")
             self.suspended = self.suspended or (at_fault, reason)
-        self.suspect += played.suspect
+        if played.suspect:
+            self.suspect += 1
+            self.late += played.termination == Termination.TIME
+            self.suspects += [played.key] if len(self.suspects) < MOST_SUSPECTS else []
         self.plies += played.plies
         for bot in (0, 1):
             self.used[bot] += played.used[bot]

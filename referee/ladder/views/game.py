@@ -65,7 +65,10 @@ def facts(record: Record) -> list[str]:
     for name, value in (("detail", end.detail), ("score", end.score), ("ended", end.ended)):
         lines += [f"{name:<12} {value}"] if value else []
     lines.append(f"plies        {end.plies}")
-    lines += ["suspect      a clock ran out while this machine kept an answer waiting"] * end.suspect
+    if end.suspect:
+        lines.append(
+            "suspect      an answer waited for this machine: the game counts, but a loss by time may be no fault"
+        )
     return lines + [f"warning      {warning}" for warning in end.warnings]
 
 
