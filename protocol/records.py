@@ -104,6 +104,7 @@ class MatchEnded(msgspec.Struct, frozen=True, tag_field="event", tag="end", kw_o
     score: Long = ""  # the engine's ggp-score
     warnings: tuple[Text, ...] = ()
     diagnostics: Diagnostics | None = None
+    stderr: tuple[Long, ...] = ()  # by seat, the tail of what each bot wrote there in this match; () if nothing
     ended: Text = ""  # UTC, ISO 8601
 
 

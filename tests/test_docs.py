@@ -310,12 +310,11 @@ def test_the_chain_can_be_checked_without_us(desk: Path) -> None:
 
 @pytest.mark.slow
 def test_the_first_answer_explains_the_fault(desk: Path) -> None:
-    """The script of debug-a-bot.md finds what the match before it left."""
-    (line,) = [line for block in RUN for line in block.lines if "faults.jsonl" in line]
-    assert _run(shlex.split(line), desk).returncode == 0
-    result = _run(["python", "why.py"], desk)
-    assert "illegal_move seat1" in result.stdout
-    assert "genmove" in result.stdout
+    """`ggp match` and `ggp show`, as debug-a-bot.md says, name the bot at fault and the engine's reason."""
+    match, show = [shlex.split(line) for block in RUN for line in block.lines if "faults.jsonl" in line]
+    played = _run(match, desk)
+    assert re.search(r"^fault: chaos illegal_move 2: illegal move: \w+ is ", played.stdout, re.MULTILINE), played
+    assert re.search(r"^result: W\+F, illegal_move by chaos: illegal move: ", _run(show, desk).stdout, re.MULTILINE)
 
 
 def _anchors(page: Path) -> set[str]:

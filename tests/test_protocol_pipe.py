@@ -106,6 +106,17 @@ def test_another_loop_may_wait_for_the_descriptors(start: Start) -> None:
 
 
 @pytest.mark.slow
+def test_all_of_stderr_is_handed_on_and_its_end(start: Start) -> None:
+    pipe = start("err(b'a' * 300_000); say(b'done')")
+    told: list[bytes] = []
+    pipe._on_stderr = told.append
+    assert read_all(pipe) == b"done"
+    while not told or told[-1]:
+        pipe.drain_stderr()
+    assert b"".join(told) == b"a" * 300_000 and len(pipe.stderr_tail) == 64 * 1024
+
+
+@pytest.mark.slow
 def test_silence_times_out_at_the_deadline(start: Start) -> None:
     pipe = start("time.sleep(100)")
     began = time.monotonic()

@@ -29,10 +29,17 @@ class Pipe:
     """A child's stdin, stdout and stderr as a Transport. Owns the descriptors and closes them.
 
     `stderr_tail` holds the last 64 KiB of what the child wrote there, `stderr_size` is how many bytes that were in all;
-    it is drained whenever we wait.
+    it is drained whenever we wait. `on_stderr` is given all of it, in pieces as they are read.
     """
 
-    def __init__(self, stdin: int, stdout: int, stderr: int | None = None) -> None:
+    def __init__(
+        self,
+        stdin: int,
+        stdout: int,
+        stderr: int | None = None,
+        on_stderr: Callable[[bytes], None] | None = None,
+    ) -> None:
+        self._on_stderr = on_stderr
         self.stderr_tail = bytearray()
         self.stderr_size = 0
         self.now = time.monotonic
@@ -111,7 +118,7 @@ class Pipe:
             self._stdin, self._broken = -1, True
 
     def _drain_stderr(self) -> int:
-        """One read of stderr into the tail; how many bytes came."""
+        """One read of stderr into the tail; how many bytes came. b"" is the end, for `on_stderr` too."""
         assert self._stderr is not None
         try:
             data = os.read(self._stderr, CHUNK)
@@ -124,6 +131,8 @@ class Pipe:
         self.stderr_tail += data
         self.stderr_size += len(data)
         del self.stderr_tail[:-STDERR_TAIL]
+        if self._on_stderr is not None:
+            self._on_stderr(data)
         return len(data)
 
     def _write_rest(self, data: bytes, deadline: float) -> None:

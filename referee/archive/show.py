@@ -25,7 +25,8 @@ from referee.play.words import read_engine
 
 _COLOURS = {"class:black": "1;34", "class:white": "1;33", "class:mark": "1;32"}
 _RANGE = re.compile(r"(-?\d{1,9})(?:\.\.(-?\d{1,9}))?", re.ASCII)
-_CUT = 200  # characters of an analysis
+_CUT = 200  # characters of an analysis, or of a line of stderr
+_STDERR_LINES = 10  # of each bot
 EPILOGUE = """\b
 RECORD is FILE (its first match), FILE#MATCH, or with @PLY a position: games.jsonl#m-7@17.
 PLIES  are N, -1 for the last, -2 for the one before, A..B, and lists of those: 3,7,10..14
@@ -151,6 +152,8 @@ def _print(record: Record, positions: list[Position], width: int) -> None:
             click.echo(_result(record))
         click.echo("\n" + _board(position, width))
     click.echo("\n" + "\n".join(text.describe(positions[-1].scene, width)))
+    for line in _stderr(record):
+        click.echo(line)
 
 
 def _about(record: Record, position: Position) -> Iterator[str]:
@@ -179,7 +182,25 @@ def _time(ply: MovePlayed) -> str:
 
 def _result(record: Record) -> str:
     end = record.end
-    return "the match was not finished" if end is None else clean(f"result: {end.result or 'void'}, {end.termination}")
+    if end is None:
+        return "the match was not finished"
+    seat = end.culprit.removeprefix("seat")
+    by = f" by {record.start.bots[int(seat) - 1].name}" if seat in ("1", "2") else ""
+    why = f": {end.detail}" if end.detail else ""
+    return clean(f"result: {end.result or 'void'}, {end.termination}{by}{why}")
+
+
+def _stderr(record: Record) -> Iterator[str]:
+    """The last lines that each bot wrote to stderr in the match."""
+    end = record.end
+    for seat, bot in enumerate(record.start.bots, 1):
+        tail = end.stderr[seat - 1] if end and len(end.stderr) == len(record.start.bots) else ""
+        if end and not tail and end.diagnostics and end.culprit == f"seat{seat}":
+            tail = end.diagnostics.stderr
+        lines = [line for line in tail.splitlines() if line.strip()][-_STDERR_LINES:]
+        if lines:
+            yield f"\nstderr of {clean(bot.name)}:"
+            yield from (f"  {clean(line)[:_CUT]}" for line in lines)
 
 
 def _board(position: Position, width: int) -> str:

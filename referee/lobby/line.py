@@ -104,6 +104,9 @@ class Line(Peer):
     def stderr_tail(self) -> str:
         return "\n".join(self._said or ())
 
+    def end_game(self) -> None:
+        self._said, self._news = None, 0
+
     def stderr_news(self) -> str:
         news, self._news = self._news, 0
         return "\n".join(list(self._said or ())[-news:] if news else ())

@@ -199,6 +199,7 @@ class Meeting:
             bot_seeds=setup.bot_seeds(key),
             past=past,
             started=before.start.started if before else "",
+            keep_stderr=False,  # the record is published
         )
 
     async def _keep(self, game: Game) -> list[PairResult]:

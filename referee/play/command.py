@@ -79,7 +79,13 @@ def main(argv: list[str]) -> int:
 @click.option("--record", type=click.Path(path_type=Path), help="Append the matches to this file; go on where it ends.")
 @click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="No progress, no table.")
-@click.option("--verbose", is_flag=True, help="The dialogue, live, on stderr.")
+@click.option("--verbose", is_flag=True, help="Show the dialogue and what bots write to stderr, live.")
+@click.option(
+    "--log-stderr",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Keep what bots write to stderr.",
+)
 def match(
     game: str,
     bots: tuple[str, str],
@@ -100,6 +106,7 @@ def match(
     as_object: bool,
     quiet: bool,
     verbose: bool,
+    log_stderr: Path | None,
 ) -> int:
     """Play a series of matches of GAME between two BOTs; every two exchange the seats.
 
@@ -123,7 +130,7 @@ def match(
         openings=openings,
         budgets=Budgets.parse(budget),
         restart=restart,
-        extras=Extras(memory, verbose),
+        extras=Extras(memory, verbose, _make_folder(log_stderr)),
         pin=pin,
         record=str(record) if record else "",
         referee=f"general-game-protocol {version('general-game-protocol')}",
@@ -143,8 +150,20 @@ def match(
     status = _status(setup, report)
     if status == BAD_USAGE and report.suspended:
         raise WordError(": ".join(report.suspended))
-    _show(setup, report, str(record or ""), warnings, as_object, quiet)
+    recorded = str(record) if record and record.exists() else ""  # a series without a game leaves no file
+    _show(setup, report, recorded, warnings, as_object, quiet)
     return status
+
+
+def _make_folder(path: Path | None) -> str:
+    """The folder of --log-stderr, made if it is not there. Raises UsageError."""
+    if path is None:
+        return ""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.UsageError(f"--log-stderr {path}: {error.strerror}: name a folder that can be made") from None
+    return str(path.absolute())
 
 
 def _read_position(place: str, game: str, options: dict[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:

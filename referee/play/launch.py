@@ -44,7 +44,16 @@ class Peer(Protocol):
     def exited(self, wait: float = 0) -> str:
         """How it ended, in words; "" while it runs or nobody can know. Waits so many seconds for it."""
 
-    def stderr_tail(self) -> str: ...
+    def stderr_tail(self) -> str:
+        """The last 64 KiB that it wrote to stderr since `end_game`, as text."""
+
+    def begin_game(self, key: str) -> None:
+        """A match of this key begins, which what keeps stderr is told."""
+        return
+
+    def end_game(self) -> None:
+        """What it writes to stderr from here on belongs to its next game."""
+        return
 
     def stderr_news(self) -> str:
         """What came since this was last asked, at most the tail."""
@@ -73,6 +82,16 @@ class Peer(Protocol):
         return ""
 
 
+class StderrSink(Protocol):
+    """Is given what a process writes to stderr."""
+
+    def take(self, data: bytes) -> None:
+        """The next bytes; b"" at the end."""
+
+    def begin_game(self, key: str) -> None:
+        """What comes from here on belongs to the match of this key."""
+
+
 class Process(Peer):
     """A child process and the channel to it. `Process(argv, …)` raises LaunchError.
 
@@ -94,15 +113,19 @@ class Process(Peer):
         spread: bool = False,
         sink: Sink | None = None,
         folder: Path | None = None,
+        stderr: "StderrSink | None" = None,
     ) -> None:
         """`memory`: MiB of address space, 0 for no limit; `environment` is added to ours; `spread`: it may run on
-        every core, not only on ours; `sink` is told the whole dialogue; `folder` is where it runs, None for here."""
+        every core, not only on ours; `sink` is told the whole dialogue; `folder` is where it runs, None for here;
+        `stderr` is given what it writes there."""
         words = [*with_death_signal(os.getpid()), find_program(argv[0]), *argv[1:]]
         self._budgets = budgets
         self._exit = ""
         self._stderr_told = 0  # bytes of stderr that stderr_news has given out
+        self._stderr_before = 0  # bytes of stderr that belong to earlier games
+        self._stderr = stderr
         with self._family:
-            self._popen, stdin, stdout, stderr = _start(words, {**os.environ, **dict(environment)}, folder)
+            self._popen, stdin, stdout, errors = _start(words, {**os.environ, **dict(environment)}, folder)
             self._running.add(self._popen.pid)
         self._pidfd = os.pidfd_open(self._popen.pid)
         self._end = select.poll()
@@ -110,7 +133,7 @@ class Process(Peer):
         _limit(self._popen.pid, memory)
         if spread:
             unpin(self._popen.pid)
-        self._pipe = Pipe(stdin, stdout, stderr)
+        self._pipe = Pipe(stdin, stdout, errors, None if stderr is None else stderr.take)
         self.channel = Channel(Transcript(self._pipe, sink) if sink else self._pipe, role)
 
     @property
@@ -133,12 +156,26 @@ class Process(Peer):
         self._pipe.drain_stderr()
 
     def stderr_tail(self) -> str:
-        """The last 64 KiB, as text: up to 20 ms for what is none."""
-        return self._pipe.drain_stderr().decode("utf-8", "backslashreplace")
+        """See Peer.stderr_tail. Takes up to 20 ms for what is no text."""
+        return self._stderr_since(self._stderr_before)
+
+    def begin_game(self, key: str) -> None:
+        if self._stderr is not None:
+            self._stderr.begin_game(key)
+
+    def end_game(self) -> None:
+        self._pipe.drain_stderr()
+        self._stderr_before = self._pipe.stderr_size
 
     def stderr_news(self) -> str:
+        news = self._stderr_since(self._stderr_told)
+        self._stderr_told = self._pipe.stderr_size
+        return news
+
+    def _stderr_since(self, size: int) -> str:
+        """What came after so many bytes, at most the tail."""
         tail = self._pipe.drain_stderr()
-        came, self._stderr_told = self._pipe.stderr_size - self._stderr_told, self._pipe.stderr_size
+        came = self._pipe.stderr_size - size
         return tail[max(0, len(tail) - came) :].decode("utf-8", "backslashreplace")
 
     async def stop(self, kill: bool = False) -> None:

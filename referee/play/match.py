@@ -20,6 +20,7 @@ EARLY = 2  # chosen plies; from then on every fault of a bot is a loss
 _MAX_MOVE = 8192  # characters; a list of all dead stones of the largest board is shorter
 _MAX_ANALYSIS = 64 * 1024
 _MAX_WARNINGS = 20
+_MAX_STDERR = 4096  # characters of each bot's stderr
 _MAX_WARNING = 500  # characters of one about the engine
 _RENEWALS = 3  # engines that may take over in one match
 _NOT_BEGUN = Status("play", "black", 1, 0)
@@ -40,6 +41,7 @@ class Match:
     bot_seeds: tuple[int, int] | None = None  # by seat, for those that list `set_random_seed`
     past: tuple[MovePlayed, ...] = ()
     started: str = ""
+    keep_stderr: bool = True  # in the record, also without a fault
 
 
 async def play_match(
@@ -142,6 +144,7 @@ class _Life:
             if self.status.phase == OVER:
                 return
             self.seat = seat
+            player.peer.begin_game(match.key)
             player.patience = max(match.margin / 4, 1) / 1000
             try:
                 await player.new_game(match.setting, match.bot_seeds[seat - 1] if match.bot_seeds else None)
@@ -222,10 +225,18 @@ class _Life:
                 score=score,
                 warnings=tuple(self._all_warnings()),
                 diagnostics=diagnostics,
+                stderr=self._stderr(),
                 ended=_utc(),
             )
         )
         return outcome
+
+    def _stderr(self) -> tuple[str, ...]:
+        """By seat, the end of what each bot wrote to stderr in this match; () if neither did."""
+        tails = tuple(player.peer.stderr_tail()[-_MAX_STDERR:] for player in self.players)
+        for player in self.players:
+            player.peer.end_game()
+        return tails if self.match.keep_stderr and any(tails) else ()
 
     def black(self) -> int:
         """The seat that holds the black stones now."""
@@ -327,7 +338,7 @@ async def _dead_list(player: Player, other: Player, colour: str, last_move: str)
 def read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
     """The move, one word that may be sent to the engine, and the analysis. Raises Fault."""
     if not reply.ok:
-        raise Fault(Termination.REFUSED, f"`genmove` was answered `? {reply.text[:200]}`")
+        raise Fault(Termination.REFUSED, f"answers `genmove` with `? {reply.text[:200]}`")
     move, analysis = reply.text, ""
     if move.isalnum() and move.isascii() and len(move) < 6:  # a vertex, `pass` or a word nobody knows
         return move, ""

@@ -17,6 +17,7 @@ from referee.play.outcome import CannotStart, Fault, Termination
 
 DIALOGUE_LINES = 20
 SEED = "set_random_seed"
+_MAX_LAST_LINE = 300  # characters of the last line of stderr in a detail
 _MOMENT = 0.01  # seconds that a fault waits, in case the bot is just ending
 _TERMINATIONS: dict[type[Exception], Termination] = {
     PeerTimeout: Termination.STALLED,
@@ -185,7 +186,7 @@ class Player(ABC):
                 except PeerTimeout:  # who thinks longer than our patience is waited for with care
                     reply = await self._receive_late(deadline)
                 if not reply.ok and asked.startswith("play "):
-                    raise Fault(Termination.REJECTS_LEGAL_MOVE, f"`{asked}` was answered `? {reply.text[:200]}`")
+                    raise Fault(Termination.REJECTS_LEGAL_MOVE, f"answers `{asked}` with `? {reply.text[:200]}`")
         except PEER_FAULTS as error:
             raise self._fault(error) from None
         self._unsent.clear()
@@ -216,5 +217,7 @@ class Player(ABC):
         termination = _TERMINATIONS.get(type(error), Termination.PROTOCOL_ERROR)
         detail = str(error)
         if termination is Termination.DISCONNECTED:
-            detail = "; ".join([detail, *filter(None, [self.peer.exited(LAST_WORDS)])])
+            exited, stderr = self.peer.exited(LAST_WORDS), self.peer.stderr_tail().strip().splitlines()
+            last = [line[:_MAX_LAST_LINE] for line in stderr[-1:]]
+            detail = "; ".join([detail, *filter(None, [exited]), *last])
         return Fault(termination, detail, void)

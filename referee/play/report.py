@@ -7,10 +7,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from protocol.drawing.scene import clean
 from referee.play.run import Report
 from referee.play.series import Score, Setup, Tally
 
 _NAMED = 10  # suspect games in the line about them
+
+_REASON = 400  # characters of why a bot was at fault
 
 
 def as_json(setup: Setup, report: Report, record: str, warnings: list[str]) -> dict[str, Any]:
@@ -25,6 +28,7 @@ def as_json(setup: Setup, report: Report, record: str, warnings: list[str]) -> d
             "seat2": _score(tally.seats[index][1]),
             "time_ms": tally.used[index],
             "faults": {what: count for (who, what), count in tally.faults.items() if who == bot.name},
+            "reasons": {what: why for (who, what), why in tally.reasons.items() if who == bot.name},
         }
         for index, bot in enumerate(setup.bots)
     ]
@@ -100,7 +104,8 @@ def print_report(console: Console, setup: Setup, report: Report, record: str) ->
     if report.plies:
         _say(console, f"{report.plies} plies in {_duration(report.seconds)}, {_rate(report):,.0f} plies/s")
     for (who, what), count in sorted(tally.faults.items()):
-        _say(console, f"fault: {who} {what} {count}")
+        why = clean(tally.reasons.get((who, what), "")).strip()
+        _say(console, f"fault: {clean(who)} {what} {count}" + (f": {why[:_REASON]}" if why else ""))
     if tally.suspect:
         _say(console, suspects(tally))
     if record:

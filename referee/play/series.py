@@ -157,6 +157,7 @@ class Tally:
     colours: tuple[Score, Score] = field(default_factory=lambda: (Score(), Score()))  # black, white
     terminations: Counter[str] = field(default_factory=Counter)
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)  # (who, termination)
+    reasons: dict[tuple[str, str], str] = field(default_factory=dict)  # why, of the last of each of these
     used: list[int] = field(default_factory=lambda: [0, 0])
     plies: int = 0
     void: int = 0
@@ -182,6 +183,7 @@ class Tally:
         self.terminations[played.termination] += 1
         if played.culprit:
             self.faults[played.culprit, played.termination] += 1
+            self.reasons[played.culprit, played.termination] = played.detail
         at_fault = played.culprit if played.replayed and played.culprit != "engine" else ""
         self._void.append(at_fault)
         if at_fault and (number := self._void.count(at_fault)) > REPLAYS:
