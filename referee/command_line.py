@@ -8,6 +8,7 @@ import click
 from protocol.errors import LocalProtocolError
 from referee.play.launch import LaunchError
 from referee.play.words import WordError
+from referee.spelling import message_of
 
 BAD_USAGE = 2
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -22,7 +23,7 @@ def run_command(command: click.Command, name: str, argv: list[str], *errors: typ
     try:
         return int(command.main(argv, prog_name=name, standalone_mode=False) or 0)
     except click.UsageError as error:
-        click.echo(f"{name}: {error.format_message()} ({name} --help)", err=True)
+        click.echo(f"{name}: {message_of(error)} ({name} --help)", err=True)
     except click.ClickException as error:
         click.echo(f"{name}: {error.format_message()}", err=True)
     except (click.Abort, KeyboardInterrupt):

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from protocol.errors import LocalProtocolError, PeerTimeout
@@ -13,6 +12,7 @@ from referee.console.rows import rows
 from referee.console.target import Target
 from referee.console.visible import visible
 from referee.play.launch import LaunchError
+from referee.spelling import nearest
 
 if TYPE_CHECKING:
     from referee.console.caption import Caption  # which reads records
@@ -116,6 +116,6 @@ class Console:
             raise OwnFailed(f"this cannot be read: {str(error).lower()}") from None
         row = self.own.get(name)
         if row is None:
-            close = get_close_matches(name, self.own, 1)
-            raise OwnFailed(f"there is no :{name}; " + (f"did you mean :{close[0]}?" if close else ":help lists them"))
+            close = nearest(name, self.own)
+            raise OwnFailed(f"there is no :{name}; " + (f"did you mean :{close}?" if close else ":help lists them"))
         return row, arguments

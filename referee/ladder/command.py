@@ -1,8 +1,9 @@
 """`ggp ladder SUB …`: finds the sub-command and hands over. Each has a file of its own: main(argv) -> exit status."""
 
 import sys
-from difflib import get_close_matches
 from importlib import import_module
+
+from referee.spelling import nearest
 
 BAD_USAGE = 2
 SUBCOMMANDS = {
@@ -28,8 +29,8 @@ def main(argv: list[str]) -> int:
         return 0 if argv else BAD_USAGE
     name, *words = argv
     if name not in SUBCOMMANDS:
-        close = get_close_matches(name, SUBCOMMANDS, 1)
-        meant = f"; did you mean {close[0]}?" if close else ""
+        close = nearest(name, SUBCOMMANDS)
+        meant = f"; did you mean {close}?" if close else ""
         print(f"ggp ladder: there is no {name!r}{meant} (ggp ladder --help)", file=sys.stderr)
         return BAD_USAGE
     return int(import_module(SUBCOMMANDS[name][0]).main(words))

@@ -12,6 +12,7 @@ from referee.ladder.config import ConfigError, ladder_of
 from referee.ladder.entries import Ladder
 from referee.ladder.prepare import check_programs, prepare_pools
 from referee.play.words import WordError, read_game
+from referee.spelling import message_of
 
 BAD_USAGE = 2
 GAME = "yugo,size=7"  # quick to play
@@ -130,7 +131,7 @@ def main(argv: list[str]) -> int:
     except (ConfigError, WordError) as error:
         click.echo(f"ggp ladder init: {error}", err=True)
     except click.ClickException as error:
-        click.echo(f"ggp ladder init: {error.format_message()} (ggp ladder init --help)", err=True)
+        click.echo(f"ggp ladder init: {message_of(error)} (ggp ladder init --help)", err=True)
     except (click.Abort, KeyboardInterrupt):
         return 130
     return BAD_USAGE

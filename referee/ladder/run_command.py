@@ -18,6 +18,7 @@ from referee.ladder.playing import BOTS, Attend, Crew, play_ladder, unattended
 from referee.ladder.progress import Progress
 from referee.ladder.toml_section import ConfigError
 from referee.play.pool import WorkersLost
+from referee.spelling import message_of
 from referee.store.errors import StoreError
 
 BAD_USAGE = 2
@@ -43,7 +44,7 @@ def main(argv: list[str]) -> int:
     except (ConfigError, LimitError) as error:
         click.echo(f"ggp ladder run: {error}", err=True)
     except click.ClickException as error:
-        click.echo(f"ggp ladder run: {error.format_message()} (ggp ladder run --help)", err=True)
+        click.echo(f"ggp ladder run: {message_of(error)} (ggp ladder run --help)", err=True)
     except (StoreError, WorkersLost) as error:
         click.echo(f"ggp ladder run: {error}", err=True)
         return 1

@@ -20,6 +20,7 @@ from referee.play.run import Report, run_series
 from referee.play.seating import Extras, is_human
 from referee.play.series import Setup, Tally, played
 from referee.play.words import WordError, distinct, is_built_in, read_bot, read_engine, read_game
+from referee.spelling import message_of
 
 BAD_USAGE = 2
 EPILOGUE = f"""\b
@@ -49,7 +50,7 @@ def main(argv: list[str]) -> int:
         click.echo(f"ggp match: {error}", err=True)
         return BAD_USAGE
     except click.ClickException as error:
-        click.echo(f"ggp match: {error.format_message()} (ggp match --help)", err=True)
+        click.echo(f"ggp match: {message_of(error)} (ggp match --help)", err=True)
         return BAD_USAGE
     except (click.Abort, KeyboardInterrupt):
         return 130

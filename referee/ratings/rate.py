@@ -14,6 +14,7 @@ from rich.text import Text
 
 from referee.ratings.results import LONGEST_NAME, Results, ResultsError, read_results
 from referee.ratings.scale import half, zero, zero_line
+from referee.spelling import message_of
 
 if TYPE_CHECKING:
     from referee.ratings.ratings import Ratings
@@ -42,7 +43,7 @@ def main(argv: list[str]) -> int:
     except ResultsError as error:
         click.echo(f"ggp rate: {error}", err=True)
     except click.ClickException as error:
-        click.echo(f"ggp rate: {error.format_message()} (ggp rate --help)", err=True)
+        click.echo(f"ggp rate: {message_of(error)} (ggp rate --help)", err=True)
     except (click.Abort, KeyboardInterrupt):
         return 130
     return BAD_USAGE

@@ -8,6 +8,7 @@ import click
 
 from referee.ratings.scale import after_stop, effect_lines
 from referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, judge
+from referee.spelling import message_of
 
 BAD_USAGE = 2
 MOST_GAMES = 10**12
@@ -35,7 +36,7 @@ def main(argv: list[str]) -> int:
     except SprtError as error:
         click.echo(f"ggp sprt: {error} (ggp sprt --help)", err=True)
     except click.ClickException as error:
-        click.echo(f"ggp sprt: {error.format_message()} (ggp sprt --help)", err=True)
+        click.echo(f"ggp sprt: {message_of(error)} (ggp sprt --help)", err=True)
     except (click.Abort, KeyboardInterrupt):
         return 130
     return BAD_USAGE

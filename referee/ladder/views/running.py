@@ -7,6 +7,7 @@ import click
 
 from referee.ladder.toml_section import ConfigError
 from referee.ladder.views.source import Trouble, ViewError
+from referee.spelling import message_of
 from referee.store.errors import StoreError
 
 TROUBLE, BAD_USAGE = 1, 2
@@ -37,7 +38,7 @@ def run_view(command: click.Command, argv: list[str]) -> int:
         click.echo(f"{name}: {error.format_message()}", err=True)
         return TROUBLE
     except click.ClickException as error:
-        click.echo(f"{name}: {error.format_message()} ({name} --help)", err=True)
+        click.echo(f"{name}: {message_of(error)} ({name} --help)", err=True)
     except ConfigError as error:
         click.echo(f"{name}: {error}", err=True)
     except StoreError as error:
