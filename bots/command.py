@@ -49,6 +49,17 @@ def main(argv: list[str]) -> int:
     return 0
 
 
+def complete(before: Sequence[str], typed: str) -> list[str]:
+    """What may stand behind these words of the command line, for a shell's completion."""
+    if not before:
+        return [*BOTS, "--help"]
+    if before[0] not in BOTS:
+        return []
+    given = {word.partition("=")[0] for word in before[1:]}
+    options = import_module(f"bots.{before[0]}").OPTIONS
+    return [f"{option.name}=" for option in options if option.name not in given]
+
+
 def find_problem(words: Sequence[str]) -> tuple[str, str] | None:
     """Why `ggp bot WORDS` would not start: ("command" or "options", one line); None if nothing is against it."""
     name = words[0]

@@ -4,11 +4,11 @@ It imports little, because an engine is started for every match: 100 ms to the f
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from engines.lane import next_input
-from engines.registry import Registry
+from engines.registry import GameError, Registry
 from engines.service import make_responder
 from engines.session import Session
 from protocol.errors import AddressError, CommandFailed
@@ -67,6 +67,21 @@ def main(argv: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def complete(before: Sequence[str], typed: str) -> list[str]:
+    """What may stand behind these words of the command line, for a shell's completion."""
+    options = [option for option in ("--bind", "--gogui", "--help") if option not in before]
+    if typed.startswith("-") or before[-1:] == ("--bind",):
+        return options if typed.startswith("-") else []
+    games = [word for word in before if not word.startswith("-")]
+    if not games:
+        return [*Registry().names(), *options]
+    given = {word.partition("=")[0] for word in games[1:]}
+    try:
+        return [f"{option.name}=" for option in Registry().load(games[0]).options if option.name not in given]
+    except GameError:
+        return []
 
 
 def parse_arguments(argv: list[str]) -> Arguments:

@@ -36,6 +36,8 @@ settings.load_profile("unhurried")
 
 # What a test may need, and the Debian package that has it. `.ci/run` installs all of these packages.
 PACKAGES = {
+    "bash": "bash",
+    "fish": "fish",
     "gnugo": "gnugo",
     "go": "golang-go",
     "java": "default-jre-headless",
@@ -48,6 +50,7 @@ PACKAGES = {
     "rustc": "rustc",
     "systemd-analyze": "systemd",
     "zmq.h": "libzmq3-dev",
+    "zsh": "zsh",
 }
 # What no package brings, and what to do.
 RIGHTS = {"mount": "mounting a file system is not allowed: run the tests as root, in a container with CAP_SYS_ADMIN"}

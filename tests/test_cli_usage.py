@@ -1,15 +1,18 @@
 """Bad input: one clear line that names the remedy, exit status 2, nothing changed. And how words are read."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from protocol.installed import entry_points
 from referee.cli import main
 from referee.config import Budgets
 from referee.play.recorder import Recorder
 from referee.play.words import WordError, distinct, read_bot, read_game
+from referee.spelling import nearest
 from tests.ggp_command import ggp
 
 BAD = [
@@ -130,11 +133,71 @@ def test_budgets_are_read() -> None:
     assert Budgets.parse(("quit=1.5", "start=5")) == Budgets(quit=1.5, start=5)
 
 
-def test_ggp_alone_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_has_a_line_for_every_command_in_its_section(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
-    for command in ("match", "engine", "bot", "verify", "export"):
-        assert command in capsys.readouterr().out or main(["--help"]) == 0
+    out = capsys.readouterr().out
+    sections = re.findall(r"^(\w+):\n((?:  .+\n)+)", out, re.MULTILINE)
+    assert [title for title, _ in sections] == ["Play", "Ladders", "Servers", "Debugging", "Records"]
+    listed = re.findall(r"^  (\w+) +\S.*$", out, re.MULTILINE)
+    assert sorted(listed) == sorted(point.name for point in entry_points("ggp.commands"))
+    assert max(map(len, out.splitlines())) <= 100
     assert main([]) == 2
+
+
+def test_help_of_a_command_is_its_option_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["match"], ["ladder", "run"], ["bot", "mcts"], ["engine"]):
+        said = []
+        for argv in (["help", *words], [*words, "--help"]):
+            assert main(argv) == 0
+            said.append(capsys.readouterr().out)
+        assert said[0] == said[1] != ""
+    assert main(["help"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: ggp COMMAND")
+    assert main(["help", "mach"]) == 2
+    assert "did you mean match?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["match", "--sprt"], ""),  # it was `--restart`
+        (["match", "--gamse"], "--games"),
+        (["match", "--open"], "--openings"),
+        (["match", "--x"], ""),
+        (["check", "--jason"], "--json"),
+        (["ladder", "standings", "--jsn"], "--json"),
+        (["ladder", "run", "--untill"], "--until"),
+        (["rate", "--ancor"], "--anchor"),
+        (["sprt", "--pena"], "--penta"),
+        (["keys", "new", "--sever"], "--server"),
+    ],
+)
+def test_an_option_that_does_not_exist_is_answered_with_what_was_meant_or_nothing(
+    words: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    err = capsys.readouterr().err
+    assert re.findall(r"Did you mean '?([\w-]+)", err) == ([meant] if meant else []) and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "meant"),
+    [
+        ("rnu", ["run", "rate"], "run"),
+        ("start", ["rate", "restart"], ""),
+        ("conect", ["connect", "console"], "connect"),
+        ("chalenges", ["challenge"], "challenge"),
+        ("stand", ["standings", "show"], "standings"),
+        ("st", ["standings"], ""),
+        ("re", ["rate", "regress", "referee"], ""),
+        ("x", ["a"], ""),
+        ("RUN", ["run"], "run"),
+        ("", ["run"], ""),
+        ("run", [], ""),
+    ],
+)
+def test_the_nearest_word_is_few_slips_away_or_begins_so(word: str, known: list[str], meant: str) -> None:
+    assert nearest(word, known) == meant
 
 
 def test_ggp_names_the_nearest_command(capsys: pytest.CaptureFixture[str]) -> None:
