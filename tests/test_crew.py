@@ -98,3 +98,13 @@ def test_the_newest_matches_that_were_called_off_are_remembered(dropped: list[in
     crew.call_off(keys[4:])
     assert len(dropped) == 1
     assert [key for key in keys if crew.is_called_off(mark(key))] == keys[3:]
+
+
+def test_what_each_place_plays_is_known() -> None:
+    crew = Crew(multiprocessing.get_context("spawn"), 3)
+    assert crew.playing() == {}
+    crew.plays(0, mark("a-1"), 10.0)
+    crew.plays(2, mark("b-2"), 11.5)
+    assert crew.playing() == {mark("a-1"): 10.0, mark("b-2"): 11.5}
+    crew.plays(0, 0, 12.0)
+    assert crew.playing() == {mark("b-2"): 11.5}

@@ -107,6 +107,9 @@ def test_a_note_and_the_longest_pair_are_shown() -> None:
     text = drawn(progress, 80, 30)
     assert "suspended: does not start" in text
     assert text.index("old – slow  p  91 s") < text.index("young – fast  p  1 s")
+    progress.playing = [Playing("p", "old", "slow", 9.0, given=True)]
+    text = drawn(progress, 80, 30)
+    assert "given out old – slow  p  91 s" in text and "playing" not in text
 
 
 def test_shares_are_fair_and_waste_nothing() -> None:

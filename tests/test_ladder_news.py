@@ -1,14 +1,20 @@
-"""When standings are worked out again while a ladder runs."""
+"""What a ladder that runs shows, and when: standings, the pairs that are being played, the end of its time."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
 from referee.ladder.limits import Limits
 from referee.ladder.news import News
+from referee.ladder.pairs import GAMES
 from referee.ladder.progress import Progress
+from referee.ladder.run import LadderRun
 from referee.ladder.work import UnderWay
+from referee.play.crew import mark
+from referee.play.worker import Chunk, Work
 from referee.store.store import Store
+from tests.stores import entrant, ladder, pool
 
 
 def test_one_slow_moment_does_not_put_standings_off_for_minutes(
@@ -28,6 +34,92 @@ def test_one_slow_moment_does_not_put_standings_off_for_minutes(
         teller = News(Progress("a"), store, Limits())
         monkeypatch.setattr(teller, "_rate", rate)
         while now < 1100:
-            teller.tell({}, UnderWay("a"), lambda progress: None)
+            teller.tell({}, UnderWay("a"), dict, lambda progress: None)
             now += 0.3
     assert rated[1] - rated[0] < 40 and len(rated) > 40
+
+
+class Endless:
+    """Two workers whose first match never ends; each has a chunk in hand and one that waits."""
+
+    jobs, size = 2, 2 * GAMES
+
+    def __init__(self) -> None:
+        self.chunks: list[list[Work]] = []
+        self.stopped = self.closed = False
+
+    @property
+    def running(self) -> int:
+        return len(self.chunks)
+
+    def submit(self, chunk: list[Work]) -> None:
+        self.chunks.append(chunk)
+
+    def gather(self, seconds: float) -> list[Chunk]:
+        time.sleep(0.01)
+        return []
+
+    def drop(self, keys: list[str]) -> bool:
+        return False
+
+    def playing(self) -> dict[int, float] | None:
+        return {mark(chunk[0].setup.key(chunk[0].numbers[0])): 5.0 for chunk in self.chunks[: self.jobs]}
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def drain(self) -> list[Chunk]:
+        assert self.stopped, "nobody would ever come back"
+        self.chunks = []
+        return []
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class OnACluster(Endless):
+    def playing(self) -> None:
+        return None
+
+
+def run_for(tmp_path: object, seconds: float, workers: Endless) -> tuple[Progress, list[Progress], int]:
+    """A run until a time: how it ended, what was seen on the way, and how many pairs are still to be played."""
+    seen: list[Progress] = []
+    bots = [entrant(name, f"v-{name}") for name in ("ann", "bob", "cat", "dan")]
+    with Store.open(f"sqlite:///{tmp_path}/a.db", create=True) as store:
+        limits = Limits(at=time.time() + seconds)
+        run = LadderRun(
+            ladder(bots, [pool()]), store, lambda: workers, limits, lambda progress: seen.append(replace(progress))
+        )
+        store.take_lock("a test")
+        progress = run.go()
+        (row,) = store.pools()
+        return progress, seen, len(store.open_pairs(row.id))
+
+
+def test_a_run_ends_when_its_time_is_over(tmp_path: object) -> None:
+    """Chunks in the workers' hands, and those that wait for them, are not played to their end."""
+    workers, began = Endless(), time.monotonic()
+    progress, _, still_open = run_for(tmp_path, 0.3, workers)
+    assert time.monotonic() - began < 30, "it waited for games that never end"
+    assert workers.stopped and workers.closed and still_open > 0
+    assert progress.finished == (
+        "the time of --until is over; games that are not finished are played again by the next run"
+    )
+
+
+def test_pairs_that_wait_for_a_worker_are_not_playing(tmp_path: object) -> None:
+    workers = Endless()
+    _, seen, _ = run_for(tmp_path, 0.9, workers)
+    shown = [progress.playing for progress in seen if progress.playing]
+    assert shown and all(len(playing) == workers.jobs for playing in shown)
+    assert {pair.since for playing in shown for pair in playing} == {5.0}
+    assert not any(pair.given for playing in shown for pair in playing)
+
+
+def test_on_a_cluster_pairs_are_given_out(tmp_path: object) -> None:
+    """Its workers do not say what they play, so nothing is called playing."""
+    _, seen, _ = run_for(tmp_path, 0.9, OnACluster())
+    shown = [progress.playing for progress in seen if progress.playing]
+    assert shown and all(pair.given for playing in shown for pair in playing)
+    assert all(len(playing) > 2 for playing in shown)

@@ -106,6 +106,9 @@ class DaskPool:
     def drop(self, keys: list[str]) -> bool:
         return False  # its workers hear of whole runs only
 
+    def playing(self) -> None:
+        """Nobody told us."""
+
     def stop(self) -> None:
         """Matches under way end within about a second; one that a bot or an engine is being set up for, then."""
         self._stopped = True

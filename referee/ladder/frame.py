@@ -129,11 +129,13 @@ def _playing(playing: list[Playing], width: int, room: int, now: float) -> list[
     for pair in sorted(playing, key=lambda pair: pair.since):
         seconds = f"{max(0.0, now - pair.since):,.0f} s"
         text = f"{shown(pair.first)} – {shown(pair.second)}  {shown(pair.pool)}"
-        rows.append([("playing ", "dim"), (cut(text, max(1, width - 10 - len(seconds))), ""), (f"  {seconds}", "dim")])
+        state = "given out " if pair.given else "playing "
+        room_left = max(1, width - 2 - len(state) - len(seconds))
+        rows.append([(state, "dim"), (cut(text, room_left), ""), (f"  {seconds}", "dim")])
         if len(rows) == room:
             break
     if 1 < room < len(playing):
-        rows[-1] = [(cut(f"playing … {len(playing) - room + 1} more", width), "dim")]
+        rows[-1] = [(cut(f"{state}… {len(playing) - room + 1} more", width), "dim")]
     return rows
 
 

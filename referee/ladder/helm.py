@@ -13,10 +13,12 @@ class Helm:
     """Asked by the loop of a run, in its thread, several times a second.
 
     `holds`: no pair of the ladder is given out now. `ending`: why the run is to end at once, "" while it is not.
+    `busy`: the run goes on when its time is over, for what is not the ladder's.
     """
 
     holds = False
     ending = ""
+    busy = False
 
     def serve(self, run: "LadderRun") -> None:
         """Do what was asked in the meantime."""

@@ -28,10 +28,12 @@ _MESSAGES = 1000  # of a run; whoever has not read these does not read more
 
 
 class News:
-    """What the operator should know. `enough`: why nothing more is to begin, "" while it may."""
+    """What the operator should know. `enough`: why nothing more is to begin, "" while it may; `late`: the time that
+    was set is over, so what is being played is dropped."""
 
     def __init__(self, progress: Progress, store: Store, limits: Limits) -> None:
         self.enough = ""
+        self.late = False
         self._progress = progress
         self._store = store
         self._limits = limits
@@ -80,17 +82,27 @@ class News:
         self._progress.games += games
         self._progress.stored += games
 
-    def tell(self, contests: Mapping[int, Contest], under_way: UnderWay, seen: Callable[[Progress], None]) -> None:
-        """Show how it goes, if it is time."""
+    def tell(
+        self,
+        contests: Mapping[int, Contest],
+        under_way: UnderWay,
+        matches: Callable[[], Mapping[int, float] | None],
+        seen: Callable[[Progress], None],
+    ) -> None:
+        """Show how it goes, if it is time. `matches`: the marks of those that are being played, if that is known."""
         now = time.monotonic()
         if now - self._shown < _SHOWN:
             return
         self._shown = now
         progress = self._progress
         self._pace(now)
+        known = matches()
+        pairs = under_way.pairs() if known is None else under_way.playing(known)
         progress.playing = [
-            Playing(contests[pair.pool].pool.name, self._labels[pair.first], self._labels[pair.second], since)
-            for pair, since in under_way.pairs()
+            Playing(
+                contests[pair.pool].pool.name, self._labels[pair.first], self._labels[pair.second], since, known is None
+            )
+            for pair, since in pairs
             if pair.pool in contests and pair.first in self._labels and pair.second in self._labels
         ]
         if now > self._rated:
@@ -165,6 +177,6 @@ class News:
         """Whether it is time to begin nothing more."""
         limits = self._limits
         if limits.at is not None and time.time() >= limits.at:
-            self.enough = "it is the time that was said"
+            self.enough, self.late = "the time of --until is over", True
         if limits.se is not None and all(errors and max(errors) <= limits.se for errors in self._errors.values()):
             self.enough = f"no standard error is above {limits.se:g} Elo"

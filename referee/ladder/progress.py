@@ -21,12 +21,16 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Playing:
-    """A pair under way; `since` in seconds of CLOCK_MONOTONIC."""
+    """A pair of which a match is being played since then, in seconds of CLOCK_MONOTONIC.
+
+    On a cluster it is not known which pairs are being played and which wait for a worker: then `given` out since.
+    """
 
     pool: str
     first: str
     second: str
     since: float
+    given: bool = False
 
 
 @dataclass(slots=True)

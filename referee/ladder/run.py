@@ -93,13 +93,21 @@ class LadderRun:
             if helm.ending or (self._idle and not helm.stays(why := self._why_over())):
                 progress.finished = helm.ending or why
                 return
+            if self._news.late and not helm.busy:
+                progress.finished = self._news.enough + self._dropping
+                return
             self._take()
             self._save()
-            self._news.tell(self._contests, self.under_way, self._seen)
+            self._news.tell(self._contests, self.under_way, self._pool.playing, self._seen)
 
     @property
     def _idle(self) -> bool:
         return not (self._pool.running or self.under_way or self._unsaved or self._doubtful or self._changed)
+
+    @property
+    def _dropping(self) -> str:
+        """What happens to the pairs under way when the run ends before them."""
+        return "; games that are not finished are played again by the next run" if self.under_way else ""
 
     def _wind_up(self) -> None:
         """Drop what is being played, keep what was; then the last words."""

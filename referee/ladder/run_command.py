@@ -26,6 +26,8 @@ NAME = "ggp ladder run"
 MINUTE = 60.0
 EPILOGUE = f"""\b
 --until is {FORMS}.
+At a time games that are not finished are dropped, and the next run plays them
+again; with se=ELO they are finished first.
 
 \b
 The exit status is 0 when the games were played or nothing is left to play; 1 if

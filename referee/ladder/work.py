@@ -9,6 +9,7 @@ from protocol.installed import version
 from referee.config import Budgets
 from referee.ladder.entries import Ladder, Pool
 from referee.ladder.pairs import GAMES, Pair
+from referee.play.crew import mark
 from referee.play.seating import Extras, Start
 from referee.play.series import Setup
 from referee.play.worker import REFEREE, Chunk, Work
@@ -56,6 +57,16 @@ class UnderWay:
             if series in self._pairs:
                 self._ids.discard(self._pairs.pop(series)[0].id)
         return finished, unplayable
+
+    def playing(self, matches: Mapping[int, float]) -> list[tuple[Pair, float]]:
+        """The pairs with a match among these marks, and since when it is played; oldest first."""
+        found: list[tuple[Pair, float]] = []
+        for name, (pair, _, _) in self._pairs.items():
+            if len(found) == len(matches):
+                break
+            marks = (mark(f"{name}-{game + 1}") for game in range(GAMES))
+            found += [(pair, matches[here]) for here in marks if here in matches]
+        return found
 
     def pairs(self) -> list[tuple[Pair, float]]:
         """With when they were given out (CLOCK_MONOTONIC)."""

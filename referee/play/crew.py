@@ -30,6 +30,8 @@ class Crew:
         self._told = context.RawValue("i", 0)  # the signal that all were sent, 0 before
         self._called_off = context.RawArray("Q", CALLED_OFF)
         self._next = 0  # among these
+        self._matches = context.RawArray("Q", size)  # what each place plays now, 0: nothing
+        self._since = context.RawArray("d", size)  # from when on, seconds of CLOCK_MONOTONIC
 
     # -- the parent's ------------------------------------------------------------------------------------------------
 
@@ -44,6 +46,10 @@ class Crew:
             self._called_off[self._next] = mark(key)
             self._next = (self._next + 1) % CALLED_OFF
         self._signal(DROP)
+
+    def playing(self) -> dict[int, float]:
+        """The marks of the matches that are being played, and since when (CLOCK_MONOTONIC)."""
+        return {match: since for match, since in zip(self._matches[:], self._since[:], strict=True) if match}
 
     def _signal(self, number: signal.Signals) -> None:
         for pid in self._pids[:]:
@@ -61,6 +67,12 @@ class Crew:
         if self._told.value:
             os.kill(os.getpid(), self._told.value)
         return int(place)
+
+    def plays(self, place: int, match: int, now: float) -> None:
+        """It begins the match with this mark, or 0: it plays none."""
+        if match:
+            self._since[place] = now
+        self._matches[place] = match
 
     def is_called_off(self, match: int) -> bool:
         """Whether this mark is one of those."""

@@ -46,6 +46,9 @@ class Pool(Protocol):
     def drop(self, keys: list[str]) -> bool:
         """Have these matches dropped, or not begun, and what follows them in their Work; False if that cannot be."""
 
+    def playing(self) -> dict[int, float] | None:
+        """The marks (see crew) of the matches that are being played, and since when; None: it is not known."""
+
     def stop(self) -> None:
         """Have the matches under way dropped."""
 
@@ -99,6 +102,9 @@ class LocalPool:
     def drop(self, keys: list[str]) -> bool:
         self._crew.call_off(keys)
         return True
+
+    def playing(self) -> dict[int, float]:
+        return self._crew.playing()
 
     def stop(self) -> None:
         self._crew.tell(signal.SIGTERM)

@@ -107,6 +107,7 @@ class _State:
     stopped = False
     at = 0  # the match that is played, as `mark` has it
     crew: Crew | None = None
+    slot = 0  # its place in the crew
 
 
 state = _State()
@@ -123,7 +124,7 @@ def begin(place: Place, crew: Crew) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
     adopt_orphans()
-    number = crew.join()
+    number = state.slot = crew.join()
     if place.pin:
         cores = sorted(os.sched_getaffinity(0))
         pin(cores[number % len(cores)])
@@ -172,10 +173,17 @@ def _play(work: Work) -> None:
     try:
         for number, tried in zip_longest(work.numbers, work.tried, fillvalue=0):
             state.at = mark(work.setup.key(number))
+            _say_what_is_played(state.at)
             _look_whether_called_off()
             run_blocking(state.table.play(work.setup, number, tried))
     finally:
         state.at = 0  # nothing is dropped outside of here
+        _say_what_is_played(0)
+
+
+def _say_what_is_played(match: int) -> None:
+    if state.crew is not None:
+        state.crew.plays(state.slot, match, time.monotonic())
 
 
 def _keep(record: bytes, facts: Played) -> None:

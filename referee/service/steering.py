@@ -60,6 +60,10 @@ class Steering(Helm):
     def holds(self) -> bool:  # type: ignore[override]
         return self._paused or self._leaving or bool(self._over)
 
+    @property
+    def busy(self) -> bool:  # type: ignore[override]
+        return self._remains or self._paused or bool(self.extras)
+
     def serve(self, run: "LadderRun | None") -> None:
         self.run = run
         self.crew = run or self.crew

@@ -71,6 +71,9 @@ class _FirstWork:
     jobs, running, size = 1, 0, 1
     processor = clock = 0.0
 
+    def playing(self) -> None:
+        return None
+
     def submit(self, chunk: list[Work]) -> None:
         self.processor, self.clock = time.process_time(), time.perf_counter()
         raise _Given
