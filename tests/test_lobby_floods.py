@@ -19,7 +19,8 @@ from referee.lobby.keys import Book, change, now, read
 from tests.bench.lobby import memory
 from tests.dialled_bots import Dialled, dial
 from tests.lobby_flood import Flooding
-from tests.lobby_server import Server
+from tests.lobby_server import Server, lobby_file
+from tests.raw_zmtp import MORE, Raw, frame
 
 pytestmark = pytest.mark.slow
 
@@ -42,6 +43,8 @@ control = "600+10"
 SILENCE = 10.0  # seconds: lobby.hello, where a connection has to say who it is
 MOST = 200 * 1024  # KiB that a flood may cost
 PATIENCE = 60.0  # seconds
+MOST_SENT = 4 << 30  # bytes of one message
+MOST_GROWN = 192 * 1024  # KiB by which it may make the lobby grow
 AGAIN = 20.0  # seconds until a bot that nobody has answered dials again, as real ones do
 
 
@@ -231,3 +234,36 @@ def test_a_thousand_honest_bots_behind_one_address_get_in_at_once(tmp_path: Path
     assert not lobby.server.events("fault")
     assert not any(bot.byes for bot in bots.bots.values())
     assert lobby.server.end().status == 0
+
+
+@pytest.mark.parametrize("senders", [1, 20])
+def test_a_message_without_an_end_is_cut_before_it_takes_much_memory(senders: int, tmp_path: Path) -> None:
+    server = Server(lobby_file(tmp_path))
+    pid, part = server.process.pid, frame(b"x" * 1000, MORE) * 1000
+    before = _peak(pid)
+    sent = [0] * senders
+
+    def send(number: int) -> None:
+        with Raw(server.url) as eve:
+            eve.shake_hands()
+            while sent[number] < MOST_SENT and eve.send(part):
+                sent[number] += len(part)
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(senders)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    grown = _peak(pid) - before
+    print(f"\n{senders} senders: {max(sent) >> 20} MiB left at most, the server grew by {grown >> 10} MiB")
+    assert max(sent) < MOST_SENT
+    assert grown < MOST_GROWN
+    _wait(lambda: {"stuffed"} <= {str(one.get("word")) for one in server.events("refused")}, "the log")
+    assert not server.events("fault")
+    assert server.end().status == 0
+
+
+def _peak(pid: int) -> int:
+    """KiB of memory that a process had at most."""
+    status = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))

@@ -217,12 +217,26 @@ async def test_who_is_silent_for_days_but_for_heartbeats_stays(monkeypatch: pyte
         bob = await it.seat("bob")
         for _ in range(500):  # looks
             came += 200  # bytes in 10 s: under CURVE a heartbeat and the answer to one take 90, every 5 s
-            await it.door.cut_stuffed(20_000, 10.0)
+            await it.door.cut_stuffed(20_000, 10**9, 10.0)
         await until(lambda: it.door.connections == 1, bob)
         assert not it.door.refused
         came += 30_000
-        await it.door.cut_stuffed(20_000, 10.0)
+        await it.door.cut_stuffed(20_000, 10**9, 10.0)
         assert it.door.connections == 0 and it.door.refused[Cut.STUFFED] == 1
+
+
+async def test_of_many_that_stuff_together_those_with_the_most_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    came: dict[int, int] = {}
+    monkeypatch.setattr("referee.lobby.door.received", lambda descriptor: came.get(descriptor, 0))
+    async with house() as it:
+        seated = [await it.seat(name) for name in ("ann", "bob", "eve")]
+        for number, (route, descriptor) in enumerate(it.door._routes.items()):
+            came[descriptor] = it.door._heard[route] + 1000 * (number + 1)
+        await it.door.cut_stuffed(5000, 6000, 0.0)
+        assert not it.door.refused
+        await it.door.cut_stuffed(5000, 5999, 0.0)
+        assert it.door.refused[Cut.STUFFED] == 1 and sorted(it.hall.guests) == ["ann", "bob"]
+        assert len(seated) == 3
 
 
 async def test_nobody_is_let_in_when_the_lobby_closes() -> None:

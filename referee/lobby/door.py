@@ -18,14 +18,13 @@ from protocol.errors import AddressError
 from protocol.transports.zmq import UNBOUNDED
 from referee.lobby.admission import Admission
 from referee.lobby.arrivals import Arrivals
-from referee.lobby.descriptors import address_of, duplicate, received, shut
+from referee.lobby.descriptors import address_of, duplicate, received, resident, shut
 from referee.lobby.reading import Reading
 
 INSIDE = "process "  # how the name of whoever came by the inner door begins; its number follows
 BACKLOG = 1024  # connections that wait to be accepted
 _GREETING_MS = 10_000  # for the handshake of a connection
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow to combine
-_AT_ONCE = 10  # connections that are looked at before others in the loop have their turn
 _OVERHEAD = 160  # bytes a frame may take on the wire beyond its own
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: process, user, group
 _NO_HANDSHAKE = zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
@@ -33,6 +32,8 @@ _LONGEST_ROUTE = 32  # bytes of a routing id, which comes with every message; of
 _BEATS = 64  # bytes of heartbeats a second that come and are no message
 _SKIPPED = 500  # frames at a time of a message that has too many
 _GLANCE = 0.05  # seconds between looks whether there is a flood
+_BLINK = 0.005  # seconds between looks at our memory, which take 10 µs each
+_TURN = 0.001  # seconds of a look at all connections, until others in the loop have their turn
 _AUTOMATIC, _ROUTE = b"\0", 5  # a routing id that ZeroMQ chose: this and a number of four bytes, each one more
 _REMEMBERED = 10_000  # of these
 
@@ -177,11 +178,15 @@ class Door:
             shut(theirs)
         return True
 
-    async def lull(self, seconds: float) -> None:
-        """Wait so long, or a moment if more comes than is read in one turn of the loop."""
-        until, full = time.monotonic() + seconds, self._full()
-        while time.monotonic() < until and self._full() == full:
-            await asyncio.sleep(_GLANCE)
+    async def lull(self, seconds: float, grown: int) -> None:
+        """Wait so long, or less if more comes than is read in one turn of the loop, or this process grows by `grown`
+        bytes: a message is no news before its last frame has come."""
+        began, full, size = time.monotonic(), self._full(), resident()
+        while abs(resident() - size) < grown:
+            await asyncio.sleep(_BLINK)
+            waited = time.monotonic() - began
+            if waited >= seconds or (waited >= _GLANCE and self._full() != full):
+                return
 
     def _full(self) -> int:
         return sum(reading.full for reading in self._readings)
@@ -192,21 +197,33 @@ class Door:
         for one in [one for one in self._silent.items() if one[1] < before]:
             self._cut_silent(*one, Cut.SILENT)
 
-    async def cut_stuffed(self, most: int, seconds: float) -> None:
-        """End connections that have sent so many bytes more than came of them as messages, but for heartbeats; to be
-        called `seconds` after the last time.
+    async def cut_stuffed(self, most: int, in_all: int, seconds: float) -> None:
+        """End connections that have sent `most` bytes more than came of them as messages, but for heartbeats, and the
+        worst of the others while all together have sent more than `in_all` so; to be called `seconds` after the last
+        time.
 
         ZeroMQ keeps the frames of a message until its last one, however many there are, and has no bound for them.
         """
-        beats = int(_BEATS * seconds)
-        for number, (route, descriptor) in enumerate([*self._routes.items(), *((b"", one) for one in self._silent)]):
-            if number % _AT_ONCE == 0:
+        beats, turn = int(_BEATS * seconds), time.monotonic() + _TURN
+        rest: list[tuple[int, bytes, int]] = []
+        for route, descriptor in [*self._routes.items(), *((b"", one) for one in self._silent)]:
+            if time.monotonic() > turn:
                 await asyncio.sleep(0)
+                turn = time.monotonic() + _TURN
             came, heard = received(descriptor), self._heard.get(route, 0)
             if came - heard > most:
                 self._cut_stuffed(route, descriptor)
-            elif route in self._heard:  # what was counted too much is not saved up
+                continue
+            rest.append((came - heard, route, descriptor))
+            if route in self._heard:  # what was counted too much is not saved up
                 self._heard[route] = min(heard + beats, came)
+        together = sum(max(0, waiting) for waiting, _, _ in rest)
+        if together > in_all:
+            for waiting, route, descriptor in sorted(rest, reverse=True):
+                if together <= in_all:
+                    break
+                self._cut_stuffed(route, descriptor)
+                together -= waiting
 
     def _cut_stuffed(self, route: bytes, descriptor: int) -> None:
         if not route:

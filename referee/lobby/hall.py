@@ -47,7 +47,8 @@ _LAST_WORDS = 0.5  # seconds that a `B` has to leave before its connection is cu
 _SWEEP = 0.5  # seconds between looks at connections that say nothing, or too much
 _SAID = 200  # bytes of a line of stderr that are looked at
 _STUFFED = 4 * MAX_FRAME  # bytes that came and are no message yet
-_GROWN = MAX_FRAME  # bytes of memory more, or less, after which everybody is looked at
+_STUFFED_IN_ALL = 16 * _STUFFED  # likewise, of all connections together
+_GROWN = 2 * MAX_FRAME  # bytes of memory more, or less, after which everybody is looked at
 _LONGEST = 1.0  # seconds until everybody is looked at all the same: heartbeats without end make nothing grow
 _CHECK_KEYS = 0.5  # seconds between looks at the keys of those who are here
 
@@ -353,13 +354,13 @@ class Hall:
         """Connections that say nothing, or not who they are, are ended."""
         size, looked = 0, 0.0
         while True:
-            await self.door.lull(_SWEEP)
+            await self.door.lull(_SWEEP, _GROWN)
             now = time.monotonic()
             self.door.cut_silent(self._bounds.hello)
             # Whoever stuffs makes us grow; a look at everybody takes time. What comes during it counts for the next.
             has = resident()
             if abs(has - size) >= _GROWN or now - looked >= _LONGEST:
-                await self.door.cut_stuffed(_STUFFED, now - looked)
+                await self.door.cut_stuffed(_STUFFED, _STUFFED_IN_ALL, now - looked)
                 size, looked = has, now
             for why, times in self.door.refused.items():
                 self._journal.trouble(now, "refused", why.word, "", times, reason=why.reason)
