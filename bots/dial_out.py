@@ -17,12 +17,14 @@ from protocol.dialling import Answer, Ask, Hello, Stderr
 from protocol.errors import AddressError
 from protocol.responder import Responder
 from protocol.stderr_lines import StderrLines
-from protocol.transports.dial import Dial, Lobby, Replaced
+from protocol.transports.dial import Dial, Left, Lobby, Replaced
 from protocol.transports.keys import KeyFileError, read_pair, read_public
 from protocol.transports.stopping import Stopped, Stopping
+from protocol.transports.zmq import AccessRefused
 
 REPLACED, BAD_USAGE, INTERRUPTED = 1, 2, 130
 GOODBYE = "its author ended it"
+NOTICE = "{}: I play my game to the end, take no other, and leave; a second signal ends me now"
 _TEXTS = {"up": "connected", "lost": "{}", "bye": "the lobby said goodbye: {}", "wait": "trying again in {} s"}
 
 
@@ -52,8 +54,9 @@ def read_words(words: Sequence[str]) -> Dialled | None:
 
 
 def dial_out(where: Dialled, hello: Hello, make: Callable[[], Responder]) -> int:
-    """Answer until `quit` or a signal, each connection with a Responder of its own, and dial again for ever; the exit
-    status. In the main thread the lobby hears what is written to stderr meanwhile, and a goodbye at SIGTERM or Ctrl-C.
+    """Answer until `quit` or a signal, each connection with a Responder of its own; the exit status. In the main
+    thread the lobby hears what is written to stderr meanwhile, the first SIGTERM or Ctrl-C lets the game end, and the
+    second ends the bot with a goodbye.
     """
     try:
         pair = read_pair(Path(where.key)) if where.key else None
@@ -67,7 +70,7 @@ def dial_out(where: Dialled, hello: Hello, make: Callable[[], Responder]) -> int
         stopping = None
         if threading.current_thread() is threading.main_thread():
             stack.enter_context(told)
-            stopping = stack.enter_context(Stopping())
+            stopping = stack.enter_context(Stopping(NOTICE.format(hello.name)))
             dial.watch(stopping.descriptor)
         try:
             _answer(dial, make, told, stopping)
@@ -75,8 +78,12 @@ def dial_out(where: Dialled, hello: Hello, make: Callable[[], Responder]) -> int
         except Replaced as error:
             print(f"{hello.name}: another connection of this bot took this one's place: {error}", file=sys.stderr)
             reason, status = "", REPLACED
-        except Stopped as stopped:
-            reason, status = GOODBYE, INTERRUPTED if stopped.number == signal.SIGINT else 0
+        except AccessRefused as error:
+            print(f"{hello.name}: {error}", file=sys.stderr)
+            reason, status = "", BAD_USAGE
+        except (Stopped, Left):
+            assert stopping is not None
+            reason, status = GOODBYE, INTERRUPTED if stopping.number == signal.SIGINT else 0
         finally:
             _pass_on(dial, told)
             dial.close(reason)
@@ -140,6 +147,8 @@ class Told(io.TextIOBase):
 def _answer(dial: Dial, make: Callable[[], Responder], told: Told, stopping: Stopping | None) -> None:
     number, responder = 0, make()
     while not responder.closed:
+        if stopping and stopping.number:  # before the wait, which a signal that came while it thought does not end
+            dial.leave(GOODBYE)
         dial.poll(None)
         if stopping:
             stopping.check()

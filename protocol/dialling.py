@@ -20,7 +20,10 @@ MAX_COMMAND = MAX_LINE + 1  # bytes, with the LF
 MAX_TEXT = 64 * 1024  # bytes of a hello, of a line of stderr, of a reason
 MAX_FRAME = MAX_ANSWER  # bytes of the largest frame there is: what to bound a socket by
 MAX_GAMES = 64
-REPLACED = "replaced"  # how the reason of a `B` begins when a newer connection of the same bot took this one's place
+# How the reason of a `B` begins, before a colon:
+REPLACED = "replaced"  # a newer connection of the same bot took this one's place
+REFUSED = "refused"  # by the lobby: dialling again does not help, the author has to change something
+LEAVING = "leaving"  # by a bot: it plays its game to the end, takes no other, and waits for the lobby's goodbye
 NAME = 64  # characters of a name or a session
 
 

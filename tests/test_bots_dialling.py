@@ -87,7 +87,7 @@ def test_a_bot_of_the_sdk_dials_by_itself_and_again(bots: Bots) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_what_it_prints_and_logs_is_heard_and_a_signal_says_goodbye_while_it_thinks(
+def test_what_it_prints_and_logs_is_heard_and_the_second_signal_ends_it_while_it_thinks(
     bots: Bots, number: signal.Signals
 ) -> None:
     with SmallLobby() as lobby:
@@ -101,8 +101,34 @@ def test_what_it_prints_and_logs_is_heard_and_a_signal_says_goodbye_while_it_thi
         for _ in range(5):  # connected, and twice what it says: now it thinks
             bot.stderr.readline()
         bot.send_signal(number)
+        assert "a second signal ends me now" in bot.stderr.readline()
+        bot.send_signal(number)
         assert lobby.bye() == "its author ended it"
         assert bot.wait(60) == (0 if number == signal.SIGTERM else 130)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_first_signal_lets_the_game_end(bots: Bots, number: signal.Signals) -> None:
+    with SmallLobby() as lobby:
+        bot = bots.start("-c", SCRIPT, "--connect", lobby.url)
+        lobby.hello()
+        plays(lobby)
+        bot.send_signal(number)
+        assert lobby.bye() == "leaving: its author ended it"
+        assert lobby.ask("play white B1") == "=" and lobby.ask("genmove black") == "= A2"
+        lobby.send(Bye("as you wish"))
+        assert bot.wait(60) == (0 if number == signal.SIGTERM else 130)
+
+
+@pytest.mark.slow
+def test_a_bot_that_the_lobby_refuses_ends_and_says_why(bots: Bots) -> None:
+    with SmallLobby() as lobby:
+        bot = bots.start("-c", SCRIPT, "--connect", lobby.url)
+        lobby.hello()
+        lobby.send(Bye("refused: first is a bot of the lobby's own: choose another name"))
+        _, err = bot.communicate(timeout=60)
+        assert bot.returncode == 2 and "first is a bot of the lobby's own: choose another name" in err
 
 
 @pytest.mark.slow

@@ -118,6 +118,46 @@ async def test_a_goodbye_is_heard() -> None:
         assert it.journal.counts["left", "bye"] == 1
 
 
+async def test_who_says_in_a_game_that_it_leaves_plays_it_to_the_end_and_no_other() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        (guest,) = it.hall.ready()
+        guest.playing = True
+        ann.say(b"B", b"leaving: its author ended it")
+        ann.say(b"B", b"leaving: its author ended it")
+        await until(lambda: guest.leaving, ann)
+        assert it.hall.guests and not ann.byes and it.journal.counts["left", "leaving"] == 1
+        guest.playing = False
+        assert it.hall.ready() == []
+        again = it.call()
+        guest.playing = True
+        again.hello("ann")
+        await until(lambda: not guest.leaving, ann, again)
+        again.say(b"B", b"leaving: its author ended it")
+        await until(lambda: guest.leaving, again)
+
+
+async def test_who_leaves_without_a_game_is_let_go_at_once() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        ann.say(b"B", b"leaving: its author ended it")
+        assert await ann.bye() == "as you wish"
+        await until(lambda: it.door.connections == 0)
+        assert not it.hall.guests
+        await it.seat("ann")
+
+
+async def test_what_time_does_not_change_is_refused_for_good(tmp_path: Path) -> None:
+    async with house() as it:
+        for name, games in (("a b", []), ("a", ["chess"])):
+            caller = it.call()
+            caller.hello(name, games=games)
+            assert (await caller.bye()).startswith("refused: ")
+        caller = it.call()
+        caller.say(b"R", b"=\n\n")
+        assert await caller.bye() == "say hello first"
+
+
 async def test_who_has_said_goodbye_is_cut_off_if_he_does_not_go() -> None:
     async with house() as it:
         it.hall.orders = lambda route, author, line: None
@@ -271,7 +311,7 @@ async def test_a_key_makes_an_owner_and_says_which_bots_he_may_bring(keys: tuple
         assert it.hall.ready()[0].identity.owner == "ann"
         forger = it.call(pair, admission.pair)
         forger.hello("carl")
-        assert "speaks for a, b, not for" in await forger.bye()
+        assert (await forger.bye()).startswith("refused: this key speaks for a, b, not for")
         stranger, bare = it.call(new_pair(), admission.pair), it.call()
         stranger.hello("a")
         bare.hello("a")
@@ -311,5 +351,5 @@ async def test_a_key_that_is_revoked_ends_the_connection(keys: tuple[Path, Path,
         await until(lambda: len(it.hall.ready()) == 1, mine)
         with change(registry) as write:
             write(revoke(read(registry), "ann", now())[0])
-        assert "revoked key" in await mine.bye()
+        assert (await mine.bye()).startswith("refused: revoked key")
         await until(lambda: not it.hall.guests and it.door.connections == 0)

@@ -1,5 +1,6 @@
 """One connection after another to a lobby, with real sockets on loopback: what is told, what comes, what is left."""
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -11,8 +12,9 @@ import zmq
 from protocol.dialling import Answer, Ask, Bye, Hello, Message, Stderr
 from protocol.errors import AddressError
 from protocol.transports import dial as dialled
-from protocol.transports.dial import Dial, Lobby, Replaced
+from protocol.transports.dial import Dial, Left, Lobby, Replaced
 from protocol.transports.keys import new_pair
+from protocol.transports.zmq import AccessRefused, Handshakes
 from tests.small_lobby import PATIENCE, SmallLobby
 
 Told = list[tuple[str, str]]
@@ -133,18 +135,55 @@ def test_a_connection_that_stood_long_makes_the_waits_short_again(
     assert dial._wait == 2 * dialled.FIRST_WAIT
 
 
-@pytest.mark.parametrize(("key", "server"), [(False, True), (True, False), (True, True)])
-def test_keys_that_do_not_fit_are_no_connection(dialling: Dialling, key: bool, server: bool) -> None:
+@pytest.mark.parametrize(
+    ("key", "server", "said"),
+    [
+        (False, True, "add --key FILE and --server-key KEY"),
+        (True, False, "server asks for no keys"),
+        (True, True, "the key in --server-key is probably not this server's"),
+    ],
+)
+def test_keys_that_do_not_fit_are_dialled_in_vain_only_a_few_times(
+    dialling: Dialling, key: bool, server: bool, said: str
+) -> None:
     """No key where one is asked for, a key where none is, another server's key."""
     with SmallLobby(SERVER if server else None) as lobby:
         dial, told = dialling(Lobby(lobby.url, MINE, MINE.public) if key else Lobby(lobby.url))
-        until(dial, lambda: bool(told))
-        assert told[0][0] == "lost" and not dial.up
-        assert key or "no keys were given" in told[0][1], told
+        with pytest.raises(AccessRefused, match=said):
+            until(dial, lambda: False)
+        assert [what for what, _ in told] == ["lost", "wait"] * (len(told) // 2) and len(told) < 2 * Handshakes.MOST
 
 
-@pytest.mark.parametrize(("status", "said"), [(b"400", "does not let this key in"), (b"500", "asks for patience")])
-def test_a_key_that_is_refused_is_told_so(dialling: Dialling, status: bytes, said: str) -> None:
+def test_what_listens_and_is_no_lobby_is_said_to_be_none(dialling: Dialling) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def close_one() -> bool:
+            with contextlib.suppress(BlockingIOError):
+                server.accept()[0].close()
+            return False
+
+        server.setblocking(False)
+        dial, _ = dialling(Lobby(f"tcp://127.0.0.1:{server.getsockname()[1]}"))
+        with pytest.raises(AccessRefused, match="another program listens at this address, or the server is overl"):
+            until(dial, close_one)
+
+
+def test_handshakes_that_fail_once_there_was_a_connection_are_tried_on(dialling: Dialling) -> None:
+    """The keys were right, so time may help."""
+    with SmallLobby(SERVER) as lobby:
+        url = lobby.url
+        dial, told = dialling(Lobby(url, MINE, SERVER.public))
+        greet(dial, lobby)
+    with SmallLobby(MINE, url):
+        until(dial, lambda: told.count(("lost", "the handshake failed")) > Handshakes.MOST)
+
+
+@pytest.mark.parametrize("status", [b"400", b"500"])
+def test_a_key_that_is_refused_is_not_tried_again_but_where_the_lobby_is_busy(
+    dialling: Dialling, status: bytes
+) -> None:
     with SmallLobby(SERVER) as lobby:
         zap = lobby._context.socket(zmq.REP)
         zap.bind("inproc://zeromq.zap.01")
@@ -153,10 +192,75 @@ def test_a_key_that_is_refused_is_told_so(dialling: Dialling, status: bytes, sai
         def refused() -> bool:
             if zap.poll(0):
                 zap.send_multipart([b"1.0", zap.recv_multipart()[1], status, b"no", b"", b""])
-            return bool(told)
+            return len(told) > 2
 
-        until(dial, refused)
-        assert told[0][0] == "lost" and said in told[0][1]
+        if status == b"400":
+            with pytest.raises(AccessRefused, match=r"ask its operator whether .* is allowed, was revoked or was repl"):
+                until(dial, refused)
+        else:
+            until(dial, refused)
+            assert told[0] == ("lost", "the lobby asks for patience: it has trouble, or this key comes too often")
+
+
+def test_who_is_refused_for_good_is_told_and_does_not_come_back(dialling: Dialling, lobby: SmallLobby) -> None:
+    dial, told = dialling(Lobby(lobby.url))
+    greet(dial, lobby)
+    lobby.send(Bye("refused: this key speaks for dash, not for 'dot'"))
+    with pytest.raises(AccessRefused, match="the lobby refuses this: this key speaks for dash, not for 'dot'"):
+        until(dial, lambda: False)
+    assert told == [("up", "")] and not dial.up
+
+
+# -- leaving ----------------------------------------------------------------------------------------------------------
+
+
+def test_who_leaves_says_so_and_is_gone_when_the_lobby_says_goodbye(dialling: Dialling, lobby: SmallLobby) -> None:
+    dial, _ = dialling(Lobby(lobby.url))
+    greet(dial, lobby)
+    dial.leave("its author ended it")
+    dial.leave("once is enough")
+    assert lobby.bye() == "leaving: its author ended it"
+    lobby.say("genmove black")
+    while (message := dial.receive()) is None:
+        dial.poll(PATIENCE)
+    assert message == Ask(b"genmove black\n"), "it plays on meanwhile"
+    lobby.send(Bye("as you wish"))
+    with pytest.raises(Left):
+        until(dial, lambda: False)
+
+
+def test_who_leaves_in_a_game_and_is_cut_off_comes_back_to_it(dialling: Dialling) -> None:
+    with SmallLobby() as lobby:
+        url = lobby.url
+        dial, _ = dialling(Lobby(url))
+        greet(dial, lobby)
+        lobby.say("7 play black D4")
+        until(dial, lambda: dial._playing)
+        dial.leave("done")
+        assert lobby.bye() == "leaving: done"
+    until(dial, lambda: not dial.up)
+    with SmallLobby(url=url) as lobby:
+        greet(dial, lobby)
+        assert lobby.bye() == "leaving: done"
+
+
+@pytest.mark.parametrize("over", ["nothing", "ggp-result B+3", "patience"])
+def test_who_leaves_without_a_connection_waits_for_nothing_but_a_game(
+    dialling: Dialling, monkeypatch: pytest.MonkeyPatch, over: str
+) -> None:
+    with SmallLobby() as lobby:
+        dial, _ = dialling(Lobby(lobby.url))
+        greet(dial, lobby)
+        for line in ["genmove black", over] if over != "nothing" else ["name"]:
+            lobby.say(line)
+            while dial.receive() is None:
+                dial.poll(1)
+    until(dial, lambda: not dial.up)
+    if over == "patience":
+        monkeypatch.setattr(dialled, "LAST_GAME", 0.1)
+    dial.leave("done")
+    with pytest.raises(Left):
+        until(dial, lambda: False)
 
 
 def test_who_never_answers_is_given_up(dialling: Dialling, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,35 @@ def test_where_it_is_asked_for_a_signal_is_an_exception_at_once() -> None:
             raise AssertionError("there has been one")
 
 
+def test_with_a_notice_the_first_signal_is_said_and_the_second_raises(capfd: pytest.CaptureFixture[str]) -> None:
+    with Stopping("again: now") as stopping:
+        with stopping.raising():
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert select.select([stopping.descriptor], [], [], 60)[0] and stopping.number == signal.SIGTERM
+        stopping.check()
+        assert capfd.readouterr().err == "again: now\n"
+        with pytest.raises(Stopped, match="SIGINT"), stopping.raising():
+            os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(Stopped):
+            stopping.check()
+    assert capfd.readouterr().err == ""
+
+
+def test_where_the_first_one_is_to_raise_the_notice_does_not_count() -> None:
+    with Stopping("again: now") as stopping, pytest.raises(Stopped), stopping.raising(first=True):
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("nothing happened")
+    with Stopping("again: now") as stopping:
+        os.kill(os.getpid(), signal.SIGTERM)
+        stopping.check()
+        with stopping.raising():
+            pass
+        with pytest.raises(Stopped), stopping.raising(first=True):
+            raise AssertionError("there has been one")
+        with pytest.raises(Stopped), stopping.raising(again=True):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
 def test_a_signal_right_after_the_check_is_an_exception_too() -> None:
     class Late(Stopping):
         def check(self) -> None:

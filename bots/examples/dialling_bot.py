@@ -60,8 +60,8 @@ def main(url: str, name: str, command: list[str]) -> None:
             kind, payload = socket.recv_multipart()
             if kind == b"B":
                 print(f"the lobby said goodbye: {payload.decode()}", file=sys.stderr)
-                if payload.startswith(b"replaced"):
-                    sys.exit(1)  # it runs twice
+                if payload.startswith((b"replaced:", b"refused:")):
+                    sys.exit(1)  # it runs twice, or the lobby will not have it until you change something
                 time.sleep(wait)
                 wait = min(2 * wait, 60)
                 break

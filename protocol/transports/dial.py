@@ -1,5 +1,6 @@
-"""The way of a bot that dials out: one connection after another to a lobby, for ever, with back-off (PROTOCOL §7).
+"""The way of a bot that dials out: one connection after another to a lobby, with back-off (PROTOCOL §7).
 
+It is dialled again as long as time may help, and not where the author has to change something (AccessRefused).
 A new connection is a new socket, so that nothing said on the last one arrives late. What is said on it is the
 caller's part (`ggp connect`, the SDK); who is let in is the lobby's.
 """
@@ -13,7 +14,22 @@ from random import Random
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from protocol.dialling import MAX_COMMAND, MAX_TEXT, REPLACED, Bye, FrameError, Hello, Message, Stderr, decode, encode
+from protocol.dialling import (
+    LEAVING,
+    MAX_COMMAND,
+    MAX_TEXT,
+    REFUSED,
+    REPLACED,
+    Ask,
+    Bye,
+    FrameError,
+    Hello,
+    Message,
+    Stderr,
+    decode,
+    encode,
+    printable,
+)
 from protocol.errors import AddressError
 from protocol.grammar import MAX_ANSWER
 from protocol.transports.keys import KeyPair
@@ -22,6 +38,8 @@ from protocol.transports.zmq import (
     HIGH_WATER,
     SILENCE_MS,
     UNBOUNDED,
+    AccessRefused,
+    Handshakes,
     check_url,
     is_loopback,
 )
@@ -30,23 +48,28 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds before the next try; doubled eac
 SETTLED = 30.0  # seconds that a connection stands before the waits begin anew
 PATIENCE_MS = 10_000  # for the connection, and again for its handshake
 SEND_MS = 10_000  # for an answer to leave, when those before it have not yet
+LAST_GAME = 120.0  # seconds without a connection after which a bot that is leaving waits for its game no longer
 _UP = zmq.EVENT_HANDSHAKE_SUCCEEDED
 _REFUSED = zmq.EVENT_HANDSHAKE_FAILED_AUTH
+NO_HANDSHAKE = "the handshake failed"
 _ENDS: dict[int, str] = {
-    zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the lobby does not let this key in: is it allowed there (ggp keys allow)?",
-    zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "the handshake failed: one side asks for keys and the other does not",
-    zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "the handshake failed: is the server's key the right one?",
+    zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the lobby does not let this key in",
+    zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: NO_HANDSHAKE,
+    zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: NO_HANDSHAKE,
     zmq.EVENT_CLOSED: "nobody listens there",
     zmq.EVENT_DISCONNECTED: "the connection was lost",
 }
-_UNFIT = (zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL, zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL)
-_KEYLESS = "the handshake failed: no keys were given (--key, --server-key), and the lobby may ask for them"
 _BUSY = 500  # of a ZAP answer; of the 300 that would say so, a client of libzmq hears nothing
 _DAY = 86400.0  # seconds; as long as one wait may be
+_MOVING = (b"play", b"genmove", b"ggp-genmove_analyze", b"ggp-play")  # what is said only in the middle of a game
 
 
 class Replaced(Exception):
     """A newer connection of the same bot took this one's place; str() is what the lobby said."""
+
+
+class Left(Exception):
+    """The bot left as it had said, its game played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +96,7 @@ class Lobby:
 
 
 class Dial:
-    """Poll it; take what it received; send when it is `up`.
+    """Poll it; take what it received; send when it is `up`. Raises AccessRefused where dialling again cannot help.
 
     `number` counts the connections: what was asked on one is not answered on the next. `tell(what, why)` hears of
     `up`, `lost`, `bye` and `wait`. Descriptors of the caller's are waited for, too (`watch`). Whoever gives orders and
@@ -92,6 +115,10 @@ class Dial:
         self._wait = FIRST_WAIT
         self._next = 0.0  # when the state changes by itself: the next try, or giving up on this one
         self._since = 0.0  # when it came up
+        self._handshakes = Handshakes(lobby.url, lobby.pair is not None, "--key FILE and --server-key KEY")
+        self._playing = False  # as far as can be told from what the bot is asked
+        self._leaving: Bye | None = None
+        self._lost = math.inf  # since when there is no connection for a bot that is leaving
 
     def watch(self, descriptor: int, for_writing: bool = False) -> None:
         self._poller.register(descriptor, zmq.POLLOUT if for_writing else zmq.POLLIN)
@@ -111,12 +138,24 @@ class Dial:
         self._drop(1000 if self.up else 0)
         self._next = math.inf
 
+    def leave(self, reason: str) -> None:
+        """Play the game under way to its end and take no other. Left is raised by `poll` or `receive` when the lobby
+        has said goodbye, or there is nothing to wait for."""
+        if self._leaving is None:
+            self._leaving = Bye(printable(f"{LEAVING}: {reason}"))
+            self._lost = time.monotonic()
+            if self.up:
+                self.send(self._leaving)
+
     def poll(self, seconds: float | None) -> list[int]:
         """Wait for something to do, so long at most (None: a day); the caller's descriptors that are ready.
 
-        Raises Replaced.
+        Raises Replaced, Left, AccessRefused.
         """
         now = time.monotonic()
+        if self._leaving and not self.up and (not self._playing or now - self._lost > LAST_GAME):
+            self._drop(0)
+            raise Left
         if self._socket is None and now >= self._next:
             self._connect(now)
         wait = min(_DAY if seconds is None else seconds, _DAY if self.up else self._next - now)
@@ -134,7 +173,7 @@ class Dial:
     def receive(self) -> Message | None:
         """The next message, None if there is none now. A lobby that breaks the protocol is left, and dialled again.
 
-        Raises Replaced.
+        Raises Replaced, Left, AccessRefused.
         """
         if not self.up:
             return None
@@ -147,7 +186,10 @@ class Dial:
             self._fail(f"the lobby sent what is no message: {error}")
             return None
         if isinstance(message, Bye):
-            self._leave(message.reason)
+            self._dismissed(message.reason)
+        elif isinstance(message, Ask):
+            words = message.data.lstrip(b"0123456789 ").split(None, 1)
+            self._playing = bool(words) and words[0] != b"ggp-result" and (words[0] in _MOVING or self._playing)
         return message
 
     def send(self, message: Message) -> None:
@@ -204,28 +246,51 @@ class Dial:
         event = recv_monitor_message(self._monitor)
         if event["event"] == _UP:
             self.number += 1
+            self._handshakes.succeeded()
             self.up, self._since = True, time.monotonic()
             self._tell("up", "")
             if self.hello is not None:
                 self.send(self.hello)
+            if self._leaving:
+                self.send(self._leaving)
         elif event["event"] == _REFUSED and event["value"] == _BUSY:
             self._fail("the lobby asks for patience: it has trouble, or this key comes too often")
         else:
             self._last_words()
-            keyless = self._lobby.pair is None and event["event"] in _UNFIT
-            self._fail(_KEYLESS if keyless else _ENDS[event["event"]])
+            if event["event"] == _REFUSED and (pair := self._lobby.pair):
+                self._refuse(
+                    f"the lobby does not let this key in: ask its operator whether {pair.public} is allowed, was "
+                    "revoked or was replaced"
+                )
+            try:
+                self._handshakes.failed(event["event"], event["value"])
+            except AccessRefused:
+                self._drop(0)
+                raise
+            self._fail(_ENDS[event["event"]])
+
+    def _refuse(self, reason: str) -> None:
+        self._drop(0)
+        raise AccessRefused(f"{self._lobby.url}: {reason}")
 
     def _last_words(self) -> None:
         """A lobby says why before it cuts the connection; it was read before anybody took it."""
         while self.up and self.receive() is not None:
             pass
 
-    def _leave(self, reason: str) -> None:
+    def _dismissed(self, reason: str) -> None:
         """The lobby said goodbye."""
+        self._playing = False
+        kind, _, why = reason.partition(":")
+        if kind == REFUSED:
+            self._refuse(f"the lobby refuses this: {why.strip()}")
         self._tell("bye", reason)
-        if reason.partition(":")[0] == REPLACED:
+        if kind == REPLACED:
             self._drop(0)
             raise Replaced(reason)
+        if self._leaving:
+            self._drop(0)
+            raise Left
         self._fail("")
 
     def _fail(self, reason: str) -> None:
@@ -233,6 +298,8 @@ class Dial:
         if self._socket is None:
             return
         now = time.monotonic()
+        if self.up:
+            self._lost = now
         if self.up and now - self._since > SETTLED:
             self._wait = FIRST_WAIT
         self._drop(0)

@@ -17,6 +17,7 @@ from protocol.safe_files import create_file
 
 _Z85 = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
 _LARGEST = 4096  # bytes of a file
+_NEEDED = "the secret half is needed here, which is in the file that ggp keys new made"
 _HEAD = "# A key pair of the General Game Protocol. Whoever has this file is you: give away the public key only.\n"
 
 
@@ -55,6 +56,8 @@ def read_pair(path: Path) -> KeyPair:
     """The pair in a file. Raises KeyFileError, also for one that others than its owner may read."""
     table = _read_table(path, private=True)
     public, secret = table.get("public"), table.get("secret")
+    if secret is None and isinstance(public, str) and is_key(public):
+        raise KeyFileError(f"{path} holds only the public half of a pair: {_NEEDED}")
     if not (isinstance(secret, str) and is_key(secret)):
         raise KeyFileError(f'{path} holds no secret key: it says secret = "…", as ggp keys new writes it')
     if zmq.curve_public(secret.encode()).decode() != public:
@@ -85,12 +88,13 @@ def _read_table(path: Path, *, private: bool) -> dict[str, object]:
     """What the file says; a file of 40 characters is its public key. FileNotFoundError only if not `private`."""
     try:
         with path.open("rb") as file:
-            if private and (mode := stat.S_IMODE(os.fstat(file.fileno()).st_mode)) & 0o077:
-                raise KeyFileError(f"others may read or change {path} (mode {mode:03o}): chmod 600 {path}")
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
             data = file.read(_LARGEST + 1)
     except FileNotFoundError:
         if not private:
             raise
+        if is_key(str(path)):
+            raise KeyFileError(f"{path} is a public key: {_NEEDED}") from None
         raise KeyFileError(f"{path} does not exist: ggp keys new {path}") from None
     except (OSError, ValueError) as error:  # ValueError: a name that holds a NUL
         raise KeyFileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
@@ -98,9 +102,12 @@ def _read_table(path: Path, *, private: bool) -> dict[str, object]:
         raise KeyFileError(f"{path} is no file of a key: it has more than {_LARGEST} bytes")
     try:
         text = data.decode()
-        return {"public": text.strip()} if is_key(text.strip()) else tomllib.loads(text)
+        table: dict[str, object] = {"public": text.strip()} if is_key(text.strip()) else tomllib.loads(text)
     except ValueError:
         raise KeyFileError(f"{path} is no file of a key: it is not as ggp keys new writes it") from None
+    if private and "secret" in table and mode & 0o077:
+        raise KeyFileError(f"others may read or change {path} (mode {mode:03o}): chmod 600 {path}")
+    return table
 
 
 def _number(five: str) -> int:

@@ -4,8 +4,8 @@
         for event in there.match("5feceb66-6b86b273-1-1"):   # from the first event to the last, each once
             print(event)
 
-Nothing is sent but subscriptions. A lost connection is made again, for ever. What an event means to whoever looks on
-is his part.
+Nothing is sent but subscriptions. A lost connection is made again as long as time may help. What an event means to
+whoever looks on is his part.
 """
 
 import secrets
@@ -40,7 +40,7 @@ from protocol.spectating import (
     topic_of,
 )
 from protocol.transports.keys import new_pair
-from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED, check_url, is_loopback
+from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED, Handshakes, check_url, is_loopback
 
 PATIENCE = 3.0  # seconds until an answer that did not come is asked for again
 QUIET = 10.0  # seconds of silence after which is asked whether it was the last that got lost
@@ -50,8 +50,8 @@ _HANDSHAKE_MS = 10_000
 _UP = zmq.EVENT_HANDSHAKE_SUCCEEDED
 _DOWN: dict[int, str] = {
     zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the lobby lets no more spectators in for now",
-    zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "the handshake failed: one side asks for keys and the other does not",
-    zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "the handshake failed: is the server's key the right one?",
+    zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "the handshake failed",
+    zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "the handshake failed",
     zmq.EVENT_CLOSED: "nobody listens there",
     zmq.EVENT_DISCONNECTED: "the connection was lost",
 }
@@ -153,6 +153,7 @@ class Spectator:
             self._socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
             self._socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
             self._socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
+        self._handshakes = Handshakes(url, bool(server_key), "--server-key KEY")
         self._monitor = self._socket.get_monitor_socket(_UP | sum(_DOWN))
         self._poller = zmq.Poller()
         self._poller.register(self._socket, zmq.POLLIN)
@@ -209,7 +210,8 @@ class Spectator:
         self._begin(LADDER, name)
 
     def read(self, seconds: float) -> Sight | None:
-        """The next that is to be seen, None if there is nothing in so many seconds."""
+        """The next that is to be seen, None if there is nothing in so many seconds. Raises AccessRefused where the
+        keys do not fit."""
         until = time.monotonic() + seconds
         while not self._sights:
             now = time.monotonic()
@@ -264,15 +266,18 @@ class Spectator:
     # -- what comes --------------------------------------------------------------------------------------------------
 
     def _take_news(self) -> None:
-        event = recv_monitor_message(self._monitor)["event"]
+        news = recv_monitor_message(self._monitor)
+        event = news["event"]
         for thread in self._threads.values():  # who knows what was said meanwhile
             self._answered(thread)
             thread.ask_at = 0.0
         if event == _UP:
             self.up, self._why = True, ""
+            self._handshakes.succeeded()
             self._sights.append(Up())
         else:
             self.up = False
+            self._handshakes.failed(event, news["value"])
             if self._why != _DOWN[event]:
                 self._why = _DOWN[event]
                 self._sights.append(Down(self._why))

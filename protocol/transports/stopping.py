@@ -22,11 +22,17 @@ class Stopped(BaseException):
 
 class Stopping:
     """A context manager. `descriptor` is readable from the first signal on, and `check` raises Stopped then;
-    `number` is that of the signal."""
+    `number` is that of the last signal, 0 before the first one.
 
-    def __init__(self) -> None:
+    `notice`: the first signal raises nothing; this line is written to stderr, and only the second signal raises.
+    """
+
+    def __init__(self, notice: str = "") -> None:
         self.descriptor, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self.number = 0
+        self._notice = notice
+        self._signals = 0
+        self._spared = 1 if notice else 0  # signals that raise nothing
         self._raising = False
 
     def __enter__(self) -> "Stopping":
@@ -48,21 +54,30 @@ class Stopping:
         """What `descriptor` holds is read: it was another signal's if this raises nothing."""
         with contextlib.suppress(BlockingIOError):
             os.read(self.descriptor, 4096)
-        if self.number:
+        if self._signals > self._spared:
             raise Stopped(self.number)
 
     @contextlib.contextmanager
-    def raising(self, again: bool = False) -> Iterator[None]:
-        """Within this, a signal raises Stopped there and then; `again`: only one more than there has been."""
+    def raising(self, again: bool = False, first: bool = False) -> Iterator[None]:
+        """Within this, a signal raises Stopped there and then; `again`: only one more than there has been; `first`:
+        also the first one, or one that has been, whatever the notice says."""
+        spared = self._spared
         try:
             self._raising = True  # before the check: none may come in between
+            if again or first:
+                self._spared = 0
             if not again:
                 self.check()
             yield
         finally:
             self._raising = False
+            self._spared = spared
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         self.number = number
-        if self._raising:
+        self._signals += 1
+        if self._signals <= self._spared:
+            with contextlib.suppress(OSError):  # not print: the signal may have come in the middle of one
+                os.write(2, f"{self._notice}\n".encode())
+        elif self._raising:
             raise Stopped(number)

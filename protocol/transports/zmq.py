@@ -39,9 +39,54 @@ _GONE = (
     | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
     | zmq.EVENT_HANDSHAKE_FAILED_AUTH
 )
+_NO_HANDSHAKE = (zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL, zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL)
+_OTHER_MECHANISM = 0x11000002  # ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH, which pyzmq does not name
 _LISTEN = re.compile(r"tcp://([^:/@;]+|\[[0-9a-fA-F:.]+\]):(\d+|\*)")
 _FILE = re.compile(r"ipc://([^@].*)")
 _PORT = re.compile(r"tcp://.*:0*(\d+)")
+
+
+class AccessRefused(Exception):
+    """The server does not let us in, and will not until somebody changes something; str() says why and what to do."""
+
+
+class Handshakes:
+    """Those with one server: tells keys that do not fit, which time does not change, from a server in trouble.
+
+    A wrong server key shows as a connection that the server ends during the handshake, as a server that is overloaded
+    ends it; so it is believed only where none has succeeded, and a few have failed. `keys`: whether we have any;
+    `options`: what to add where they are asked for.
+    """
+
+    MOST = 5
+
+    def __init__(self, url: str, keys: bool, options: str) -> None:
+        self._url, self._keys, self._options = url, keys, options
+        self._failed: int | None = 0
+
+    def succeeded(self) -> None:
+        self._failed = None
+
+    def failed(self, event: int, value: int) -> None:
+        """With this event of the socket's monitor. Raises AccessRefused."""
+        if event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL and value == _OTHER_MECHANISM:
+            raise AccessRefused(
+                f"{self._url}: the server asks for no keys: leave out {self._options}"
+                if self._keys
+                else f"{self._url}: the server asks for keys, and none were given: add {self._options}"
+            )
+        if event not in _NO_HANDSHAKE or self._failed is None:
+            return
+        self._failed += 1
+        if self._failed >= self.MOST:
+            trouble = f"{self._url}: the handshake failed {self.MOST} times in a row: "
+            raise AccessRefused(
+                f"{trouble}the key in --server-key is probably not this server's, or the server asks for no keys. Ask "
+                "its operator for its public key; if you have the right one, the server is overloaded: try again later"
+                if self._keys
+                else f"{trouble}the server probably asks for keys: add {self._options}. If it asks for none, another "
+                "program listens at this address, or the server is overloaded: try again later"
+            )
 
 
 class Dealer:

@@ -27,11 +27,12 @@ _MINUTE = 60.0  # seconds
 
 
 class NotAdmitted(Exception):
-    """Somebody is not let in; `word` to count by, str() says why and what to do."""
+    """Somebody is not let in; `word` to count by, str() says why and what to do. `lasting`: time changes nothing."""
 
-    def __init__(self, word: str, reason: str) -> None:
+    def __init__(self, word: str, reason: str, *, lasting: bool = False) -> None:
         super().__init__(reason)
         self.word = word
+        self.lasting = lasting
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,8 @@ class Keyed:
         entry = self._entry(key)
         if hello.name not in entry.bots:
             name = printable(hello.name, 60)
-            raise NotAdmitted("forged", f"this key speaks for {', '.join(entry.bots[:5])}, not for {name!r}")
+            bots = ", ".join(entry.bots[:5])
+            raise NotAdmitted("forged", f"this key speaks for {bots}, not for {name!r}: use such a name", lasting=True)
         return Identity(entry.owner, hello.name)
 
     def author(self, key: str) -> Author:
@@ -131,7 +133,7 @@ class Keyed:
     def _entry(self, key: str) -> Entry:
         entry = self._registry.find(key)
         if isinstance(entry, Refusal):
-            raise NotAdmitted("key", f"{entry}: ask whoever runs this lobby")
+            raise NotAdmitted("key", f"{entry}: ask whoever runs this lobby", lasting=True)
         return entry
 
     def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:

@@ -12,20 +12,21 @@ from protocol.errors import AddressError
 from protocol.transports.dial import Lobby, Replaced
 from protocol.transports.keys import KeyFileError, read_pair, read_public
 from protocol.transports.stopping import Stopped, Stopping
+from protocol.transports.zmq import AccessRefused
 from referee.command_line import HELP, run_command
 from referee.lobby.ordering import NotReached, Ordering, Refused
 
 NOT_PLAYED, INTERRUPTED, TERMINATED = 1, 130, 143
 LOOK = 1.0  # seconds between questions how it goes
 EPILOGUE = """Exit status: 0 if every pair was played (with --no-wait: is asked for), 1 if it was refused, withdrawn or
-ran out of time, or there is no lobby, 2 for what cannot be. Ctrl-C (130) ends the watching and leaves the challenge:
---withdraw ID takes it back."""
+ran out of time, or there is no lobby, 2 for a wrong command line or a key that the lobby refuses. Ctrl-C (130) ends the
+watching and leaves the challenge: --withdraw ID takes it back."""
 Values = dict[str, str]
 
 
 def main(argv: list[str]) -> int:
     """The exit status."""
-    return run_command(challenge, "ggp challenge", argv, AddressError, KeyFileError)
+    return run_command(challenge, "ggp challenge", argv, AddressError, KeyFileError, AccessRefused)
 
 
 @click.command("challenge", epilog=EPILOGUE, context_settings=HELP)

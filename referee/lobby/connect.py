@@ -20,6 +20,7 @@ from referee.play.launch import LaunchError
 QUICK = 10.0  # seconds: a bot that ends sooner after its start has not done well
 MOST_QUICK = 3  # such ends in a row, after which the lobby is told goodbye
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before the next start
+GOODBYE = "its author ended it"
 _LAST_READS = 64  # of stderr, when a bot has ended; who writes more than a pipe holds is no dying bot
 
 Tell = Callable[[str, str], object]
@@ -27,7 +28,8 @@ Tell = Callable[[str, str], object]
 
 
 class Lender:
-    """`run` never returns: it raises Replaced, or Stopped; then `close`.
+    """`run` never returns: it raises Replaced, AccessRefused, Stopped, or Left where `stopping` is patient; then
+    `close`.
 
     `start` starts the bot: raises BotEnded or LaunchError. `name` is what the bot is called at the lobby ("": as it
     calls itself), `challenges` whether it takes any there; `echo` gets its stderr.
@@ -88,7 +90,7 @@ class Lender:
     # -- the bot -----------------------------------------------------------------------------------------------------
 
     def _start(self) -> Lent:
-        with self._stopping.raising():
+        with self._stopping.raising(first=self._dial.number == 0):  # then it cannot be in the middle of a game
             return self._start_bot()
 
     def _restart(self, reason: str, hopeless: bool) -> bool:
@@ -107,8 +109,8 @@ class Lender:
         until = time.monotonic() + seconds
         self._tell("wait", f"{seconds:.1f}")
         while (left := until - time.monotonic()) > 0:
-            self._dial.poll(left)
-            self._stopping.check()
+            with self._stopping.raising(first=True):  # it has no game any more
+                self._dial.poll(left)
 
     def _stop_bot(self, bot: Lent) -> None:
         for descriptor in (bot.stdout, bot.stderr, bot.stdin if self._writing else None):
@@ -134,6 +136,8 @@ class Lender:
             self._dial.watch(bot.stderr)
         try:
             while True:
+                if self._stopping.number:
+                    self._dial.leave(GOODBYE)
                 for descriptor in self._dial.poll(None):
                     if descriptor == bot.stdout:
                         self._pass_answers(bot)

@@ -14,23 +14,24 @@ import click
 
 from protocol.dialling import printable
 from protocol.errors import AddressError
-from protocol.transports.dial import Lobby, Replaced
+from protocol.transports.dial import Left, Lobby, Replaced
 from protocol.transports.keys import KeyFileError, read_pair, read_public
 from protocol.transports.stopping import Stopped, Stopping
+from protocol.transports.zmq import AccessRefused
 from referee.command_line import HELP, run_command
 from referee.config import Budgets
-from referee.lobby.connect import Lender
+from referee.lobby.connect import GOODBYE, Lender
 from referee.lobby.lent import BotEnded, Lent
 
 REPLACED, INTERRUPTED = 1, 130
-GOODBYE = "its author ended it"
+NOTICE = "ggp connect: the bot plays its game to the end, takes no other, and leaves; a second signal ends it now"
 EPILOGUE = """Exit status: 0 after SIGTERM, 130 after Ctrl-C, 1 if another connection of the same bot took this one's
-place, 2 for what cannot be."""
+place, 2 for a wrong command line, a bot that does not start, or a lobby that refuses the key or the name."""
 
 
 def main(argv: list[str]) -> int:
     """The exit status."""
-    return run_command(connect, "ggp connect", argv, AddressError, KeyFileError, BotEnded)
+    return run_command(connect, "ggp connect", argv, AddressError, KeyFileError, BotEnded, AccessRefused)
 
 
 @click.command("connect", epilog=EPILOGUE, context_settings={**HELP, "ignore_unknown_options": False})
@@ -54,22 +55,23 @@ def connect(
 ) -> int:
     """Lend a bot that speaks on stdin and stdout a connection to a lobby.
 
-    The bot plays as if the lobby had started it here. A lost connection is made again, for ever, and a bot that ends
-    is started again; the lobby then tells it the position. Ctrl-C says goodbye and ends the bot.
+    The bot plays as if the lobby had started it here. A lost connection is made again, and a bot that ends is started
+    again; the lobby then tells it the position. After Ctrl-C or SIGTERM the bot plays its game to the end and leaves;
+    the second one ends it now, which forfeits the game.
     """
     if name and (len(name) > 40 or not name.isprintable()):
         raise click.UsageError(f"--name {printable(name, 60)}: a name has at most 40 printable characters")
     lobby = Lobby(url, read_pair(key) if key else None, read_public(server_key) if server_key else "")
     show = _show_json if as_json else _show_nothing if quiet else _show_text
-    with Stopping() as stopping:
+    with Stopping(NOTICE) as stopping:
         echo = _echo_nothing if quiet else _echo
         lent = partial(Lent, words, Budgets())
         lender = Lender(lent, lobby, name, show, echo, stopping, challenges=not no_challenges)
         reason = GOODBYE
         try:
             lender.run()
-        except Stopped as stopped:
-            return INTERRUPTED if stopped.number == signal.SIGINT else 0
+        except (Stopped, Left):
+            return INTERRUPTED if stopping.number == signal.SIGINT else 0
         except BotEnded as ended:
             raise BotEnded(f"the bot does not start: {ended}") from None
         except Replaced as replaced:

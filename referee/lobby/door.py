@@ -281,7 +281,7 @@ class Door:
             return False
         if not route.startswith(_AUTOMATIC) or len(route) != _ROUTE:  # it stays silent, and ends so
             self.refused[Cut.ROUTING_ID] += 1
-            self.send(route, b"B", [b"set no routing id (ZMQ_ROUTING_ID, ZMQ_IDENTITY): ZeroMQ chooses one"])
+            self.send(route, b"B", [b"refused: set no routing id (ZMQ_ROUTING_ID, ZMQ_IDENTITY): ZeroMQ chooses one"])
             return False
         self._silent.pop(descriptor, None)
         self._routes[route] = descriptor

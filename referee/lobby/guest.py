@@ -58,6 +58,7 @@ class Guest:
     version: str = ""
     playing: bool = False
     challenges: bool = True  # whether it takes any
+    leaving: bool = False  # it has said that it takes no other game
     challenged: bool = False  # its last meeting was a challenge, and it has not been offered a rated one since
     _entry: Entrant | None = None
     barred: set[str] = field(default_factory=set)  # pools that it cannot play in

@@ -11,12 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from protocol.dialling import (
+    LEAVING,
     MAX_FRAME,
     MAX_TEXT,
+    REFUSED,
     REPLACED,
     Answer,
     Ask,
     Bye,
+    Fault,
     FrameError,
     Hello,
     Message,
@@ -43,6 +46,7 @@ from referee.play.outcome import CannotStart
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
 NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
 TAKEN = "engine"  # in records that is the engine's name
+FAREWELL = "as you wish"  # to whoever said that it leaves
 _LAST_WORDS = 0.5  # seconds that a `B` has to leave before its connection is cut
 _SWEEP = 0.5  # seconds between looks at connections that say nothing, or too much
 _SAID = 200  # bytes of a line of stderr that are looked at
@@ -83,7 +87,8 @@ class Hall:
 
     def ready(self) -> list[Guest]:
         """Who can be given a match now: of an owner's bots no more than he may have matches at a time."""
-        found = [one for one in self.guests.values() if one.player and not one.playing and one.line.route]
+        found = [one for one in self.guests.values() if one.player and not (one.playing or one.leaving)]
+        found = [one for one in found if one.line.route]
         playing = Counter(one.identity.owner for one in self.guests.values() if one.playing)
         chosen = []
         for guest in found:
@@ -157,7 +162,7 @@ class Hall:
         try:
             said = decode(frames)
         except FrameError as error:
-            self._refuse(route, caller, error.fault.value, str(error))
+            self._refuse(route, caller, error.fault.value, str(error), lasting=error.fault is Fault.VERSION)
             return
         if guest is not None and type(said) is Answer:
             if not guest.line.take(said.data, now):
@@ -185,11 +190,13 @@ class Hall:
             try:
                 self._let_in(route, caller, said)
             except NotAdmitted as refused:
-                self._refuse(route, caller, refused.word, str(refused))
+                self._refuse(route, caller, refused.word, str(refused), refused.lasting)
         elif caller.guest is None:
             self._refuse(route, caller, "stranger", "say hello first")
         elif isinstance(said, Stderr):
             caller.guest.line.heard(said.text)
+        elif isinstance(said, Bye) and said.reason.partition(":")[0] == LEAVING:
+            self._leaves(caller.guest, said.reason)
         elif isinstance(said, Bye):
             self._journal.tell("left", "bye", bot=caller.guest.name, reason=said.reason)
             self.forget(caller.guest, f"it said goodbye: {said.reason[:200]}")
@@ -197,13 +204,21 @@ class Hall:
         else:
             self._refuse(route, caller, "kind", "a bot says H, R, E or B")
 
+    def _leaves(self, guest: Guest, reason: str) -> None:
+        """It plays the game under way to its end, if there is one, and no other."""
+        if not guest.leaving:
+            self._journal.tell("left", "leaving", bot=guest.name, reason=reason, playing=guest.playing)
+        guest.leaving = True
+        if not guest.playing:
+            self.dismiss(guest, FAREWELL)
+
     def _take_order(self, route: bytes, caller: Caller, said: Message) -> None:
         """Whoever gives orders is no bot, and says nothing but commands."""
         try:
             author = self._admission.author(caller.user)
             caller.orders(author, self._callers.values(), self._bounds.octets, time.monotonic())
         except NotAdmitted as refused:
-            self._refuse(route, caller, refused.word, str(refused))
+            self._refuse(route, caller, refused.word, str(refused), refused.lasting)
             return
         if isinstance(said, Ask):
             self.orders(route, author, said.data)
@@ -216,16 +231,18 @@ class Hall:
         """An author wants no more."""
         if caller := self._callers.get(route):
             caller.refused = True
-            self._say_bye(route, "as you wish")
+            self._say_bye(route, FAREWELL)
 
     # -- who comes ---------------------------------------------------------------------------------------------------
 
     def _let_in(self, route: bytes, caller: Caller, hello: Hello) -> None:
         identity = self._admission.identify(caller.user, hello)
         if not NAME.fullmatch(identity.name) or identity.name == TAKEN:
-            raise NotAdmitted("name", f"{printable(identity.name, 60)!r} is no name: {NAMES}; {TAKEN} is taken")
+            why = f"{printable(identity.name, 60)!r} is no name: {NAMES}; {TAKEN} is taken"
+            raise NotAdmitted("name", why, lasting=True)
         if hello.games and not set(hello.games) & set(self._games):
-            raise NotAdmitted("games", f"this lobby plays {', '.join(self._games)}: offer one of these")
+            why = f"this lobby plays {', '.join(self._games)}: offer one of these"
+            raise NotAdmitted("games", why, lasting=True)
         before = self.guests.get(identity.seat)
         if before is None or not before.playing:
             if left := self.rests.left(identity.key, time.monotonic()):
@@ -236,7 +253,8 @@ class Hall:
             if before is None and theirs >= self._shares.limits(identity.owner)["connections"]:
                 raise NotAdmitted("connections", f"{identity.owner} has {theirs} bots here, which is as many as may be")
         if before is not None and before.identity.owner != identity.owner:
-            raise NotAdmitted("taken", f"the name {identity.name} is another owner's")
+            why = f"the name {identity.name} is another owner's: choose another name"
+            raise NotAdmitted("taken", why, lasting=True)
         if caller.guest not in (None, before):
             self._lost(caller.guest)  # the connection speaks for another one now
         if before is not None and before.line.route:
@@ -245,6 +263,7 @@ class Hall:
         if before is not None and before.playing:
             caller.guest = before
             before.take_challenges(hello.challenges)
+            before.leaving = False  # it says so again, or was started anew
             before.line.come_back(route)
             self._journal.tell("back", bot=before.name, address=caller.address, **_session(hello.session))
             return
@@ -313,12 +332,13 @@ class Hall:
         guest.line.end(reason)
         self._changed(guest)
 
-    def _refuse(self, route: bytes, caller: Caller, word: str, reason: str) -> None:
-        """Whoever breaks a rule loses the connection, with the reason. A bot at a table may come back to it."""
+    def _refuse(self, route: bytes, caller: Caller, word: str, reason: str, lasting: bool = False) -> None:
+        """Whoever breaks a rule loses the connection, with the reason. A bot at a table may come back to it, unless
+        time changes nothing (`lasting`)."""
         caller.refused = True
         who = caller.guest.name if caller.guest else caller.address
         self._journal.trouble(time.monotonic(), "refused", word, who, reason=reason, address=caller.address)
-        self._say_bye(route, reason)
+        self._say_bye(route, f"{REFUSED}: {reason}" if lasting else reason)
         if caller.guest and caller.guest.line.route == route:
             self._lost(caller.guest)
         caller.guest = None
@@ -342,7 +362,7 @@ class Hall:
                     self._admission.identify(caller.user, Hello(guest.name))
                 except NotAdmitted as refused:
                     self._journal.tell("refused", refused.word, bot=guest.name, reason=str(refused))
-                    self.dismiss(guest, str(refused))
+                    self.dismiss(guest, f"{REFUSED}: {refused}" if refused.lasting else str(refused))
 
     async def _check_keys(self) -> None:
         while True:

@@ -1,4 +1,4 @@
-"""`ggp keys new|list|allow|revoke|rotate|limit`: makes key pairs and says whom a lobby lets in with which key."""
+"""`ggp keys new|public|list|…`: makes key pairs, shows them, and says whom a lobby lets in with which key."""
 
 import json
 import re
@@ -65,6 +65,14 @@ def new(file: Path | None, server: bool, quiet: bool) -> int:
             else "Who runs the lobby: ggp keys allow OWNER/BOT"
         )
         click.echo(f"{use} '{pair.public}'", err=True)
+    return 0
+
+
+@keys.command("public")
+@click.argument("file", type=click.Path(path_type=Path), required=False, default=Path("ggp.key"))
+def public(file: Path) -> int:
+    """Print the public half of the pair in FILE (ggp.key): what whoever lets you in needs."""
+    click.echo(read_public(str(file)))
     return 0
 
 

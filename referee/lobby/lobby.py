@@ -21,7 +21,7 @@ from referee.lobby.door import Door
 from referee.lobby.engines import Engines
 from referee.lobby.fixtures import Fixtures
 from referee.lobby.guest import Guest
-from referee.lobby.hall import Hall
+from referee.lobby.hall import FAREWELL, Hall
 from referee.lobby.journal import Journal
 from referee.lobby.lateness import Lateness
 from referee.lobby.ledger import Ledger
@@ -238,7 +238,9 @@ class Lobby:
             fixtures.give_back(pair, left)
             for bot in meeting.bots:
                 bot.playing = False
-                if not bot.line.route and not bot.line.ended:
+                if bot.leaving:
+                    self.hall.dismiss(bot, FAREWELL)
+                elif not bot.line.route and not bot.line.ended:
                     self.hall.forget(bot, "its connection was lost")
 
     # -- the end -----------------------------------------------------------------------------------------------------

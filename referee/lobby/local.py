@@ -138,7 +138,7 @@ class WithLocal:
                 raise NotAdmitted("stranger", "this door is for the bots that the lobby started itself")
             return identity
         if hello.name in self._bots.names:
-            raise NotAdmitted("taken", f"{hello.name} is a bot of the lobby's own: choose another name")
+            raise NotAdmitted("taken", f"{hello.name} is a bot of the lobby's own: choose another name", lasting=True)
         return self._outside.identify(key, hello)
 
     def author(self, key: str) -> Author:

@@ -14,6 +14,7 @@ import msgspec
 from protocol.orphans import adopt_orphans, end_with_parent
 from protocol.transports.dial import Lobby, Replaced
 from protocol.transports.stopping import Stopped, Stopping
+from protocol.transports.zmq import AccessRefused
 from referee.config import Budgets
 from referee.lobby.connect import Lender
 from referee.lobby.lent import BotEnded, Lent
@@ -60,7 +61,7 @@ def main() -> int:
             return 0
         except (BotEnded, LaunchError) as error:
             _say(Said("bot", str(error)))
-        except Replaced as error:
+        except (Replaced, AccessRefused) as error:
             _say(Said("host", str(error)))
         finally:
             lender.close("")

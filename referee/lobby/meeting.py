@@ -92,16 +92,18 @@ class Meeting:
                 self.unplayable = True
                 self._room.journal.tell("unplayable", pool=self.pool.name, reason=str(error))
                 return await self._room.ledger.keep(Unplayable(self.pair, who, str(error)))
-            if kept is None or self._draining:
-                return results
+            if kept is None:
+                break
             results = kept
+            if self._draining or any(bot.leaving for bot in self.bots):
+                break
         return results
 
     async def _game(self, game: int) -> list[PairResult] | None:
-        """One game that counts, durable; None: somebody has left. Raises CannotStart, GameRefused."""
+        """One game that counts, durable; None: a bot has left or will. Raises CannotStart, GameRefused."""
         room, attempt = self._room, self.pair.tried[game]
         while True:
-            if any(not bot.line.route or bot.line.ended for bot in self.bots) and not self._before:
+            if any(bot.leaving or not bot.line.route or bot.line.ended for bot in self.bots) and not self._before:
                 return None
             key = self._setup.key(game, attempt)
             try:

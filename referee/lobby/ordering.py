@@ -4,7 +4,7 @@ from random import Random
 
 from protocol.dialling import Answer, Ask
 from protocol.grammar import parse_reply
-from protocol.transports.dial import Dial, Lobby
+from protocol.transports.dial import NO_HANDSHAKE, Dial, Lobby
 from protocol.transports.stopping import Stopping
 
 
@@ -28,7 +28,7 @@ class Ordering:
 
     def ask(self, line: str, patient: bool = False) -> str:
         """The answer. `patient`: asked again on the next connection if this one is lost, for ever, once the lobby was
-        reached. Raises NotReached, Refused."""
+        reached. Raises NotReached, Refused, AccessRefused, Replaced."""
         asked = 0
         while True:
             if self._dial.up and self._dial.number != asked:
@@ -54,5 +54,5 @@ class Ordering:
     def _told(self, what: str, why: str) -> None:
         if what == "up":
             self._reached, self._trouble = True, ""
-        elif what in ("lost", "bye"):
+        elif what in ("lost", "bye") and (self._reached or why != NO_HANDSHAKE):  # of that Dial itself has enough soon
             self._trouble = why

@@ -16,15 +16,17 @@ Without MATCH the one that began last is shown, and when it has ended the next.
 On a terminal the board is drawn over and over; in a pipe each ply is a line.
 
 \b
-A lost connection is made again, for ever, and what was missed is made up for.
+A lost connection is made again, and what was missed is made up for.
 The exit status is 0 after Ctrl-C and after the end of MATCH, 2 for a match or an
-address that cannot be.
+address that cannot be, or a server whose key is another one.
 """
 
 
 def main(argv: list[str]) -> int:
     """The exit status."""
-    return run_command(watch, "ggp watch", argv, AddressError, KeyFileError, Ambiguous)
+    from protocol.transports.zmq import AccessRefused
+
+    return run_command(watch, "ggp watch", argv, AddressError, KeyFileError, Ambiguous, AccessRefused)
 
 
 @click.command("watch", epilog=EPILOGUE, context_settings=HELP)

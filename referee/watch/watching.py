@@ -117,6 +117,4 @@ def _trouble(url: str, reason: str) -> str:
 
 _REMEDIES = {
     "nobody listens there": "is the lobby running (ggp serve), with this address as lobby.watch?",
-    "the handshake failed: one side asks for keys and the other does not": "name the lobby's key: --server-key",
-    "the handshake failed: is the server's key the right one?": "its operator knows it: --server-key",
 }
