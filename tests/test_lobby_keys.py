@@ -256,6 +256,7 @@ def test_the_life_of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     made = ggp("keys", "new")
     public = made.out.strip()
     assert made.status == 0 and read_pair(Path("ggp.key")).public == public and public in made.err
+    assert ggp("keys", "public").out == ggp("keys", "public", "ggp.key").out == made.out
     assert ggp("keys", "new", "--server", "-q").err == "" and Path("server.key").exists()
     assert ggp("keys", "allow", "alice/dot", "ggp.key").status == 0
     ran = ggp("keys", "list", "--json")

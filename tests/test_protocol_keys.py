@@ -61,7 +61,8 @@ def test_what_a_key_is() -> None:
         ("", "holds no secret key"),
         ("secret = 1", "holds no secret key"),
         ('secret = "x"', "holds no secret key"),
-        ("{public}\n", "holds no secret key"),
+        ("{public}\n", "holds only the public half of a pair: the secret half is needed"),
+        ('public = "{public}"', "holds only the public half of a pair: the secret half is needed"),
         ('secret = "{secret}"', "not that of the secret one"),
         ('public = "{secret}"\nsecret = "{secret}"', "not that of the secret one"),
         ("= =", "not as ggp keys new writes it"),
@@ -77,6 +78,18 @@ def test_a_file_that_holds_no_pair_is_refused(tmp_path: Path, pair: KeyPair, tex
     with pytest.raises(KeyFileError, match=said) as caught:
         read_pair(file)
     assert pair.secret not in str(caught.value)
+
+
+def test_the_public_half_is_said_to_be_one_whoever_may_read_it(tmp_path: Path, pair: KeyPair) -> None:
+    file = tmp_path / "my.pub"
+    file.write_text(pair.public)
+    file.chmod(0o644)
+    with pytest.raises(
+        KeyFileError, match=r"my\.pub holds only the public half .* which is in the file that ggp keys new"
+    ):
+        read_pair(file)
+    with pytest.raises(KeyFileError, match="is a public key: the secret half is needed"):
+        read_pair(Path("0" * 40))
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
