@@ -14,6 +14,7 @@ game (`refused`) and stays in its record. An illegal move is not sent, because t
 engine's would no longer be the same.
 """
 
+import contextlib
 import os
 import sys
 import traceback
@@ -24,7 +25,7 @@ from typing import cast
 from bots.clock import Clock, parse_clock, parse_time_left, parse_time_settings
 from bots.position import Position
 from engines import gtp, gtpgo
-from engines.game import IllegalMove, SetupState, State
+from engines.game import IllegalMove, OptionError, SetupState, State
 from engines.line import Line
 from engines.registry import Registry
 from engines.session import Handler, Session, read_colour, syntax_error
@@ -103,6 +104,7 @@ class Bot:
         self._choose = choose
         self._analysis = analysis
         self._seed = seed
+        self._seeded = 0  # what it was last told
         self._session = Session(Registry())
         self.games = tuple(games) or tuple(self._session.registry.names())
         self.times = Clock()
@@ -118,6 +120,8 @@ class Bot:
         table: dict[str, Handler] = {
             **{name: self._with_a_game(handler) for name, handler in plain.items()},
             "genmove": self._with_a_game(self._genmove),
+            "reg_genmove": self._with_a_game(self._reg_genmove),
+            "place_free_handicap": self._with_a_game(self._place_free_handicap),
             "ggp-games": lambda arguments: "\n".join(self.games),
             "ggp-new": self._new,
             "ggp-clock": self._ggp_clock,
@@ -158,8 +162,39 @@ class Bot:
         move, position = self._move(arguments, "ggp-genmove_analyze")
         return f"{move}\n{dumps(position.analysis if position else {}, default=str)}"
 
-    def _move(self, arguments: list[str], command: str) -> tuple[str, Position | None]:
-        """Choose and play; the position as `choose` left it, None if it was not asked."""
+    def _reg_genmove(self, arguments: list[str]) -> str:
+        """GTP's regression subset: the same position has the same answer, as far as `seed` has it in hand."""
+        if self._seed:
+            self._seed(self._seeded)
+        return self._move(arguments, "reg_genmove", play=False)[0]
+
+    def _place_free_handicap(self, arguments: list[str]) -> str:
+        """GTP's tournament subset: as many stones as are asked for, the fixed points first, then what `choose` says."""
+        line = self._session.need()
+        if not line.game.setup:
+            raise CommandFailed("unknown command")
+        text = arguments[0] if len(arguments) == 1 else ""
+        if not (text.isascii() and text.isdigit()):
+            raise syntax_error("place_free_handicap")
+        if line.plies or line.state.groups():
+            raise CommandFailed("board not empty")
+        number, size = int(text[:9]), int(line.options["size"])
+        if not 2 <= number < size * size:
+            raise CommandFailed("invalid number of stones")
+        scratch = Line(line.game, {**line.options, "handicap": 0})
+        for point in _fixed_points(line, number):
+            scratch.play("black", point, any_turn=True)
+        while len(scratch.plies) < number:
+            state = _to_move(scratch, "black")
+            free = [move for move in state.legal_moves() if move != "pass"]
+            chosen = self._ask(Position(scratch, state, self.times))
+            scratch.play("black", chosen.upper() if chosen.upper() in free else free[0], any_turn=True)
+        points = [move for _, _, move in scratch.plies]
+        self._session.line = Line(line.game, line.options, points)
+        return " ".join(points)
+
+    def _move(self, arguments: list[str], command: str, play: bool = True) -> tuple[str, Position | None]:
+        """Choose, and play it; the position as `choose` left it, None if it was not asked."""
         line = self._session.need()
         if len(arguments) != 1:
             raise syntax_error(command)
@@ -167,6 +202,16 @@ class Bot:
         if line.state.phase == "over":
             return "pass", None
         position = Position(line, _to_move(line, colour), self.times)
+        move = self._ask(position)
+        if move.lower() == "resign":
+            return "resign", position
+        try:
+            return line.play(colour, move, any_turn=True) if play else _to_move(line, colour).play(move), position
+        except IllegalMove as error:
+            raise _complaint(f"the bot chose an illegal move, {move!r}: {error}") from None
+
+    def _ask(self, position: Position) -> str:
+        """What `choose` says, which may be no move. Raises CommandFailed."""
         try:
             move = self._choose(position)
         except Exception as error:
@@ -174,19 +219,15 @@ class Bot:
             raise CommandFailed(f"the bot failed: {type(error).__name__}: {_short(str(error))}") from None
         if not isinstance(move, str):
             raise _complaint(f"the bot chose {move!r}, which is no text")
-        if move.lower() == "resign":
-            return "resign", position
-        try:
-            return line.play(colour, move, any_turn=True), position
-        except IllegalMove as error:
-            raise _complaint(f"the bot chose an illegal move, {move!r}: {error}") from None
+        return move
 
     def _set_random_seed(self, arguments: list[str]) -> str:
         text = arguments[0] if len(arguments) == 1 else ""
         if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) < MOST_SEEDS):
             raise syntax_error("set_random_seed")
         if self._seed:
-            self._seed(int(text))
+            self._seeded = int(text)
+            self._seed(self._seeded)
         return ""
 
     def _ggp_clock(self, arguments: list[str]) -> str:
@@ -224,6 +265,14 @@ def _to_move(line: Line, colour: str) -> State:
             raise CommandFailed(f"it is {state.to_play}'s turn")
         cast(SetupState, state).set_to_play(colour)
     return state
+
+
+def _fixed_points(line: Line, most: int) -> list[str]:
+    """As many of GTP's points for handicap stones as the board has, at most so many."""
+    for number in range(min(most, 9), 1, -1):
+        with contextlib.suppress(OptionError):
+            return [point for (point,) in Line(line.game, {**line.options, "handicap": number}).state.groups()]
+    return []
 
 
 def _complaint(text: str) -> CommandFailed:

@@ -75,6 +75,7 @@ COMMANDS: tuple[Row, ...] = (
     Row("komi", "NUMBER", "", "set White's compensation", _C, _C),
     Row("play", "COLOUR MOVE", "", "play a move", _C, _R),
     Row("genmove", "COLOUR", "move|resign", "choose a move for a side and play it", None, _R),
+    Row("reg_genmove", "COLOUR", "move|resign", "choose a move for a side and do not play it", None, _O),
     Row("undo", "", "", "take back one ply", _C, _O),
     Row("showboard", "", "text", "the board, to be looked at", _C, _O),
     Row("final_score", "", "result", "the result; before the end, of the position as it stands", _C, _O),

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -18,8 +19,14 @@ from tests.raw_peer import RawPeer
 class Talk:
     """A bot without a process: lines in, answers out."""
 
-    def __init__(self, choose: Choose, games: tuple[str, ...] = (), analysis: bool = False) -> None:
-        self.bot = Bot(choose, games=games, analysis=analysis)
+    def __init__(
+        self,
+        choose: Choose,
+        games: tuple[str, ...] = (),
+        analysis: bool = False,
+        seed: Callable[[int], object] | None = None,
+    ) -> None:
+        self.bot = Bot(choose, games=games, analysis=analysis, seed=seed)
         self._responder = Responder("talk", "1", self.bot.handlers())
 
     def __call__(self, line: str) -> str:
@@ -181,6 +188,61 @@ def test_it_plays_plain_gtp_as_gogui_speaks_it() -> None:
     assert talk("boardsize 26") == "? unacceptable size"
     assert talk("clear_board") == "=" and set(talk("fixed_handicap 2").split()) == {"=", "C3", "G7"}
     assert talk.bot.line and talk.bot.line.game.name == "go"
+
+
+def test_it_places_as_many_free_handicap_stones_as_it_is_asked_for() -> None:
+    """GTP 2 draft 2, the tournament subset: at least two, fewer than the board has points, on an empty board."""
+    talk = Talk(first_legal)
+    talk("boardsize 9")
+    assert set(talk("place_free_handicap 4").split()) == {"=", "C3", "G3", "C7", "G7"}
+    assert talk("showboard").count("X") >= 4 and talk("genmove white").startswith("= ") and talk("undo") == "="
+    assert talk("place_free_handicap 4") == "? board not empty" and talk("undo") == "? cannot undo"
+    talk("clear_board")
+    for size, number in ((5, 3), (2, 3), (9, 80), (19, 12)):
+        talk(f"boardsize {size}")
+        points = talk(f"place_free_handicap {number}").split()[1:]
+        assert len(set(points)) == len(points) == number
+        talk("clear_board")
+        assert talk(f"set_free_handicap {' '.join(points)}") == "=", "a controller tells the opponent so"
+    for wrong in ("1", "0", "361", "9" * 400):
+        talk("clear_board")
+        assert talk(f"place_free_handicap {wrong}") == "? invalid number of stones"
+    for wrong in ("", "two", "-2", "2 3", "2.0"):
+        assert talk(f"place_free_handicap {wrong}").startswith("? syntax error")
+    assert talk("play w A1") == "=" and talk("place_free_handicap 2") == "? board not empty"
+    talk("ggp-new yugo")
+    assert talk("place_free_handicap 2") == "? unknown command"
+
+
+@pytest.mark.parametrize("chosen", ["pass", "resign", "Z99", "C3", "dead:"])
+def test_what_is_no_free_point_is_replaced_where_handicap_stones_are_chosen(chosen: str) -> None:
+    talk = Talk(lambda position: chosen)
+    talk("boardsize 7")
+    points = talk("place_free_handicap 20").split()[1:]
+    assert len(set(points)) == 20 and talk("known_command place_free_handicap") == "= true"
+
+
+def test_reg_genmove_does_not_play_and_answers_the_same_again() -> None:
+    """GTP 2 draft 2, the regression subset."""
+    chance = Random()
+
+    def choose(position: Position) -> str:
+        return chance.choice(position.legal_moves())
+
+    talk = Talk(choose, seed=chance.seed)
+    talk("boardsize 19")
+    answers = {talk("reg_genmove b") for _ in range(20)}
+    assert len(answers) == 1 and talk("undo") == "? cannot undo"
+    assert talk("reg_genmove w") in answers, "out of turn, as genmove"
+    talk("set_random_seed 7")
+    answer = talk("reg_genmove b")
+    assert talk("reg_genmove b") == answer not in answers
+    talk("set_random_seed 7")
+    assert talk("genmove b") == answer and talk("undo") == "="
+    assert talk("reg_genmove").startswith("? syntax error")
+    assert Talk(lambda position: "resign")("reg_genmove b") == "= resign"
+    assert Talk(lambda position: "Z99")("reg_genmove b").startswith("? the bot chose an illegal move")
+    assert Talk(first_legal, games=("yugo",))("reg_genmove b") == "? no game: use ggp-new"
 
 
 def test_yugo_is_never_played_out_of_turn() -> None:
