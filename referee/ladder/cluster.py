@@ -251,7 +251,7 @@ def _connect(url: str, patience: float) -> "Client":
     try:
         import distributed
     except ImportError as error:
-        raise WorkersLost(f'--cluster needs Dask ({error}): pip install "general-game-protocol[cluster]"') from None
+        raise WorkersLost(f"--cluster needs Dask ({error}): pip install '.[cluster]' in the project's folder") from None
     for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is said here, in one line
     try:

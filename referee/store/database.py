@@ -36,7 +36,7 @@ class Database:
             self._writer = _sqlite_writer(self.url) if self.sqlite else _postgresql_writer(self.url)
             self._reader = _sqlite_reader(self.url) if self.sqlite else _postgresql_reader(self.url)
         except ModuleNotFoundError:
-            raise StoreError("PostgreSQL needs a driver: pip install 'general-game-protocol[postgresql]'") from None
+            raise StoreError("PostgreSQL needs a driver: pip install '.[postgresql]' in the project's folder") from None
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
