@@ -141,6 +141,9 @@ def test_command_lines_exist(page: Path, words: list[str]) -> None:
     if command.startswith("-"):
         assert command in _options(""), page
         return
+    if command in ("help", "completion"):  # of the command line itself
+        assert f"ggp {command} " in ggp_in_process("--help").out, page
+        return
     assert command in PROJECT["entry-points"]["ggp.commands"], page
     if command == "ladder" and arguments and arguments[0] not in ("…", "SUB"):
         assert set(arguments[0].split("|")) <= set(SUBCOMMANDS), page
