@@ -19,6 +19,7 @@ from engines.session import (
 from protocol.errors import CommandFailed
 from protocol.grammar import MAX_ANSWER_LINES
 from protocol.installed import version
+from protocol.printed import json_text
 from protocol.responder import Responder
 from protocol.transports.pipe import report_on_stderr
 
@@ -184,6 +185,4 @@ def position_hash(line: Line) -> str:
 
 def as_json(value: Any) -> str:
     """One line."""
-    from json import dumps
-
-    return dumps(value, ensure_ascii=False)
+    return json_text(value)

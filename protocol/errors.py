@@ -1,5 +1,7 @@
 """Errors by whose fault they are; the referee's forfeits follow from the type alone."""
 
+from protocol.printed import without_passwords
+
 
 class ProtocolError(Exception):
     """Anything that went wrong in a conversation; str() says what, for the person who must mend it."""
@@ -26,4 +28,7 @@ class CommandFailed(ProtocolError):
 
 
 class AddressError(ValueError):
-    """An address that cannot be used; str() says what to write instead."""
+    """An address that cannot be used; str() says what to write instead, without passwords."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(without_passwords(text))

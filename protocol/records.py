@@ -2,7 +2,7 @@
 
 Pure functions over bytes; where records are kept is the referee's part. A line of a record is the event's
 canonical JSON (keys sorted, no blanks, UTF-8, nothing escaped that need not be) with the chain's link as one more
-key at its end:
+key at its end, and with invisible characters written `\\uXXXX`, so that a terminal can show it:
 
     link = SHA-256(previous link, 32 raw bytes + canonical JSON without "link"), in hex on the line
 
@@ -16,9 +16,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from protocol.printed import escaped
+
 MAX_RECORD_LINE = 1024 * 1024  # bytes
 FIRST_LINK = sha256(b"ggp-record-1").digest()
-_LINK_SIZE = len(',"link":""') + 64
 _FIRST = b'{"bots":[{"'  # how the line of a start event begins
 
 Text = Annotated[str, Meta(max_length=4096)]
@@ -126,11 +127,12 @@ class Chain:
             canonical = _encode(event)
         except UnicodeEncodeError as error:
             raise RecordError(f"{_name(event)} event {event.seq} holds text that is not Unicode: {error}") from None
-        if len(canonical) + _LINK_SIZE > MAX_RECORD_LINE:
-            raise RecordError(f"{_name(event)} event {event.seq} is {len(canonical)} bytes: shorten its texts")
         link = sha256(self._link + canonical)
+        line = escaped_line(_with_link(canonical, link.hexdigest()))
+        if len(line) > MAX_RECORD_LINE:
+            raise RecordError(f"{_name(event)} event {event.seq} is {len(line)} bytes: shorten its texts")
         self._link = link.digest()
-        return _with_link(canonical, link.hexdigest()) + b"\n"
+        return line + b"\n"
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -147,11 +149,16 @@ class Record(msgspec.Struct, frozen=True):
         return b"".join(chain.line(event) for event in events)
 
 
-def read_records(lines: Iterable[bytes], torn: Callable[[str], None] | None = None) -> Iterator[Record]:
+def read_records(
+    lines: Iterable[bytes],
+    torn: Callable[[str], None] | None = None,
+    damaged: Callable[[str], None] | None = None,
+) -> Iterator[Record]:
     """The matches of a file of records, one after another, every chain checked.
 
-    Raises RecordError with the line's number: unreadable, out of order, or not as it was written. A match
-    that was cut off (no end event before the next start or the end of the file) comes with `end` None.
+    Raises RecordError with the line's number: unreadable, out of order, or not as it was written; with `damaged`, calls
+    it with that text instead, drops the match and goes on with the next start event. A match that was cut off (no end
+    event before the next start or the end of the file) comes with `end` None.
 
     A writer that is killed may leave half a line, which is no JSON and which only a start event, behind it or in the
     next line, or the end of the file can follow. `torn` is told of it (a line of text) and its match is cut off.
@@ -159,37 +166,51 @@ def read_records(lines: Iterable[bytes], torn: Callable[[str], None] | None = No
     events: list[Event] = []
     link = FIRST_LINK
     half = ""  # what to say of the line before this one, if it was half a line
+    dropping = False  # the rest of a damaged match
     for number, raw in enumerate(lines, 1):
         line = raw.rstrip(b"\n")
-        if not line.strip():
+        if not line.strip() or (dropping and not line.startswith(_FIRST)):
             continue
-        if half and not line.startswith(_FIRST[: len(line)]):
-            raise RecordError(f"{half}, and what follows is no new match: was changed")
-        half = ""
-        begins = line.rfind(_FIRST)  # in no text of a line, where its quotes would be escaped
-        if torn and begins > 0 and _is_half(line[:begins], bool(events), joined=True):
-            torn(_half(number, begins))
-            line = line[begins:]
-        if torn and _is_half(line, bool(events), joined=False):
-            half = _half(number, len(line))
-            torn(half)
+        dropping = False
+        try:
+            if half and not line.startswith(_FIRST[: len(line)]):
+                raise RecordError(f"{half}, and what follows is no new match: was changed")
+            half = ""
+            begins = line.rfind(_FIRST)  # in no text of a line, where its quotes would be escaped
+            if torn and begins > 0 and _is_half(line[:begins], bool(events), joined=True):
+                torn(_half(number, begins))
+                line = line[begins:]
+            if torn and _is_half(line, bool(events), joined=False):
+                half = _half(number, len(line))
+                torn(half)
+                continue
+            event, canonical, claimed = _read_line(line, number)
+            if isinstance(event, MatchStarted) and event.seq == 0:
+                if events:
+                    yield _record(events)
+                events, link = [], FIRST_LINK
+            elif not events or event.seq != len(events) or event.match != events[0].match:
+                raise RecordError(f"line {number}: {_name(event)} event {event.seq} does not belong here")
+            link = sha256(link + canonical).digest()
+            if link.hex() != claimed:
+                raise RecordError(f"line {number}: was changed since it was written, or lines before it are missing")
+        except RecordError as error:
+            if damaged is None:
+                raise
+            damaged(str(error))
+            events, link, half, dropping = [], FIRST_LINK, "", True
             continue
-        event, canonical, claimed = _read_line(line, number)
-        if isinstance(event, MatchStarted) and event.seq == 0:
-            if events:
-                yield _record(events)
-            events, link = [], FIRST_LINK
-        elif not events or event.seq != len(events) or event.match != events[0].match:
-            raise RecordError(f"line {number}: {_name(event)} event {event.seq} does not belong here")
-        link = sha256(link + canonical).digest()
-        if link.hex() != claimed:
-            raise RecordError(f"line {number}: was changed since it was written, or lines before it are missing")
         events.append(event)
         if isinstance(event, MatchEnded):
             yield _record(events)
             events, link = [], FIRST_LINK
     if events:
         yield _record(events)
+
+
+def escaped_line(line: bytes) -> bytes:
+    """Lines of records with what cannot be seen as `\\uXXXX`; the values, and so the chain, stay as they are."""
+    return line if line.isascii() and b"\x7f" not in line else escaped(line.decode()).encode()
 
 
 def gtp_script(record: Record) -> str:
@@ -241,7 +262,8 @@ def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:
         if not isinstance(claimed, str):
             raise RecordError(f'line {number}: has no "link": not a line of a record')
         canonical = _encode(fields)
-        if line != _with_link(canonical, claimed):
+        whole = _with_link(canonical, claimed)
+        if line != whole and line != escaped_line(whole):
             raise RecordError(f"line {number}: is not canonical JSON with its link at the end: was changed")
         return _decode.decode(line), canonical, claimed
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

@@ -6,6 +6,7 @@ What the commands are, the entry points say (see cli).
 import click
 
 from protocol.errors import LocalProtocolError
+from protocol.printed import without_passwords
 from referee.play.launch import LaunchError
 from referee.play.words import WordError
 from referee.spelling import message_of
@@ -23,9 +24,9 @@ def run_command(command: click.Command, name: str, argv: list[str], *errors: typ
     try:
         return int(command.main(argv, prog_name=name, standalone_mode=False) or 0)
     except click.UsageError as error:
-        click.echo(f"{name}: {message_of(error)} ({name} --help)", err=True)
+        click.echo(f"{name}: {without_passwords(message_of(error))} ({name} --help)", err=True)
     except click.ClickException as error:
-        click.echo(f"{name}: {error.format_message()}", err=True)
+        click.echo(f"{name}: {without_passwords(error.format_message())}", err=True)
     except (click.Abort, KeyboardInterrupt):
         return 130
     except (WordError, LaunchError, LocalProtocolError) as error:

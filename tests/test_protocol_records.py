@@ -4,6 +4,7 @@ import json
 from hashlib import sha256
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from protocol.records import (
     Party,
     Record,
     RecordError,
+    escaped_line,
     gtp_script,
     read_records,
 )
@@ -127,7 +129,31 @@ def assert_chain(lines: list[bytes]) -> None:
         canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
         link = sha256(link + canonical).digest()
         assert claimed == link.hex()
-        assert line == canonical[:-1] + b',"link":"' + claimed.encode() + b'"}\n'
+        whole = canonical[:-1] + b',"link":"' + claimed.encode() + b'"}\n'
+        assert line in (whole, escaped_line(whole)) and not unseen(line.decode())
+
+
+def unseen(text: str) -> bool:
+    """Whether a terminal would obey a character of a line, or turn the reading direction."""
+    return any(0x7F <= ord(char) < 0xA0 or char in "\u200e\u200f\u061c\u2028\u202e\u2066" for char in text)
+
+
+def test_controls_and_marks_that_turn_the_direction_are_escaped() -> None:
+    """As \\uXXXX, which is the same value; lines that were written without are read, too."""
+    name = "a\x7f\x85\x9b2J\u061c\u200f\u2028\u202e\u2066\ufeffé碁\U000e0041"
+    record = whole(msgspec.structs.replace(RECORD.start, bots=(Party(name=name), Party(name="b"))), (), None)
+    (line,) = lines_of(record)
+    assert rb"a\u007f\u0085\u009b2J\u061c\u200f\u2028\u202e\u2066\ufeff" + "é碁".encode() + rb"\udb40\udc41" in line
+    assert_chain([line])
+    fields = json.loads(line)
+    raw = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    link = f',"link":"{fields["link"]}"'
+    older = (raw.replace(link, "")[:-1] + link + "}\n").encode()
+    assert name.encode() in older and read([older]) == read([line]) == [record]
+    with pytest.raises(RecordError):
+        read([line.replace(rb"\u0085", rb"\u0084")])
+    with pytest.raises(RecordError):  # no other way to write it
+        read([line.replace("é".encode(), rb"\u00e9")])
 
 
 def test_what_a_line_leaves_out_is_nothing() -> None:

@@ -1,6 +1,5 @@
 """`ggp ladder check`: whether what is stored is as the records say; `--repair` makes it so. It plays nothing."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from protocol.printed import json_text
 from referee.ladder.views import running
 from referee.ladder.views.sheet import clean, say
 from referee.ladder.views.source import open_ladder, split
@@ -37,7 +37,7 @@ def check(words: tuple[str, ...], repair: bool, quiet: bool, as_object: bool) ->
     left = found.beyond if repair else len(found.lines)
     if as_object:
         said = {"games": found.matches, "differences": found.lines, "repaired": len(found.lines) - left}
-        say(json.dumps(said, ensure_ascii=False))
+        say(json_text(said))
         return 1 if left else 0
     say(*(clean(line) for line in found.lines[:_MOST]))
     if (more := len(found.lines) - _MOST) > 0:

@@ -19,6 +19,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from protocol.printed import without_password
 from referee.ladder.cluster_worker import (
     PROJECT,
     Answer,
@@ -154,7 +155,7 @@ class DaskPool:
                 raise WorkersLost(str(error)) from None
             except ImportError as error:
                 raise WorkersLost(
-                    f"a worker of {self.url} is not of our kind ({error}): install {OURS} there"
+                    f"a worker of {without_password(self.url)} is not of our kind ({error}): install {OURS} there"
                 ) from None
             except Ending:
                 continue
@@ -164,7 +165,7 @@ class DaskPool:
                 tries, lost = tries + 1, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
             else:
                 return _as_if_here(answer)
-        raise WorkersLost(f"{self.url} could not play a chunk, {_TRIES} times in a row; last: {lost}")
+        raise WorkersLost(f"{without_password(self.url)} could not play a chunk, {_TRIES} times in a row; last: {lost}")
 
     async def _connected(self) -> None:
         """Wait while the client looks for a scheduler that is gone. Raises WorkersLost when it gave up."""
@@ -230,10 +231,10 @@ class DaskPool:
     def _no_slot(self) -> str:
         place = address_of(self.url)
         start = f"dask worker {place} --nworkers N --nthreads 1 --resources {SLOT}=1"
-        return f"no worker of {self.url} has a slot: start some with `{start}`"
+        return f"no worker of {without_password(self.url)} has a slot: start some with `{start}`"
 
     def _gone(self) -> str:
-        return f"the scheduler {self.url} is gone, or the network between: start it and the run again"
+        return f"the scheduler {without_password(self.url)} is gone, or the network between: start it and the run again"
 
 
 def address_of(url: str) -> str:
@@ -241,7 +242,9 @@ def address_of(url: str) -> str:
     scheme, _, place = url.partition("://")
     host, _, port = place.rpartition(":")
     if scheme not in _SCHEMES or not host or not port.isdigit():
-        raise ValueError(f"{url}: write a cluster as dask://HOST:PORT or dask+tls://HOST:PORT, the scheduler's")
+        raise ValueError(
+            f"{without_password(url)}: write a cluster as dask://HOST:PORT or dask+tls://HOST:PORT, the scheduler's"
+        )
     return f"{_SCHEMES[scheme]}://{place}"
 
 
@@ -264,7 +267,7 @@ def _connect(url: str, patience: float) -> "Client":
         said = " ".join(str(error.__cause__ or error).split())
         reason = re.sub(r"(\s*\b(in|for))?\s*<[^>]* object at 0x[0-9a-f]+>:?", "", said).strip()[:300]
     gc.collect()  # the half-made client: let go while another one is made, it would wait for a lock of that one
-    raise WorkersLost(f"{url} cannot be reached ({reason}): {_remedy(address)}")
+    raise WorkersLost(f"{without_password(url)} cannot be reached ({reason}): {_remedy(address)}")
 
 
 def _remedy(address: str) -> str:

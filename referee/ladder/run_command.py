@@ -1,7 +1,6 @@
 """`ggp ladder run [LADDER.toml]`: reads the command line, gets store and workers together, shows how the run goes."""
 
 import contextlib
-import json
 import math
 import os
 import time
@@ -13,6 +12,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from protocol.printed import json_text
 from referee.ladder.limits import FORMS, LimitError, Limits, read_limits
 from referee.ladder.playing import BOTS, Attend, Crew, play_ladder, unattended
 from referee.ladder.progress import Progress
@@ -117,7 +117,7 @@ def _show(progress: Progress, file: Path, as_object: bool, quiet: bool) -> None:
     from referee.ladder.live import final_summary
 
     if as_object:
-        click.echo(json.dumps(_as_json(progress), ensure_ascii=False))
+        click.echo(json_text(_as_json(progress)))
     elif not quiet:
         Console().print(final_summary(progress))
         click.echo(

@@ -1,7 +1,6 @@
 """What the lobby says of itself: a line an event, for people or as JSON, and counts of them. It keeps no state else."""
 
 import asyncio
-import json
 import sys
 import time
 import traceback
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol.dialling import printable
+from protocol.printed import json_text
 
 _ONCE = 60.0  # seconds in which the same trouble of the same source is told once
 _MOST = 1000  # sources that are remembered
@@ -71,7 +71,7 @@ class Journal:
         for name, value in fields.items():
             said[name] = printable(value, _LONGEST) if isinstance(value, str) else value
         if self._as_json:
-            self._write(json.dumps({**said, "traceback": "\n".join(trace)} if trace else said, ensure_ascii=False))
+            self._write(json_text({**said, "traceback": "\n".join(trace)} if trace else said))
             return
         values = [f"{name}={_plain(value)}" for name, value in said.items() if name not in ("at", "event")]
         self._write("\n    ".join([" ".join([moment, event, *values]), *trace]))
@@ -79,7 +79,7 @@ class Journal:
 
 def _plain(value: str | int | float) -> str:
     if isinstance(value, str):
-        return value if value and not set(value) & set(' "=') else json.dumps(value, ensure_ascii=False)
+        return value if value and not set(value) & set(' "=') else json_text(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

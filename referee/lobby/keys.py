@@ -19,6 +19,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from protocol.printed import escaped
 from protocol.safe_files import open_lock, replace_file
 from protocol.transports.keys import is_key
 
@@ -158,7 +159,7 @@ def change(path: Path) -> Iterator[Callable[[Book], None]]:
 
 def _write(path: Path, book: Book) -> None:
     _check(book, path)
-    text = msgspec.json.format(msgspec.json.encode(book), indent=1)
+    text = escaped(msgspec.json.format(msgspec.json.encode(book), indent=1).decode()).encode()
     try:
         replace_file(path, text + b"\n", 0o644)
     except OSError as error:

@@ -5,6 +5,7 @@ import shlex
 import sys
 from pathlib import Path, PurePath
 
+from protocol.printed import without_passwords
 from referee.play.launch import LaunchError, find_program
 from referee.play.seating import HUMAN, Start
 
@@ -22,7 +23,10 @@ _INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|node|lua|bash|sh|java|mono)[
 
 
 class WordError(ValueError):
-    """A word that cannot be read; str() says what to write instead."""
+    """A word that cannot be read; str() says what to write instead, without passwords."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(without_passwords(text))
 
 
 def read_game(text: str) -> tuple[str, dict[str, str]]:

@@ -1,6 +1,5 @@
 """`ggp rate FILE…`: reads the command line, has the results read and rated, shows the ratings. No mathematics here."""
 
-import json
 import math
 import os
 import sys
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from protocol.printed import json_text
 from referee.ratings.results import LONGEST_NAME, Results, ResultsError, read_results
 from referee.ratings.scale import half, zero, zero_line
 from referee.spelling import message_of
@@ -74,7 +74,7 @@ def rate_files(
         click.echo(f"ggp rate: {results.unfinished} games have no result (*): they are left out", err=True)
     ratings = _rate(results, files, model, prior, not no_advantage, anchors)
     if as_object:
-        click.echo(json.dumps(_as_json(ratings, prior), ensure_ascii=False))
+        click.echo(json_text(_as_json(ratings, prior)))
     else:
         _show(ratings, prior)
     return 0

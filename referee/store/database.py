@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.pool import QueuePool
 
+from protocol.printed import without_password
 from protocol.safe_files import resolve_file
 from referee.store.errors import Locked, StoreError
 from referee.store.meaning import meaning
@@ -31,7 +32,7 @@ class Database:
         self.url = _read_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self.path = Path(self.url.database or "") if self.sqlite else None
-        self.name = str(self.path) if self.sqlite else self.url.render_as_string(hide_password=True)
+        self.name = str(self.path) if self.sqlite else without_password(self.url.render_as_string())
         try:
             self._writer = _sqlite_writer(self.url) if self.sqlite else _postgresql_writer(self.url)
             self._reader = _sqlite_reader(self.url) if self.sqlite else _postgresql_reader(self.url)
@@ -71,17 +72,18 @@ class Database:
 
 
 def _read_url(text: str) -> URL:
+    shown = without_password(text)
     try:
         url = make_url(text)
         backend = url.get_backend_name()
     except (ArgumentError, NoSuchModuleError, ValueError):
-        raise StoreError(f"store {text!r} is no url: {_FORMS}") from None
+        raise StoreError(f"store {shown!r} is no url: {_FORMS}") from None
     if backend == "postgresql" and url.drivername in ("postgresql", "postgresql+psycopg"):
         return url.set(drivername="postgresql+psycopg")
     if backend != "sqlite" or url.drivername not in ("sqlite", "sqlite+pysqlite"):
-        raise StoreError(f"store {text!r} is of another database: {_FORMS}")
+        raise StoreError(f"store {shown!r} is of another database: {_FORMS}")
     if not url.database or url.database == ":memory:" or url.query:
-        raise StoreError(f"store {text!r} names no file: {_FORMS}")
+        raise StoreError(f"store {shown!r} names no file: {_FORMS}")
     return url.set(drivername="sqlite+pysqlite")
 
 

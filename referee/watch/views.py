@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 from protocol.drawing.scene import clean
+from protocol.printed import escaped
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed
 from protocol.spectating import News
 from referee.console.board import Board
@@ -93,7 +94,7 @@ class Json(View):
         click.echo(clean(text), err=True)
 
     def _say(self, what: Event | News) -> None:
-        click.echo(msgspec.json.encode(what).decode())
+        click.echo(escaped(msgspec.json.encode(what).decode()))
 
 
 class Screen(View):

@@ -1,6 +1,5 @@
 """`ggp ladder bot NAME`: a bot's versions, and how one of them fares: opponents, seats, faults, time."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from protocol.printed import json_text
 from referee.ladder.pairs import Seat
 from referee.ladder.standings import Place, Score, entered, score_of
 from referee.ladder.views import running
@@ -83,7 +83,7 @@ def bot(words: tuple[str, ...], pool_name: str | None, games: int, as_object: bo
     if as_object:
         said = [_as_json(career, fault) for career, fault in zip(found, last, strict=True)]
         versions = [_version_as_json(one, seat, labels) for one in standings for seat in _named(one.seats, name)]
-        say(json.dumps({"bot": name.partition("@")[0], "versions": versions, "pools": said}, ensure_ascii=False))
+        say(json_text({"bot": name.partition("@")[0], "versions": versions, "pools": said}))
         return 0
     _show_versions(standings, name, labels)
     for career, fault in zip(found, last, strict=True):

@@ -1,7 +1,6 @@
 """`ggp ladder crosstable`: who scored what against whom, bots in the order of their ratings."""
 
 import csv
-import json
 import shutil
 import sys
 from collections import Counter
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from protocol.printed import json_text
 from referee.ladder.pairs import Seat
 from referee.ladder.standings import Score, score_of
 from referee.ladder.views import running
@@ -59,7 +59,7 @@ def crosstable(
     if as_object:
         objects = {table.pool.name: _as_json(table) for table in tables}
         one = next(iter(objects.values())) if len(tables) == 1 else {"pools": objects}
-        say(json.dumps(one, ensure_ascii=False))
+        say(json_text(one))
     elif as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(COLUMNS)

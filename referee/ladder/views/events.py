@@ -1,10 +1,10 @@
 """`ggp ladder events`: who joined, left, was suspended, and what else happened to a ladder, newest last."""
 
-import json
 from dataclasses import asdict
 
 import click
 
+from protocol.printed import json_text
 from referee.ladder.views import running
 from referee.ladder.views.sheet import Sheet, say, show
 from referee.ladder.views.source import open_ladder, split
@@ -25,7 +25,7 @@ def events(words: tuple[str, ...], limit: int, as_object: bool) -> int:
     with open_ladder(ladder) as store:
         found = sorted(store.events(limit), key=lambda event: event.at)
     if as_object:
-        say(json.dumps({"events": [asdict(event) for event in found]}, ensure_ascii=False))
+        say(json_text({"events": [asdict(event) for event in found]}))
         return 0
     if not found:
         say("nothing happened yet")

@@ -1,6 +1,5 @@
 """`ggp ladder games`: the matches that were played, newest first; with a key, all that is known of one."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from protocol.printed import json_text
 from referee.ladder.views import running
 from referee.ladder.views.game import show_game
 from referee.ladder.views.sheet import Sheet, say, show
@@ -142,7 +142,7 @@ def _print_json(found: Iterator[GameRow]) -> None:
     """A row at a time: there may be many."""
     between = '{"games": ['
     for row in found:
-        say(between + json.dumps(as_object(row), ensure_ascii=False))
+        say(between + json_text(as_object(row)))
         between = ", "
     say("]}" if between == ", " else '{"games": []}')
 

@@ -1,12 +1,12 @@
 """`ggp ladder pair A B`: all that two bots did against each other, judged by pairs of games."""
 
-import json
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from protocol.printed import json_text
 from referee.ladder.entries import Format, Kind
 from referee.ladder.pairs import Meeting, Seat
 from referee.ladder.standings import Score, score_of
@@ -102,7 +102,7 @@ def pair(
     if as_object:
         objects = {duel.pool.name: _as_json(duel) for duel in found}
         single = next(iter(objects.values())) if len(found) == 1 else {"pools": objects}
-        say(json.dumps(single, ensure_ascii=False))
+        say(json_text(single))
         return 0
     for number, duel in enumerate(found):
         say(*[""] * bool(number))

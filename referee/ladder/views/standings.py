@@ -1,11 +1,11 @@
 """`ggp ladder standings`: the ratings of every pool with their error bars, and how far the model holds."""
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from protocol.printed import json_text
 from referee.ladder.pairs import Seat
 from referee.ladder.standings import (
     Place,
@@ -60,7 +60,7 @@ def standings(words: tuple[str, ...], pool_name: str | None, everyone: bool, as_
     if as_object:
         objects = {one.pool.name: as_json(one) for one in found}
         only = next(iter(objects.values())) if len(found) == 1 else {"pools": objects}
-        say(json.dumps(only, ensure_ascii=False))
+        say(json_text(only))
         return 0
     if not found:
         say("the ladder has no pool yet: ggp ladder run begins it")

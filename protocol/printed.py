@@ -1,0 +1,42 @@
+"""Texts for people and log files: URLs without their passwords, JSON without characters that a terminal obeys."""
+
+import re
+from typing import Any
+
+# DEL, C1 controls, and characters that are invisible, break lines or turn the reading direction. RFC 8259 lets each
+# be written as \uXXXX, which leaves the value as it is.
+_UNSEEN = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0001\U000e0020-\U000e007f]"
+)
+_PASSWORD = re.compile(r"(://[^:/@?#]*):(?:.*@(?!-?\d{1,9}[^\w@]*\Z)|[^/]*@)", re.DOTALL)  # @17 after a path is a ply
+_URL = re.compile(r"\S*://\S*")
+_SECRETS = re.compile(r"([?&;][^=&;#]*(?:pass|pwd|secret|token|key)[^=&;#]*=)[^&;#]*", re.IGNORECASE)
+
+
+def without_password(url: str) -> str:
+    """A URL, or any other word, with `***` for a password in it: `postgresql://club:***@host/ladder`."""
+    if "://" not in url:
+        return url
+    return _SECRETS.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))
+
+
+def without_passwords(text: str) -> str:
+    """A message with `***` for every password in its URLs, which hold no blanks."""
+    return _URL.sub(lambda found: without_password(found[0]), text) if "://" in text else text
+
+
+def json_text(value: Any) -> str:
+    """JSON in one line. Letters of every script stand as they are; what cannot be seen is written `\\uXXXX`."""
+    from json import dumps  # costs milliseconds at the start of every engine
+
+    return escaped(dumps(value, ensure_ascii=False))
+
+
+def escaped(text: str) -> str:
+    """The same for JSON that is written already."""
+    return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = found[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{code[at : at + 4]}" for at in range(0, len(code), 4))
