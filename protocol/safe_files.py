@@ -7,6 +7,7 @@ folder or a file that is exchanged meanwhile changes nothing. What is refused is
 
 import contextlib
 import errno
+import fcntl
 import os
 import pwd
 import re
@@ -17,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+NEW = ".new"
+"""Ends the name of a file of `open_new` until it is locked."""
 _MOST_LINKS = 40
 _OPEN_FILE = re.compile(r"(?:/dev/fd/|/proc/self/fd/|/dev/(?=std))(\d{1,9}|stdout|stderr)")
 _STANDARD = {"stdout": "1", "stderr": "2"}
@@ -87,6 +90,26 @@ def open_to_append(path: Path, mode: int = 0o644, *, empty: bool = False) -> int
             _check_links(path, os.fstat(descriptor), folder)
             if empty:
                 os.ftruncate(descriptor, 0)
+        except BaseException:
+            os.close(descriptor)
+            raise
+    return descriptor
+
+
+def open_new(path: Path, mode: int = 0o644) -> int:
+    """A descriptor for appending to a new, empty file, which is locked (flock) before it takes over the name.
+
+    What had the name stays readable for those that have it open; a link with that name is replaced, not followed.
+    Raises OSError.
+    """
+    with _place(path, follow=False) as (folder, name):
+        new = name + NEW
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new, dir_fd=folder)
+        descriptor = os.open(new, _ALONE | os.O_WRONLY | os.O_APPEND, mode, dir_fd=folder)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             os.close(descriptor)
             raise

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 
 from engines.registry import Registry
@@ -12,10 +13,13 @@ from engines.session import Session
 from protocol.errors import CommandFailed
 from protocol.messages import Reply
 from protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
+from referee.archive.places import Place, Source, is_ladder, open_match
+from referee.console import travel
 from referee.console.journey import Journey
 from referee.console.own import Own, OwnFailed
-from referee.console.places import Source, is_ladder, open_place
 from referee.console.travel import rows
+from referee.play.recorder import SideFile
+from referee.play.tape import Tape
 
 
 class Desk:
@@ -177,7 +181,7 @@ def test_why(lacks: tuple[str, ...]) -> None:
 
 def commands(match: Record, desk: Desk, shown: Callable[[str], None] = print) -> tuple[Journey, dict[str, Own]]:
     journey = Journey(match, desk.ask)
-    return journey, {own.name: own for own in rows(journey, Source(match, 0), desk.ask, shown)}
+    return journey, {own.name: own for own in rows(journey, Source(Place(""), match, 0), desk.ask, shown)}
 
 
 def test_the_commands() -> None:
@@ -193,7 +197,7 @@ def test_the_commands() -> None:
     )
     assert own["why"].run(["A1"]) == "A1 is illegal: A1 is occupied" and own["why"].run(["B2"]) == "B2 is legal"
     assert own["score"].run([]).splitlines()[2] == "the game is not over"
-    assert own["live"].run([]).startswith("the match is over: ply 6 of 6")
+    assert own["live"].run([]).startswith("the match is over: ")
     assert "final" not in own["score"].run([]) and own["score"].run([]).count("\n") == 1
 
 
@@ -225,7 +229,9 @@ def test_an_engine_without_scores_and_one_that_scores_oddly() -> None:
     with pytest.raises(OwnFailed, match="unknown command"):
         own["score"].run([])
     journey = Journey(MATCHES[0], Desk().ask)
-    odd = {row.name: row for row in rows(journey, Source(MATCHES[0], 0), lambda line: Reply(True, "[1]"), print)}
+    odd = {
+        row.name: row for row in rows(journey, Source(Place(""), MATCHES[0], 0), lambda line: Reply(True, "[1]"), print)
+    }
     assert odd["score"].run([]) == "[1]"
 
 
@@ -235,6 +241,90 @@ def test_a_match_that_grows_is_read_again() -> None:
     read = [half, Record(whole.start, whole.plies[:4], None), whole, record("yugo size=3", "C3 A1"), None]
     journey = Journey(half, Desk().ask, lambda: read.pop(0))
     assert [journey.last for _ in range(5)] == [2, 4, 6, 6, 6] and journey.record == whole
+
+
+# --- following a match ------------------------------------------------------------------------------------------
+
+
+def emit(tape: Tape, match: Record, first: int, last: int) -> None:
+    """The events of these numbers, as a worker writes them; 0 is the start, the one after the plies the end."""
+    for event in [match.start, *match.plies, match.end][first : last + 1]:
+        assert event is not None
+        tape.emit(event)
+
+
+def follow(base: Path, match: Record, then: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What `:live` shows of a match of which 2 plies are played; `then` happens while it waits for the next look."""
+    moments = [then]
+
+    def sleep(seconds: float) -> None:
+        moments.pop()()  # it looks once more, and no more, after the match has ended
+
+    source, shown, desk = open_match(f"{base}#{match.start.match}"), list[str](), Desk()
+    monkeypatch.setattr(travel.time, "sleep", sleep)
+    journey = Journey(source.record, desk.ask, source.again)
+    own = {row.name: row for row in rows(journey, source, desk.ask, shown.append)}
+    said = own["live"].run([])
+    return [said, *shown]
+
+
+@pytest.mark.parametrize("after", ["nothing", "the next match", "gone", "gone, and stored"])
+def test_a_match_is_followed_to_its_last_event(after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker plays its next match at once, and delivers its records later."""
+    base, match = tmp_path / "games.jsonl", MATCHES[0]
+    live = SideFile(str(base), 1)
+    tape = Tape(live.begin())
+    emit(tape, match, 0, 2)
+
+    def end() -> None:
+        emit(tape, match, 3, 7)
+        live.close()
+        if after == "the next match":
+            emit(Tape(live.begin()), record("go size=3", "A1", match="m-2"), 0, 1)
+        elif after.startswith("gone"):
+            Path(f"{base}.live-1").unlink()
+        if after.endswith("stored"):
+            base.write_bytes(match.lines())
+
+    said, *shown = follow(base, match, end, monkeypatch)
+    assert said == f"the match is over: {match.end and match.end.result}, rules; ply 6 of 6: white pass"
+    assert [line for line in shown if " s" in line] == [travel.line_of(ply) for ply in match.plies[2:]]
+    live.close()
+
+
+def test_a_match_that_is_dropped_or_void_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base, match = tmp_path / "games.jsonl", MATCHES[0]
+    live = SideFile(str(base), 1)
+    emit(Tape(live.begin()), match, 0, 2)
+    said, *_ = follow(base, match, live.close, monkeypatch)
+    assert said == "the match was dropped before its end; ply 2 of 6: white B2, the last so far".replace("of 6", "of 2")
+    void = Record(match.start, match.plies[:2], msgspec.structs.replace(match.end, result="", winner=0, seq=3))
+    tape = Tape(live.begin())
+    emit(tape, void, 0, 2)
+
+    def replay() -> None:
+        emit(tape, void, 3, 3)
+        emit(Tape(live.begin()), record("yugo size=3", "C3", match="m-1.1"), 0, 1)
+
+    said, *_ = follow(base, void, replay, monkeypatch)
+    assert said == "the match is over: void, rules; ply 2 of 2: white B2"
+    live.close()
+
+
+def test_a_match_whose_side_file_ended_early_is_read_where_it_was_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that was full for a moment."""
+    base, match = tmp_path / "games.jsonl", MATCHES[0]
+    live = SideFile(str(base), 1)
+    emit(Tape(live.begin()), match, 0, 2)
+
+    def end() -> None:
+        live.close()
+        base.write_bytes(match.lines())
+
+    said, *_ = follow(base, match, end, monkeypatch)
+    assert said.startswith("the match is over: ")
 
 
 # --- places -----------------------------------------------------------------------------------------------------
@@ -248,8 +338,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_places_in_a_file(file: Path) -> None:
-    assert (open_place(str(file)).record.start.match, open_place(str(file)).ply) == ("m-1", 6)
-    found = open_place(f"{file}#m-2@1")
+    assert (open_match(str(file)).record.start.match, open_match(str(file)).ply) == ("m-1", 6)
+    found = open_match(f"{file}#m-2@1")
     assert (found.record.start.match, found.ply, found.again(), found.playing()) == ("m-2", 1, None, False)
     assert not is_ladder(str(file)) and is_ladder("ladder.toml") and is_ladder("postgresql://u@h/d")
 
@@ -267,5 +357,5 @@ def test_places_in_a_file(file: Path) -> None:
 )
 def test_places_that_are_not_there(place: str, reason: str, file: Path, tmp_path: Path) -> None:
     with pytest.raises(click.ClickException) as raised:
-        open_place(place.format(file))
+        open_match(place.format(file))
     assert reason in raised.value.format_message()

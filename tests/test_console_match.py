@@ -12,13 +12,13 @@ import pytest
 from bots.command import BOTS
 from protocol.messages import Reply
 from protocol.records import Party, Record, read_records
-from referee.archive.live import find_live, is_played, live_base, read_live, running
+from referee.archive.live import find_live, live_base, running
+from referee.archive.places import open_match
 from referee.console.board import Board
 from referee.console.caption import Caption, caption
 from referee.console.command import main
 from referee.console.journey import Journey, Where
 from referee.console.panes import fitted
-from referee.console.places import open_place
 from referee.play.recorder import live_path
 from referee.play.words import BUILT_IN
 from tests.ggp_command import Ggp, end_all, wait_until
@@ -250,10 +250,10 @@ def test_a_match_that_is_being_played(tmp_path: Path, slow: str) -> None:
     wait_until(lambda: bool(running(str(path))))
     (head,) = running(str(path))
     assert (head.game, head.options, head.bots) == ("yugo", {"size": "3"}, ("slow", "random"))
-    source = open_place(str(path))
+    source = open_match(str(path))
     assert source.record.start.match == head.match and source.playing() and source.record.end is None
     with pytest.raises(Exception, match=f"being played: #{head.match}"):
-        open_place(f"{path}#other")
+        open_match(f"{path}#other")
     with Terminal("console", "--match", f"{path}#{head.match}@0", home=tmp_path) as terminal:
         terminal.expect("A B C")
         terminal.type(":live\r")
@@ -267,7 +267,7 @@ def test_a_match_that_is_being_played(tmp_path: Path, slow: str) -> None:
     assert match.wait().status == 0 and running(str(path)) == []
     finished = source.again()
     assert finished is not None and finished.end is not None and not source.playing()
-    assert find_live(str(path), head.match) is None and read_live(Path(live_path(str(path), 1)), head.match) is None
+    assert find_live(str(path), head.match) is None
 
 
 @pytest.mark.slow
@@ -281,19 +281,38 @@ def test_a_ladder_that_is_being_played(tmp_path: Path, slow: str) -> None:
     run = Ggp("ladder", "run", str(ladder), "--jobs", "1", "--quiet")
     wait_until(lambda: any(head.ply for head in running(base)))
     (head,) = running(base)
-    source = open_place(f"{ladder}#{head.match}")
+    source = open_match(f"{ladder}#{head.match}")
     assert source.playing() and source.record.start.match == head.match
     with pytest.raises(Exception, match="being played: #"):
-        open_place(f"{ladder}#other")
+        open_match(f"{ladder}#other")
     os.kill(run.process.pid, signal.SIGKILL)
     run.wait()
     side = Path(live_path(base, 1))
-    assert side.exists() and not is_played(side) and running(base) == [] and not source.playing()
-    assert open_place(f"{ladder}#{head.match}").record.start.match == head.match
+    assert side.exists() and running(base) == [] and not source.playing()
+    assert open_match(f"{ladder}#{head.match}").record.start.match == head.match
     assert Ggp("ladder", "run", str(ladder), "--jobs", "1", "--games", "2", "--quiet").wait().status == 0
     assert [path.name for path in tmp_path.iterdir() if ".live-" in path.name] == []
     with pytest.raises(Exception, match="name a match: of the last are "):
-        open_place(str(ladder))
+        open_match(str(ladder))
+
+
+@pytest.mark.slow
+def test_the_first_match_of_a_pair_is_followed_to_its_end(tmp_path: Path, slow: str) -> None:
+    """Its worker begins the second at once, and delivers both records when that is over."""
+    _, _, command = slow.partition("=")
+    bots = f'[bot.slow]\ncommand = "{command}"\n[bot.random]\ncommand = "random"\n'
+    ladder = tmp_path / "ladder.toml"
+    ladder.write_text(f'[pool.a]\ngame = "yugo"\ncontrol = "20"\noptions = {{ size = 3 }}\n{bots}')
+    base = live_base(f"sqlite:///{tmp_path}/ladder.db")
+    run = Ggp("ladder", "run", str(ladder), "--jobs", "1", "--games", "2", "--quiet")
+    wait_until(lambda: any(head.ply for head in running(base)))
+    (head,) = running(base)
+    ran = console("--match", f"{ladder}#{head.match}", typed=":live\n:info\n")
+    assert run.wait().status == 0
+    record = open_match(f"{ladder}#{head.match}").record
+    assert record.end is not None and head.ply < len(record.plies)
+    said = f"the match is over: {record.end.result}, rules; ply {len(record.plies)} of {len(record.plies)}: "
+    assert said in ran.stdout and f"result       {record.end.result}" in ran.stdout
 
 
 def test_where_a_store_has_its_side_files() -> None:

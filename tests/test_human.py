@@ -149,7 +149,7 @@ def test_ctrl_c_drops_the_match(tmp_path: Path) -> None:
 
     path = tmp_path / "games.jsonl"
     with Recorder(path) as recorder:
-        assert recorder.open_live() == recorder.open_live()
+        assert recorder.side_file() is recorder.side_file()
         setup = make_setup("go,size=2", HUMAN, "random")
         report = play_by_hand(setup, [0, 1], recorder, Tally(), Impatient(), lambda event: None)
     assert (report.stopped, report.tally.games) == (2, 0) and [*tmp_path.iterdir()] == []

@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from protocol.records import Record, RecordError, read_records
 from referee.play.recorder import live_path
@@ -42,7 +42,7 @@ def running(base: str) -> list[Head]:
 
 def playing(base: str) -> list[Record]:
     """The same, as far as they were played."""
-    return [record for path in _side_files(base) if _written(path) and (record := _read(path)) and not record.end]
+    return [record for live in _side_files(base) if live.playing() and (record := live.read())]
 
 
 def head(record: Record) -> Head:
@@ -53,27 +53,45 @@ def head(record: Record) -> Head:
     return Head(start.match, start.game, dict(start.options), (first, second), start.control, start.started, plies)
 
 
-def find_live(base: str, key: str) -> tuple[Path, Record] | None:
-    """The side file of the match with that name and as much of it as was played; "" is any that is being played.
+class LiveMatch:
+    """The side file of one match, open: a worker begins a new file for its next match, so this one stays readable to
+    the last event, also when its name is another match's or gone."""
 
-    A match that nobody plays any more is found too, until its side file is used again or removed.
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def read(self) -> Record | None:
+        """The match as far as it was played, without a line that is being written; None if no start can be read."""
+        try:
+            self._file.seek(0)
+            lines = self._file.read(MAX_LIVE).splitlines(keepends=True)
+            return next(read_records([line for line in lines if line.endswith(b"\n")]), None)
+        except (OSError, RecordError):
+            return None
+
+    def playing(self) -> bool:
+        """Whether a worker still plays it."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            record = self.read()
+            return record is not None and record.end is None
+        except OSError:
+            return False
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+        return False
+
+
+def find_live(base: str, key: str) -> LiveMatch | None:
+    """The match with that name, if its side file is there; "" is any that is being played.
+
+    A match that ended or was dropped is found, too, until its worker begins the next match.
     """
-    for path in _side_files(base):
-        record = _read(path)
-        if record and (record.start.match == key or (not key and record.end is None and _written(path))):
-            return path, record
+    for live in _side_files(base):
+        record = live.read()
+        if record and (record.start.match == key or (not key and live.playing())):
+            return live
     return None
-
-
-def read_live(path: Path, key: str) -> Record | None:
-    """The match as far as it was played; None once the side file is gone or holds another one."""
-    record = _read(path)
-    return record if record and record.start.match == key else None
-
-
-def is_played(path: Path) -> bool:
-    """Whether somebody still writes this side file."""
-    return _written(path)
 
 
 def live_base(url: str) -> str:
@@ -85,7 +103,8 @@ def live_base(url: str) -> str:
     return str(folder / hashlib.sha256(url.encode()).hexdigest()[:16])
 
 
-def _side_files(base: str) -> Iterator[Path]:
+def _side_files(base: str) -> Iterator[LiveMatch]:
+    """Those that can be opened, by number."""
     if not base or "\0" in base:
         return
     stem = Path(live_path(base, 0)).name.removesuffix("0")
@@ -93,28 +112,9 @@ def _side_files(base: str) -> Iterator[Path]:
         names = [path.name for path in Path(base).parent.iterdir() if path.name.startswith(stem)]
     except OSError:
         return
-    numbers = sorted(int(name[len(stem) :]) for name in names if name[len(stem) :].isdecimal())
-    for number in numbers:
-        yield Path(live_path(base, number))
-
-
-def _read(path: Path) -> Record | None:
-    """The one match in a side file, without the line that is being written; None if there is none that can be read."""
-    try:
-        with path.open("rb") as file:
-            lines = file.read(MAX_LIVE).splitlines(keepends=True)
-        return next(read_records([line for line in lines if line.endswith(b"\n")]), None)
-    except (OSError, RecordError):  # it is just being begun anew
-        return None
-
-
-def _written(path: Path) -> bool:
-    """Whether a writer holds it."""
-    try:
-        with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
+    for number in sorted(int(name[len(stem) :]) for name in names if name[len(stem) :].isdecimal()):
+        try:
+            descriptor = os.open(live_path(base, number), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            continue
+        yield LiveMatch(os.fdopen(descriptor, "rb"))

@@ -8,6 +8,7 @@ import click
 
 from protocol.connection import PeerRole
 from protocol.messages import Reply
+from referee.archive.places import Source, open_match
 from referee.config import Budgets, Setting
 from referee.console.branch import rows as branch_rows
 from referee.console.caption import Caption
@@ -15,7 +16,6 @@ from referee.console.console import Console
 from referee.console.hints import Hints
 from referee.console.journey import Journey
 from referee.console.own import Own
-from referee.console.places import Source, open_place
 from referee.console.target import Target, listening, process
 from referee.console.travel import rows as travel_rows
 from referee.play.clock import Control, Kind
@@ -54,7 +54,7 @@ def open_past(place: str, words: tuple[str, ...], command: tuple[str, ...], url:
     """The place on our engine, or on that of a command line or an address. ClickException, WordError, LaunchError."""
     if words or (command and url):
         raise WordError("--match goes with -- COMMAND or --connect URL of an engine, and not with a GAME")
-    source = open_place(place)
+    source = open_match(place)
     start = source.record.start
     if url:
         target, engine = listening(url, PeerRole.ENGINE, budgets), Start("engine", url, url=url)

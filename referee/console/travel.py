@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from protocol.drawing import text
 from protocol.drawing.scene import DrawingError, clean, read_scene
 from protocol.records import MovePlayed, Record
+from referee.archive.places import Source
+from referee.archive.show import list_moves
 from referee.console.journey import Ask, Journey
 from referee.console.own import Own, OwnFailed, Word
-from referee.console.places import Source
 
 Beside = Callable[[], tuple[str, ...]]
 
@@ -40,10 +41,7 @@ def rows(journey: Journey, source: Source, ask: Ask, show: Callable[[str], None]
         if words:
             return "\n".join(_ply(journey, _number(words, "moves", "PLY")))
         at, last = journey.where(), journey.last
-        plies = [f"{ply.ply} {ply.move}" for ply in journey.record.plies[:last]]
-        if at.ply:
-            plies[at.ply - 1] = f"[{plies[at.ply - 1]}]"
-        return "\n".join(_wrapped(plies))
+        return list_moves(journey.record.plies[:last], at.ply, _WIDTH)
 
     def info(words: list[str]) -> str:
         _none(words, "info")
@@ -127,16 +125,6 @@ def analysis_lines(analysis: str) -> list[str]:
     return lines
 
 
-def _wrapped(words: list[str]) -> list[str]:
-    """As many in a line as fit; none is broken."""
-    lines = [""]
-    for word in map(clean, words):
-        if lines[-1] and len(lines[-1]) + 2 + len(word) > _WIDTH:
-            lines.append("")
-        lines[-1] += f"  {word}" if lines[-1] else word
-    return lines
-
-
 def _told(record: Record) -> list[str]:
     """All that the record says but the plies."""
     from referee.ladder.views.game import diagnostics, facts  # which reads what only ladders have
@@ -166,12 +154,14 @@ def _follow(journey: Journey, source: Source, look: Callable[[], None], show: Ca
     seen = journey.last
     if not source.playing():
         journey.goto(-1)
-        ended = journey.record.end is not None
-        return f"the match {'is over' if ended else 'is not being played any more'}: {journey.caption()}"
+        return f"{_ending(journey)}; {journey.caption()}"
     journey.goto(seen)
     look()
+    playing = True
     try:
-        while source.playing():
+        while playing:
+            time.sleep(_OFTEN)
+            playing = source.playing()  # asked first: what is read after it ended is all of it
             last = journey.last
             for ply in journey.record.plies[seen:last]:
                 show(line_of(ply))
@@ -179,16 +169,16 @@ def _follow(journey: Journey, source: Source, look: Callable[[], None], show: Ca
                 journey.goto(last)
                 look()
             seen = last
-            time.sleep(_OFTEN)
     except KeyboardInterrupt:
         return journey.caption()
-    last = journey.last
-    for ply in journey.record.plies[seen:last]:
-        show(line_of(ply))
-    journey.goto(last)
+    return f"{_ending(journey)}; {journey.caption()}"
+
+
+def _ending(journey: Journey) -> str:
     end = journey.record.end
-    over = f"over: {end.result or 'void'}, {end.termination}" if end else "it is not being played any more"
-    return clean(f"{over}; {journey.caption()}")
+    if end is None:
+        return "the match was dropped before its end"
+    return clean(f"the match is over: {end.result or 'void'}, {end.termination}")
 
 
 def _board(ask: Ask) -> str:

@@ -56,7 +56,7 @@ def play_by_hand(
 
     if humans:
         desk.show(HELP)
-    table = Table(keep, recorder.open_live(), seen=seen, host=host)
+    table = Table(keep, recorder.side_file(), seen=seen, host=host)
     killed = True
     with on_signals(stop, signal.SIGHUP):
         try:

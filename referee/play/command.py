@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from protocol.printed import without_password
 from protocol.records import Event, Record
 from referee.config import Budgets, Setting
 from referee.play.clock import FORMS, Control
@@ -169,17 +170,16 @@ def _make_folder(path: Path | None) -> str:
 
 def _read_position(place: str, game: str, options: dict[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """The options of the recorded match and its plies up to the place. `options` may only repeat them."""
-    from referee.archive.reading import count_plies, find_record, read_place
+    from referee.archive.places import open_match
 
-    found = read_place(place)
-    record = find_record(found.file, found.key)
-    start, plies = record.start, count_plies(record, found.ply)
+    source = open_match(place)
+    start, place = source.record.start, without_password(place)
     if start.game != game:
         raise click.UsageError(f"--from {place}: the recorded game is {start.game}: write that instead of {game}")
     for name, value in options.items():
         if start.options.get(name) != value:
             raise click.UsageError(f"--from {place}: options come from the record: leave {name}={value} out")
-    return dict(start.options), tuple(ply.move for ply in record.plies[:plies])
+    return dict(start.options), tuple(ply.move for ply in source.record.plies[: source.ply])
 
 
 def _sit_down(setup: Setup, left: list[int], recorder: Recorder, tally: Tally, as_object: bool) -> Report:

@@ -4,6 +4,7 @@ The events and their chain are protocol.records'. The workers append, a whole ma
 what a worker left of a write when it was killed may stand in the middle of the file, before what another wrote next.
 """
 
+import contextlib
 import errno
 import fcntl
 import itertools
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from protocol.records import MAX_RECORD_LINE, Record, RecordError, read_records
-from protocol.safe_files import open_to_append
+from protocol.safe_files import NEW, open_new, open_to_append
 
 _END = b'"event":"end"'  # inside a JSON string its quotes would be escaped
 
@@ -34,7 +35,7 @@ class Recorder:
         self.torn: list[str] = []  # what else is in the file of matches that were not finished
         self._path = path
         self._file = -1
-        self._live: int | None = None
+        self._live: SideFile | None = None
         self._synced = 0
         if path is not None:
             self._file = _open(path)
@@ -52,10 +53,10 @@ class Recorder:
         if self._file >= 0 and os.write(self._file, record) < len(record):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
 
-    def open_live(self) -> int | None:
-        """The side file for the plies of a match that no worker plays, open until this is closed."""
+    def side_file(self) -> "SideFile | None":
+        """The side file for the matches that no worker plays, open until this is closed; None without a record."""
         if self._path is not None and self._live is None:
-            self._live = open_live(str(self._path), 1)
+            self._live = SideFile(str(self._path), 1)
         return self._live
 
     def __enter__(self) -> "Recorder":
@@ -69,7 +70,7 @@ class Recorder:
         if self._file >= 0 and self._path is not None:
             remove_side_files(str(self._path))
             if self._live is not None:
-                os.close(self._live)
+                self._live.close()
             if os.fstat(self._file).st_size == 0:
                 self._path.unlink()
             os.close(self._file)
@@ -102,17 +103,37 @@ def live_path(record: str, number: int) -> str:
 def remove_side_files(record: str) -> None:
     """Those that are numbered from 1 without a gap, as workers make them."""
     for number in itertools.count(1):
+        path = live_path(record, number)
+        with contextlib.suppress(OSError):  # left by a worker that was killed while it made the file
+            Path(path + NEW).unlink()
         try:
-            Path(live_path(record, number)).unlink()
+            Path(path).unlink()
         except OSError:
             return
 
 
-def open_live(record: str, number: int) -> int:
-    """That side file, to be written; locked, so that others see that somebody writes it. Raises OSError."""
-    file = open_to_append(Path(live_path(record, number)))
-    fcntl.flock(file, fcntl.LOCK_EX)  # those who look hold it for a moment only
-    return file
+class SideFile:
+    """The plies of the match that one worker plays, line by line. The worker holds a lock on it while it writes.
+
+    Each match gets a new file, which takes over the name. So a reader that has the file of a match open reads it to
+    the end of the match, also after the next match has begun.
+    """
+
+    def __init__(self, record: str, number: int) -> None:
+        self._path = Path(live_path(record, number))
+        self._file: int | None = None
+
+    def begin(self) -> int | None:
+        """A descriptor for the next match, valid until the next call; None if there can be no file."""
+        self.close()
+        with contextlib.suppress(OSError):  # a match is played and recorded without it, too
+            self._file = open_new(self._path)
+        return self._file
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
 
 
 def _open(path: Path) -> int:

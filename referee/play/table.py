@@ -10,6 +10,7 @@ from referee.play.match import Match, play_match
 from referee.play.opening import draw_opening
 from referee.play.outcome import REPLAYS, CannotStart, EngineFailed, Outcome
 from referee.play.player import Player
+from referee.play.recorder import SideFile
 from referee.play.seating import Start, is_human, start_bot, start_engine
 from referee.play.series import Played, Setup, played, seats
 from referee.play.tape import Tape
@@ -29,8 +30,8 @@ class Suspended(Exception):
 class Table:
     """Plays matches of any Setup, by number. Whatever breaks is started anew before the next match.
 
-    Every match is given to `keep` as soon as it ends, void ones too: its record and the facts of it. `live` is a
-    descriptor that each line of a record is written to at once, or None. Of more bots than `most` the one that
+    Every match is given to `keep` as soon as it ends, void ones too: its record and the facts of it. `live` is the
+    side file that each line of a record is written to at once. Of more bots than `most` the one that
     has waited longest is ended; a bot is its Start: whoever changes anything in that gets another process.
     `seen` is told each event as it happens. `host` seats a human before the engine of the table.
     """
@@ -38,7 +39,7 @@ class Table:
     def __init__(
         self,
         keep: Callable[[bytes, Played], None],
-        live: int | None = None,
+        live: SideFile | None = None,
         most: int = MOST_BOTS,
         seen: Callable[[Event], None] | None = None,
         host: Callable[[Start, Callable[[], Engine]], Player] | None = None,
@@ -90,13 +91,16 @@ class Table:
                 referee=setup.referee,
                 bot_seeds=setup.bot_seeds(key),
             )
-            tape = Tape(self._live)
+            tape = Tape(self._live.begin() if self._live else None)
             emit = tape.emit if self._seen is None else _both(tape.emit, self._seen)
             outcome = await play_match(match, engine, (first, second), emit, lambda: self._new_engine(setup))
         except CannotStart as error:
             raise Suspended(error.who, str(error)) from None
         except (EngineFailed, GameRefused, LaunchError) as error:
             raise Suspended("engine", str(error)) from None
+        finally:
+            if self._live is not None:
+                self._live.close()
         facts = played(setup, number, tape.record())
         self._keep(b"".join(tape.lines), facts)
         await self._clear(setup, order, outcome)

@@ -17,8 +17,6 @@ class Tape:
         self._chain = Chain()
         self._live = live
         self._kept, self._same = kept, 0  # bytes of it that came again
-        if live is not None and not kept:
-            os.ftruncate(live, 0)
 
     def emit(self, event: Event) -> None:
         """Keep the event and its line; write it to the side file without waiting for the disk."""

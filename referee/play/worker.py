@@ -5,7 +5,6 @@ match it is in and to begin no other; DROP, to drop it if it is among those that
 next; ABANDON, at the parent's death or when the pool is broken, to end there and then.
 """
 
-import contextlib
 import errno
 import multiprocessing.util
 import os
@@ -24,7 +23,7 @@ from protocol.safe_files import open_to_append
 from protocol.transports.blocking import run_blocking
 from referee.play.cores import pin
 from referee.play.crew import ABANDON, DROP, Crew, mark
-from referee.play.recorder import open_live
+from referee.play.recorder import SideFile
 from referee.play.series import Played, Setup
 from referee.play.table import MOST_BOTS, Suspended, Table
 
@@ -99,7 +98,7 @@ class _State:
 
     place: Place = Place()
     table: Table | None = None
-    live: int | None = None
+    live: SideFile | None = None
     record: int | None = None
     played: list[Played]
     records: list[bytes]
@@ -131,8 +130,7 @@ def begin(place: Place, crew: Crew) -> None:
     if place.record:
         state.record = open_to_append(Path(place.record))
     if place.live or place.record:
-        with contextlib.suppress(OSError):  # nobody can look on then
-            state.live = open_live(place.live or place.record, number + 1)
+        state.live = SideFile(place.live or place.record, number + 1)
     multiprocessing.util.Finalize(None, close_table, exitpriority=10)
 
 
