@@ -31,6 +31,8 @@ def main() -> None:
         words = line.split()
         number = words.pop(0) if words[0].isdigit() else ""
         answer = SCENES.get(sys.argv[1]) if words[0] == "ggp-scene" else ANSWERS.get(words[0])
+        if words[0] == "ggp-play":
+            answer = f"move={words[2]} {STATUS}"
         mark = "?" if answer is None else "="
         print(f"{mark}{number} {'unknown' if answer is None else answer}\n", flush=True)
         if words[0] == "quit":

@@ -225,6 +225,25 @@ def test_a_file_without_matches(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "m-0, m-1, m-2, m-3, m-4 … (9 matches)" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("scene", ["none", "refused"])
+def test_a_game_without_a_scene_lists_its_moves(scene: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "games.jsonl"
+    path.write_bytes(record(game="stones", moves="a swap-sides " + "b" * 90).lines())
+    engine = ["--engine", foreign(scene)]
+    assert main([str(path), *engine]) == 0
+    assert capsys.readouterr().out.splitlines()[-3:] == ["", "1 a  2 swap-sides", f"3 {'b' * 90}"]
+    assert main([f"{path}@1", *engine]) == 0
+    assert capsys.readouterr().out.endswith("ply 1 of 3: black a\nthe match was not finished\n\n1 a\n")
+    assert main([str(path), *engine, "--all"]) == 0
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        "ply 2 of 3: white swap-sides",
+        "",
+        f"ply 3 of 3: black {'b' * 90}",
+    ]
+    assert main([str(path), *engine, "-o", "-"]) == 2
+    assert "there is nothing to draw" in capsys.readouterr().err
+
+
 def foreign(scene: str) -> str:
     return f"{sys.executable} {ENGINE} {scene}"
 
@@ -236,8 +255,6 @@ def test_foreign_engines_are_drawn_too(tmp_path: Path, capsys: pytest.CaptureFix
     assert main([str(path), "--engine", foreign("good")]) == 0
     assert "\na # O b\n\n# black tower, O white stone\n" in capsys.readouterr().out
     for scene, reason in (
-        ("none", "lists no ggp-scene"),
-        ("refused", "no scene"),
         ("broken", "no scene: "),
         ("hostile", "no scene: last names \ufffd[2J"),
     ):

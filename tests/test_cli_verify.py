@@ -68,7 +68,7 @@ def test_a_file_that_is_broken_does_not_hide_the_others(file: Path, tmp_path: Pa
     assert main([str(bad), str(file), str(tmp_path / "none")]) == 2
     out, err = capsys.readouterr()
     assert out.splitlines() == [
-        f"{bad}: 11 matches, 11 as recorded, 0 not",
+        f"{bad}: 11 matches, 11 as recorded, 0 not; 1 that is not whole (below)",
         f"{file}: 12 matches, 12 as recorded, 0 not",
     ]
     assert "does not belong here" in err and "No such file" in err and err.count("\n") == 2

@@ -261,7 +261,7 @@ def follow(base: Path, match: Record, then: Callable[[], object], monkeypatch: p
         moments.pop()()  # it looks once more, and no more, after the match has ended
 
     source, shown, desk = open_match(f"{base}#{match.start.match}"), list[str](), Desk()
-    monkeypatch.setattr(travel.time, "sleep", sleep)
+    monkeypatch.setattr("referee.console.travel.time.sleep", sleep)
     journey = Journey(source.record, desk.ask, source.again)
     own = {row.name: row for row in rows(journey, source, desk.ask, shown.append)}
     said = own["live"].run([])
@@ -298,6 +298,7 @@ def test_a_match_that_is_dropped_or_void_is_said_to_be(tmp_path: Path, monkeypat
     emit(Tape(live.begin()), match, 0, 2)
     said, *_ = follow(base, match, live.close, monkeypatch)
     assert said == "the match was dropped before its end; ply 2 of 6: white B2, the last so far".replace("of 6", "of 2")
+    assert match.end is not None
     void = Record(match.start, match.plies[:2], msgspec.structs.replace(match.end, result="", winner=0, seq=3))
     tape = Tape(live.begin())
     emit(tape, void, 0, 2)

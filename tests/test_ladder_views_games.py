@@ -99,8 +99,8 @@ def test_one_match_with_what_a_fault_left_behind(played: Filled, capsys: Capture
         "termination  illegal_move",
         "at fault     dan",
         "dialogue:",
-        f"ggp ladder export {played.path} --key {key} -o game.jsonl",
-        "ggp verify game.jsonl",
+        f"ggp show {played.path}#{key} ",
+        f"ggp verify {played.path}#{key} ",
     ):
         assert text in told, told
     found = _json(capsys, games.main, str(played.path), key)

@@ -11,10 +11,12 @@ from typing import Any
 import click
 
 from protocol.drawing.scene import clean
+from protocol.printed import without_password
 from protocol.records import Record
 from protocol.transports.blocking import run_blocking
 from referee.archive.bisect import Judge, Said, first_changed, first_departure, first_difference, look_closer
-from referee.archive.reading import count_plies, find_record, read_place, started
+from referee.archive.places import open_match
+from referee.archive.reading import started
 from referee.archive.walker import Answer, Walker
 from referee.command_line import HELP, run_command
 from referee.config import Budgets, Setting
@@ -85,12 +87,12 @@ def bisect(
         limits = Control.parse(control)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    place = read_place(record)
-    found = find_record(place.file, place.key)
-    first = count_plies(found, place.ply) if place.ply is not None else 0
+    source = open_match(record)
+    found = source.record
+    first = source.ply if source.place.ply is not None else 0
     starts = [read_bot(bot) for bot in ([replay] if replay else [str(good), *between, str(bad)])]
     seeds = _read_seed(seed, found)
-    job = _Job(str(place.file), found, first, seat, seeds, limits, starts, quiet)
+    job = _Job(without_password(source.place.source), found, first, seat, seeds, limits, starts, quiet)
     try:
         result = run_blocking(job.run(engine))
     except CannotStart as error:

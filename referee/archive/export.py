@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import click
 
+from protocol.drawing.scene import clean
 from protocol.records import Record, gtp_script
 from referee.archive.output import opened
-from referee.archive.reading import records_of
+from referee.archive.places import open_matches
 from referee.archive.regression import regression
 from referee.archive.sgf import sgf
-from referee.command_line import HELP, run_command
+from referee.command_line import BAD_USAGE, HELP, run_command
 
 FORMS: dict[str, Callable[[Record], str | bytes]] = {
     "jsonl": Record.lines,
@@ -18,8 +19,8 @@ FORMS: dict[str, Callable[[Record], str | bytes]] = {
     "tst": regression,
 }
 EPILOGUE = """\b
-FILE may be a place: FILE#MATCH is one match, FILE#MATCH@PLY (or FILE@PLY, of the first)
-a match up to that ply; - is standard input.
+FILE is a record (- is standard input) or a ladder: its file, store or URL. It may be
+a place: FILE#MATCH is one match, FILE#MATCH@PLY (or FILE@PLY) a match up to that ply.
 
 \b
 jsonl  the records themselves, whose chain ggp verify checks
@@ -41,24 +42,32 @@ def main(argv: list[str]) -> int:
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, which appears when all is written.")
 def export_files(files: tuple[str, ...], form: str, key: str | None, output: str | None) -> int:
     """Print the matches of FILEs as JSON lines, as GTP scripts that an engine of the game can run, or as SGF."""
+    damaged: list[str] = []
     with opened(output) as out:
         for file in files:
-            for record in records_of(file, key, _tell):
-                text = written(record, form)
-                out.write(text if isinstance(text, bytes) else text.encode())
+            for record in open_matches(file, key, _tell, damaged.append):
+                try:
+                    out.write(written(record, form))
+                except click.ClickException as error:
+                    damaged.append(error.format_message())
         out.flush()
-    return 0
+    for reason in damaged:
+        click.echo(f"ggp export: {reason}", err=True)
+    return BAD_USAGE if damaged else 0
 
 
-def written(record: Record, form: str) -> str | bytes:
-    """A record's chain says that it was not changed, not that we wrote it: its words may be no options and moves."""
+def written(record: Record, form: str) -> bytes:
+    """The record in that form. ClickException for one that cannot have it.
+
+    A record's chain says that it was not changed, not that we wrote it: its words may be no options and moves."""
     words = [*record.start.options, *record.start.options.values(), *(ply.move for ply in record.plies)]
     try:
         if form != "jsonl" and not all(word.isprintable() and " " not in word for word in words):
             raise ValueError("an option or a move is not one word")
-        return FORMS[form](record)
+        text = FORMS[form](record)
     except ValueError as error:
-        raise click.ClickException(f"{record.start.match} cannot be written as {form}: {error}") from None
+        raise click.ClickException(clean(f"{record.start.match} cannot be written as {form}: {error}")) from None
+    return text if isinstance(text, bytes) else text.encode()
 
 
 def _tell(piece: str) -> None:

@@ -1,10 +1,13 @@
-"""`ggp show RECORD`: positions of a recorded match as text boards or as a picture. What is drawn the engine says."""
+"""`ggp show RECORD`: positions of a recorded match as text boards or as a picture. What is drawn the engine says.
+
+Where the engine describes no position, the moves are listed instead.
+"""
 
 import os
 import re
 import shutil
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +18,8 @@ from protocol.drawing.scene import DrawingError, Scene, clean, read_scene
 from protocol.records import MovePlayed, Record
 from protocol.safe_files import replace_file
 from protocol.transports.blocking import run_blocking
-from referee.archive.reading import count_plies, find_record, read_place, started
+from referee.archive.places import count_plies, open_match
+from referee.archive.reading import started
 from referee.command_line import HELP, run_command
 from referee.config import Setting
 from referee.play.clock import Control, Kind
@@ -29,16 +33,17 @@ _CUT = 200  # characters of an analysis, or of a line of stderr
 _STDERR_LINES = 10  # of each bot
 EPILOGUE = """\b
 RECORD is FILE (its first match), FILE#MATCH, or with @PLY a position: games.jsonl#m-7@17.
+FILE   is a record, or a ladder: its file, store or URL, as in club.toml#MATCH.
 PLIES  are N, -1 for the last, -2 for the one before, A..B, and lists of those: 3,7,10..14
 """
 
 
 class Position(NamedTuple):
-    """After `number` plies: its drawing as the engine sent it and read, and its status."""
+    """After `number` plies: its drawing as the engine sent it and read ("" and None without one), and its status."""
 
     number: int
     drawn: str
-    scene: Scene
+    scene: Scene | None
     status: Status
 
 
@@ -67,20 +72,23 @@ def show(
     """Show positions of a match: the board, what lies beside it, the last ply marked, its time and analysis.
 
     The match is played again on the engine, which describes the position; so every game can be shown that an
-    engine knows.
+    engine knows. Of a game that the engine does not describe the moves are listed.
     """
     if output and output != "-" and not output.lower().endswith(".svg"):
         raise click.ClickException(f"-o {output}: pictures are SVG: end the name in .svg, or write -o -")
-    found = read_place(place)
-    record = find_record(found.file, key or found.key)
+    found = open_match(place, key)
+    record = found.record
     wanted = range(len(record.plies) + 1) if every else _read_plies(plies, found.ply, record)
     if output and len(wanted) != 1:
         raise click.ClickException(f"-o {output}: a picture is of one ply, and these are {len(wanted)}")
     positions = run_blocking(_replay(record, wanted, engine))
     try:
         if output:
+            scene = positions[0].scene
+            if scene is None:
+                raise click.ClickException("the engine describes no position (ggp-scene): there is nothing to draw")
             title = "; ".join([*_about(record, positions[0]), _ply(record, positions[0].number), _result(record)])
-            _write(output, svg.draw(positions[0].scene, title=title))
+            _write(output, svg.draw(scene, title=title))
         else:
             _print(record, positions, width or _columns())
     except DrawingError as error:
@@ -88,10 +96,10 @@ def show(
     return 0
 
 
-def _read_plies(words: str | None, placed: int | None, record: Record) -> list[int]:
+def _read_plies(words: str | None, placed: int, record: Record) -> list[int]:
     """The numbers of plies, as they were asked for."""
     if words is None:
-        return [count_plies(record, placed)]
+        return [placed]
     numbers: list[int] = []
     for word in words.split(","):
         found = _RANGE.fullmatch(word.strip())
@@ -108,8 +116,6 @@ async def _replay(record: Record, wanted: "list[int] | range", word: str | None)
     """The positions after so many plies, from the engine."""
     engine = await started(read_engine(word))
     try:
-        if "ggp-scene" in engine.lacks:
-            raise click.ClickException("the engine lists no ggp-scene: it cannot say what to draw")
         found = {position.number: position async for position in _positions(record, set(wanted), engine)}
         return [found[number] for number in wanted]
     except GameRefused as refused:
@@ -134,7 +140,7 @@ async def _positions(record: Record, wanted: set[int], engine: Engine) -> AsyncI
                 raise EngineFailed(f"ply {ply.ply}: {fault}") from None
         if number in wanted:
             drawn = await engine.scene()
-            yield Position(number, drawn, read_scene(drawn), status)
+            yield Position(number, drawn, read_scene(drawn) if drawn else None, status)
 
 
 def _print(record: Record, positions: list[Position], width: int) -> None:
@@ -150,10 +156,25 @@ def _print(record: Record, positions: list[Position], width: int) -> None:
             click.echo(f"analysis: {analysis[:_CUT]}{'…' if len(analysis) > _CUT else ''}")
         if len(positions) == 1:
             click.echo(_result(record))
-        click.echo("\n" + _board(position, width))
-    click.echo("\n" + "\n".join(text.describe(positions[-1].scene, width)))
+        if position.scene is not None:
+            click.echo("\n" + _board(position, position.scene, width))
+        elif len(positions) == 1:
+            click.echo("\n" + list_moves(record.plies[: position.number], width=width))
+    if (scene := positions[-1].scene) is not None:
+        click.echo("\n" + "\n".join(text.describe(scene, width)))
     for line in _stderr(record):
         click.echo(line)
+
+
+def list_moves(plies: Sequence[MovePlayed], marked: int = 0, width: int = 100) -> str:
+    """`1 D4  2 pass  [3 E5]`, with as many in a line as fit; `marked` is the number of the ply in brackets."""
+    lines = [""]
+    for ply in plies:
+        word = clean(f"[{ply.ply} {ply.move}]" if ply.ply == marked else f"{ply.ply} {ply.move}")
+        if lines[-1] and len(lines[-1]) + 2 + len(word) > width:
+            lines.append("")
+        lines[-1] += f"  {word}" if lines[-1] else word
+    return "\n".join(lines)
 
 
 def _about(record: Record, position: Position) -> Iterator[str]:
@@ -203,9 +224,9 @@ def _stderr(record: Record) -> Iterator[str]:
             yield from (f"  {clean(line)[:_CUT]}" for line in lines)
 
 
-def _board(position: Position, width: int) -> str:
+def _board(position: Position, scene: Scene, width: int) -> str:
     """Coloured on a terminal, unless the user wants none or the board comes in other parts."""
-    plain = text.draw(position.scene, width)
+    plain = text.draw(scene, width)
     dumb = os.environ.get("TERM") in (None, "dumb")
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or dumb:
         return plain

@@ -5,17 +5,16 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
-from pathlib import Path
 from textwrap import indent
 from typing import Any
 
 import click
 
 from protocol.drawing.scene import clean
+from protocol.printed import without_password
 from protocol.records import Record
 from referee.archive.checking import Checked, Checker
-from referee.archive.reading import records_of
-from referee.archive.stores import is_store, records_of_store
+from referee.archive.places import open_matches
 from referee.command_line import BAD_USAGE, HELP, run_command
 from referee.play.words import read_engine
 
@@ -64,10 +63,9 @@ def verify_files(
 
 
 def _readable(file: str, report: "_Report") -> Iterator[Record]:
-    """The records up to what is wrong with the file, which the report is told."""
+    """The records that can be read; the report gets what is wrong with the others."""
     try:
-        source = records_of_store(file) if is_store(file) else records_of(file, None, report.skip)
-        yield from source
+        yield from open_matches(file, None, report.skip, report.damaged)
     except click.ClickException as error:
         report.unreadable.append(error.format_message())
 
@@ -90,13 +88,18 @@ class _Report:
         if not self._as_object and not self._quiet:
             click.echo(f"skipped {piece}")
 
+    def damaged(self, reason: str) -> None:
+        self._file["damaged"] += 1
+        if len(self.unreadable) < _MOST_TOLD:
+            self.unreadable.append(reason)
+
     def add(self, checked: Checked) -> None:
         self._file["matches"] += 1
         found = checked.deviation
         if found is None:
             return
         self._file["not"] += 1
-        file = str(Path(checked.file.partition("#")[0]))
+        file = without_password(checked.file.partition("#")[0])
         place = clean(f"{file}#{checked.match}" + (f"@{found.ply}" if found.ply else ""))
         if self._as_object:
             if len(self._told) < _MOST_TOLD:
@@ -110,14 +113,16 @@ class _Report:
             click.echo(indent(f"{before}:\n{found.board}", "    "))
 
     def end_of(self, file: str) -> None:
-        matches, wrong, skipped = (self._file[key] for key in ("matches", "not", "skipped"))
+        matches, wrong, skipped, damaged = (self._file[key] for key in ("matches", "not", "skipped", "damaged"))
         self._all.update(self._file)
         self._file.clear()
-        if self._as_object or (self._quiet and not wrong) or (self.unreadable and not matches):
+        if self._as_object or (self._quiet and not wrong) or (self.unreadable and not (matches or damaged)):
             return
         were = "was not finished is" if skipped == 1 else "were not finished are"
         unfinished = f"; {skipped} that {were} skipped" if skipped else ""
-        click.echo(f"{clean(file)}: {_count(matches)}, {matches - wrong} as recorded, {wrong} not{unfinished}")
+        broken = f"; {damaged} that {'is' if damaged == 1 else 'are'} not whole (below)" if damaged else ""
+        told = f"{_count(matches)}, {matches - wrong} as recorded, {wrong} not"
+        click.echo(f"{clean(without_password(file))}: {told}{broken}{unfinished}")
 
     def close(self) -> int:
         """The exit status."""

@@ -5,7 +5,7 @@ beside this one.
 """
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from sqlalchemy import func, select
 
@@ -222,10 +222,27 @@ class Store:
         termination: str | None = None,
         limit: int | None = None,
         newest: bool = True,
+        damaged: Callable[[str], None] | None = None,
     ) -> Iterator[tuple[GameRow, bytes]]:
-        """The same with their records, as JSON lines."""
+        """The same with their records, as JSON lines.
+
+        A record that cannot be unpacked raises StoreError; with `damaged`, that is called with the reason instead.
+        """
         chosen = self._filter(pool, bot, opponent, termination)
-        return ((row, unpacked(data, row.key)) for row, data in self._pages(chosen, limit, newest, whole=True))
+        return self._unpacked(self._pages(chosen, limit, newest, whole=True), damaged)
+
+    def _unpacked(
+        self, rows: Iterator[tuple[GameRow, bytes]], damaged: Callable[[str], None] | None
+    ) -> Iterator[tuple[GameRow, bytes]]:
+        for row, data in rows:
+            try:
+                lines = unpacked(data, row.key)
+            except StoreError as error:
+                if damaged is None:
+                    raise
+                damaged(str(error))
+                continue
+            yield row, lines
 
     def record(self, key: str) -> bytes | None:
         """The record of a match, as JSON lines."""

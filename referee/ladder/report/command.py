@@ -11,7 +11,7 @@ import click
 
 from referee.ladder.views import running
 from referee.ladder.views.sheet import clean
-from referee.ladder.views.source import chosen_pools, open_ladder, split
+from referee.ladder.views.source import chosen_pools, open_ladder, read_top, split
 
 if TYPE_CHECKING:
     from referee.store.store import Store
@@ -83,10 +83,8 @@ def name_of(word: str) -> str:
     if not word.endswith(".toml"):
         return Path(word).stem
     from referee.ladder.config import ladder_name
-    from referee.ladder.keys import TOP
-    from referee.ladder.toml_section import Section, read_toml
 
-    return ladder_name(Section(word, "", read_toml(Path(word)), TOP), Path(word))
+    return ladder_name(read_top(word), Path(word))
 
 
 def _bar(quiet: bool) -> Callable[[Sequence[str]], Iterable[str]]:

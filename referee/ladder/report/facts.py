@@ -16,12 +16,12 @@ import numpy as np
 from protocol.records import RecordError
 from referee.ladder.entries import Entrant, Format, Kind
 from referee.ladder.format_section import read_format
-from referee.ladder.keys import TOP
 from referee.ladder.pairs import Meeting, PairResult, Seat
 from referee.ladder.report.plots import Curve
 from referee.ladder.standings import Place, Score, places, score_of
-from referee.ladder.toml_section import Section, read_toml
+from referee.ladder.toml_section import read_toml
 from referee.ladder.views.game import diagnostics, read_game
+from referee.ladder.views.source import read_top
 from referee.ladder.views.standings import Standings, read_standings
 from referee.play.seating import Start
 from referee.ratings.outcome_models import MODELS, NO_TIES
@@ -179,10 +179,9 @@ def format_of(word: str) -> Format | None:
     """The format that a ladder's file says; None for a store, which knows none, and a lobby. Raises ConfigError."""
     if not word.endswith(".toml"):
         return None
-    values = read_toml(Path(word))
-    if "lobby" in values:
+    if "lobby" in read_toml(Path(word)):
         return None
-    top = Section(word, "", values, TOP)
+    top = read_top(word)
     # Names and parents are enough: programs need not be there where the ladder is looked at.
     bots = [
         Entrant(name, Start(name, name), (), str(table.get("parent", "")) if isinstance(table, dict) else "")

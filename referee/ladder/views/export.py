@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from protocol.records import read_records
+from protocol.records import escaped_line
 from referee.archive.export import written
 from referee.archive.output import opened
 from referee.ladder.views import running
-from referee.ladder.views.game import read_game
+from referee.ladder.views.game import read_game, read_one
 from referee.ladder.views.games import (
     Filter,
     check_filter,
@@ -76,39 +76,44 @@ def export(
         if form == "csv":
             pool = the_pool(store.pools(), pool_name, "results of several may not be rated together")
             wanted = replace(wanted, pool=pool.name)
-        pieces = _one(store, key, form) if key is not None else _pieces(store, wanted, form, played)
+        damaged: list[str] = []
+        pieces = _one(store, key, form) if key is not None else _pieces(store, wanted, form, played, damaged)
         with opened(output, ViewError, Trouble) as file:
             counted = _with_progress(store, wanted, pieces) if _watched(output, quiet) else pieces
             for piece in counted:
                 file.write(piece)
             file.flush()
-    return 0
+    for reason in damaged:
+        click.echo(f"ggp ladder export: {reason}", err=True)
+    return running.TROUBLE if damaged else 0
 
 
 def _one(store: "Store", key: str, form: str) -> Iterator[bytes]:
-    yield _bytes(written(read_game(store, key), form))
+    yield written(read_game(store, key), form)
 
 
-def _pieces(store: "Store", wanted: Filter, form: str, played: bool) -> Iterator[bytes]:
-    """What to write, a piece a match; b"" for one that is left out."""
+def _pieces(store: "Store", wanted: Filter, form: str, played: bool, damaged: list[str]) -> Iterator[bytes]:
+    """What to write, a piece a match; b"" for one that is left out. `damaged` gets why a record cannot be written."""
     if form == "csv":
         yield b"first,second,result\n"
         for row in matching(store, wanted):
             yield _csv_line(row) if row.result and not (played and row.termination not in BY_PLAY) else b""
         return
     pool = check_filter(store, wanted)
-    found = store.records(pool, bot=wanted.bot, opponent=wanted.against, termination=wanted.termination)
+    found = store.records(pool, wanted.bot, wanted.against, wanted.termination, damaged=damaged.append)
     for row, lines in found:
         if wanted.since is not None and long_before(row, wanted.since):
             return
         early = wanted.since is not None and not ended_after(row, wanted.since)
         if early or (played and row.termination not in BY_PLAY):
             yield b""
-        elif form == "jsonl":
-            yield lines
-        else:
-            (record,) = read_records(lines.splitlines(keepends=True))
-            yield _bytes(written(record, form))
+            continue
+        try:
+            record = read_one(lines, row.key)
+            yield escaped_line(lines) if form == "jsonl" else written(record, form)
+        except click.ClickException as error:
+            damaged.append(error.format_message())
+            yield b""
 
 
 def _csv_line(row: GameRow) -> bytes:
@@ -116,10 +121,6 @@ def _csv_line(row: GameRow) -> bytes:
     result = ("0.5", "1", "0")[row.winner]
     csv.writer(line, lineterminator="\n").writerow((row.first, row.second, result))
     return line.getvalue().encode()
-
-
-def _bytes(text: str | bytes) -> bytes:
-    return text if isinstance(text, bytes) else text.encode()
 
 
 def _watched(output: str | None, quiet: bool) -> bool:

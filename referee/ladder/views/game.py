@@ -1,11 +1,11 @@
 """One match of a ladder: its facts, what a fault left behind, and which commands go on from there."""
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from protocol.printed import json_text, without_password
 from protocol.records import MatchEnded, Record, read_records
 from referee.ladder.views.sheet import clean, say
-from referee.ladder.views.source import DEFAULT, ViewError
+from referee.ladder.views.source import Trouble, ViewError
 
 if TYPE_CHECKING:
     from referee.store.store import Store
@@ -15,18 +15,26 @@ def show_game(store: "Store", key: str, ladder: str, as_object: bool) -> int:
     """The exit status. ViewError if there is no such match."""
     record = read_game(store, key)
     if as_object:
-        say(json.dumps(_as_json(record), ensure_ascii=False))
+        say(json_text(_as_json(record)))
         return 0
     say(*map(clean, [*facts(record), *(diagnostics(record.end) if record.end else ()), *_next(key, ladder)]))
     return 0
 
 
 def read_game(store: "Store", key: str) -> Record:
-    """The record of a match, its chain checked."""
+    """The record of a match, its chain checked. ViewError if there is none, Trouble if it is damaged."""
     data = store.record(key)
     if data is None:
         raise ViewError(f"there is no match {key!r}: ggp ladder games lists them")
-    (record,) = read_records(data.splitlines(keepends=True))
+    return read_one(data, key)
+
+
+def read_one(lines: bytes, key: str) -> Record:
+    """A stored record, its chain checked. Trouble if it is damaged."""
+    try:
+        (record,) = read_records(lines.splitlines(keepends=True))
+    except ValueError as error:  # RecordError, or another number of matches
+        raise Trouble(f"the record of {clean(key)} is not whole: {clean(str(error))}") from None
     return record
 
 
@@ -73,12 +81,11 @@ def facts(record: Record) -> list[str]:
 
 
 def _next(key: str, ladder: str) -> list[str]:
-    export = f"ggp ladder export{'' if ladder == DEFAULT else ' ' + ladder} --key {key}"
+    place = f"{without_password(ladder)}#{key}"
     return [
         "",
-        f"{export} -o game.jsonl",
-        "ggp show game.jsonl      draws it",
-        "ggp verify game.jsonl    plays it again",
+        f"ggp show {place}      draws it",
+        f"ggp verify {place}    plays it again",
     ]
 
 

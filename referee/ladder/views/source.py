@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from protocol.printed import without_password
 from referee.ladder.pairs import Seat
 from referee.store.rows import PoolRow
 
 if TYPE_CHECKING:
-    from referee.ladder.toml_section import NoToml
+    from referee.ladder.toml_section import NoToml, Section
     from referee.store.store import Store
 
 DEFAULT = "ladder.toml"
@@ -44,21 +45,33 @@ def store_url(word: str) -> str:
     if _is_sqlite(path):
         return f"sqlite:///{path.absolute()}"
     from referee.ladder.config import ladder_name
-    from referee.ladder.keys import TOP
     from referee.ladder.store_url import read_store
-    from referee.ladder.toml_section import Section
 
-    # Only this much of the file: bots need not be installed where the ladder is looked at. A lobby's file serves, too.
     values, broken = _read_values(path)
-    if "lobby" in values:
-        values = {key: value for key, value in values.items() if key in {row.name for row in TOP}}
-    top = Section(word, "", values, TOP)
+    top = _top(word, values)
     url = read_store(top, path.absolute().parent, ladder_name(top, path))
     if broken is not None:
         if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).is_file():
             raise broken
         click.echo(f"{broken}; showing the store that the file names", err=True)
     return url
+
+
+def read_top(word: str) -> "Section":
+    """The top of a ladder's file, or of a lobby's as far as it is a ladder's. ConfigError."""
+    from referee.ladder.toml_section import read_toml
+
+    return _top(word, read_toml(Path(word)))
+
+
+def _top(word: str, values: "dict[str, Any]") -> "Section":
+    """Nothing below is checked: bots need not be installed where a ladder is looked at."""
+    from referee.ladder.keys import TOP
+    from referee.ladder.toml_section import Section
+
+    if "lobby" in values:
+        values = {key: value for key, value in values.items() if key in {row.name for row in TOP}}
+    return Section(word, "", values, TOP)
 
 
 def _read_values(path: Path) -> "tuple[dict[str, Any], NoToml | None]":
@@ -92,7 +105,7 @@ def split(words: Sequence[str], least: int, most: int) -> tuple[str, list[str]]:
     if len(found) > most or (len(found) > least and any(map(_means_ladder, (found[-1], found[0])))):
         ladder = found.pop(-1 if _means_ladder(found[-1]) or not _means_ladder(found[0]) else 0)
     if not least <= len(found) <= most:
-        told = f"got {' '.join(words)!r}" if words else "got none"
+        told = f"got {' '.join(map(without_password, words))!r}" if words else "got none"
         raise click.UsageError(f"it takes {_number(least, most)} and the ladder's file or store, and {told}")
     return ladder, found
 
