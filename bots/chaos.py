@@ -6,10 +6,12 @@ It ends by itself: at the end of input, or `life` seconds after a fault that ign
 import os
 import random
 import signal
+import sys
 from collections.abc import Sequence
 
 from bots.chance import Chance
 from bots.faults import FAULTS
+from bots.gogui import split_words
 from bots.options import SEED, parse_options
 from bots.random import make_choose
 from bots.sdk import Bot
@@ -114,7 +116,8 @@ class Chaos:
     def __init__(self, wire: Wire, cue: Cue, seed: int) -> None:
         self._wire, self._cue = wire, cue
         self._chance = Chance(seed)
-        self._bot = Bot(make_choose(self._chance), seed=self._begin_match)
+        _, game = split_words(sys.argv[1:])
+        self._bot = Bot(make_choose(self._chance), seed=self._begin_match, game=game)
         self._moment = ""  # of the command that is being answered
         handlers = self._bot.handlers()
         handlers["quit"] = self._quit

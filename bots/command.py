@@ -10,8 +10,10 @@ from difflib import get_close_matches
 from importlib import import_module
 from itertools import takewhile
 
+from bots.gogui import split_words
 from bots.options import parse_options
 from engines.game import Option, OptionError
+from protocol.errors import CommandFailed
 
 BOTS = {
     "random": "plays every legal move with equal chance",
@@ -20,7 +22,9 @@ BOTS = {
     "oneshot": "starts a program of yours for every move: see ggp bot oneshot --help",
     "chaos": "plays at random and misbehaves on cue: see ggp bot chaos --help",
 }
-USAGE = "Usage: ggp bot NAME [name=value …]"
+USAGE = "Usage: ggp bot NAME [name=value …] [--gogui GAME [name=value …]]"
+GOGUI = """\
+  --gogui GAME [name=value …]   play and rule this game under GoGui: answer genmove by points and passes"""
 BAD_USAGE = 2
 
 
@@ -30,11 +34,16 @@ def main(argv: list[str]) -> int:
         print(json.dumps([find_problem(words) for words in json.load(sys.stdin)]))
         return 0
     if not argv or argv[0] in ("-h", "--help"):
-        print(USAGE, "", *(f"  {name:8}{text}" for name, text in BOTS.items()), sep="\n")
+        print(USAGE, "", *(f"  {name:8}{text}" for name, text in BOTS.items()), "", GOGUI, sep="\n")
         return 0
-    name, words = argv[0], argv[1:]
+    name = argv[0]
     if name not in BOTS:
         print(f"ggp bot: {_unknown(name)}", file=sys.stderr)
+        return BAD_USAGE
+    try:
+        words, _ = split_words(argv[1:])  # bots.sdk.run reads the rest
+    except ValueError as error:
+        print(f"ggp bot: {error}", file=sys.stderr)
         return BAD_USAGE
     module = import_module(f"bots.{name}")
     if {"-h", "--help"} & {*takewhile(lambda word: word != "--", words)}:
@@ -43,7 +52,7 @@ def main(argv: list[str]) -> int:
         return 0
     try:
         module.main(words)
-    except OptionError as error:
+    except (OptionError, CommandFailed) as error:
         print(f"ggp bot: {error}", file=sys.stderr)
         return BAD_USAGE
     return 0
@@ -82,4 +91,4 @@ def _unknown(name: str) -> str:
 def _help(name: str, words: str, options: tuple[Option, ...]) -> str:
     rows = "".join(f"  {o.name:10}{o.type:6}{o.default:12}{o.domain}\n" for o in options)
     listed = f"\noptions: name, type, default, domain\n{rows}" if options else ""
-    return f"Usage: ggp bot {name} {words}\n\n{BOTS[name]}\n{listed}"
+    return f"Usage: ggp bot {name} {words} [--gogui GAME [name=value …]]\n\n{BOTS[name]}\n{listed}\n{GOGUI}\n"

@@ -7,7 +7,8 @@
 
     run(choose)
 
-The bot then plays every installed game, natively and (go) over plain GTP, also under GoGui. What it prints goes
+The bot then plays every installed game, natively and (go) over plain GTP; under GoGui it plays and rules the game that
+the words `--gogui GAME [name=value …]` of its command line name. What it prints goes
 to stderr, because stdout is the conversation's; so does what the programs that it calls print. When
 `choose` raises, or names an illegal move, the bot answers `genmove` with `? ` and the reason, which costs the
 game (`refused`) and stays in its record. An illegal move is not sent, because then the bot's own board and the
@@ -23,8 +24,9 @@ from fcntl import F_DUPFD_CLOEXEC, fcntl
 from typing import cast
 
 from bots.clock import Clock, parse_clock, parse_time_left, parse_time_settings
+from bots.gogui import Clicks, split_words
 from bots.position import Position
-from engines import gtp, gtpgo
+from engines import gogui, gtp, gtpgo
 from engines.game import IllegalMove, OptionError, SetupState, State
 from engines.line import Line
 from engines.registry import Registry
@@ -35,6 +37,7 @@ from protocol.transports.pipe import report_on_stderr, serve_stdio
 
 __all__ = ["Bot", "Choose", "Position", "run"]
 
+BAD_USAGE = 2
 MOST_SEEDS = 2**31  # "set_random_seed": from 0 to one less, as GNU Go reads it
 
 Choose = Callable[[Position], str]
@@ -68,9 +71,16 @@ def run(
     """
     name = name or sys.argv[0].rpartition("/")[2].removesuffix(".py") or "bot"
     sys.stdout = sys.stderr
+    try:
+        _, game = split_words(sys.argv[1:])
+        if game:
+            Bot(choose, games=games, game=game)  # a game or an option that cannot be is said before anything is asked
+    except (ValueError, CommandFailed) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        sys.exit(BAD_USAGE)
 
     def make() -> Responder:
-        bot = Bot(choose, games=games, analysis=analysis, seed=seed)
+        bot = Bot(choose, games=games, analysis=analysis, seed=seed, game=game)
         return Responder(name, version, bot.handlers(), report_on_stderr)
 
     if connect or any(word.partition("=")[0] == "--connect" for word in sys.argv) or os.environ.get("GGP_CONNECT"):
@@ -99,15 +109,22 @@ class Bot:
         games: Sequence[str] = (),
         analysis: bool = False,
         seed: Callable[[int], object] | None = None,
+        game: Sequence[str] = (),
     ) -> None:
-        """See run."""
+        """See run. game: `GAME name=value …` to begin with, which it plays and rules as GoGui asks it to.
+
+        Raises CommandFailed for a game or an option that cannot be.
+        """
         self._choose = choose
         self._analysis = analysis
         self._seed = seed
         self._seeded = 0  # what it was last told
-        self._session = Session(Registry())
+        self._session = Session(Registry(), gogui=bool(game))
+        self._clicks = Clicks(self._session) if game else None
         self.games = tuple(games) or tuple(self._session.registry.names())
         self.times = Clock()
+        if game:
+            self._new(list(game))
 
     @property
     def line(self) -> Line | None:
@@ -116,7 +133,11 @@ class Bot:
 
     def handlers(self) -> dict[str, Handler]:
         """Every command of the bot but those that Responder answers itself."""
-        plain = {**gtp.handlers(self._session, _full_scene), **gtpgo.handlers(self._session)}
+        plain = {
+            **gtp.handlers(self._session, _full_scene),
+            **gtpgo.handlers(self._session),
+            **gogui.handlers(self._session, _full_scene),
+        }
         table: dict[str, Handler] = {
             **{name: self._with_a_game(handler) for name, handler in plain.items()},
             "genmove": self._with_a_game(self._genmove),
@@ -133,6 +154,10 @@ class Bot:
             table["ggp-genmove_analyze"] = self._genmove_analyze
         if self._seed:
             table["set_random_seed"] = self._set_random_seed
+        if self._clicks:
+            table["komi"] = self._keeping_komi(table["komi"])
+        menu = [entry for entry in gogui.MENU.split("\n") if entry.rpartition("/")[2] in table]
+        table["gogui-analyze_commands"] = lambda arguments: "\n".join(menu)
         return table
 
     def _with_a_game(self, handler: Handler) -> Handler:
@@ -145,6 +170,17 @@ class Bot:
 
         return answer
 
+    def _keeping_komi(self, komi: Handler) -> Handler:
+        """GoGui sends the komi of its own settings to a program and none to a ruler, so the command line's holds."""
+
+        def answer(arguments: list[str]) -> str:
+            line, options = self._session.line, self._session.options
+            komi(arguments)  # refuses what is no number
+            self._session.line, self._session.options = line, options
+            return ""
+
+        return answer
+
     def _new(self, arguments: list[str]) -> str:
         if not arguments:
             raise syntax_error("ggp-new")
@@ -154,7 +190,10 @@ class Bot:
         return ""
 
     def _genmove(self, arguments: list[str]) -> str:
-        return self._move(arguments, "genmove")[0]
+        clicks = self._clicks
+        if clicks is None or len(arguments) != 1 or self._session.need().state.phase == "over":
+            return self._move(arguments, "genmove")[0]
+        return clicks.next(read_colour(arguments[0]), lambda: self._move(arguments, "genmove", play=False)[0])
 
     def _genmove_analyze(self, arguments: list[str]) -> str:
         from json import dumps

@@ -26,8 +26,9 @@ Answers the General Game Protocol (GTP and the ggp- commands) on stdin and stdou
   GAME name=value …   start with this game, as after `ggp-new GAME name=value …`
   --bind URL          answer there instead, a session for each peer: over ZeroMQ (tcp://127.0.0.1:5555, ipc:///PATH)
                       or at a Unix stream socket (unix:///PATH)
-  --gogui             play as GoGui enters moves: compound moves point by point, and `pass` ends one, takes the
-                      button, keeps sides, bids nothing or names no dead stones, whichever is the first that is legal
+  --gogui             play as GoGui enters moves: compound moves point by point, bids and swaps by a point, and `pass`
+                      ends a compound move, takes the button, keeps sides, bids 0 or names no dead stones, whichever
+                      is the first that is legal
   --help              this text
 
 Then type: list_commands, ggp-games, ggp-rules GAME, showboard, quit."""

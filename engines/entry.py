@@ -52,6 +52,24 @@ def column_name(column: int) -> str:
     return (LETTERS[first - 1] if first else "") + LETTERS[second]
 
 
+def word_cells(line: Line) -> dict[str, str]:
+    """The cells by which GoGui enters a move that is no point: cell -> move.
+
+    `bid:N` is any cell of row N, `swap-sides` the stone that stands there; on an empty board every cell.
+    """
+    words = {"bid:", "swap-sides"}.intersection(line.game.words)
+    if not words or line.state.phase == "over":
+        return {}
+    legal = set(line.state.legal_moves())
+    if line.state.phase == "bid":
+        bids = ((cell["at"], f"bid:{place(cell['at'])[1] + 1}") for cell in line.state.scene()["cells"])
+        return {at: bid for at, bid in bids if bid in legal}
+    if "swap-sides" not in legal:
+        return {}
+    scene = line.state.scene()
+    return {entry["at"]: "swap-sides" for entry in scene["pieces"] or scene["cells"]}
+
+
 class Entry:
     """The cells of the turn that is being entered, and those by which earlier turns were.
 

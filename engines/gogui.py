@@ -7,7 +7,7 @@ A turn that is being entered cell by cell (engines.entry) is on the board here a
 know of whole plies only.
 """
 
-from engines.entry import place, point_of
+from engines.entry import place, point_of, word_cells
 from engines.game import Scene
 from engines.gtp import FullScene
 from engines.scene import pieces_by_cell
@@ -15,23 +15,16 @@ from engines.session import Handler, Session, checked, syntax_error
 from protocol.errors import CommandFailed
 
 MAX_SEQUENCE = 20_000  # words
-_MENU = """\
+MENU = """\
 gfx/Marks and status/gogui-rules_board_gfx
 string/Score/final_score
 string/Score details/ggp-score
 string/Side to move/gogui-rules_side_to_move
 string/Result/gogui-rules_final_result
 hstring/History/ggp-history
-hstring/Rules/ggp-rules
-none/Take back a ply/undo"""
-_WORDS = {
-    "button": "Take the button/play %m button",
-    "swap-sides": "Swap sides/play %m swap-sides",
-    "keep-sides": "Keep sides/play %m keep-sides",
-    "bid:": "Bid/play %m bid:%s",
-    "dead:": "Name the dead stones/play %m dead:%s",
-}
-"""Moves that are no points, as entries of GoGui's menu: %m is the side to move, %s is asked for."""
+hstring/Rules/ggp-rules"""
+"""Entries of GoGui's Analyze window: only what changes nothing. GoGui sends them to the program that plays, never to
+the ruler, and does not learn of moves that were made by them: its game would no longer be the program's."""
 _DECIDES = {"bid": "to bid", "choose": "to choose a side", "agree": "to name the dead stones"}
 """What the side to act does, by phase; in all others it is to move."""
 
@@ -50,7 +43,7 @@ def handlers(session: Session, full_scene: FullScene) -> dict[str, Handler]:
             "gogui-rules_captured_count": (0, 0, ruler.captured_count),
             "gogui-rules_board_gfx": (0, 0, ruler.board_gfx),
             "gogui-play_sequence": (0, MAX_SEQUENCE, ruler.play_sequence),
-            "gogui-analyze_commands": (0, 0, ruler.analyze_commands),
+            "gogui-analyze_commands": (0, 0, lambda arguments: MENU),
         }
     )
 
@@ -89,12 +82,13 @@ class Ruler:
         """
         line = self._session.need()
         if self._session.gogui and line.game.compound:
-            points = sorted(point_of(line.game, cell) for cell in self._session.entry.next_cells(line))
+            cells = self._session.entry.next_cells(line)
         else:
-            cells = {cell["at"] for cell in line.state.scene()["cells"]}
-            points = [move for move in line.state.legal_moves() if move in cells]
+            cells = {cell["at"] for cell in line.state.scene()["cells"]}.intersection(line.state.legal_moves())
+        if self._session.gogui and not self._session.entry.cells_in_order(line):
+            cells |= word_cells(line).keys()
         last = ["pass"] if self._session.may_pass() else []
-        return " ".join([*filter(None, points), *last])
+        return " ".join([*sorted(filter(None, (point_of(line.game, cell) for cell in cells))), *last])
 
     def side_to_move(self, arguments: list[str]) -> str:
         """`black` or `white`. After the end the opponent of the last player: GoGui reads anything else as white."""
@@ -118,6 +112,8 @@ class Ruler:
         scene = self._scene()
         special = [entry["at"] for entry in scene["pieces"] if entry["glyph"] not in "XO"]
         status = [entry["text"] for entry in scene["tokens"]]
+        if (plies := self._session.need().plies) and plies[-1][2] == "swap-sides":
+            status.append("The sides were swapped")
         turn = f"{scene['to_play']} {_DECIDES.get(scene['phase'], 'to move')}"
         status.append(f"Game over: {scene['result']}" if scene["result"] else turn)
         marks = [(colour.upper(), controlled(scene, colour)) for colour in ("black", "white")]
@@ -141,12 +137,6 @@ class Ruler:
                 raise CommandFailed(f"{error} (move {number} of the sequence)") from None
         self._session.line, self._session.entry = trial, entry
         return ""
-
-    def analyze_commands(self, arguments: list[str]) -> str:
-        """Menu entries: what can be looked at, and the moves of this game that are no points (GoGui asks once)."""
-        line = self._session.line
-        words = () if line is None else line.game.words
-        return "\n".join([_MENU, *(f"none/{_WORDS[word]}" for word in words if word in _WORDS)])
 
     def _size(self, scene: Scene) -> tuple[int, bool]:
         """How many rows and columns GoGui shows, and whether its cells are hexagons."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from engines.entry import Entry
+from engines.entry import Entry, cell_of, word_cells
 from engines.game import Game, IllegalMove, OptionError, OptionValue, State, read_options
 from engines.line import Line
 from engines.registry import GameError, Registry
@@ -59,8 +59,8 @@ class Session:
         self.entry = Entry()
 
     def play(self, colour: str, move: str) -> None:
-        """Play as plain GTP allows: out of turn in go, and under --gogui compound moves cell by cell (engines.entry),
-        with `pass` for their end or else for the first of PASS_MEANS.
+        """Play as plain GTP allows: out of turn in go, and under --gogui compound moves cell by cell and bids and swaps
+        by a cell (engines.entry), with `pass` for the end of a compound move or else for the first of PASS_MEANS.
         """
         self.play_on(self.need(), self.entry, colour, move)
 
@@ -69,6 +69,8 @@ class Session:
         side = read_colour(colour)
         cells = entry.cells_in_order(line)
         try:
+            if self.gogui and not cells:
+                move = word_cells(line).get(cell_of(line.game, move), move)
             if self.gogui and line.game.compound:
                 move = entry.play(line, side, move)
                 if not move:

@@ -109,19 +109,52 @@ def test_the_status_says_what_the_side_decides() -> None:
     desk.play("bid:4")
     assert desk("gogui-rules_board_gfx") == "TEXT Komi: 4, white to choose a side"
     desk.play("swap-sides")
-    assert desk("gogui-rules_board_gfx") == "TEXT Komi: 4, black to move"
+    assert desk("gogui-rules_board_gfx") == "TEXT Komi: 4, The sides were swapped, black to move"
     desk = Desk("yugo size=2 agreement=on")
     desk.play("button pass pass")
     assert desk("gogui-rules_board_gfx").endswith(", white to name the dead stones")
 
 
-def test_menu_entries_are_commands_that_are_known() -> None:
+def test_menu_entries_are_known_and_change_nothing() -> None:
+    """GoGui runs them in the program that plays, and does not learn of a move that one of them made."""
     desk = Desk("yugo")
-    entries = [line.split("/") for line in desk("gogui-analyze_commands").split("\n")]
-    assert all(len(entry) == 3 and desk(f"known_command {entry[2].split()[0]}") == "true" for entry in entries)
-    commands = {entry[2] for entry in entries}
-    assert {"play %m button", "final_score", "gogui-rules_board_gfx"} <= commands
-    assert "play %m button" not in Desk("go")("gogui-analyze_commands")
+    commands = [entry.split("/", 2)[2] for entry in desk("gogui-analyze_commands").split("\n")]
+    assert {"final_score", "gogui-rules_board_gfx"} <= {*commands}
+    for command in commands:
+        before = desk.picture()
+        assert desk.answer(command).startswith("=") and desk.picture() == before
+
+
+@pytest.mark.parametrize("game", ["laido size=2", "taugo size=6"])
+def test_the_first_stone_is_clicked_to_swap_sides(game: str) -> None:
+    desk = Desk(game, gogui=True)
+    first = desk("gogui-rules_legal_moves").split()[0]
+    desk.play(first)
+    assert first in desk("gogui-rules_legal_moves").split()
+    before = desk("gogui-rules_board")
+    assert desk(f"play w {first.lower()}") == ""
+    assert desk("ggp-history").endswith("2 white swap-sides") and desk("gogui-rules_board") == before
+    assert first not in desk("gogui-rules_legal_moves").split()
+    assert desk.fails(f"play w {first}").startswith("illegal move: ")
+    desk("undo")
+    assert desk("ggp-history") == f"1 black {first}"
+    assert desk(f"gogui-play_sequence w {first}") == ""
+    plain = Desk(game)
+    plain.play(first)
+    assert plain.fails(f"play w {first}").startswith("illegal move: ")
+
+
+def test_a_cell_of_row_n_bids_n_and_any_cell_swaps_sides() -> None:
+    desk = Desk("stigmergy size=3", gogui=True)
+    for cell, bid in (("A3", 3), ("E1", 1), ("C5", 5)):
+        desk(f"play b {cell}")
+        desk("play w C3")
+        assert desk("ggp-history") == f"1 black bid:{bid}\n2 white swap-sides"
+        assert desk("gogui-rules_board").count("X") == 0
+        desk("undo")
+        desk("undo")
+    assert desk.fails("play b A1").startswith("illegal move: ")  # no cell
+    assert Desk("stigmergy size=3").fails("play b A3").startswith("illegal move: ")
 
 
 def test_a_sequence_is_played_whole_or_not_at_all() -> None:

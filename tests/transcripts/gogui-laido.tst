@@ -13,7 +13,7 @@ gogui-rules_legal_moves
 #? [A2 A3 B1 B2 B3 C1 C2]
 
 gogui-analyze_commands
-#? [gfx/Marks and status/gogui-rules_board_gfx\nstring/Score/final_score\nstring/Score details/ggp-score\nstring/Side to move/gogui-rules_side_to_move\nstring/Result/gogui-rules_final_result\nhstring/History/ggp-history\nhstring/Rules/ggp-rules\nnone/Take back a ply/undo\nnone/Swap sides/play %m swap-sides]
+#? [gfx/Marks and status/gogui-rules_board_gfx\nstring/Score/final_score\nstring/Score details/ggp-score\nstring/Side to move/gogui-rules_side_to_move\nstring/Result/gogui-rules_final_result\nhstring/History/ggp-history\nhstring/Rules/ggp-rules]
 
 play b pass
 #? [\? illegal move: the first ply is a black stone: it may be swapped, so nobody passes it]

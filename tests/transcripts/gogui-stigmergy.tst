@@ -1,10 +1,35 @@
 # engine: stigmergy size=2 --gogui
-# Stigmergy under GoGui: pass bids nothing, then keeps sides; control is marked as territory.
+# Stigmergy under GoGui: pass bids nothing, then keeps sides; a cell bids its row, or swaps sides; control is marked as
+# territory.
 gogui-rules_board_size
 #? [3 hex]
 
 gogui-rules_legal_moves
-#? [pass]
+#? [A2 A3 B1 B2 B3 C1 C2 pass]
+
+play b B3
+#? []
+
+gogui-rules_board_gfx
+#? [TEXT The button is free, Komi: 3, white to choose a side]
+
+gogui-rules_legal_moves
+#? [A2 A3 B1 B2 B3 C1 C2 pass]
+
+play w C1
+#? []
+
+ggp-history
+#? [1 black bid:3\n2 white swap-sides]
+
+gogui-rules_board_gfx
+#? [TEXT The button is free, Komi: 3, The sides were swapped, black to move]
+
+undo
+#? []
+
+undo
+#? []
 
 play b pass
 #? []
@@ -13,7 +38,7 @@ gogui-rules_side_to_move
 #? [white]
 
 gogui-rules_legal_moves
-#? [pass]
+#? [A2 A3 B1 B2 B3 C1 C2 pass]
 
 play w pass
 #? []
