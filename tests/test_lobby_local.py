@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import zmq
 
 from protocol.dialling import Hello
 from protocol.records import Record
@@ -20,14 +21,15 @@ from referee.lobby.admission import Anybody, Keyed, NotAdmitted
 from referee.lobby.config import LobbyFile, lobby_of
 from referee.lobby.door import INSIDE
 from referee.lobby.fixtures import Fixtures
+from referee.lobby.granting import allow
 from referee.lobby.guest import Guest, Identity, Local
 from referee.lobby.journal import Journal
-from referee.lobby.keys import Book, change
+from referee.lobby.keys import Book, RegistryError, change, now
 from referee.lobby.left_over import LeftOver, Waiting
 from referee.lobby.local import OWNER, LocalBots, WithLocal
 from referee.lobby.meeting import Room
 from referee.store.store import Store
-from tests.dialled_bots import Bots
+from tests.dialled_bots import Bots, dial
 from tests.ggp_command import ggp
 from tests.lobby_house import house, until
 from tests.lobby_server import Server, lobby_file
@@ -213,6 +215,38 @@ def dialled() -> Iterator[list[Bots]]:
     yield started
     for bots in started:
         bots.cut()
+
+
+@pytest.mark.slow
+def test_a_lobby_with_keys_and_only_local_bots_needs_no_registry(tmp_path: Path) -> None:
+    file = lobby_file(tmp_path, "local_matches = true")
+    file.write_text(
+        file.read_text().replace("keys = false", "keys = true") + LOCAL + '[bot.other]\ncommand = "random"\n'
+    )
+    own, mine = new_pair(), new_pair()
+    write_pair(tmp_path / "server.key", own)
+    server = Server(file)
+    (said,) = server.wait_for("keys", word="problem")
+    assert "ggp keys allow" in said["reason"]
+    server.wait_for("game")
+    with change(tmp_path / "keys.json") as write:  # from now on one from outside is let in, too
+        write(allow(Book(), "ann", "dot", mine.public, now()))
+    server.wait_for("keys", word="read")
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    bot = dial(context, server.url, "dot", pair=mine, server_key=own.public)
+    bot.hello()
+    assert bot.socket.poll(30_000)
+    context.destroy(linger=0)
+    assert server.end().status == 0
+
+
+def test_a_lobby_with_keys_and_nobody_of_its_own_needs_a_registry(tmp_path: Path) -> None:
+    write_pair(tmp_path / "server.key", new_pair())
+    with pytest.raises(RegistryError, match="ggp keys allow"):
+        Keyed(tmp_path / "server.key", tmp_path / "keys.json", quiet())
+    (tmp_path / "keys.json").write_text("broken")
+    with pytest.raises(RegistryError, match="no registry of keys"):
+        Keyed(tmp_path / "server.key", tmp_path / "keys.json", quiet(), needed=False)
 
 
 @pytest.mark.slow

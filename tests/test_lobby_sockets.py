@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from referee.lobby.sockets import socket_folder
+from referee.lobby.sockets import folder_of, socket_folder
+from tests.bench.lobby import idle
 
 
 @pytest.fixture(autouse=True)
@@ -34,3 +35,10 @@ def test_a_place_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
     with socket_folder(tmp_path / "club.toml") as folder:
         assert folder not in (place, elsewhere) and folder.stat().st_mode & 0o777 == 0o700
     assert place.is_symlink() and elsewhere.is_dir()
+
+
+@pytest.mark.slow
+def test_the_bench_of_the_lobby_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)  # as in the process of the lobby
+    idle(tmp_path / "lobby", 5, keys=False)
+    assert not folder_of(tmp_path / "lobby" / "club.toml").exists()

@@ -100,15 +100,20 @@ class Anybody:
 
 
 class Keyed:
-    """Whoever has a key of the registry. Raises KeyFileError, RegistryError for files that cannot be used."""
+    """Whoever has a key of the registry. Raises KeyFileError, RegistryError for files that cannot be used.
+
+    A registry that is not `needed` may be missing: nobody is let in until the file is there.
+    """
 
     authenticated = True
 
-    def __init__(self, pair: Path, registry: Path, journal: Journal) -> None:
+    def __init__(self, pair: Path, registry: Path, journal: Journal, needed: bool = True) -> None:
         self.pair: KeyPair = read_pair(pair)
         self._registry = Registry(registry)
         if self._registry.problem:
-            raise RegistryError(self._registry.problem)
+            if needed or registry.exists():
+                raise RegistryError(self._registry.problem)
+            journal.tell("keys", "problem", reason=f"nobody else is let in: {self._registry.problem}")
         self._journal = journal
         self._keeper = Gatekeeper(self._registry, self._tell)
         self._strangers: deque[float] = deque(maxlen=_STRANGERS)  # when unknown keys were told one by one

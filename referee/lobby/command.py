@@ -188,7 +188,7 @@ def _admission(settings: "LobbyFile", journal: "Journal") -> "Admission":
     if not settings.keys:
         return Anybody()
     try:
-        return Keyed(settings.server_key, settings.registry, journal)
+        return Keyed(settings.server_key, settings.registry, journal, needed=not settings.local)
     except KeyFileError as error:
         text = f"{error}; ggp keys new --server makes one, and --no-keys does without"
         raise ConfigError(settings.ladder.path, "lobby.server_key", text) from None

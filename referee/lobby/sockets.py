@@ -17,8 +17,7 @@ def socket_folder(lobby: Path) -> Iterator[Path]:
 
     The caller sees to it that no two lobbies run with the same file. Raises OSError.
     """
-    digest = hashlib.sha256(os.fsencode(lobby.absolute())).hexdigest()[:_DIGITS]
-    folder = Path(tempfile.gettempdir()) / f"ggp-{os.getuid()}-{digest}"
+    folder = folder_of(lobby)
     with contextlib.suppress(FileNotFoundError):
         if not folder.is_symlink() and folder.is_dir() and folder.stat().st_uid == os.getuid():
             shutil.rmtree(folder)
@@ -30,3 +29,9 @@ def socket_folder(lobby: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def folder_of(lobby: Path) -> Path:
+    """Where the sockets of the lobby with this file are, unless that folder is another user's."""
+    digest = hashlib.sha256(os.fsencode(lobby.absolute())).hexdigest()[:_DIGITS]
+    return Path(tempfile.gettempdir()) / f"ggp-{os.getuid()}-{digest}"

@@ -41,6 +41,7 @@ keys = {keys}
 engines = 1
 hello = 600
 watch = "none"
+drain = 0
 pairing = {pairing}
 bots = 5000
 
@@ -179,4 +180,4 @@ def _serving(folder: Path, pairing: float, pairs: Mapping[str, KeyPair]) -> Iter
     try:
         yield server, own.public
     finally:
-        server.kill()
+        server.end()  # not killed: that would leave the folder of its sockets behind
