@@ -4,7 +4,7 @@ import contextlib
 import ctypes
 import os
 import signal
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
@@ -22,6 +22,25 @@ def adopt_orphans() -> None:
     _adopting.append(True)
     _spared.update(_children())
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+@contextlib.contextmanager
+def adopting_orphans() -> Iterator[None]:
+    """Adopt orphans in here, and end those that are left at the end; nothing where they are adopted already.
+
+    No child may be started in here that is to outlive it, but for those that were there before.
+    """
+    if _adopting:
+        yield
+        return
+    adopt_orphans()
+    try:
+        yield
+    finally:
+        kill_strays(())
+        _adopting.clear()
+        _spared.clear()
+        _prctl(_PR_SET_CHILD_SUBREAPER, 0)
 
 
 def end_with_parent(number: signal.Signals) -> None:

@@ -3,15 +3,20 @@
 What the commands are, the entry points say (see cli).
 """
 
+import contextlib
+
 import click
 
 from protocol.errors import LocalProtocolError
+from protocol.orphans import adopting_orphans
 from protocol.printed import without_passwords
 from referee.play.launch import LaunchError
 from referee.play.words import WordError
 from referee.spelling import message_of
 
 BAD_USAGE = 2
+# Commands that start engines and bots, one after another, in their own process and nothing else.
+_STARTERS = {f"ggp {word}" for word in ("verify", "bisect", "export", "import", "show", "check", "console")}
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -19,10 +24,11 @@ def run_command(command: click.Command, name: str, argv: list[str], *errors: typ
     """The exit status: the command's own, 2 for a command line or a file that cannot be, 130 after Ctrl-C.
 
     `name` as the user typed it (`ggp verify`). What the command raises of `errors` is a line on stderr, too; its
-    str() says what to do.
+    str() says what to do. What a program leaves behind that the command starts is ended with the command.
     """
     try:
-        return int(command.main(argv, prog_name=name, standalone_mode=False) or 0)
+        with adopting_orphans() if name in _STARTERS else contextlib.nullcontext():
+            return int(command.main(argv, prog_name=name, standalone_mode=False) or 0)
     except click.UsageError as error:
         click.echo(f"{name}: {without_passwords(message_of(error))} ({name} --help)", err=True)
     except click.ClickException as error:

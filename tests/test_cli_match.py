@@ -262,6 +262,31 @@ def test_another_engine_may_judge() -> None:
     assert ggp(*SMALL, "--games", "2", "--engine", command, "--json").json["games"] == 2
 
 
+DAEMON = """
+import os, sys
+if os.fork() == 0:
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2): os.dup2(null, descriptor)
+    os.execvp("sleep", ["sleep", "600"])
+os.execv(sys.executable, [sys.executable, "-m", "engines"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["match", "verify", "show"])
+def test_an_engine_that_leaves_a_daemon_leaves_nothing(tmp_path: Path, command: str) -> None:
+    """Neither the engine that is asked about the game first, nor those that judge the matches."""
+    program, record = tmp_path / "engine.py", tmp_path / "games.jsonl"
+    program.write_text(DAEMON)
+    engine = ("--engine", f"{sys.executable} {program}")
+    words = {"match": (*SMALL, "--games", "2"), "verify": ("verify", str(record)), "show": ("show", str(record))}
+    assert ggp(*words["match"], "--record", str(record)).status == 0
+    ran = Ggp(*words[command], *engine)
+    assert ran.wait().status == 0
+    assert not ran.running()
+
+
 def test_bots_can_be_started_for_every_game() -> None:
     counting = "chaos:fault=crash,when=genmove,game=2"  # it would crash in its second game
     ran = ggp("match", "yugo,size=3", counting, "random", "--games", "4", "--restart", "--json", "--jobs", "1")

@@ -3,14 +3,18 @@
 import multiprocessing
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from referee.play.crew import CALLED_OFF, DROP, Crew, mark
+from referee.play.pool import LocalPool, NamelessContext, Tokens
+from referee.play.worker import Chunk, Place, Work
 from tests.ggp_command import wait_until
 from tests.raw_peer import RawPeer
+from tests.series_table import make_setup
 
 # The third process that a worker starts is the second bot. PIDS: of the worker, its engine and its bots.
 SCRIPT = """
@@ -108,3 +112,51 @@ def test_what_each_place_plays_is_known() -> None:
     assert crew.playing() == {mark("a-1"): 10.0, mark("b-2"): 11.5}
     crew.plays(0, 0, 12.0)
     assert crew.playing() == {mark("b-2"): 11.5}
+
+
+def test_tokens_are_a_semaphore() -> None:
+    tokens = Tokens(NamelessContext(), 2)
+    assert tokens.acquire() and tokens.acquire() and tokens._is_zero()
+    assert not tokens.acquire(block=False) and not tokens.acquire(timeout=0.01)
+    tokens.release()
+    with tokens:
+        assert tokens._is_zero()
+    assert not tokens._is_zero()
+
+
+def test_a_token_is_waited_for() -> None:
+    tokens = Tokens(NamelessContext(), 0)
+    threading.Timer(0.05, tokens.release).start()
+    assert tokens.acquire()
+    threading.Timer(0.05, tokens.release).start()
+    assert tokens.acquire(timeout=60)
+
+
+def test_a_pool_has_no_named_semaphore(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which would be left in shared memory where all its processes are killed together."""
+
+    def named(*arguments: object) -> None:
+        raise AssertionError("a semaphore with a name")
+
+    monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", named)
+    pool = LocalPool(2, Place(pin=False))
+    pool.close()
+
+
+@pytest.mark.slow
+def test_workers_play_through_the_queues_of_a_pool() -> None:
+    pool = LocalPool(2, Place(pin=False))
+    try:
+        for number in range(6):
+            pool.submit([Work(make_setup("yugo,size=3", "random", "random"), (number,))])
+        played = [facts.number for chunk in _gather(pool, 6) for facts in chunk.played]
+        assert sorted(played) == list(range(6))
+    finally:
+        pool.close()
+
+
+def _gather(pool: LocalPool, number: int) -> list[Chunk]:
+    chunks: list[Chunk] = []
+    while len(chunks) < number:
+        chunks += pool.gather(60)
+    return chunks

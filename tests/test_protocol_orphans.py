@@ -47,6 +47,25 @@ def test_strays_are_killed_and_reaped_and_no_others() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("fresh")
+def test_orphans_are_adopted_for_a_while() -> None:
+    with subprocess.Popen(["sleep", "1000"]) as before:
+        try:
+            with orphans.adopting_orphans():
+                assert _asked(_GET_CHILD_SUBREAPER) == 1
+                with orphans.adopting_orphans():  # once is enough
+                    started = subprocess.run(
+                        ["sh", "-c", "setsid sleep 1000 > /dev/null & echo $!"], stdout=subprocess.PIPE
+                    )
+                stray = int(started.stdout)
+                assert Path(f"/proc/{stray}").exists()
+            assert not Path(f"/proc/{stray}").exists() and before.poll() is None
+            assert _asked(_GET_CHILD_SUBREAPER) == 0
+        finally:
+            before.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("fresh")
 def test_a_stray_that_another_reaps_first_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     orphans.adopt_orphans()
     gone = _ended()

@@ -7,6 +7,7 @@ import json
 import subprocess
 from dataclasses import replace
 
+from protocol.orphans import adopting_orphans
 from protocol.transports.blocking import run_blocking
 from referee.config import Budgets
 from referee.ladder.entries import Ladder, Pool
@@ -27,7 +28,8 @@ def prepare_pools(ladder: Ladder) -> tuple[Ladder, list[str]]:
     warnings: list[str] = []
     for engine in dict.fromkeys(pool.engine for pool in ladder.pools):
         pools = [pool for pool in ladder.pools if pool.engine == engine]
-        prepared, missed = run_blocking(_ask(ladder.path, engine, pools, ladder.budgets))
+        with adopting_orphans():
+            prepared, missed = run_blocking(_ask(ladder.path, engine, pools, ladder.budgets))
         answers |= {pool.name: pool for pool in prepared}
         warnings += missed
     return replace(ladder, pools=tuple(answers[pool.name] for pool in ladder.pools)), warnings

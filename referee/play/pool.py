@@ -4,12 +4,13 @@ Work goes through a concurrent.futures.Executor; tasks are idempotent by key.
 """
 
 import contextlib
-import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.context import SpawnContext
 from types import FrameType
 from typing import Protocol
 
@@ -64,7 +65,7 @@ class LocalPool:
 
     def __init__(self, jobs: int, place: Place) -> None:
         self.jobs = jobs
-        context = multiprocessing.get_context("spawn")
+        context = NamelessContext()
         ours = _SAFE not in os.environ
         self._crew = Crew(context, jobs)
         with _safe_path():  # its queues start a process that counts such things
@@ -120,6 +121,55 @@ class LocalPool:
 
     def close(self) -> None:
         self._executor.shutdown()
+
+
+class Tokens:
+    """A semaphore between processes: bytes in a pipe. It has no name, so nothing is left of it when all are killed.
+
+    A multiprocessing.Semaphore of spawned processes has a name, which the resource tracker removes, unless it is killed
+    with the others.
+    """
+
+    def __init__(self, context: SpawnContext, value: int) -> None:
+        self._reader, self._writer = context.Pipe(duplex=False)
+        os.set_blocking(self._reader.fileno(), False)
+        os.write(self._writer.fileno(), b"." * value)
+
+    def acquire(self, block: bool = True, timeout: float | None = None) -> bool:
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            with contextlib.suppress(BlockingIOError):
+                return bool(os.read(self._reader.fileno(), 1))
+            left = None if until is None else max(0.0, until - time.monotonic())
+            if not block or (not self._reader.poll(left) and left is not None):
+                return False
+
+    def release(self) -> None:
+        os.write(self._writer.fileno(), b".")
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self.release()
+
+    @property
+    def _semlock(self) -> "Tokens":
+        """multiprocessing.Queue.full asks this for `_is_zero`."""
+        return self
+
+    def _is_zero(self) -> bool:
+        return not self._reader.poll(0)
+
+
+class NamelessContext(SpawnContext):
+    """Spawns processes; the locks of its queues are Tokens."""
+
+    def Lock(self) -> Tokens:  # type: ignore[override]
+        return Tokens(self, 1)
+
+    def BoundedSemaphore(self, value: int = 1) -> Tokens:  # type: ignore[override]
+        return Tokens(self, value)
 
 
 def paced(size: int, results: list[Chunk], short: float = _SHORT) -> int:

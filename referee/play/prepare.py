@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from difflib import get_close_matches
 
+from protocol.orphans import adopting_orphans
 from protocol.transports.blocking import run_blocking
 from referee.config import Setting
 from referee.play.engine import OVER, Engine, GameRefused
@@ -21,7 +22,8 @@ class PrepareError(Exception):
 
 def prepare(setup: Setup) -> tuple[Setup, list[str]]:
     """The setup with the game's defaults and the limit on plies filled in, and what this engine cannot do."""
-    return run_blocking(_prepare(setup))
+    with adopting_orphans():
+        return run_blocking(_prepare(setup))
 
 
 async def _prepare(setup: Setup) -> tuple[Setup, list[str]]:
