@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from protocol.records import MAX_RECORD_LINE, RecordError, read_records
+from protocol.safe_files import NEW
 from referee.archive.export import main as main_export
 from referee.archive.verify import main as main_verify
-from referee.play.recorder import Recorder, RecorderError
+from referee.play.recorder import Recorder, RecorderError, remove_side_files, side_files
 from tests.ggp_command import Ggp, ggp, wait_until
 from tests.memory_match import MemoryMatch, bot
 
@@ -161,3 +162,13 @@ def test_output_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         ran = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=180, check=False)
     assert (ran.returncode, ran.stderr) == (1, "ggp: cannot write the output: No space left on device\n")
+
+
+def test_side_files_are_removed_whatever_their_numbers(tmp_path: Path) -> None:
+    """Worker 1 may have been stopped before it opened its own."""
+    record = tmp_path / "games"
+    for name in ("games.live-10", "games.live-2", f"games.live-3{NEW}", "games.live-x", "games2.live-1"):
+        (tmp_path / name).write_text("")
+    assert [path.name for path in side_files(str(record))] == ["games.live-2", "games.live-10"]
+    remove_side_files(str(record))
+    assert {path.name for path in tmp_path.iterdir()} == {"games.live-x", "games2.live-1"}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from protocol.records import Record, RecordError, read_records
-from referee.play.recorder import live_path
+from referee.play.recorder import side_files
 
 MAX_LIVE = 64 * 1024 * 1024  # bytes of a side file that are read
 _SQLITE = "sqlite:///"
@@ -105,16 +105,9 @@ def live_base(url: str) -> str:
 
 def _side_files(base: str) -> Iterator[LiveMatch]:
     """Those that can be opened, by number."""
-    if not base or "\0" in base:
-        return
-    stem = Path(live_path(base, 0)).name.removesuffix("0")
-    try:
-        names = [path.name for path in Path(base).parent.iterdir() if path.name.startswith(stem)]
-    except OSError:
-        return
-    for number in sorted(int(name[len(stem) :]) for name in names if name[len(stem) :].isdecimal()):
+    for path in side_files(base):
         try:
-            descriptor = os.open(live_path(base, number), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             continue
         yield LiveMatch(os.fdopen(descriptor, "rb"))

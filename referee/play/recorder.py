@@ -100,16 +100,27 @@ def live_path(record: str, number: int) -> str:
     return f"{record}.live-{number}"
 
 
+def side_files(record: str) -> list[Path]:
+    """Those that are there, by number; a worker that has begun no match has none."""
+    return [path for _, path in sorted(_side_files(record)) if not path.name.endswith(NEW)]
+
+
 def remove_side_files(record: str) -> None:
-    """Those that are numbered from 1 without a gap, as workers make them."""
-    for number in itertools.count(1):
-        path = live_path(record, number)
-        with contextlib.suppress(OSError):  # left by a worker that was killed while it made the file
-            Path(path + NEW).unlink()
-        try:
-            Path(path).unlink()
-        except OSError:
-            return
+    """Also those that a worker was about to make when it was killed."""
+    for _, path in _side_files(record):
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _side_files(record: str) -> Iterator[tuple[int, Path]]:
+    if not record or "\0" in record:
+        return
+    stem = Path(live_path(record, 0)).name.removesuffix("0")
+    with contextlib.suppress(OSError):
+        for path in list(Path(record).parent.iterdir()):
+            number = path.name.removeprefix(stem).removesuffix(NEW)
+            if path.name.startswith(stem) and number.isdecimal():
+                yield int(number), path
 
 
 class SideFile:
