@@ -3,15 +3,20 @@
 A session begins with `$ ` and a command line; what stands after `> ` is typed into it, everything else is what comes
 out, on stdout or stderr. `{*}` stands for any text within a line, a line `…` for any lines; empty lines do not count.
 
-`check_claim` compares what commands print with lines that a page shows or, in a comment, claims: see there.
+`Reader` types the command lines of a page, and `check_claim` compares what they print with lines that the page
+shows, or claims in a comment.
 """
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.zmq_service import free_port
 
 BIN = Path(sys.executable).parent
 
@@ -51,6 +56,69 @@ def replay(text: str, folder: Path) -> None:
     )
     said = [line.rstrip() for line in done.stdout.splitlines() if line.strip()]
     assert re.fullmatch(_pattern(session.said), "".join(f"{line}\n" for line in said)), done.stdout
+
+
+class Reader:
+    """Types command lines in a folder, as after `. .venv/bin/activate`.
+
+    A port of this machine, 127.0.0.1:5555, is replaced by a free one, the same each time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._ports: dict[str, int] = {}
+        self._background: list[subprocess.Popen[bytes]] = []
+
+    def run(self, line: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            ["bash", "-c", self._with_free_ports(line)],
+            cwd=self._folder,
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    def start(self, line: str) -> None:
+        """In another terminal."""
+        with (self._folder / "other-terminals.txt").open("ab") as file:
+            running = subprocess.Popen(
+                ["bash", "-c", f"exec {self._with_free_ports(line)}"],
+                cwd=self._folder,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
+        self._background.append(running)
+
+    def said_in_other_terminals(self) -> str:
+        path = self._folder / "other-terminals.txt"
+        return path.read_text() if path.exists() else ""
+
+    def end(self) -> None:
+        """SIGTERM for what was started, latest first, then SIGKILL."""
+        for running in reversed(self._background):
+            running.terminate()
+        for running in self._background:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                running.wait(10)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
+
+    def _with_free_ports(self, line: str) -> str:
+        for port in re.findall(r"127\.0\.0\.1:(\d+)", line):
+            if port not in self._ports:
+                self._ports[port] = free_port()
+        return re.sub(r"127\.0\.0\.1:(\d+)", lambda match: f"127.0.0.1:{self._ports[match[1]]}", line)
+
+    def _environment(self) -> dict[str, str]:
+        path = f"{BIN}:{os.environ['PATH']}:/usr/games"
+        return {"PATH": path, "HOME": str(self._folder), "LC_ALL": "C.UTF-8", "COLUMNS": "120"}
 
 
 def check_claim(claim: str, printed: str, any_number: bool) -> None:

@@ -12,9 +12,11 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
+from time import monotonic, sleep
 from typing import NamedTuple
 
 import pytest
@@ -23,7 +25,7 @@ from engines.registry import Registry
 from protocol.commands import TABLE
 from referee.ladder.command import SUBCOMMANDS
 from referee.play.dialects import RULES_OF_KGS
-from tests.doc_session import check_claim, replay
+from tests.doc_session import Reader, check_claim, replay
 from tests.ggp_command import ggp_in_process
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,9 +40,9 @@ class Block(NamedTuple):
     """A fenced block: its language, what stands behind it, its text, its page.
 
     `run`: a test runs it as the reader does. `then`: after the block before it, in the same folder; TOML is added to
-    its ladder.toml. `expect`: what the block before it prints, as `doc_session.check_claim` reads it; `like`: the same
-    with other numbers; `expect exit=1`: its last command ends so, and not with 0. Where the reader need not see that,
-    it is a comment: `<!-- expect`, the lines, `-->`.
+    its ladder.toml. `background`: as `then`, in another terminal. `expect`: what the block before it prints, as
+    `doc_session.check_claim` reads it; `like`: the same with other numbers; `expect exit=1`: its last command ends so,
+    and not with 0. Where the reader need not see that, it is a comment: `<!-- expect`, the lines, `-->`.
     """
 
     language: str
@@ -76,7 +78,8 @@ CHAINS = [
     [
         block,
         *takewhile(
-            lambda later: later.mark == "then" or later.is_claim, (later for later in BLOCKS[index + 1 :] if later.mark)
+            lambda later: later.mark in ("then", "background") or later.is_claim,
+            (later for later in BLOCKS[index + 1 :] if later.mark),
         ),
     ]
     for index, block in enumerate(BLOCKS)
@@ -191,6 +194,7 @@ def desk(tmp_path: Path) -> Path:
     for block in BLOCKS:
         if name := re.match(r"# (\w+\.(?:py|tst))", block.text):
             (tmp_path / name.group(1)).write_text(block.text)
+    shutil.copy(ROOT / "bots" / "examples" / "first_bot.py", tmp_path)  # as the first tutorial says
     return tmp_path
 
 
@@ -201,48 +205,63 @@ def _chain(chain: list[Block]) -> object:
     return pytest.param(chain, marks=marks, id=f"{_name(chain[0].page)}: {chain[0].lines[0]}")
 
 
+@pytest.fixture
+def reader(desk: Path) -> Iterator[Reader]:
+    reader = Reader(desk)
+    yield reader
+    reader.end()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("chain", list(map(_chain, CHAINS)))
-def test_commands_do_what_the_page_says(chain: list[Block], desk: Path) -> None:
+def test_commands_do_what_the_page_says(chain: list[Block], desk: Path, reader: Reader) -> None:
     """The lines of blocks, one after another as the reader would type them, and what the page claims of them.
 
     Blocks without a claim play fewer and quicker games.
     """
-    lines, printed, status = 0, "", 0
-    for place, block in enumerate(chain):
-        if block.is_claim:
-            block.check(printed, status)
-            status = 0
-        elif block.language == "toml":
+    if "project's folder" in chain[0].page.read_text():
+        for name in ("bots", "engines"):
+            (desk / name).symlink_to(ROOT / name)
+    lines, patience = 0, 0.0
+    for block, after in zip(chain, [*chain[1:], None], strict=True):
+        claim = after if after and after.is_claim else None
+        if block.language == "toml":
             with (desk / "ladder.toml").open("a") as file:
                 file.write(f"\n{block.text}")
         elif block.language == "console":
             replay(block.text, desk)
-        else:
-            claimed = chain[place + 1].is_claim if place + 1 < len(chain) else False
-            printed = ""
+        elif block.mark == "background":
             for line in block.lines:
-                lines += 1
+                reader.start(line)
+            patience = 60.0
+        elif not block.is_claim:
+            lines += len(block.lines)
+            _type(block, claim, reader, lines, patience)
+
+
+def _type(block: Block, claim: Block | None, reader: Reader, lines: int, patience: float) -> None:
+    """Where something runs in the background its effect may take a while: then the lines are typed again."""
+    deadline = monotonic() + patience
+    while True:
+        printed, status = "", 0
+        for line in block.lines:
+            assert status == 0, printed
+            result = reader.run(line if claim else _quick(line, lines))
+            printed, status = printed + result.stdout + result.stderr, result.returncode
+            assert "Traceback" not in printed
+            if "--json" in line and not claim:
+                assert json.loads(result.stdout)
+        try:
+            if claim:
+                claim.check(printed, status)
+            else:
                 assert status == 0, printed
-                result = _run_line(line if claimed else _quick(line, lines), desk)
-                printed, status = printed + result.stdout + result.stderr, result.returncode
-                if "--json" in line:
-                    assert json.loads(result.stdout)
-                assert "Traceback" not in printed
-                assert claimed or status == 0, printed
-
-
-def _run_line(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        ["bash", "-c", line],
-        cwd=folder,
-        env={"PATH": _path(), "HOME": str(folder), "LC_ALL": "C.UTF-8", "COLUMNS": "120"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+            return
+        except AssertionError:
+            if monotonic() > deadline:
+                print(reader.said_in_other_terminals())
+                raise
+            sleep(0.5)
 
 
 def _quick(line: str, lines: int) -> str:
