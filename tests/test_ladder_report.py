@@ -227,6 +227,29 @@ def test_a_test_shows_its_verdict_and_counts_nothing_after_it(tmp_path: Path) ->
     assert "H1" not in Checked(site(tmp_path / "other")["index.html"]).words
 
 
+def test_a_clean_sweep_is_a_bound_in_the_report(tmp_path: Path) -> None:
+    with Filled(tmp_path, ladder([entrant("new", parent="old"), entrant("old")])) as filled:
+        for _ in range(20):
+            filled.meet("new", "old", (0, "rules"), (0, "rules"))
+    (tmp_path / "ladder.toml").write_text(TEST_FILE.replace("elo1 = 100", "elo1 = 10"))
+    assert main([str(tmp_path / "ladder.toml"), "-o", str(tmp_path / "site")]) == 0
+    words = Checked(site(tmp_path / "site")["index.html"]).words
+    assert "undecided so far" in words and "> 316.6 (95 %, one-sided)" in words
+    assert not any(word in words for word in ("after the stop", "still to play", "unbounded", "None", "∞", "95 %, LOS"))
+
+
+def test_an_anchor_has_no_error_in_the_report(tmp_path: Path) -> None:
+    with Filled(tmp_path, ladder([entrant("ann", "v1", anchor=1500.0), entrant("bob", "v2")])) as filled:
+        filled.meet("ann", "bob", (0, "rules"), (0, "rules"), (1, "rules"), (0, "rules"))
+    assert main([str(filled.path), "-o", str(tmp_path / "site")]) == 0
+    pages = site(tmp_path / "site")
+    words = Checked(pages["index.html"]).words
+    assert "zero is 1500 Elo below the anchor ann; ± is 95 %, of the difference to the anchor" in words
+    assert "ann: 1500 Elo" in words, "the title of its dot in the plot"
+    assert "1500.0 Elo" in Checked(pages["bots/ann.html"]).words
+    assert re.search(r"\d ± \d+\.\d Elo", Checked(pages["bots/bob.html"]).words)
+
+
 def test_a_missing_pair_stops_the_test_from_reading_on(tmp_path: Path) -> None:
     filled = Filled(tmp_path, ladder([entrant("new", parent="old"), entrant("old")]))
     id = filled.pools["fast"]

@@ -14,7 +14,11 @@ from referee.ladder.standings import fit_meetings, places, scores
 from referee.ladder.views import standings
 from referee.ratings import rate
 from referee.ratings.priors import ELO
+from referee.service.answers import Answers
+from referee.service.desk import Desk
 from referee.store.rows import PoolRow
+from tests.ladder_views import Filled
+from tests.stores import entrant, ladder
 
 Capture = pytest.CaptureFixture[str]
 Line = tuple[str, float, float | None]  # name, Elo, half of the 95 % interval
@@ -207,3 +211,19 @@ def test_json_of_rate_says_the_same(tmp_path: Path, capsys: Capture) -> None:
             (row,) = [row for row in found["ratings"] if row["name"] == name]
             assert f"{row['elo']:.1f}" == f"{elo:.1f}"
             assert row["se"] is None if error is None else f"{1.96 * row['se']:.1f}" == f"{error:.1f}"
+
+
+def test_the_referee_answers_the_same(tmp_path: Path) -> None:
+    for anchor, zero in ((None, "mean"), (1500.0, "anchors")):
+        folder = tmp_path / zero
+        folder.mkdir()
+        with Filled(folder, ladder([entrant("ann", "v1", anchor=anchor), entrant("bob", "v2")])) as filled:
+            filled.meet("ann", "bob", (0, "rules"), (0, "rules"), (1, "rules"), (0, "rules"))
+            desk: Desk = None  # type: ignore[assignment]  # standings come from the store alone
+            said = Answers(desk, filled.store, "").standings([])
+        ann, bob = (dict(word.split("=", 1) for word in line.split()) for line in said.splitlines())
+        assert ann["zero"] == bob["zero"] == zero and float(bob["error"]) > 0
+        if anchor is None:
+            assert float(ann["elo"]) == -float(bob["elo"]) and ann["error"] == bob["error"]
+        else:
+            assert (ann["elo"], ann["error"]) == ("1500.0", "-")
