@@ -164,16 +164,16 @@ def said_zero(shape: Shape, capsys: Capture) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "zero"),
+    ("name", "zero", "of"),
     [
-        ("all", "the mean of these bots"),
-        ("two, one anchor", "Elo below the anchor bot1"),
-        ("neighbours, two anchors", "set by the anchors bot0 = "),
+        ("all", "the mean of these bots", "of the difference to that mean"),
+        ("two, one anchor", "Elo below the anchor bot1", "of the difference to the anchor"),
+        ("neighbours, two anchors", "set by the anchors bot0 = ", "with the anchors taken as exact"),
     ],
 )
-def test_one_line_says_what_zero_is(name: str, zero: str, capsys: Capture) -> None:
+def test_one_line_says_what_zero_is(name: str, zero: str, of: str, capsys: Capture) -> None:
     line, told = said_zero(SHAPES[name], capsys)
-    assert zero in line and zero in told and "± is 95 %, of the difference to " in line
+    assert zero in line and zero in told and line.partition("; ± is 95 %, ")[2] == of
 
 
 def test_a_bot_without_games_does_not_move_the_mean(capsys: Capture) -> None:

@@ -24,8 +24,9 @@ def zero(anchors: Mapping[str, float]) -> str:
 
 def zero_line(anchors: Mapping[str, float], idle: bool = False) -> str:
     """The line under a table of ratings. `idle`: some bots in it have no game; they do not move the mean."""
-    to = "that mean" if not anchors else "the anchor" if len(anchors) == 1 else "a scale on which all anchors are exact"
-    which = " that have a game" if idle and not anchors else ""
+    if len(anchors) > 1:
+        return f"zero is {zero(anchors)}; ± is 95 %, with the anchors taken as exact"
+    to, which = ("the anchor", "") if anchors else ("that mean", " that have a game" * idle)
     return f"zero is {zero(anchors)}{which}; ± is 95 %, of the difference to {to}"
 
 
