@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,16 +24,24 @@ from referee.gallery.keeper import Keeper
 from referee.gallery.orders import Orders as GalleryOrders
 from referee.gallery.shelf import Shelf
 from referee.gallery.stage import Stage
+from referee.ladder import cluster_worker
 from referee.lobby import hall as hall_module
+from referee.lobby.admission import Anybody
 from referee.lobby.bounds import Bounds
+from referee.lobby.door import Door
 from referee.lobby.engines import Engines
+from referee.lobby.hall import Hall
 from referee.lobby.journal import Journal
 from referee.lobby.lateness import Lateness
 from referee.lobby.ledger import Ledger
+from referee.lobby.live import Live
+from referee.lobby.lobby import Lobby
 from referee.lobby.local import LocalBots
 from referee.lobby.orders import Orders
+from referee.play import worker
 from referee.service import doors as doors_module
 from referee.service.doors import Listener, StandardInput
+from referee.store.store import Store
 from tests.lobby_house import house, until
 from tests.raw_zmtp import Raw
 from tests.small_gallery import events
@@ -303,6 +312,51 @@ async def test_a_local_bot_is_started_again_after_a_failure(
     await local.close()
 
 
+async def test_pairing_goes_on_after_a_failure_and_metrics_count_it(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("referee.lobby.lobby._AFTER_FAULT", 0.01)
+    settings = read(tmp_path, {"pairing": 0.01})
+    engines = Engines(tmp_path, 1, Budgets(), log.journal)
+
+    async def none(starts: set[object]) -> None:
+        return
+
+    def door(hall: Hall) -> Door:
+        return Door("tcp://127.0.0.1:*", hall, Anybody(), queue=100, connections=10, heartbeat=(5000, 15000))
+
+    monkeypatch.setattr(engines, "open", none)
+    with Store.open(f"sqlite:///{tmp_path}/club.db", create=True) as store:
+        live = Live(tmp_path / "club.live")
+        lobby = Lobby(settings.ladder, store, settings.plan, live, log.journal, Anybody(), door, engines)
+        once = Once(lobby, "_pair", monkeypatch)
+        running = asyncio.create_task(lobby.run(lambda url: None))
+        await until(lambda: once.calls > 2)
+        (faults,) = (metric.values for metric in lobby.metrics() if metric.name == "ggp_faults_total")
+        assert faults == {'task="pairing"': 1} and "Bug: planted" in log.traceback("pairing")
+
+        meeting = Broken()
+        await lobby._meet(meeting, meeting)  # type: ignore[arg-type]
+        assert log.faults("match") == 1 and meeting.given_back, "the pair is not taken any more"
+        lobby.stop()
+        await running
+
+
+class Broken:
+    """A meeting, and its fixtures, that fail."""
+
+    pair, bots, unplayable, given_back = None, (), False, False
+
+    def __init__(self) -> None:
+        self.pool = SimpleNamespace(name="small")
+
+    async def play(self) -> list[object]:
+        raise Bug("planted")
+
+    def give_back(self, pair: object, left: object) -> None:
+        self.given_back = True
+
+
 # -- the gallery -----------------------------------------------------------------------------------------------------
 
 
@@ -405,6 +459,38 @@ async def test_spectators_are_let_in_and_checked_after_failures(log: Log, monkey
     await until(lambda: log.faults("connections") == 1)
     monkeypatch.setattr(stage, "_spectators", {})
     await stage.close()
+
+
+# -- the ladder's worker in a cluster --------------------------------------------------------------------------------
+
+
+def test_the_thread_that_plays_in_a_cluster_goes_on_after_a_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = cluster_worker._Bench()
+    monkeypatch.setattr(cluster_worker, "adopt_orphans", lambda: None)
+    monkeypatch.setattr(cluster_worker, "kill_strays", lambda spared: None)
+    monkeypatch.setattr(bench, "_play", lambda task: task)
+    once = Once(worker, "close_table", monkeypatch)
+    bench.start()
+    bench.clear()
+    assert bench.play("a chunk") == "a chunk"  # type: ignore[arg-type, comparison-overlap]
+    assert "Bug: planted" in capsys.readouterr().err and not bench.failed
+    bench.close()
+    assert once.calls and not bench.failed, "it was told to end"
+
+
+def test_a_thread_of_a_cluster_that_has_ended_by_itself_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_worker, "_benches", {})
+    monkeypatch.setattr(cluster_worker, "_at_workers_end", lambda bench: None)
+    monkeypatch.setattr("multiprocessing.util.Finalize", lambda *arguments, **more: None)
+    monkeypatch.setattr(cluster_worker, "kill_strays", lambda spared: None)
+    monkeypatch.setattr(cluster_worker._Bench, "run", lambda bench: None)
+    first = cluster_worker._bench()
+    first.join(20)
+    with pytest.raises(cluster_worker.Ending):
+        first.play("a chunk")  # type: ignore[arg-type]
+    assert first.failed and cluster_worker._bench() is not first
 
 
 # -- the referee's service -------------------------------------------------------------------------------------------

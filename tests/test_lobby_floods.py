@@ -14,10 +14,11 @@ import pytest
 import zmq
 
 from protocol.transports.keys import KeyPair, new_pair, write_pair
-from referee.lobby.granting import allow, revoke
-from referee.lobby.keys import Book, change, now, read
+from referee.lobby.granting import allow
+from referee.lobby.keys import Book, change, now
 from tests.bench.lobby import memory
 from tests.dialled_bots import Dialled, dial
+from tests.ggp_command import ggp
 from tests.lobby_flood import Flooding
 from tests.lobby_server import Server, lobby_file
 from tests.raw_zmtp import MORE, Raw, frame
@@ -127,9 +128,12 @@ class Lobby:
         bots.start()
         return bots
 
-    def revoke(self, name: str) -> None:
-        with change(self.registry) as write:
-            write(revoke(read(self.registry), self.pairs[name].public, now())[0])
+    def revoke(self, name: str, bots: Bystanders) -> float:
+        """By the command; how many seconds after it the bot was told so and its connection was ended."""
+        assert ggp("keys", "revoke", self.pairs[name].public, "--registry", str(self.registry)).status == 0
+        took = _wait(lambda: bool(bots.bots[name].byes), "the end of a revoked key's connection")
+        assert "revoked" in bots.bots[name].byes[0]
+        return took
 
     def memory(self) -> int:
         """KiB."""
@@ -194,10 +198,7 @@ def test_floods_of_connections_stop_nobody_who_plays_or_comes(tmp_path: Path, ru
                 newcomer = lobby.bots("late", game="go")  # whom it has nobody to play with
                 running.append(newcomer)
             if kind == "silent" and not revoked and time.monotonic() > began + SILENCE:
-                lobby.revoke("eve")
-                took = _wait(lambda: bool(players.bots["eve"].byes), "the end of a revoked key's connection")
-                revoked = f"; a revoked key's bot was let go after {took:.1f} s"
-                assert "revoked" in players.bots["eve"].byes[0]
+                revoked = f"; a revoked key's bot was let go {lobby.revoke('eve', players):.1f} s after the command"
             time.sleep(0.1)
         said = flood.end()
         assert newcomer is not None
@@ -214,9 +215,11 @@ def test_floods_of_connections_stop_nobody_who_plays_or_comes(tmp_path: Path, ru
     _wait(lambda: len(players.ways) > moves + 20, "moves after the floods")
     _wait(lambda: lobby.open() <= descriptors + 10, "descriptors are given back")
     print(f"after: {lobby.memory() / 1024:.0f} MiB, {lobby.open()} descriptors")
+    took = lobby.revoke("bob", players)
+    print(f"a key revoked after the floods: its bot was let go {took:.1f} s after the command")
     assert {"address", "silent"} <= lobby.refused()
     assert not server.events("fault", "store")
-    assert {one["bot"] for one in server.events("gone", "replaced")} <= {"eve", "late"}
+    assert {one["bot"] for one in server.events("gone", "replaced")} <= {"bob", "eve", "late"}
     assert {one["word"] for one in server.events("game")} <= {"rules", "disconnected"}
     assert server.end().status == 0
 

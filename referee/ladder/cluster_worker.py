@@ -17,6 +17,7 @@ from importlib.util import find_spec
 
 from protocol.installed import version
 from protocol.orphans import adopt_orphans, kill_strays
+from protocol.transports.pipe import report_on_stderr
 from referee.play import worker
 from referee.play.worker import Chunk, Place, Stop, Work
 
@@ -114,7 +115,7 @@ _benches: dict[str, "_Bench"] = {}  # of this process: one, once there was work
 
 def _bench() -> "_Bench":
     with _lock:
-        if "" not in _benches:
+        if "" not in _benches or _benches[""].failed:
             bench = _benches[""] = _Bench()
             bench.start()
             multiprocessing.util.Finalize(None, bench.close, exitpriority=10)
@@ -155,10 +156,15 @@ class _Bench(threading.Thread):
         while self.is_alive():
             with contextlib.suppress(TimeoutError):
                 chunk = answer.result(_LOOK)
-                break
-        if self._closed:  # what there is of it may not be all
-            raise Ending
-        return chunk
+                if self._closed:  # what there is of it may not be all
+                    break
+                return chunk
+        raise Ending
+
+    @property
+    def failed(self) -> bool:
+        """Whether the thread has ended by itself: then another one takes its place."""
+        return self.ident is not None and not self.is_alive() and not self._closed
 
     def drop(self, run: str) -> None:
         """Drop the match under way if it is of this run ("": of any): within a second while it waits for a bot."""
@@ -190,7 +196,10 @@ class _Bench(threading.Thread):
             except queue.Empty:
                 waiting = None
             if waiting is None:
-                worker.close_table()
+                try:
+                    worker.close_table()
+                except Exception as error:  # the next chunk has a table of its own
+                    report_on_stderr(error)
                 continue
             task, answer = waiting
             try:
