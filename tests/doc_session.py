@@ -61,7 +61,8 @@ def replay(text: str, folder: Path) -> None:
 class Reader:
     """Types command lines in a folder, as after `. .venv/bin/activate`.
 
-    A port of this machine, 127.0.0.1:5555, is replaced by a free one, the same each time.
+    A port of this machine, 127.0.0.1:5555, is replaced by a free one, the same each time, also in the folder's TOML and
+    Python files.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -70,7 +71,7 @@ class Reader:
         self._background: list[subprocess.Popen[bytes]] = []
 
     def run(self, line: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
+        done = subprocess.run(
             ["bash", "-c", self._with_free_ports(line)],
             cwd=self._folder,
             env=self._environment(),
@@ -80,6 +81,9 @@ class Reader:
             timeout=300,
             check=False,
         )
+        for file in [*self._folder.glob("*.toml"), *self._folder.glob("*.py")]:
+            file.write_text(self._with_free_ports(file.read_text()))
+        return done
 
     def start(self, line: str) -> None:
         """In another terminal."""
@@ -112,9 +116,9 @@ class Reader:
 
     def _with_free_ports(self, line: str) -> str:
         for port in re.findall(r"127\.0\.0\.1:(\d+)", line):
-            if port not in self._ports:
+            if port not in self._ports and int(port) not in self._ports.values():
                 self._ports[port] = free_port()
-        return re.sub(r"127\.0\.0\.1:(\d+)", lambda match: f"127.0.0.1:{self._ports[match[1]]}", line)
+        return re.sub(r"127\.0\.0\.1:(\d+)", lambda match: f"127.0.0.1:{self._ports.get(match[1], match[1])}", line)
 
     def _environment(self) -> dict[str, str]:
         path = f"{BIN}:{os.environ['PATH']}:/usr/games"
