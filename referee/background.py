@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-FIRST_WAIT, LONGEST_WAIT = 0.1, 30.0  # seconds until a task is started again; doubled each time
+FIRST_WAIT, LONGEST_WAIT = 0.1, 1.0  # seconds until a task is started again; doubled each time
 SETTLED = 60.0  # seconds that a task runs until the waits begin anew
 Work = Coroutine[Any, Any, None]
 Report = Callable[[str, BaseException], None]

@@ -353,3 +353,21 @@ async def test_a_key_that_is_revoked_ends_the_connection(keys: tuple[Path, Path,
             write(revoke(read(registry), "ann", now())[0])
         assert (await mine.bye()).startswith("refused: revoked key")
         await until(lambda: not it.hall.guests and it.door.connections == 0)
+
+
+@pytest.mark.slow
+async def test_a_key_that_is_revoked_ends_the_connection_that_its_author_gives_orders_on(
+    keys: tuple[Path, Path, KeyPair],
+) -> None:
+    server, registry, pair = keys
+    admission = Keyed(server, registry, Journal(quiet=True, write=lambda line: None))
+    async with house(admission=admission) as it:
+        orders: list[bytes] = []
+        it.hall.orders = lambda route, author, line: orders.append(line)
+        mine = it.call(pair, admission.pair)
+        mine.say(b"C", b"name\n")
+        await until(lambda: bool(orders), mine)
+        with change(registry) as write:
+            write(revoke(read(registry), "ann", now())[0])
+        assert "revoked key" in await mine.bye()
+        await until(lambda: it.door.connections == 0)

@@ -355,8 +355,13 @@ class Hall:
         self.door.cut(route)
 
     def _admit_again(self) -> None:
-        """Whoever's key was revoked or has expired is let go, from the table, too."""
-        for caller in list(self._callers.values()):
+        """End the connections of keys that were revoked or have expired: bots, also in a match, and orders."""
+        for route, caller in list(self._callers.items()):
+            if caller.author is not None and not caller.refused:
+                try:
+                    self._admission.author(caller.user)
+                except NotAdmitted as refused:
+                    self._refuse(route, caller, refused.word, str(refused), refused.lasting)
             if guest := caller.guest:
                 try:
                     self._admission.identify(caller.user, Hello(guest.name))
