@@ -219,13 +219,22 @@ class State(Protocol):
 
 
 class SetupState(State, Protocol):
-    """A State for the plain GTP commands that only go has: out of turn, handicap by hand."""
+    """A State for the plain GTP commands that only go has: out of turn, handicap by hand, positions of SGF."""
 
     def set_to_play(self, colour: str) -> None:
         """Give the turn to `black` or `white`. Raises IllegalMove when nobody has a turn to give."""
 
     def place_handicap(self, points: list[str]) -> None:
         """Black stones before ply 0; then White is to move. Raises ValueError."""
+
+    def board(self) -> str:
+        """The stones: rows from the top, columns from the left, `.` empty, `X` black, `O` white."""
+
+    def set_up(self, board: str, colour: str) -> None:
+        """Begin, before ply 0 on an empty board, with that board and that colour to move; ko rules count from there.
+
+        Raises ValueError with the reason, such as a group without a liberty.
+        """
 
 
 class Game(ABC):

@@ -2,16 +2,19 @@
 
 import os
 import stat
+from typing import cast
 
 from engines import sgf
-from engines.game import Game, IllegalMove, OptionError, OptionValue
-from engines.line import Line
+from engines.game import Game, IllegalMove, OptionError, OptionValue, SetupState
+from engines.line import Line, SetUp
 from engines.session import Handler, Session, checked, read_count, syntax_error
 from protocol.errors import CommandFailed
 
 NAMES = frozenset({"fixed_handicap", "set_free_handicap", "loadsgf"})
 MAX_FILE = 1024 * 1024
 MAX_MOVE = 10**6
+_LETTERS = {"black": "X", "white": "O", "empty": "."}  # of the core's board
+_OTHER = {"black": "white", "white": "black"}
 
 
 def handlers(session: Session) -> dict[str, Handler]:
@@ -78,19 +81,130 @@ class GoCommands:
 
 
 def play_record(game: Game, options: dict[str, OptionValue], record: sgf.Record, until: int) -> Line:
-    """The record as a line of play. Raises SgfError for what the rules do not allow."""
-    try:
-        line = Line(game, {**options, "handicap": 0}, record.handicap)
-    except (OptionError, ValueError) as error:
-        raise sgf.SgfError(f"handicap: {error}") from None
-    for number, (colour, move) in enumerate(record.moves[:until], 1):
-        if line.state.phase == "over" and move == "pass":
-            continue  # servers write down a third pass
+    """The record as a line of play, up to but not including move `until`. Raises SgfError for what cannot be.
+
+    A set-up begins the game anew: ply 0, and with it what ko rules look at and `undo` goes back to, is the position
+    after it. So does a move that the rules forbid (ko, suicide, after the end): "Execute a given black move", says the
+    standard, whether it is legal or not.
+    """
+    loading = _Loading(game, {**options, "handicap": 0}, record)
+    number = 1
+    for step in record.steps:
+        match step:
+            case sgf.Turn(colour):
+                loading.turn(colour)
+            case sgf.Stones(colour, points):
+                loading.place(colour, points)
+            case sgf.Move(colour, at):
+                if number > until:
+                    loading.turn(colour)
+                    break
+                try:
+                    loading.move(colour, at)
+                except IllegalMove as error:
+                    raise sgf.SgfError(f"move {number}, {colour} {at}: {error}") from None
+                number += 1
+    return loading.done()
+
+
+class _Loading:
+    """A record that is being played: the line so far, the stones that are being set up, and whose turn it is."""
+
+    def __init__(self, game: Game, options: dict[str, OptionValue], record: sgf.Record) -> None:
+        self._game, self._options, self._size = game, options, record.size
+        self._line = Line(game, options)
+        self._board: list[str] | None = None  # with stones that were set up since the last move
+        self._handicap = record.handicap
+        self._next = "white" if record.handicap > 1 else "black"
+
+    def turn(self, colour: str) -> None:
+        """It is this colour's turn."""
+        self._next = colour
+        if colour == "white":
+            self._stand_handicap()
+
+    def place(self, colour: str, points: tuple[str, ...]) -> None:
+        """Whatever stood there."""
+        board = self._board or list(self._state().board())
+        for point in points:
+            board[self._index(point)] = _LETTERS[colour]
+        self._board = board
+
+    def move(self, colour: str, at: str) -> None:
+        """Raises IllegalMove on an occupied point; SgfError."""
+        self.turn(colour)
+        line = self._begun()
+        if at == "pass" and line.state.phase == "over":
+            return  # servers write down a third pass
         try:
-            line.play(colour, move, any_turn=True)
-        except IllegalMove as error:
-            raise sgf.SgfError(f"move {number}, {colour} {move}: {error}") from None
-    return line
+            line.play(colour, at, any_turn=True)
+        except IllegalMove:
+            self._force(colour, at)
+        self._next = _OTHER[colour]
+
+    def done(self) -> Line:
+        line = self._begun()
+        if line.state.phase != "play" or line.state.to_play == self._next:
+            return line
+        return Line(self._game, self._options, line.handicap, line.plies, line.set_up, self._next)
+
+    def _begun(self) -> Line:
+        """The line, begun anew where stones were set up. Raises SgfError."""
+        if self._board is not None:
+            try:
+                self._line = Line(self._game, self._options, set_up=SetUp("".join(self._board), self._next))
+            except ValueError as error:
+                raise sgf.SgfError(f"the position that is set up cannot be: {error}") from None
+            self._board = None
+        return self._line
+
+    def _force(self, colour: str, at: str) -> None:
+        """A move that the rules forbid, executed as FF[4] says: enemies without liberties go, then own stones."""
+        board = list(self._state().board())
+        if at != "pass":
+            point = self._index(at)
+            if board[point] != ".":
+                raise IllegalMove(f"{at} is occupied")
+            board[point] = _LETTERS[colour]
+            for near in [*filter(lambda one: board[one] == _LETTERS[_OTHER[colour]], self._beside(point)), point]:
+                self._lift_dead(board, near)
+        self._board, self._next = board, _OTHER[colour]
+
+    def _lift_dead(self, board: list[str], point: int) -> None:
+        """Take the group of this point away if it has no liberty."""
+        group, edge = {point}, [point]
+        while edge:
+            for near in self._beside(edge.pop()):
+                if board[near] == ".":
+                    return
+                if board[near] == board[point] and near not in group:
+                    group.add(near)
+                    edge.append(near)
+        for stone in group:
+            board[stone] = "."
+
+    def _stand_handicap(self) -> None:
+        """HA without stones, and White to move: those of fixed_handicap, as GNU Go has it."""
+        stones, self._handicap = self._handicap, 0
+        if stones < 2 or self._board is not None or self._line.plies or self._state().board().strip("."):
+            return
+        try:
+            given = Line(self._game, {**self._options, "handicap": stones})
+        except OptionError:  # there are no fixed points for so many, or on this board
+            return
+        self._board = list(cast(SetupState, given.state).board())
+
+    def _state(self) -> SetupState:
+        return cast(SetupState, self._line.state)
+
+    def _index(self, point: str) -> int:
+        """Of a point in the core's board."""
+        return sgf.COLUMNS.index(point[0]) + (self._size - int(point[1:])) * self._size
+
+    def _beside(self, index: int) -> list[int]:
+        row, column = divmod(index, self._size)
+        near = ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1))
+        return [r * self._size + c for r, c in near if 0 <= r < self._size and 0 <= c < self._size]
 
 
 def _options(game: Game, record: sgf.Record) -> dict[str, OptionValue]:

@@ -1,7 +1,7 @@
 """One line of play: a game, its options, what was set up before ply 0, and the plies since. It knows no protocol."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 from engines.game import Game, IllegalMove, Options, SetupState, State
 
@@ -12,20 +12,40 @@ Ply = tuple[int, str, str]
 """Seat, the colour that the seat held before the ply, canonical move."""
 
 
+class SetUp(NamedTuple):
+    """A position that a game begins from: the board as SetupState.board writes it, and the colour to move."""
+
+    board: str
+    colour: str
+
+
 class Line:
     """`state` always is what `plies` lead to; going back is playing the line again from its start.
 
     So there is one way to make a position, and undo works for plies of every kind and after the end.
+
+    `handicap` stones or `set_up`, a whole position, are there before ply 0; the history that ko rules look at begins
+    with them. `turn` is the colour to move after the last ply if that is not the game's own order, else "".
     """
 
-    __slots__ = ("game", "handicap", "options", "plies", "state")
+    __slots__ = ("game", "handicap", "options", "plies", "set_up", "state", "turn")
 
-    def __init__(self, game: Game, options: Options, handicap: Sequence[str] = (), plies: Sequence[Ply] = ()) -> None:
-        """Raises OptionError; ValueError for handicap points that cannot be."""
+    def __init__(
+        self,
+        game: Game,
+        options: Options,
+        handicap: Sequence[str] = (),
+        plies: Sequence[Ply] = (),
+        set_up: SetUp | None = None,
+        turn: str = "",
+    ) -> None:
+        """Raises OptionError; ValueError for handicap points or a position that cannot be."""
         self.game = game
         self.options = dict(options)
         self.handicap = tuple(handicap)
         self.plies = list(plies)
+        self.set_up = set_up
+        self.turn = turn
         self.state = self._replay()
 
     def play(self, colour: str, move: str, any_turn: bool = False) -> str:
@@ -33,6 +53,9 @@ class Line:
 
         any_turn: whether the colour may take a turn that is not its own, in a game whose states can do that.
         """
+        if self.turn and colour != self.turn:  # nobody used that turn, so it never was
+            self.turn = ""
+            self.state = self._replay()
         state = self.state
         if colour != state.to_play:
             if not any_turn or not self.game.setup or state.phase != "play":
@@ -50,24 +73,29 @@ class Line:
             raise
         self.plies.append((seat, colour, move))
         self.state = state
+        self.turn = ""
         return move
 
     def taken_back(self, count: int) -> "Line":
         """The line without its last `count` plies; at most len(plies)."""
-        return Line(self.game, self.options, self.handicap, self.plies[: len(self.plies) - count])
+        return Line(self.game, self.options, self.handicap, self.plies[: len(self.plies) - count], self.set_up)
 
     def with_komi(self, options: Options) -> "Line":
         """The same plies under other options that do not change what is legal."""
-        return Line(self.game, options, self.handicap, self.plies)
+        return Line(self.game, options, self.handicap, self.plies, self.set_up, self.turn)
 
     def _replay(self) -> State:
         state = self.game.new(self.options)
         if self.handicap:
             cast(SetupState, state).place_handicap(list(self.handicap))
+        if self.set_up:
+            cast(SetupState, state).set_up(*self.set_up)
         for _, colour, move in self.plies:
             if state.to_play != colour:
                 cast(SetupState, state).set_to_play(colour)
             state.play(move)
+        if self.turn and state.to_play != self.turn:
+            cast(SetupState, state).set_to_play(self.turn)
         return state
 
 

@@ -1,4 +1,4 @@
-"""What an SGF record of go means, within bounds: size, komi, stones, moves. It plays nothing (see gtpgo).
+"""What an SGF record of go means, within bounds: size, komi, set-ups, moves. It plays nothing (see gtpgo).
 
 How SGF is written is protocol.sgf's part.
 """
@@ -7,47 +7,64 @@ from typing import NamedTuple
 
 from protocol.sgf import Node, SgfError, main_lines
 
-__all__ = ["MAX_POINTS", "Record", "SgfError", "read"]
+__all__ = ["MAX_POINTS", "Move", "Record", "SgfError", "Stones", "Turn", "read"]
 
 MAX_POINTS = 625
-MAX_MOVES = 10_000
+MAX_STEPS = 10_000
+_STONES = {"AB": "black", "AW": "white", "AE": "empty"}
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # "Vertices skip I"
 
 
+class Move(NamedTuple):
+    """A move by `black` or `white`; `at` is GTP's point, or `pass`."""
+
+    colour: str
+    at: str
+
+
+class Stones(NamedTuple):
+    """Points that get stones of a colour, or lose theirs (`empty`), whatever stood there: AB, AW, AE."""
+
+    colour: str
+    points: tuple[str, ...]
+
+
+class Turn(NamedTuple):
+    """Whose turn it is, from PL."""
+
+    colour: str
+
+
 class Record(NamedTuple):
-    """What we keep: points are GTP's; moves are (`black`|`white`, point or `pass`)."""
+    """What we keep of a game; `handicap` is the number in HA, and `steps` come in the order of the file."""
 
     size: int
     komi: float | None
-    handicap: tuple[str, ...]
-    moves: tuple[tuple[str, str], ...]
+    handicap: int
+    steps: tuple[Move | Stones | Turn, ...]
 
 
 def read(data: bytes) -> Record:
-    """The main line: the first branch everywhere. Raises SgfError.
-
-    Black stones that are set up before the first move are handicap. Other set-up is refused.
-    """
-    nodes = next(main_lines(data.decode("latin-1")))  # what we look at is ASCII in every encoding of SGF
+    """The main line: the first branch everywhere. Raises SgfError."""
+    nodes = next(main_lines(data.decode("latin-1"), unclosed=True))  # what we look at is ASCII in every encoding of SGF
     root = nodes[0]
     if root.get("GM", ["1"])[0].strip() != "1":
         raise SgfError(f"not a record of go: GM[{root['GM'][0][:20]}]")
     size = _size(root.get("SZ", ["19"])[0])
-    handicap: list[str] = []
-    moves: list[tuple[str, str]] = []
+    steps: list[Move | Stones | Turn] = []
     for node in nodes:
         for name, values in node.items():
             if name in ("B", "W"):
-                moves.append(("black" if name == "B" else "white", _move(values[0], size)))
-            elif name == "AB" and not moves:
-                handicap += [point for value in values for point in _points(value, size)]
-            elif name in ("AB", "AW", "AE"):
-                where = "after a move" if moves else "that is not black stones"
-                raise SgfError(f"a set-up {where} cannot be represented: {name}[{values[0][:20]}]")
-        if len(moves) > MAX_MOVES or len(handicap) > MAX_POINTS:
-            raise SgfError(f"more than {MAX_MOVES} moves or {MAX_POINTS} handicap stones")
-    return Record(size, _komi(root), tuple(handicap), tuple(moves))
+                steps.append(Move("black" if name == "B" else "white", _move(values[0], size)))
+            elif name in _STONES:
+                points = [point for value in values for point in _points(value, size)]
+                steps.append(Stones(_STONES[name], tuple(dict.fromkeys(points))))
+            elif name == "PL" and values[0].strip():
+                steps.append(Turn("white" if values[0].strip()[0] in "wW2" else "black"))
+        if len(steps) > MAX_STEPS:
+            raise SgfError(f"more than {MAX_STEPS} moves and set-ups")
+    return Record(size, _komi(root), _handicap(root), tuple(steps))
 
 
 def _size(text: str) -> int:
@@ -67,6 +84,12 @@ def _komi(root: Node) -> float | None:
     if not digits.isdigit() or not digits.isascii() or len(text) > 12:
         raise SgfError(f"komi is not a number: KM[{text[:20]}]")
     return float(text)
+
+
+def _handicap(root: Node) -> int:
+    """0 where the number cannot be read: stones that are set up speak for themselves."""
+    text = root.get("HA", [""])[0].strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
 
 
 def _move(value: str, size: int) -> str:

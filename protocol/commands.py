@@ -83,7 +83,7 @@ COMMANDS: tuple[Row, ...] = (
     Row("fixed_handicap", "N", "points", "go: place handicap stones on the fixed points", _O, _O),
     Row("place_free_handicap", "N", "points", "go: place handicap stones where it likes", None, _O),
     Row("set_free_handicap", "POINT POINT …", "", "go: place these handicap stones", _O, _O),
-    Row("loadsgf", "FILE [MOVE]", "", "go: load a game record", _O, _O),
+    Row("loadsgf", "FILE [MOVE]", "", "go: load a game record, set-up stones too, up to that move", _O, _O),
     # A bot's clock and the end of its game
     Row("time_settings", "MAIN PERIOD STONES", "", "GTP clock, whole seconds", None, _O),
     Row("kgs-time_settings", "SYSTEM [TIMES]", "", "KGS clock: none, absolute, byoyomi, canadian", None, _O),

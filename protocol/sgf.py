@@ -42,17 +42,18 @@ def decode(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def main_lines(text: str) -> Iterator[list[Node]]:
+def main_lines(text: str, unclosed: bool = False) -> Iterator[list[Node]]:
     """The main line of every game of a collection: the first branch everywhere. Raises SgfError.
 
-    What stands before a game's `(;` is skipped, as the standard asks of readers.
+    What stands before a game's `(;` is skipped, as the standard asks of readers. `unclosed`: the file may end before
+    the last game's `)`.
     """
     at, number = _next_game(text, 0), 0
     if at < 0:
         raise SgfError("not an SGF file: it does not begin with (;")
     while at >= 0:
         number += 1
-        nodes, at, depth = _main_line(text, at)
+        nodes, at, depth = _main_line(text, at, unclosed)
         yield nodes
         at = _next_game(text, _after_tree(text, at, depth))
 
@@ -79,7 +80,7 @@ def _next_game(text: str, at: int) -> int:
     return found.start() if found else -1
 
 
-def _main_line(text: str, at: int) -> tuple[list[Node], int, int]:
+def _main_line(text: str, at: int, unclosed: bool) -> tuple[list[Node], int, int]:
     """The nodes before the first `)`, the place after it, and how many `(` are still open there."""
     nodes: list[Node] = []
     name, items, depth = "", 0, 0
@@ -109,7 +110,9 @@ def _main_line(text: str, at: int) -> tuple[list[Node], int, int]:
             raise SgfError(f"not an SGF file: unexpected {letter!r} {_where(text, at - 1)}")
         if items > MAX_ITEMS:
             raise SgfError(f"more than {MAX_ITEMS} nodes and values in one game")
-    raise SgfError("the file ends before its game does")
+    if not unclosed:
+        raise SgfError("the file ends before its game does")
+    return nodes, at, 0
 
 
 def _after_tree(text: str, at: int, depth: int) -> int:

@@ -138,7 +138,7 @@ def test_a_control_that_nobody_knows_does_not_matter_to_a_replay() -> None:
 def test_sgf_of_other_games_is_private_and_escaped() -> None:
     record = _wrong(_record(), start_game="taigo", ply1_move="0,-1/1,-1", end_result="", start_match="a]b\\")
     tree = sgf(record)
-    for text in ("GN[a\\]b\\\\]", "RE[Void]", "XG[taigo]XO[komi=0.5 size=2];XB[0,-1/1,-1]BL[10];XW[B2]WL[10]"):
+    for text in ("GN[a\\]b\\\\]", "RE[Void]", "GM[100]XG[taigo]XO[komi=0.5 size=2];XB[0,-1/1,-1]BL[10];XW[B2]WL[10]"):
         assert text in tree
     lists = _wrong(_record(), ply3_move="dead:", ply4_move="dead:")
     assert ";XB[dead:]BL[10]C[black says dead:];XW[dead:]WL[10]C[white says dead:]" in sgf(lists)

@@ -8,6 +8,8 @@ from protocol.sgf import written
 from referee.play.handicap import LETTERS, fixed_handicap
 
 PROGRAM = "general-game-protocol"
+OTHER = 100
+"""The GM of every game but go, above all registered numbers (1 to 40). Without one, FF[4] takes the game for go."""
 
 _POINTS = "abcdefghijklmnopqrstuvwxy"  # SGF skips no letter
 
@@ -15,9 +17,9 @@ _POINTS = "abcdefghijklmnopqrstuvwxy"  # SGF skips no letter
 def sgf(record: Record) -> str:
     """One game tree, with its LF. Times left are BL and WL, in seconds.
 
-    Private properties: XO (options) and XT (termination) of every game, XG (name) of all but go, XB and XW (moves as in
-    RULES) of all but go and there for lists of dead stones, which are a comment, too. PB and PW are who had the colours
-    in the end, after a swap of sides, because RE names a colour.
+    Other games than go have GM[100]. Private properties: XO (options) and XT (termination) of every game, XG (name) of
+    all but go, XB and XW (moves as in RULES) of all but go, and of go's lists of dead stones, which are a comment, too.
+    PB and PW are who had the colours in the end, after a swap of sides, because RE names a colour.
     """
     start = record.start
     root = ["FF[4]CA[UTF-8]", written("AP", f"{PROGRAM}:1"), written("GN", start.match)]
@@ -26,7 +28,7 @@ def sgf(record: Record) -> str:
     root += [written("PB", black.name), written("PW", white.name), written("DT", start.started[:10])]
     root += [written("OT", start.control), written("RE", (record.end.result or "Void") if record.end else "?")]
     root += [written("XT", record.end.termination)] if record.end else []
-    root += [written("XG", start.game)] if start.game != "go" else []
+    root += [f"GM[{OTHER}]", written("XG", start.game)] if start.game != "go" else []
     root += [written("XO", " ".join(f"{name}={value}" for name, value in start.options.items()))]
     if start.game != "go":
         return f"(;{''.join(root)}{''.join(map(_private, record.plies))})\n"

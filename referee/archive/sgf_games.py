@@ -44,7 +44,7 @@ def _private_game(nodes: list[Node]) -> Found:
 def _game_of_go(nodes: list[Node], fill: bool) -> Found:
     root = nodes[0]
     if _first(root, "GM", "1") != "1":
-        raise CannotImport(f"GM[{_first(root, 'GM')[:20]}] is no game of go (GM[1]), and nothing says XG")
+        raise CannotImport(f"GM[{_first(root, 'GM')[:20]}] is not go (GM[1]), and no XG names the game")
     size = _size(_first(root, "SZ", "19") or "19")
     stones, problem, last = _set_up(nodes, size)
     moves = tuple(_moves(nodes[:last], size))
