@@ -17,10 +17,11 @@ from referee.ladder.limits import Limits
 from referee.ladder.progress import Progress
 from referee.ladder.toml_section import ConfigError
 from referee.play.pool import LocalPool, Pool
-from referee.play.recorder import remove_side_files
+from referee.play.recorder import interrupted, remove_side_files
 from referee.play.worker import Place
 
 if TYPE_CHECKING:
+    from protocol.records import Record
     from referee.ladder.entries import Ladder
     from referee.ladder.helm import Helm
     from referee.ladder.watch import Watched
@@ -100,21 +101,28 @@ def play_ladder(
                 for warning in warnings:
                     click.echo(f"{name}: {warning}", err=True)
                 read = partial(_read_changed, watched, again)
-                return LadderRun(ladder, store, crew.hire(live), limits, seen, read, helm).go()
+                left = partial(_take_interrupted, live)
+                return LadderRun(ladder, store, crew.hire(live), limits, seen, read, helm, left).go()
         finally:
             store.release_lock()
 
 
 @contextlib.contextmanager
 def side_files(base: str) -> Iterator[None]:
-    """Workers may write side files whose names begin so; those that a run left which was killed are removed."""
+    """Workers may write side files whose names begin so; they are removed at the end."""
     with contextlib.suppress(OSError):
         Path(base).parent.mkdir(0o700, exist_ok=True)
-    remove_side_files(base)
     try:
         yield
     finally:
         remove_side_files(base)
+
+
+def _take_interrupted(base: str) -> "dict[str, Record]":
+    """What workers that were killed left. Their side files are removed: others use the names again."""
+    left = interrupted(base)
+    remove_side_files(base)
+    return left
 
 
 def _read_changed(watched: "Watched", again: "Callable[[], Ladder]") -> "Ladder | None":

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
+from protocol.records import Record
 from referee.ladder.contest import Contest, pairs_each
 from referee.ladder.entries import Ladder
 from referee.ladder.helm import Helm
@@ -38,7 +39,7 @@ class LadderRun:
 
     `hire` gives a new pool of workers; `seen` is told how it goes, a few times a second; `read` gives the ladder
     when its file or a program has changed, else None, and raises ConfigError for a file that cannot be. `helm`: who
-    steers it from outside.
+    steers it from outside. `left` gives the matches that workers which were killed left, by key.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class LadderRun:
         seen: Callable[[Progress], None],
         read: Callable[[], Ladder | None] = lambda: None,
         helm: Helm | None = None,
+        left: Callable[[], dict[str, Record]] = dict,
     ) -> None:
         self.progress = Progress(ladder.name, target=limits.games)
         self.ladder = ladder  # as it was read last
@@ -57,6 +59,7 @@ class LadderRun:
         self.under_way = UnderWay(series_of(ladder))
         self._helm = helm or Helm()
         self._hire = hire
+        self._left = left
         self._limits = limits
         self._seen = seen
         self._read = read
@@ -76,6 +79,7 @@ class LadderRun:
         Raises StoreError if the store cannot even be begun with, WorkersLost if no workers can be had at first.
         """
         self._enrol(self.ladder)
+        self.under_way.left = self._left()
         with on_signals(self._stop):
             self._pool = self._hire()
             try:
@@ -253,11 +257,12 @@ class LadderRun:
                 self._keep(*self.under_way.end(chunk))
         self._pool.close()
         self.under_way.clear()
+        self.under_way.left = self._left()
         self._helm.lost()
         if self._deaths > _DEATHS or not self._save(now_or_never=True):
             self.progress.failed = f"{lost}, {self._deaths} times in a row"
             return
-        self._news.say(f"{lost}: others are started, and its games played again")
+        self._news.say(f"{lost}: others are started, and its games go on")
         try:
             self._enrol(self.ladder)
         except StoreError as error:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from protocol.installed import version
+from protocol.records import Record
 from referee.config import Budgets
 from referee.ladder.entries import Ladder, Pool
 from referee.ladder.pairs import GAMES, Pair
@@ -24,6 +25,7 @@ class UnderWay:
         self._series = series
         self._pairs: dict[str, tuple[Pair, Mapping[str, int], float]] = {}
         self._ids: set[int] = set()
+        self.left: dict[str, Record] = {}  # what workers that were killed left, by key
 
     def __len__(self) -> int:
         return len(self._pairs)
@@ -37,7 +39,8 @@ class UnderWay:
         self._pairs[setup.name] = pair, {starts[bot].name: bot for bot in (pair.first, pair.second)}, time.monotonic()
         self._ids.add(pair.id)
         games = tuple(game for game in range(GAMES) if game not in pair.played)
-        return Work(setup, games, tuple(pair.tried[game] for game in games))
+        begun = tuple(self.left.pop(key) for key in list(self.left) if setup.number(key) in games)
+        return Work(setup, games, tuple(pair.tried[game] for game in games), begun)
 
     def end(self, chunk: Chunk) -> tuple[list[Finished], list[Unplayable]]:
         """Workers have no more of these pairs, finished or not; what the store is to keep of them."""

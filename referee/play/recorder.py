@@ -17,6 +17,7 @@ from typing import BinaryIO
 from protocol.records import MAX_RECORD_LINE, Record, RecordError, read_records
 from protocol.safe_files import NEW, open_new, open_to_append
 
+_MAX_SIDE_FILE = 256 * 1024 * 1024  # bytes that are read
 _END = b'"event":"end"'  # inside a JSON string its quotes would be escaped
 
 
@@ -31,6 +32,8 @@ class Recorder:
     """
 
     def __init__(self, path: Path | None, keep: Callable[[Record], None] = lambda record: None) -> None:
+        self.left: dict[str, Record] = {}  # matches that were interrupted, by key: see interrupted
+        self.broken = False  # set where workers were killed: what they left is for the next run
         self.dropped = 0  # bytes of an unfinished match that were cut off
         self.torn: list[str] = []  # what else is in the file of matches that were not finished
         self._path = path
@@ -40,6 +43,7 @@ class Recorder:
         if path is not None:
             self._file = _open(path)
             self._go_on(path, keep)
+            self.left = interrupted(str(path))
             remove_side_files(str(path))
 
     def commit(self) -> None:
@@ -68,7 +72,8 @@ class Recorder:
     def close(self) -> None:
         """A clean end: nothing is under way any more, so the side files have served. An empty record is no file."""
         if self._file >= 0 and self._path is not None:
-            remove_side_files(str(self._path))
+            if not self.broken:
+                remove_side_files(str(self._path))
             if self._live is not None:
                 self._live.close()
             if os.fstat(self._file).st_size == 0:
@@ -100,22 +105,44 @@ def live_path(record: str, number: int) -> str:
     return f"{record}.live-{number}"
 
 
+def done_path(record: str, number: int) -> str:
+    """The file next to a record, or to what stands for it, that worker `number` (from 1) keeps the matches in which it
+    has finished and not handed over."""
+    return f"{record}.done-{number}"
+
+
 def side_files(record: str) -> list[Path]:
     """Those that are there, by number; a worker that has begun no match has none."""
-    return [path for _, path in sorted(_side_files(record)) if not path.name.endswith(NEW)]
+    return [path for _, path in sorted(_side_files(record, live_path)) if not path.name.endswith(NEW)]
+
+
+def interrupted(record: str) -> dict[str, Record]:
+    """The matches that workers which were killed had begun, or finished and not handed over, by key."""
+    found: dict[str, Record] = {}
+    for path in [*side_files(record), *(path for _, path in sorted(_side_files(record, done_path)))]:
+        try:
+            with path.open("rb") as file:
+                lines = [line for line in file.read(_MAX_SIDE_FILE).splitlines(keepends=True) if line.endswith(b"\n")]
+            for one in read_records(lines):
+                if one.end is not None or one.start.match not in found:
+                    found[one.start.match] = one
+        except (OSError, RecordError):  # half of a match that was just being begun
+            continue
+    return found
 
 
 def remove_side_files(record: str) -> None:
     """Also those that a worker was about to make when it was killed."""
-    for _, path in _side_files(record):
-        with contextlib.suppress(OSError):
-            path.unlink()
+    for path_of in (live_path, done_path):
+        for _, path in _side_files(record, path_of):
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
-def _side_files(record: str) -> Iterator[tuple[int, Path]]:
+def _side_files(record: str, path_of: Callable[[str, int], str]) -> Iterator[tuple[int, Path]]:
     if not record or "\0" in record:
         return
-    stem = Path(live_path(record, 0)).name.removesuffix("0")
+    stem = Path(path_of(record, 0)).name.removesuffix("0")
     with contextlib.suppress(OSError):
         for path in list(Path(record).parent.iterdir()):
             number = path.name.removeprefix(stem).removesuffix(NEW)

@@ -1,12 +1,13 @@
 """Runs a series: chunks of it to worker processes; what they played is made durable, then counted. It draws nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FrameType
 
+from protocol.records import Record
 from referee.play.pool import LocalPool, WorkersLost, on_signals
 from referee.play.recorder import Recorder
-from referee.play.series import Setup, Tally
+from referee.play.series import Setup, Tally, attempt_of
 from referee.play.worker import Chunk, Place, Work
 
 _COMMIT = (
@@ -44,16 +45,17 @@ def run_series(
         report.stopped = number
 
     with on_signals(stop):
-        left = _fill(pool, setup, numbers)
+        begun = recorder.left
+        left = _fill(pool, setup, numbers, begun)
         try:
             while pool.running and not (report.suspended or report.stopped):
                 _count(pool.gather(_COMMIT), recorder, report, span)
                 seen(report)
-                left = _fill(pool, setup, left)
+                left = _fill(pool, setup, left, begun)
         except OSError as error:  # of a write to the record; what others finished before is kept
             report.failed = str(error)
         except WorkersLost:
-            report.broken = True
+            report.broken = recorder.broken = True
         if report.stopped or report.suspended or report.failed:
             pool.stop()
         _count(pool.drain(), recorder, report, span)
@@ -61,12 +63,15 @@ def run_series(
     return report
 
 
-def _fill(pool: LocalPool, setup: Setup, left: list[int]) -> list[int]:
-    """Give out chunks, at most two a worker, so that none waits for us; what is left."""
+def _fill(pool: LocalPool, setup: Setup, left: list[int], begun: Mapping[str, Record]) -> list[int]:
+    """Give out chunks, at most two a worker, so that none waits for us; what is left. `begun` matches go on."""
+    by_number = {setup.number(key): record for key, record in begun.items()}
     while pool.running < 2 * pool.jobs and left:
         size = max(1, min(pool.size, len(left) // (4 * pool.jobs)))
         chunk, left = left[:size], left[size:]
-        pool.submit([Work(setup, tuple(chunk))])
+        these = {number: by_number[number] for number in chunk if number in by_number}
+        tried = tuple(attempt_of(these[number].start.match) if number in these else 0 for number in chunk)
+        pool.submit([Work(setup, tuple(chunk), tried, tuple(these.values()))])
     return left
 
 

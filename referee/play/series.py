@@ -66,6 +66,12 @@ class Setup:
         return seeds_of(key) if self.seeded else None
 
 
+def attempt_of(key: str) -> int:
+    """The attempt that a key names, from 0."""
+    digits = key.rpartition("-")[2].partition(".")[2]
+    return int(digits) if digits.isdigit() else 0
+
+
 def seeds_of(key: str) -> tuple[int, int]:
     """What bots draw their chance from in the match of this name, by seat, where a series is seeded."""
     one, two = (hashlib.sha256(f"{key} {seat}".encode()).digest() for seat in (1, 2))

@@ -1,9 +1,9 @@
 """A table: an engine and bots that are kept alive and play match after match. It schedules nothing."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from protocol.records import Event
+from protocol.records import Event, Record
 from referee.play.engine import Engine, GameRefused
 from referee.play.launch import LaunchError
 from referee.play.match import Match, play_match
@@ -17,6 +17,9 @@ from referee.play.tape import Tape
 
 MOST_BOTS = 2  # kept alive at a time: those of a series
 _LAME = 60.0  # seconds before a bot that did not start is tried again
+
+
+NOTHING_BEGUN: Mapping[str, Record] = {}
 
 
 class Suspended(Exception):
@@ -54,13 +57,16 @@ class Table:
         self._opening: tuple[object, tuple[str, ...]] = (None, ())
         self._lame: dict[Start, tuple[str, float]] = {}  # who did not start, why, until when it is not tried again
 
-    async def play(self, setup: Setup, number: int, tried: int = 0) -> None:
+    async def play(
+        self, setup: Setup, number: int, tried: int = 0, begun: Mapping[str, Record] = NOTHING_BEGUN
+    ) -> None:
         """Play one match of the schedule, and again while it is void. Raises Suspended when it cannot be played.
 
-        `tried`: void attempts that were kept in a run before; no two records have one key.
+        `tried`: void attempts that were kept in a run before; no two records have one key. `begun`: by key, attempts
+        that were interrupted, which go on from there, or were finished, which are kept.
         """
         for attempt in range(tried, tried + 1 + REPLAYS):
-            facts = await self._attempt(setup, number, attempt)
+            facts = await self._attempt(setup, number, attempt, begun.get(setup.key(number, attempt)))
             if not facts.replayed:
                 return
         tries = f"{1 + REPLAYS} times in a row"
@@ -73,11 +79,17 @@ class Table:
         for engine in list(self._engines):
             await self._engines.pop(engine).peer.stop(kill)
 
-    async def _attempt(self, setup: Setup, number: int, attempt: int) -> Played:
+    async def _attempt(self, setup: Setup, number: int, attempt: int, before: Record | None) -> Played:
         order = [setup.bots[index] for index in seats(number)]
+        if before is not None and [bot.name for bot in before.start.bots] != [bot.name for bot in order]:
+            before = None
+        if before is not None and before.end is not None:
+            facts = played(setup, number, before)
+            self._keep(before.lines(), facts)
+            return facts
         try:
             engine = await self._engine(setup)
-            opening = await self._draw_opening(engine, setup, number // 2)
+            opening = before.start.opening if before else await self._draw_opening(engine, setup, number // 2)
             first, second = await self._sit(order[0], setup), await self._sit(order[1], setup)
             await self._make_room(order)
             key = setup.key(number, attempt)
@@ -90,6 +102,8 @@ class Table:
                 opening=opening,
                 referee=setup.referee,
                 bot_seeds=setup.bot_seeds(key),
+                past=before.plies if before else (),
+                started=before.start.started if before else "",
             )
             tape = Tape(self._live.begin() if self._live else None)
             emit = tape.emit if self._seen is None else _both(tape.emit, self._seen)

@@ -5,6 +5,7 @@ match it is in and to begin no other; DROP, to drop it if it is among those that
 next; ABANDON, at the parent's death or when the pool is broken, to end there and then.
 """
 
+import contextlib
 import errno
 import multiprocessing.util
 import os
@@ -19,11 +20,12 @@ from pathlib import Path
 from types import FrameType
 
 from protocol.orphans import adopt_orphans, kill_strays
+from protocol.records import Record
 from protocol.safe_files import open_to_append
 from protocol.transports.blocking import run_blocking
 from referee.play.cores import pin
 from referee.play.crew import ABANDON, DROP, Crew, mark
-from referee.play.recorder import SideFile
+from referee.play.recorder import SideFile, done_path
 from referee.play.series import Played, Setup
 from referee.play.table import MOST_BOTS, Suspended, Table
 
@@ -43,11 +45,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Matches of one setup, by number; `tried`: how many void attempts of each were kept before, none by default."""
+    """Matches of one setup, by number; `tried`: how many void attempts of each were kept before, none by default.
+
+    `begun`: what a worker that was killed left of them. It is kept if it was finished, else the match goes on.
+    """
 
     setup: Setup
     numbers: tuple[int, ...]
     tried: tuple[int, ...] = ()
+    begun: tuple[Record, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,7 @@ class _State:
     table: Table | None = None
     live: SideFile | None = None
     record: int | None = None
+    done: int | None = None  # where matches are kept until their chunk is handed over
     played: list[Played]
     records: list[bytes]
     playing = False  # whether SIGTERM may raise Stop, and DROP Dropped
@@ -131,6 +138,9 @@ def begin(place: Place, crew: Crew) -> None:
         state.record = open_to_append(Path(place.record))
     if place.live or place.record:
         state.live = SideFile(place.live or place.record, number + 1)
+    if place.live and not place.record:
+        with contextlib.suppress(OSError):
+            state.done = open_to_append(Path(done_path(place.live, number + 1)))
     multiprocessing.util.Finalize(None, close_table, exitpriority=10)
 
 
@@ -140,6 +150,8 @@ def play_chunk(chunk: list[Work]) -> Chunk:
     Where a match cannot be played, the rest of its setup is left and the next setup begun.
     """
     state.played, state.records = [], []
+    if state.done is not None:
+        os.ftruncate(state.done, 0)  # the chunk before has been handed over
     refused: list[Refused] = []
     began, cpu = time.monotonic(), time.process_time()
     try:
@@ -173,7 +185,7 @@ def _play(work: Work) -> None:
             state.at = mark(work.setup.key(number))
             _say_what_is_played(state.at)
             _look_whether_called_off()
-            run_blocking(state.table.play(work.setup, number, tried))
+            run_blocking(state.table.play(work.setup, number, tried, {one.start.match: one for one in work.begun}))
     finally:
         state.at = 0  # nothing is dropped outside of here
         _say_what_is_played(0)
@@ -193,6 +205,9 @@ def _keep(record: bytes, facts: Played) -> None:
     state.playing = False  # not to be stopped between the record and the count
     if state.record is None:
         state.records.append(zlib.compress(record, 1))
+        if state.done is not None:
+            with contextlib.suppress(OSError):  # without room for it the match counts all the same
+                os.write(state.done, record)  # a bot that kills its worker must not undo what it has lost
     elif os.write(state.record, record) < len(record):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), state.place.record)
     state.played.append(facts)
