@@ -110,7 +110,7 @@ def test_a_run_ends_when_its_time_is_over(tmp_path: object) -> None:
 
 def test_pairs_that_wait_for_a_worker_are_not_playing(tmp_path: object) -> None:
     workers = Endless()
-    _, seen, _ = run_for(tmp_path, 0.9, workers)
+    _, seen, _ = run_for(tmp_path, 0.3, workers)
     shown = [progress.playing for progress in seen if progress.playing]
     assert shown and all(len(playing) == workers.jobs for playing in shown)
     assert {pair.since for playing in shown for pair in playing} == {5.0}
@@ -119,7 +119,7 @@ def test_pairs_that_wait_for_a_worker_are_not_playing(tmp_path: object) -> None:
 
 def test_on_a_cluster_pairs_are_given_out(tmp_path: object) -> None:
     """Its workers do not say what they play, so nothing is called playing."""
-    _, seen, _ = run_for(tmp_path, 0.9, OnACluster())
+    _, seen, _ = run_for(tmp_path, 0.3, OnACluster())
     shown = [progress.playing for progress in seen if progress.playing]
     assert shown and all(pair.given for playing in shown for pair in playing)
     assert all(len(playing) > 2 for playing in shown)

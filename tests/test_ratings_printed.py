@@ -151,7 +151,7 @@ def test_printed_intervals_cover_the_truth(tmp_path: Path, capsys: Capture) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_printed_intervals_of_each_shape(name: str, tmp_path: Path, capsys: Capture) -> None:
-    found = list(hits(SHAPES[name], range(1500), "ladder", tmp_path, capsys))
+    found = list(hits(SHAPES[name], range(800), "ladder", tmp_path, capsys))
     assert 0.93 <= sum(found) / len(found) <= 0.97, (sum(found) / len(found), len(found))
 
 
