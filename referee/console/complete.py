@@ -65,7 +65,7 @@ def complete(text: str, known: Knowledge) -> list[Choice]:
         return _starting(typed, known.games)
     if kind == "COLOUR":
         return _starting(typed, COLOURS)
-    if "|" in kind:
+    if "|" in kind or kind.startswith("--"):
         return _starting(typed, kind.split("|"))
     return []
 
@@ -76,6 +76,11 @@ def agreed(choices: Sequence[Choice]) -> str:
     first, last = min(texts, default=""), max(texts, default="")
     same = next((at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
     return first[:same]
+
+
+def ends_a_word(choice: str) -> bool:
+    """Whether a blank follows: not where the same word goes on with a value, a further part or a file's name."""
+    return not choice.endswith(("=", "+", "/", ":", ","))
 
 
 def needs(text: str, known: Knowledge) -> tuple[str, ...]:
@@ -175,7 +180,8 @@ def _own_kind(own: Own, index: int) -> str:
     if index < len(own.words):
         return _KINDS.get(own.words[index], "")
     words = own.arguments.strip("[]").split()
-    return words[index] if index < len(words) and "|" in words[index] else ""
+    word = words[index] if index < len(words) else ""
+    return word if "|" in word or word.startswith("--") else ""
 
 
 def _starting(typed: str, words: Iterable[str]) -> list[Choice]:

@@ -94,12 +94,25 @@ class Console:
         if self.match:
             self.learner.see_match(self.match.bots(), self.match.plies())
 
-    def restart(self) -> None:
-        """The same peer anew. Raises LaunchError."""
+    def restart(self, fresh: bool) -> int:
+        """The same peer anew, and in the position that it was in unless `fresh`; how many commands were sent again.
+
+        Raises LaunchError, OwnFailed, Lost, PeerTimeout.
+        """
+        trail = self.dialogue.trail
+        if not fresh and not trail.whole:
+            raise OwnFailed("more commands led to the position than are kept: :restart --fresh starts without them")
         self.dialogue.restart()
         self.learner.forget_all()
         self.stale = True
-        self.begin()
+        if fresh or not trail.lines:
+            self.begin()
+            return 0
+        for line in trail.lines:
+            reply = self.dialogue.ask(line, self.timeout)
+            if not reply.ok:
+                raise OwnFailed(f"started anew, but `{line}`, which led to the position, is answered `? {reply.text}`")
+        return len(trail.lines)
 
     def commands(self) -> tuple[str, ...]:
         """What the peer lists; asks it, and waits, if that is not known. () if it does not say. Raises Lost."""

@@ -14,6 +14,7 @@ from protocol.messages import Reply
 from protocol.transports.blocking import run_blocking
 from referee.console.faults import explain
 from referee.console.target import Target
+from referee.console.trail import Trail
 from referee.play.launch import LAST_WORDS, Peer
 
 MOMENT = 10.0  # seconds that the console waits for the answer to a question of its own
@@ -39,6 +40,13 @@ class Exchange:
     then: Callable[[Reply], None] | None = field(default=None, repr=False)
 
 
+def streams(line: str) -> bool:
+    """Whether the answer to a command goes on until the next line is sent, as that to lz-analyze and kata-analyze."""
+    words = line.split()[:2]
+    name = words[-1] if words and words[0].isdecimal() else words[0] if words else ""
+    return name == "analyze" or name.endswith("-analyze")
+
+
 class Lost(Exception):
     """The conversation is over until restart; str() says what happened, a line each, whose fault it was and why."""
 
@@ -53,6 +61,7 @@ class Dialogue:
         self.pending: deque[Exchange] = deque()
         self.lost = ""  # why nothing can be said any more; "" while it can
         self.starts = 0
+        self.trail = Trail()
         self._passed = passed
         self._said = bytearray()
         self._half = b""  # what was sent behind the last LF
@@ -104,7 +113,9 @@ class Dialogue:
             raise Lost(f"{_ENDED if self.lost == _ENDED else _LOST}; :restart starts it anew")
         *whole, self._half = (self._half + data).split(b"\n")
         names = [
-            text[:_SAID] or "(a line too long)" for line in whole if (text := clean_line(line)) or len(line) > MAX_LINE
+            text[:MAX_LINE] or "(a line too long)"
+            for line in whole
+            if (text := clean_line(line)) or len(line) > MAX_LINE
         ]
         self._quit = self._quit or any("quit" in name.split()[:2] for name in names)
         self._asks = own
@@ -161,6 +172,7 @@ class Dialogue:
         done.reply, done.seconds = reply, self.now() - done.began
         if not self.channel.connection.ready:  # else what follows is trouble, and is still to be shown
             self._said.clear()
+        self.trail.note(done.sent, reply)
         if not done.own:
             self.kept.append((done.sent, reply))
         if done.then is not None:
@@ -183,6 +195,7 @@ class Dialogue:
     def restart(self) -> None:
         """End the peer, without asking it if it is in trouble, and start it anew. Raises LaunchError."""
         self.close()
+        self.trail = Trail()
         self.peer = self._open()
 
     def close(self) -> None:

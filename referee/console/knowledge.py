@@ -13,28 +13,9 @@ from protocol.connection import PeerRole
 from protocol.messages import Reply
 from referee.console.dialogue import Dialogue
 from referee.console.own import Own
+from referee.console.trail import CHANGING
 
 LIST, GAMES, MOVES, OPTIONS = "list_commands", "ggp-games", "ggp-legal_moves", "ggp-options"
-CHANGING = frozenset(
-    [
-        "play",
-        "ggp-play",
-        "ggp-new",
-        "genmove",
-        "ggp-genmove_analyze",
-        "undo",
-        "ggp-undo",
-        "boardsize",
-        "clear_board",
-        "komi",
-        "loadsgf",
-        "fixed_handicap",
-        "set_free_handicap",
-        "place_free_handicap",
-        "gogui-play_sequence",
-    ]
-)
-"""Commands after which the position may be another one."""
 
 
 class Kind(StrEnum):

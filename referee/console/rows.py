@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from protocol.commands import TABLE
 from protocol.safe_files import replace_file
 from referee.console.dialogue import MOMENT
-from referee.console.knowledge import CHANGING, Kind
+from referee.console.knowledge import Kind
 from referee.console.own import Own, OwnFailed, Word
+from referee.console.trail import CHANGING
 
 if TYPE_CHECKING:
     from referee.console.console import Console
@@ -30,7 +31,13 @@ def rows(console: "Console") -> list[Own]:
         Own("save", "FILE.tst", "write what passed as a regression transcript", its.save, (Word.FILE,)),
         Own("timeout", "SECONDS", "how long an answer may take before it is told", its.set_timeout),
         Own("stderr", "", f"the last {_STDERR} lines that the peer wrote there", its.stderr),
-        Own("restart", "", "end the peer and start it anew", its.restart, changes=True),
+        Own(
+            "restart",
+            "[--fresh]",
+            "start the peer anew, in the same position; --fresh: in none",
+            its.restart,
+            changes=True,
+        ),
         Own("quit", "", "tell the peer to quit, and leave", its.quit),
     ]
 
@@ -139,8 +146,11 @@ class _Rows:
         return "\n".join(lines) or "nothing"
 
     def restart(self, arguments: list[str]) -> str:
-        self._console.restart()
-        return f"{self._console.dialogue.target.name} was started anew"
+        if arguments not in ([], ["--fresh"]):
+            raise OwnFailed("write :restart or :restart --fresh")
+        count = self._console.restart(fresh=bool(arguments))
+        again = f"; {count} {'command was' if count == 1 else 'commands were'} sent again" if count else ""
+        return f"{self._console.dialogue.target.name} was started anew{again}"
 
     def quit(self, arguments: list[str]) -> str:
         self._console.ended = True
