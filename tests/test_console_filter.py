@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,88 @@ def test_a_peer_that_fails_is_blamed_by_the_rule(fault: str, problem: str) -> No
     said = say("ggp-new yugo size=5\n9 genmove b\nname\nname\n", "--timeout", "1", "--", *CHAOS, f"fault={fault}", *mb)
     assert said.status == 3
     assert problem in said.err
+
+
+ANALYSER = """import os, select, sys, time
+def line():
+    global rest
+    while b"\\n" not in rest:
+        data = os.read(0, 4096)
+        if not data: sys.exit()
+        rest += data
+    one, _, rest = rest.partition(b"\\n")
+    return one.decode()
+rest, number = b"", 0
+while True:
+    words = line().split()
+    if words == ["kata-analyze"]:
+        print("=", flush=True)
+        while not rest and not select.select([0], [], [], 0.02)[0]:
+            number += 1
+            print(f"info move D4 visits {number}", flush=True)
+        print(flush=True)
+    elif words:
+        print("= ok\\n" if words[0] in ("name", "quit") else "? unknown command\\n", flush=True)
+    if words == ["quit"]: break
+"""
+
+
+def test_an_analysis_goes_on_until_the_next_line_and_holds_up_nothing(tmp_path: Path) -> None:
+    """It blocked until --timeout: its answer ends only when the next line comes, which waited for that."""
+    (tmp_path / "analyser.py").write_text(ANALYSER)
+    command = ["--timeout", "50", "--", sys.executable, str(tmp_path / "analyser.py")]
+    said = say("kata-analyze\nname\nkata-analyze\n", *command)
+    assert (said.status, said.err) == (0, "")
+    assert re.fullmatch(r"=\n(info move D4 visits \d+\n)+\n= ok\n\n=\n(info move D4 visits \d+\n)+\n", said.out)
+    said = say("kata-analyze\nlz-analyze\nname\n", "--json", *command)
+    first, second, third = [json.loads(line) for line in said.out.splitlines()]
+    assert first["ok"] and first["text"].strip().startswith("info move D4") and first["sent"] == "kata-analyze"
+    assert (second["text"], third["text"]) == ("unknown command", "ok") and said.status == 1
+
+
+def test_an_analysis_comes_out_while_it_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "analyser.py").write_text(ANALYSER)
+    process = subprocess.Popen(
+        [*GGP, "--", sys.executable, str(tmp_path / "analyser.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin and process.stdout
+    process.stdin.write(b"kata-analyze\n")
+    process.stdin.flush()
+    lines = [process.stdout.readline() for _ in range(20)]
+    assert lines[0] == b"=\n" and lines[-1].startswith(b"info move D4")
+    out, _ = process.communicate(b"name\n", timeout=60)
+    assert out.endswith(b"\n\n= ok\n\n") and process.returncode == 0
+
+
+def test_restart_brings_the_position_back(tmp_path: Path) -> None:
+    lines = ["ggp-new yugo size=5", "play b C3", "genmove w", "play w A1", "undo", ":restart", "ggp-history"]
+    said = say("\n".join([*lines, ":restart --fresh", "ggp-history\n"]), "go,size=3")
+    assert said.out.count("= 1 black C3\n\n") == 1, said.out
+    assert "ggp engine was started anew; 2 commands were sent again\n" in said.out
+    assert said.out.endswith("ggp engine was started anew\n=\n\n")
+    bot = [sys.executable, "-m", "bots", "random", "seed=1"]
+    said = say("ggp-new yugo size=3\ngenmove b\n:restart\nundo\nundo\n", "--", *bot)
+    assert said.out.count("=\n\n") == 2 and said.out.endswith("? cannot undo\n\n")
+    said = say(":restart now\n", "go")
+    assert said.err == "ggp console: write :restart or :restart --fresh\n"
+
+
+def test_restart_says_which_command_is_not_accepted_again(tmp_path: Path) -> None:
+    (tmp_path / "once.py").write_text(
+        "import os, sys\nfor line in sys.stdin:\n"
+        "  new = not os.path.exists('seen')\n  open('seen', 'w').close()\n"
+        "  print('=\\n' if new or 'play' not in line else '? no\\n', flush=True)\n"
+    )
+    done = subprocess.run(
+        [*GGP, "--", sys.executable, "once.py"],
+        input="play b C3\n:restart\n",
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+        check=False,
+    )
+    assert done.stderr.endswith("started anew, but `play b C3`, which led to the position, is answered `? no`\n")
 
 
 def test_restart_goes_on_after_a_fault() -> None:

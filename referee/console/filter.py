@@ -1,18 +1,22 @@
 """The console without a terminal: each line of stdin to the peer, its answers to stdout byte for byte."""
 
+import contextlib
 import json
 import os
+import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from protocol.errors import PeerTimeout
 from referee.console.console import Console
-from referee.console.dialogue import Exchange, Lost
+from referee.console.dialogue import MOMENT, Exchange, Lost, streams
 from referee.console.own import OwnFailed
 from referee.console.visible import quote, visible
 
 REFUSED, BROKEN = 1, 3
 _CHUNK = 64 * 1024
+_LOOK = 0.05  # seconds between looks at stdin and at the peer
+_FIRST = 2  # lines of an answer that goes on: the mark, and the first of its text
 _LONGEST_LINE = 1024 * 1024  # bytes of a line of stdin; more of it is cut off
 
 
@@ -23,11 +27,15 @@ class Filter:
         self._as_json, self._quiet = as_json, quiet
         self._console: Console | None = None
         self._status = 0
+        self._stream: Exchange | None = None  # an answer that goes on until the next line
+        self._came = b""  # of it, as far as its first lines matter
 
     def passed(self, mark: str, data: bytes, own: bool) -> None:
         """Bytes on their way: those that answer a line of stdin go to stdout as they are."""
-        if mark == "<" and not own and not self._as_json:
-            _write(data)
+        if mark == "<" and not own:
+            self._came = (self._came + data)[-_CHUNK:] if self._stream is not None else b""
+            if not self._as_json:
+                _write(data)
         if self._console is not None and self._console.raw:
             self._tell(f"{mark} {quote(data)}")
 
@@ -35,14 +43,16 @@ class Filter:
         """The exit status."""
         self._console = console
         console.begin()
-        for line in _lines():
+        for line in _lines(self._pass_on):
             if console.is_own(line):
+                self._end_stream(b"\n")
                 self._do(line)
             else:
                 self._say(line)
             self._pass_stderr()
             if console.ended:
                 break
+        self._end_stream(b"\n")
         return self._status
 
     def _say(self, line: str) -> None:
@@ -50,25 +60,79 @@ class Filter:
         assert console is not None
         try:
             exchange = console.dialogue.say(line)
-            if exchange is not None:
+            if exchange is None:
+                return
+            self._end_stream(b"")
+            if streams(exchange.sent):
+                self._begin_stream(exchange)
+            else:
                 self._await(exchange)
         except Lost as lost:
+            self._stream = None
             self._break(line, str(lost))
+
+    # -- an answer that goes on until the next line ------------------------------------------------------------------
+
+    def _begin_stream(self, exchange: Exchange) -> None:
+        """Wait for its first line alone, so that a script without pauses sees something of it. Raises Lost."""
+        assert self._console is not None
+        dialogue = self._console.dialogue
+        self._stream, self._came = exchange, b""
+        deadline = dialogue.now() + MOMENT
+        while exchange.reply is None and self._came.count(b"\n") < _FIRST and dialogue.now() < deadline:
+            dialogue.pump(min(deadline, dialogue.now() + _LOOK))
+        self._see_stream()
+
+    def _pass_on(self) -> None:
+        """Between lines of stdin: what has come since goes out (see passed)."""
+        if self._stream is not None and self._console is not None:
+            try:
+                self._console.dialogue.pump(self._console.dialogue.now() + _LOOK)
+                self._see_stream()
+            except Lost as lost:
+                self._break(self._stream.sent, str(lost))
+                self._stream = None
+
+    def _end_stream(self, line: bytes) -> None:
+        """Have the peer end the answer: any line does that, an empty one too. Then wait for its end."""
+        exchange, self._stream = self._stream, None
+        if exchange is None or self._console is None:
+            return
+        dialogue = self._console.dialogue
+        try:
+            if line:
+                dialogue.send(line)
+                with contextlib.suppress(PeerTimeout):  # then the next command ends it, or the end of the console
+                    dialogue.wait(exchange, dialogue.now() + MOMENT)
+                    self._finish(exchange)
+            else:
+                self._await(exchange)
+        except Lost as lost:
+            self._break(exchange.sent, str(lost))
+
+    def _see_stream(self) -> None:
+        """Whether it has ended by itself, as when the peer does not know the command."""
+        if self._stream is not None and self._stream.reply is not None:
+            exchange, self._stream = self._stream, None
+            self._finish(exchange)
 
     def _await(self, exchange: Exchange) -> None:
         console = self._console
         assert console is not None
         dialogue = console.dialogue
         try:
-            dialogue.wait(exchange, exchange.began + console.timeout)
+            dialogue.wait(exchange, dialogue.now() + console.timeout)
         except PeerTimeout as error:
             dialogue.lost = f"{error} ({console.timeout:g} s): the peer's fault; PROTOCOL §2.8: never a hang"
             raise Lost(dialogue.lost) from None
         finally:
             for warning in dialogue.new_warnings():
                 self._remark(f"{warning}; PROTOCOL §2.10: borne with from a bot")
-        reply = exchange.reply
-        assert reply is not None
+        self._finish(exchange)
+
+    def _finish(self, exchange: Exchange) -> None:
+        console, reply = self._console, exchange.reply
+        assert console is not None and reply is not None
         console.learner.forget(exchange.sent)
         if not reply.ok:
             self._status = max(self._status, REFUSED)
@@ -128,16 +192,22 @@ class Filter:
         _note("".join(f"ggp console: {visible(line)}\n" for line in text.splitlines()))
 
 
-def _lines() -> Iterator[str]:
-    """The lines of stdin as they come, the last also without LF."""
+def _lines(meanwhile: Callable[[], None]) -> Iterator[str]:
+    """The lines of stdin as they come, the last also without LF; `meanwhile` is called again and again before each."""
     partial = b""
-    while data := os.read(0, _CHUNK):
+    while data := _read(meanwhile):
         *lines, partial = (partial + data).split(b"\n")
         partial = partial[:_LONGEST_LINE]
         for line in lines:
             yield line.decode("utf-8", "surrogateescape")
     if partial:
         yield partial.decode("utf-8", "surrogateescape")
+
+
+def _read(meanwhile: Callable[[], None]) -> bytes:
+    while not select.select([0], [], [], _LOOK)[0]:
+        meanwhile()
+    return os.read(0, _CHUNK)
 
 
 def _write(data: bytes) -> None:
