@@ -192,9 +192,12 @@ def test_the_commands() -> None:
     assert own["moves"].run([]) == "[1 A1]  2 B2  3 button  4 C3  5 pass  6 pass"
     assert own["moves"].run(["-1"]) == "6 white pass  0.007 s, 1.000 s left"
     info = own["info"].run([])
-    assert (
-        "seat 1       one (random)" in info and "termination  rules" in info and info.endswith("ply 1 of 6: black A1")
-    )
+    assert info.split("\n") == [
+        "Match m-1 is yugo size=3, with 10 on the clock. Seat 1 is one (random) and used 0.021 s. Seat 2 is",
+        "two (random) and used 0.021 s. two won W+7.5 after 6 plies.",
+        "",
+        "ply 1 of 6: black A1",
+    ]
     assert own["why"].run(["A1"]) == "A1 is illegal: A1 is occupied" and own["why"].run(["B2"]) == "B2 is legal"
     assert own["score"].run([]).splitlines()[2] == "the game is not over"
     assert own["live"].run([]).startswith("the match is over: ")

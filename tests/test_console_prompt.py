@@ -37,6 +37,98 @@ def test_a_game_with_completion_and_the_board_beside(tmp_path: Path) -> None:
         assert not any("(X)" in row for row in terminal.screen.rows)
 
 
+def test_it_greets_with_the_peer_the_game_and_where_help_is(tmp_path: Path) -> None:
+    for term in ("xterm-256color", "dumb"):
+        with Terminal("console", "yugo", "size=5", home=tmp_path, environment={"TERM": term}) as terminal:
+            terminal.wait_for("This is ggp-engine (ggp engine): yugo size=5. :help lists the commands.")
+            terminal.type(CTRL_D)
+            assert terminal.end() == 0
+    with Terminal("console", "--", *CHAOS, home=tmp_path, columns=300) as terminal:
+        terminal.wait_for("This is chaos")
+        terminal.wait_for(":help lists the commands.")
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+
+
+def test_tab_ends_a_word_with_a_blank_that_is_not_typed_twice(tmp_path: Path) -> None:
+    with Terminal("console", "go", "size=5", home=tmp_path) as terminal:
+        terminal.wait_for("5 . . . . . 5")
+        terminal.type(f"ggp-ne{TAB}")
+        terminal.wait_for("— start a game")
+        terminal.type(f"yu{TAB}")
+        terminal.wait_for("> ggp-new yugo ")
+        terminal.wait_for("by default off")  # of its options, which the engine has said
+        terminal.type(f"si{TAB}7{ENTER}")
+        terminal.wait_for("> ggp-new yugo size=7")
+        terminal.wait_for("7 . . . . . . . 7")
+        terminal.type(f"ggp-his{TAB}{ENTER}")
+        rows = terminal.wait_for(lambda rows: "> ggp-history" in rows)
+        terminal.type(f"ggp-pla{TAB} bl{TAB} C3{ENTER}")  # by habit a blank behind Tab
+        terminal.wait_for("(X)")
+        rows = terminal.settle()
+        assert "> ggp-play black C3" in rows
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+
+
+def test_the_menu_hides_neither_the_hint_nor_the_notes_nor_the_board(tmp_path: Path) -> None:
+    for columns, board in ((100, "5 . . . . . 5"), (50, "5 . . . . . 5")):
+        with Terminal("console", "yugo", "size=5", home=tmp_path, columns=columns) as terminal:
+            terminal.wait_for("Black to move (seat 1)")
+            terminal.type("ggp-play black C")
+            terminal.wait_for(lambda rows: any(row.startswith(" C1") for row in rows))
+            rows = terminal.settle()
+            for text in ("ggp-play COLOUR MOVE", "The button is free", "Komi: 7", "Black to move (seat 1)", board):
+                assert any(text in row for row in rows), (text, rows)
+            assert [row.split()[0] for row in rows if row.startswith(" C")] == ["C1", "C2", "C3", "C4", "C5"]
+            terminal.type(f"{CTRL_C}{CTRL_D}")
+            assert terminal.end() == 0
+
+
+def test_long_lists_are_broken_at_blanks(tmp_path: Path) -> None:
+    with Terminal("console", "go", "size=13", home=tmp_path, columns=60, rows=60) as terminal:
+        terminal.wait_for("This is ggp-engine")
+        terminal.type(f":board off{ENTER}ggp-legal_moves{ENTER}:help{ENTER}")
+        terminal.wait_for("known_command")
+        rows = terminal.settle()
+        listed = " ".join(row for row in rows if re.match(r"(= )?[A-N]\d", row)).removeprefix("= ").split("   ")[0]
+        assert listed.split() == [*sorted(f"{x}{y}" for x in "ABCDEFGHJKLMN" for y in range(1, 14)), "pass"]
+        assert not any(len(row) == 60 and row[-1] != " " and row.startswith("  ggp-") for row in rows)
+        names = " ".join(row.strip() for row in rows if row.startswith("  ") and not row.startswith("  :")).split()
+        assert {"ggp-legal_moves", "ggp-playouts", "gogui-rules_captured_count", "final_status_list"} <= {*names}
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+
+
+def test_a_lost_peer_is_one_line_and_what_is_typed_then_one_each(tmp_path: Path) -> None:
+    with Terminal("console", "--", sys.executable, "-c", "import time; time.sleep(1)", home=tmp_path) as terminal:
+        terminal.wait_for("the peer's fault")
+        terminal.type(f"name{ENTER}:restrat{ENTER}")
+        terminal.wait_for("there is no :restrat; did you mean :restart?")
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+        said = terminal.settle()
+    lost = [row for row in said if "peer" in row or ":restart starts" in row]
+    assert lost[0].startswith("the peer's fault: the peer's output ended")
+    assert lost[-1] == "nothing is sent to a peer that was lost; :restart starts it anew"
+    assert "".join(said).count(":restart starts it anew") == 2
+
+
+def test_restart_on_a_terminal_brings_the_board_back(tmp_path: Path) -> None:
+    with Terminal("console", "yugo", "size=5", home=tmp_path) as terminal:
+        terminal.wait_for("5 . . . . . 5")
+        terminal.type(f"ggp-play black C3{ENTER}")
+        terminal.wait_for("3 . .(X). . 3")
+        terminal.type(f":restart{ENTER}")
+        terminal.wait_for("ggp engine was started anew; 2 commands were sent again")
+        terminal.wait_for("3 . .(X). . 3")
+        terminal.type(f":restart --f{TAB}{ENTER}")
+        terminal.wait_for(lambda rows: "ggp engine was started anew" in rows)
+        terminal.wait_for("3 . . . . . 3")
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+
+
 def test_ctrl_c_drops_the_line_and_leaves_a_silent_peer(tmp_path: Path) -> None:
     with Terminal("console", "--", *CHAOS, "fault=silent", home=tmp_path) as terminal:
         terminal.wait_for(">")

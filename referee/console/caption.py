@@ -36,6 +36,12 @@ class Caption:
         """The same, of an engine that may be waited for."""
         return self.lines(ask(HISTORY), ask(STATUS), ask("ggp-scene"))
 
+    @property
+    def of(self) -> str:
+        """The match in a few words."""
+        start = self._journey.record.start
+        return clean(f"{start.game}, {' against '.join(party.name[:_NAME] for party in start.bots)}")
+
     def plies(self) -> tuple[str, ...]:
         """What led to each place of the match, from the start on."""
         return ("the start", *(clean(f"{ply.colour} {ply.move}") for ply in self._journey.record.plies))

@@ -5,21 +5,23 @@ from typing import NamedTuple
 
 from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.filters import has_completions, is_done
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.layout import (
     BufferControl,
+    ConditionalContainer,
     Container,
     Dimension,
     DynamicContainer,
-    Float,
-    FloatContainer,
     FormattedTextControl,
     HSplit,
     Layout,
+    ScrollbarMargin,
+    ScrollOffsets,
     VSplit,
     Window,
 )
-from prompt_toolkit.layout.menus import CompletionsMenu
+from prompt_toolkit.layout.menus import CompletionsMenuControl
 from prompt_toolkit.layout.processors import BeforeInput
 from prompt_toolkit.widgets import SearchToolbar
 
@@ -29,6 +31,7 @@ from referee.console.talk import PROMPT
 MENU = 10  # lines of the menu of completions
 _LEFT = 44  # columns that the dialogue's side needs at least
 _GAP = 2
+_UNDER = 4  # lines that the menu leaves to the input, the hint and the notes
 _KEPT = 6  # lines of the screen that the board leaves to the dialogue
 
 
@@ -46,14 +49,15 @@ def layout(buffer: Buffer, shown: Shown) -> Layout:
     control = BufferControl(
         buffer, input_processors=[BeforeInput([("class:prompt", PROMPT)])], search_buffer_control=search.control
     )
-    line = Window(control, height=_height_of_input, wrap_lines=True)
+    line = Window(control, height=_height_of_input, wrap_lines=True, dont_extend_height=True)
     hint = Window(FormattedTextControl(lambda: [("class:dim", shown.hint())]), height=1)
     left = HSplit(
         [
             line,
             search,
             hint,
-            Window(FormattedTextControl(lambda: _dim(_notes(shown))), wrap_lines=True, height=lambda: _rest(buffer)),
+            _menu(shown),
+            Window(FormattedTextControl(lambda: _dim(_notes(shown))), wrap_lines=True, height=Dimension(min=0)),
         ]
     )
     board = Window(
@@ -68,8 +72,27 @@ def layout(buffer: Buffer, shown: Shown) -> Layout:
     def fitting() -> Container:
         return {"beside": beside, "below": below}.get(place(_fitted(shown), *_size()), left)
 
-    menu = Float(CompletionsMenu(max_height=MENU, scroll_offset=1), xcursor=True, ycursor=True)
-    return Layout(FloatContainer(DynamicContainer(fitting), [menu]), focused_element=line)
+    return Layout(DynamicContainer(fitting), focused_element=line)
+
+
+def _menu(shown: Shown) -> Container:
+    """The completions between the hint and the notes, so that they cover neither them nor the board."""
+
+    def room() -> Dimension:
+        board, (columns, rows) = _fitted(shown), _size()
+        taken = board.height if place(board, columns, rows) == "below" else 0
+        return Dimension(min=1, max=max(1, min(MENU, rows - taken - _UNDER)))
+
+    menu = Window(
+        CompletionsMenuControl(),
+        height=room,
+        dont_extend_width=True,
+        dont_extend_height=True,
+        right_margins=[ScrollbarMargin()],
+        scroll_offsets=ScrollOffsets(top=1, bottom=1),
+        style="class:completion-menu",
+    )
+    return ConditionalContainer(VSplit([menu, Window()]), filter=has_completions & ~is_done)
 
 
 def fitted(board: Board, columns: int, rows: int) -> Board:
@@ -99,11 +122,6 @@ def _size() -> tuple[int, int]:
 
 def _height_of_input() -> Dimension:
     return Dimension(min=1)
-
-
-def _rest(buffer: Buffer) -> Dimension:
-    """Notes have what they need; the menu, while it is there, stands over them."""
-    return Dimension(min=MENU - 1) if buffer.complete_state else Dimension(min=0)
 
 
 def _notes(shown: Shown) -> list[str]:

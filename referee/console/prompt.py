@@ -22,7 +22,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.renderer import print_formatted_text
 from prompt_toolkit.styles import Style
 
-from referee.console.complete import agreed, complete, hint, needs, wants_file
+from referee.console.complete import agreed, complete, ends_a_word, hint, needs, wants_file
 from referee.console.console import Console
 from referee.console.ending import SIGNALS, ends_in_order
 from referee.console.history import Lines, path_of_history
@@ -62,6 +62,8 @@ class Prompt:
         self.passed = self._talk.passed
         self._wake = asyncio.Event()
         self._sent = False  # something was, a moment ago
+        self._asked_at = ""  # the line on which Tab was pressed when no continuation was known
+        self._blank = ""  # the text before the cursor, as Tab left it with a blank at its end
         self._failed: LaunchError | None = None
         self._status = 0
         self._output = Vt100_Output.from_pty(sys.stdout, term=os.environ.get("TERM"))
@@ -124,7 +126,7 @@ class Prompt:
     # -- the keyboard ----------------------------------------------------------------------------------------------
 
     def _accept(self, buffer: Buffer) -> bool:
-        line = buffer.text
+        line = buffer.text.rstrip()
         if self._console.is_own(line) and not self._console.is_quick(line):
             get_app().exit(result=line)  # it may take long, and Ctrl-C is to reach it: the prompt gives way
         elif self._console.is_own(line):
@@ -160,10 +162,21 @@ class Prompt:
         def go_on(event: KeyPressEvent) -> None:
             self._complete()
 
+        @keys.add(" ", filter=Condition(self._has_blank))
+        def put_there_already(event: KeyPressEvent) -> None:
+            self._blank = ""
+            self._buffer.complete_state = None
+            self._buffer.start_completion()
+
         return keys
 
+    def _has_blank(self) -> bool:
+        """Whether a completion has just put a blank where the next key would put one."""
+        text, state = self._buffer.document.text_before_cursor, self._buffer.complete_state
+        return text.endswith(" ") and (text == self._blank or (state is not None and state.complete_index is not None))
+
     def _complete(self) -> None:
-        """Tab: the only continuation, or as far as all agree, at once; then one after another.
+        """Tab: the only continuation and a blank, or as far as all agree, at once; then one after another.
 
         What is known is put in without waiting, so that a key typed right behind it is typed behind it.
         """
@@ -174,13 +187,24 @@ class Prompt:
             return
         choices = complete(buffer.document.text_before_cursor, self._console.learner.known)
         common = agreed(choices)
+        if len(choices) == 1 and ends_a_word(common):
+            common += " "
         if choices and len(common) > choices[0].length:
             buffer.delete_before_cursor(choices[0].length)
             buffer.insert_text(common)
+            self._blank = buffer.document.text_before_cursor if common.endswith(" ") else ""
         elif state is not None:
             buffer.complete_next()
         else:
+            self._asked_at = "" if choices else buffer.text
             buffer.start_completion(select_first=bool(choices))
+
+    def _complete_late(self) -> None:
+        """What Tab asked for before the peer had said it, if nothing was typed since."""
+        known, before = self._console.learner.known, self._buffer.document.text_before_cursor
+        if self._asked_at and self._asked_at == self._buffer.text and complete(before, known):
+            self._asked_at, self._buffer.complete_state = "", None
+            self._complete()
 
     def _hint(self) -> str:
         awaited = self._talk.awaited
@@ -203,6 +227,7 @@ class Prompt:
                 self._failed = error
                 app.exit(result=None)
                 return
+            self._complete_late()
             if self._talk.out:
                 self._print_above(app)
             elif board is not self._talk.board or self._talk.awaited is not None:
@@ -244,7 +269,8 @@ class _Completer(Completer):
             yield from self._paths.get_completions(Document(name), complete_event)
             return
         for choice in complete(text, known):
-            yield Completion(choice.text, -choice.length, display_meta=choice.help)
+            whole = f"{choice.text} " if ends_a_word(choice.text) else choice.text
+            yield Completion(whole, -choice.length, display=choice.text, display_meta=choice.help)
 
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent

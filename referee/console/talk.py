@@ -3,6 +3,7 @@
 It shows nothing itself, so a prompt and a plain terminal have it in common.
 """
 
+import shutil
 from collections.abc import Callable
 from functools import partial
 
@@ -10,10 +11,10 @@ from protocol.messages import Reply
 from referee.console.board import NOTHING, Board
 from referee.console.clocks import Clocks
 from referee.console.console import Console
-from referee.console.dialogue import MOMENT, Exchange, Lost
+from referee.console.dialogue import MOMENT, Exchange, Lost, streams
 from referee.console.knowledge import LIST, Kind
 from referee.console.own import OwnFailed
-from referee.console.visible import duration, quote, visible
+from referee.console.visible import duration, quote, visible, wrapped
 from referee.play.launch import LaunchError
 
 PROMPT = "> "
@@ -55,6 +56,7 @@ class Talk:
         elif console.dialogue.target.first:
             self.typed(console.dialogue.target.first)
             self._first = self._last
+        console.dialogue.question("name", self._greet)
 
     def passed(self, mark: str, data: bytes, own: bool) -> None:
         """Bytes on their way, if they are to be seen."""
@@ -67,7 +69,7 @@ class Talk:
         try:
             self._last = self.console.dialogue.say(line) or self._last
         except Lost as lost:
-            self._trouble(str(lost))
+            self._line("fault", str(lost))
 
     def own(self, line: str, begun: Callable[[], None] = lambda: None) -> None:
         """A line for the console. Blocks as long as that takes; `begun` shows what is there before it."""
@@ -81,7 +83,7 @@ class Talk:
             self._line("warning", str(failed))
         else:
             if text:
-                self._line("", text)
+                self._line("", wrapped(text, _columns()))
 
     def look(self, seconds: float) -> None:
         """See what has come; wait so long for it if something is awaited.
@@ -148,10 +150,10 @@ class Talk:
 
     def _show_reply(self, reply: Reply, seconds: float | None) -> None:
         mark = ("=" if reply.ok else "?") + ("" if reply.id is None else str(reply.id))
-        shown = visible(reply.text[:_LONGEST])
+        shown = wrapped(f"{mark} {visible(reply.text[:_LONGEST])}", _columns())
         first, *rest = shown.split("\n")
         style = "" if reply.ok else "class:warning"
-        self.out.append((style, f"{mark} {first}".rstrip()))
+        self.out.append((style, first.rstrip()))
         self.out.append(("class:dim", f"   {duration(seconds)}\n" if seconds is not None else "\n"))
         if rest:
             self.out.append((style, "\n".join([*rest, ""])))
@@ -159,13 +161,23 @@ class Talk:
             self._line("dim", f"… {len(reply.text) - _LONGEST} characters more")
 
     def _trouble(self, text: str) -> None:
-        self._line("fault", text)
-        self._line("dim", ":restart starts it anew, :stderr shows what it wrote there")
+        first, *rest = text.split("\n")
+        self._line("fault", "\n".join([f"{first}; :restart starts it anew", *rest]))
+
+    def _greet(self, reply: Reply) -> None:
+        """Say who is talked to, about which game, and where help is."""
+        target, match = self.console.dialogue.target, self.console.match
+        name = reply.text[:100] if reply.ok and reply.text.strip() else target.name
+        game = match.of if match else target.first.removeprefix("ggp-new ")
+        program = "" if name in target.name else f" ({target.name})"
+        self._line("dim", f"This is {name}{program}{f': {game}' if game else ''}. :help lists the commands.")
 
     def _see_what_is_late(self) -> None:
         dialogue = self.console.dialogue
         for exchange in dialogue.pending:
             limit = MOMENT if exchange.own else self.console.timeout
+            if streams(exchange.sent):
+                continue
             if not exchange.overdue and dialogue.now() - exchange.began > limit:
                 exchange.overdue = True
                 whose = " (a question of the console's own)" if exchange.own else ""
@@ -226,3 +238,7 @@ class Talk:
             history, status = map(self._heard.get, _PLACE)
             self.board = self.board._replace(caption=self.console.match.lines(history, status, scene))
         self.console.learner.see_stones(self.board.stones)
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns

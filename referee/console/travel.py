@@ -4,13 +4,15 @@ Going on from a position with bots is branch's part.
 """
 
 import json
+import shutil
+import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
 
 from protocol.drawing import text
 from protocol.drawing.scene import DrawingError, clean, read_scene
-from protocol.records import MovePlayed, Record
+from protocol.records import MatchEnded, MovePlayed, Record
 from referee.archive.places import Source
 from referee.archive.show import list_moves
 from referee.console.journey import Ask, Journey
@@ -41,7 +43,7 @@ def rows(journey: Journey, source: Source, ask: Ask, show: Callable[[str], None]
         if words:
             return "\n".join(_ply(journey, _number(words, "moves", "PLY")))
         at, last = journey.where(), journey.last
-        return list_moves(journey.record.plies[:last], at.ply, _WIDTH)
+        return list_moves(journey.record.plies[:last], at.ply, _width())
 
     def info(words: list[str]) -> str:
         _none(words, "info")
@@ -125,11 +127,85 @@ def analysis_lines(analysis: str) -> list[str]:
     return lines
 
 
-def _told(record: Record) -> list[str]:
-    """All that the record says but the plies."""
-    from referee.ladder.views.game import diagnostics, facts  # which reads what only ladders have
+def _width() -> int:
+    """Columns of what is made to fit: those of the terminal, if it has fewer."""
+    return min(_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _WIDTH
 
-    return [*facts(record), *(diagnostics(record.end) if record.end else ())]
+
+def _told(record: Record) -> list[str]:
+    """All that the record says but the plies: sentences, then what a fault left behind."""
+    from referee.ladder.views.game import diagnostics  # which reads what only ladders have
+
+    text = clean(
+        " ".join([*_of_the_start(record), *(_of_the_end(record, record.end) if record.end else _unfinished())])
+    )
+    left = diagnostics(record.end) if record.end else []
+    return [*textwrap.wrap(text, _width(), break_long_words=False, break_on_hyphens=False), *left]
+
+
+def _of_the_start(record: Record) -> Iterator[str]:
+    start = record.start
+    game = " ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())])
+    time = "without a clock" if start.control == "none" else f"with {start.control} on the clock"
+    yield f"Match {start.match} is {game}, {time}."
+    for seat, bot in enumerate(start.bots, 1):
+        how = bot.command or bot.program
+        ms = sum(ply.ms for ply in record.plies if ply.seat == seat)
+        yield f"Seat {seat} is {bot.name}{f' ({how})' if how not in ('', bot.name) else ''} and used {ms / 1000:.3f} s."
+    if start.opening:
+        yield f"The opening {' '.join(start.opening)} was given."
+
+
+def _unfinished() -> Iterator[str]:
+    yield "It has no end."
+
+
+def _of_the_end(record: Record, end: MatchEnded) -> Iterator[str]:
+    names = [bot.name for bot in record.start.bots]
+    plies = f"after {end.plies} {'ply' if end.plies == 1 else 'plies'}"
+    how = _ENDINGS.get(end.termination, f" by {end.termination.replace('_', ' ')}")
+    when = f" on {end.ended[:10]} at {end.ended[11:19]} UTC" if end.ended else ""
+    if not end.result:
+        yield f"It is void{how} {plies}{when}."
+    elif end.winner:
+        yield f"{names[end.winner - 1]} won {end.result}{how} {plies}{when}."
+    else:
+        yield f"It was drawn{how} {plies}{when}."
+    if end.culprit:
+        seat = end.culprit.removeprefix("seat")
+        yield f"The fault was that of {names[int(seat) - 1] if seat.isdigit() else f'the {end.culprit}'}."
+    if end.detail:
+        yield f"{end.detail[:1].upper()}{end.detail[1:]}."
+    if end.score:
+        yield f"The score was {_totals(end.score)}."
+    if end.suspect:
+        yield "An answer waited for this machine: the game counts, but a loss by time may be no fault of the bot."
+    for warning in end.warnings:
+        yield f"Warning: {warning}."
+
+
+_ENDINGS = {
+    "rules": "",
+    "illegal_move": " by an illegal move",
+    "refused": " by a refused genmove",
+    "rejects_legal_move": " by a legal move that was rejected",
+    "time": " on time",
+    "stalled": " by an answer that never came",
+    "disconnected": " by a disconnection",
+    "protocol_error": " by a protocol error",
+    "ply_limit": " at the limit of plies",
+    "engine_failed": " by a failure of the engine",
+}
+
+
+def _totals(score: str) -> str:
+    """`black 12, white 7` of an answer to ggp-score; as it stands if it says no totals."""
+    try:
+        said = json.loads(score)
+        totals = [(colour, said[colour]["total"]) for colour in ("black", "white")]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return score
+    return ", ".join(f"{colour} {total}" for colour, total in totals) if totals[0][1] is not None else score
 
 
 def _score(ask: Ask) -> str:

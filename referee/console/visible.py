@@ -1,4 +1,7 @@
-"""What a peer says made harmless for a terminal, and readable: escapes for what does not print."""
+"""What a peer says made harmless for a terminal, and readable: escapes for what does not print, lines that fit."""
+
+import re
+import textwrap
 
 
 def visible(text: str) -> str:
@@ -20,6 +23,29 @@ def quote(data: bytes) -> str:
         _NAMED.get(character) or (character if character.isprintable() else _escape(character)) for character in text
     )
     return f"'{shown}'"
+
+
+def wrapped(text: str, width: int) -> str:
+    """Lines of words that are longer than `width` continued on further lines, under the first word; no word is cut.
+
+    In a row of two columns the second is continued. Any other line with several blanks in a row is left alone: it may
+    be a row of a board.
+    """
+    return "\n".join(line for each in text.split("\n") for line in _continued(each, width))
+
+
+def _continued(line: str, width: int) -> list[str]:
+    row = _ROW.fullmatch(line)
+    if len(line) <= width or row is None:
+        return [line]
+    head, words = row.groups()
+    room = max(width - len(head), 20)
+    first, *rest = textwrap.wrap(words, room, break_long_words=False, break_on_hyphens=False)
+    return [head + first, *(" " * len(head) + each for each in rest)]
+
+
+# An indentation, or a first column and at least two blanks; then words with a blank between each two.
+_ROW = re.compile(r"( *|.*?\S {2,})(\S+(?: \S+)*)")
 
 
 def duration(seconds: float) -> str:
