@@ -11,7 +11,7 @@ from importlib import import_module
 from itertools import takewhile
 
 from bots.gogui import split_words
-from bots.options import parse_options
+from bots.options import BAD_USAGE, parse_options
 from engines.game import Option, OptionError
 from protocol.errors import CommandFailed
 
@@ -25,7 +25,6 @@ BOTS = {
 USAGE = "Usage: ggp bot NAME [name=value …] [--gogui GAME [name=value …]]"
 GOGUI = """\
   --gogui GAME [name=value …]   play and rule this game under GoGui: answer genmove by points and passes"""
-BAD_USAGE = 2
 
 
 def main(argv: list[str]) -> int:

@@ -2,17 +2,16 @@
 
 import contextlib
 import io
-import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import TextIO
 
+from bots.options import BAD_USAGE, Words
 from protocol.dialling import Answer, Ask, Hello, Stderr
 from protocol.errors import AddressError
 from protocol.responder import Responder
@@ -22,45 +21,20 @@ from protocol.transports.keys import KeyFileError, read_pair, read_public
 from protocol.transports.stopping import Stopped, Stopping
 from protocol.transports.zmq import AccessRefused
 
-REPLACED, BAD_USAGE, INTERRUPTED = 1, 2, 130
+REPLACED, INTERRUPTED = 1, 130
 GOODBYE = "its author ended it"
 NOTICE = "{}: I play my game to the end, take no other, and leave; a second signal ends me now"
 _TEXTS = {"up": "connected", "lost": "{}", "bye": "the lobby said goodbye: {}", "wait": "trying again in {} s"}
 
 
-@dataclass(frozen=True, slots=True)
-class Dialled:
-    """Where to dial, in words; `name` at the lobby, `challenges`: whether others may challenge it there."""
-
-    url: str
-    key: str = ""
-    server_key: str = ""
-    name: str = ""
-    challenges: bool = True
-
-
-def read_words(words: Sequence[str]) -> Dialled | None:
-    """`--connect URL [--key FILE] [--server-key KEY|FILE] [--name NAME] [--no-challenges]` among a script's words, or
-    else the environment's GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME; None if it is to use stdin."""
-    words = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
-    found = {name: os.environ.get(f"GGP_{name.upper()}", "") for name in ("connect", "key", "server_key", "name")}
-    for word, value in zip(words, [*words[1:], ""], strict=False):
-        name = word.removeprefix("--").replace("-", "_")
-        if word.startswith("--") and name in found:
-            found[name] = value
-    if not found["connect"]:
-        return None
-    return Dialled(found["connect"], found["key"], found["server_key"], found["name"], "--no-challenges" not in words)
-
-
-def dial_out(where: Dialled, hello: Hello, make: Callable[[], Responder]) -> int:
+def dial_out(where: Words, hello: Hello, make: Callable[[], Responder]) -> int:
     """Answer until `quit` or a signal, each connection with a Responder of its own; the exit status. In the main
     thread the lobby hears what is written to stderr meanwhile, the first SIGTERM or Ctrl-C lets the game end, and the
     second ends the bot with a goodbye.
     """
     try:
         pair = read_pair(Path(where.key)) if where.key else None
-        lobby = Lobby(where.url, pair, read_public(where.server_key) if where.server_key else "")
+        lobby = Lobby(where.connect, pair, read_public(where.server_key) if where.server_key else "")
     except (AddressError, KeyFileError) as error:
         print(f"{hello.name}: {error}", file=sys.stderr)
         return BAD_USAGE

@@ -29,7 +29,7 @@ def main(words: Sequence[str]) -> None:
     options = parse_options("greedy", OPTIONS, words)
     chance = Chance(int(options["seed"]))
     choose = make_choose(int(options["playouts"]), chance, options["resign"] == "on")
-    run(choose, name="greedy", analysis=True, seed=chance.begin_match)
+    run(choose, name="greedy", analysis=True, seed=chance.begin_match, words=())
 
 
 def make_choose(playouts: int, chance: random.Random, resigns: bool) -> Choose:

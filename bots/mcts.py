@@ -42,7 +42,7 @@ def main(words: Sequence[str]) -> None:
         megabytes=int(options["memory"]),
         resigns=options["resign"] == "on",
     )
-    run(bot.choose, name="mcts", analysis=True, seed=bot.begin_match)
+    run(bot.choose, name="mcts", analysis=True, seed=bot.begin_match, words=())
 
 
 class NoSearch(Exception):

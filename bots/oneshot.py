@@ -50,7 +50,7 @@ def main(words: Sequence[str]) -> None:
     adopt_orphans()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     life, _kept_open = os.pipe()
-    run(partial(ask_program, ["sh", "-c", _WATCHED, str(life), *command], life), name="oneshot")
+    run(partial(ask_program, ["sh", "-c", _WATCHED, str(life), *command], life), name="oneshot", words=())
 
 
 def read_command(words: Sequence[str]) -> list[str]:

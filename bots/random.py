@@ -13,7 +13,7 @@ OPTIONS = (SEED,)
 def main(words: Sequence[str]) -> None:
     """Serve stdin with the options `seed=N`. Raises OptionError."""
     chance = Chance(int(parse_options("random", OPTIONS, words)["seed"]))
-    run(make_choose(chance), name="random", seed=chance.begin_match)
+    run(make_choose(chance), name="random", seed=chance.begin_match, words=())
 
 
 def make_choose(chance: random.Random) -> Choose:

@@ -25,6 +25,7 @@ from typing import cast
 
 from bots.clock import Clock, parse_clock, parse_time_left, parse_time_settings
 from bots.gogui import Clicks, split_words
+from bots.options import BAD_USAGE, Words, read_words
 from bots.position import Position
 from engines import gogui, gtp, gtpgo
 from engines.game import IllegalMove, OptionError, SetupState, State
@@ -37,7 +38,6 @@ from protocol.transports.pipe import report_on_stderr, serve_stdio
 
 __all__ = ["Bot", "Choose", "Position", "run"]
 
-BAD_USAGE = 2
 MOST_SEEDS = 2**31  # "set_random_seed": from 0 to one less, as GNU Go reads it
 
 Choose = Callable[[Position], str]
@@ -58,6 +58,8 @@ def run(
     key: str = "",
     server_key: str = "",
     challenges: bool = True,
+    bind: str = "",
+    words: Sequence[str] | None = None,
 ) -> None:
     """Answer stdin on stdout until `quit` or the end of input.
 
@@ -65,34 +67,40 @@ def run(
     puts something into `position.analysis`. seed: is called before each match of a series that can be repeated;
     the bot then draws all chance from this number, so that the same match gets the same moves again.
     connect: tcp://host:port of a lobby that the bot dials instead, with `key`, a file of `ggp keys new`, and
-    `server_key`, the lobby's; a script's own words say the same: `--connect URL --key FILE --server-key KEY`.
-    What it prints or logs the lobby hears then, too, up to twenty lines a second; SIGTERM and Ctrl-C say goodbye.
-    challenges: whether others may challenge it there to unrated games; of the words, `--no-challenges` says no.
+    `server_key`, the lobby's. What it prints or logs the lobby hears then, too, up to twenty lines a second; the first
+    SIGTERM or Ctrl-C lets the game end, the second says goodbye at once. challenges: whether others may challenge it
+    there to unrated games.
+    bind: tcp://127.0.0.1:PORT, ipc://FILE or unix://FILE, at which the bot listens instead, each connection with a
+    conversation of its own.
+    words: of the command line, which say the same and win: `--connect URL --key FILE --server-key KEY --name NAME
+    --no-challenges`, `--bind URL`, `--help`. By default those of the script; any other word ends it with status 2. A
+    script with words of its own gives those that are left: `words=parser.parse_known_args()[1]`.
     """
     name = name or sys.argv[0].rpartition("/")[2].removesuffix(".py") or "bot"
-    sys.stdout = sys.stderr
     try:
-        _, game = split_words(sys.argv[1:])
+        others, game = split_words(words or sys.argv[1:])
         if game:
             Bot(choose, games=games, game=game)  # a game or an option that cannot be is said before anything is asked
     except (ValueError, CommandFailed) as error:
         print(f"{name}: {error}", file=sys.stderr)
         sys.exit(BAD_USAGE)
+    said = Words(connect, key, server_key, "", challenges, bind)
+    said = read_words(name, others if words is None else split_words(words)[0], said).with_environment(os.environ)
+    sys.stdout = sys.stderr
 
     def make() -> Responder:
         bot = Bot(choose, games=games, analysis=analysis, seed=seed, game=game)
         return Responder(name, version, bot.handlers(), report_on_stderr)
 
-    if connect or any(word.partition("=")[0] == "--connect" for word in sys.argv) or os.environ.get("GGP_CONNECT"):
-        from bots.dial_out import Dialled, dial_out, read_words  # ZeroMQ, which most bots need not load
+    if said.connect:
+        from bots.dial_out import dial_out  # ZeroMQ, which most bots need not load
         from protocol.dialling import Hello
 
-        where = Dialled(connect, key, server_key) if connect else read_words(sys.argv[1:])
-        if where is None:
-            sys.exit("--connect: an address follows, as in --connect tcp://127.0.0.1:5500")
         plays = games or Registry().names()
-        takes = challenges and where.challenges
-        sys.exit(dial_out(where, Hello(where.name or name, tuple(plays), os.urandom(8).hex(), takes), make))
+        hello = Hello(said.name or name, tuple(plays), os.urandom(8).hex(), said.challenges)
+        sys.exit(dial_out(said, hello, make))
+    if said.bind:
+        sys.exit(_listen(name, said.bind, make))
     try:
         serve_stdio(make(), *_take_stdio())
     except KeyboardInterrupt:
@@ -284,6 +292,18 @@ class Bot:
         except ValueError as error:
             raise CommandFailed(f"syntax error: {_short(str(error))}") from None
         return ""
+
+
+def _listen(name: str, url: str, make: Callable[[], Responder]) -> int:
+    """Serve at this address until a signal; the exit status."""
+    from engines.command import serve_at
+    from protocol.errors import AddressError
+
+    try:
+        return serve_at(name, url, make)
+    except AddressError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return BAD_USAGE
 
 
 def _take_stdio() -> tuple[int, int]:

@@ -119,15 +119,21 @@ def start_session(registry: Registry, arguments: Arguments) -> Session:
 
 
 def _serve_many(registry: Registry, arguments: Arguments) -> int:
+    try:
+        return serve_at("ggp engine", arguments.bind, lambda: make_responder(start_session(registry, arguments)))
+    except AddressError as error:
+        raise UsageError(str(error)) from None
+
+
+def serve_at(program: str, url: str, make: Callable[[], Responder]) -> int:
+    """Listen there, each connection with a Responder of its own, until a signal; the exit status. Raises
+    AddressError."""
     from protocol.transports.stopping import Stopped, Stopping
 
     with Stopping() as stopping:  # a second signal does not disturb the end
+        service = _bind(url, make)
         try:
-            service = _bind(arguments.bind, lambda: make_responder(start_session(registry, arguments)))
-        except AddressError as error:
-            raise UsageError(str(error)) from None
-        try:
-            print(f"ggp engine: listening at {service.url}", file=sys.stderr, flush=True)
+            print(f"{program}: listening at {service.url}", file=sys.stderr, flush=True)
             service.serve(stopping)
         except Stopped as stopped:
             return 128 + stopped.number

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from bots.dial_out import Dialled, read_words
 from protocol.dialling import Bye, Hello
 from protocol.transports.keys import KeyPair, new_pair, write_pair
 from tests.small_lobby import SmallLobby
@@ -159,16 +158,6 @@ def test_what_is_wrong_is_one_line(bots: Bots, words: list[str], said: str) -> N
     bot = bots.start("-c", SCRIPT, *words)
     _, err = bot.communicate(timeout=60)
     assert bot.returncode in (1, 2) and len(err.splitlines()) == 1 and said in err
-
-
-def test_the_words_of_a_script_and_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_words(["other", "words"]) is None
-    assert read_words(["x", "--connect", "U", "--server-key", "K"]) == Dialled("U", "", "K", "")
-    assert read_words(["--connect=U", "--server-key=K=", "y=z"]) == Dialled("U", "", "K=", "")
-    monkeypatch.setenv("GGP_CONNECT", "E")
-    monkeypatch.setenv("GGP_NAME", "n")
-    assert read_words([]) == Dialled("E", name="n")
-    assert read_words(["--connect", "U"]) == Dialled("U", name="n")
 
 
 @pytest.mark.slow

@@ -3,17 +3,20 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from bots.options import Words, read_words
 from bots.sdk import Bot, Choose, Position
 from engines.game import State
 from protocol.commands import Who
 from protocol.responder import Responder
 from tests.checked_program import failed_checks
 from tests.raw_peer import RawPeer
+from tests.steered import Client
 
 
 class Talk:
@@ -352,3 +355,88 @@ def test_its_types_are_known_outside_the_project(tmp_path: Path) -> None:
     mypy = [sys.executable, "-m", "mypy", "my_bot.py"]
     said = subprocess.run(mypy, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=False).stdout
     assert '"Position" has no attribute "legal_move"' in said.splitlines()[0]
+
+
+# -- the words of a script -------------------------------------------------------------------------------------------
+
+
+def test_the_words_of_a_script_win_and_the_environment_fills_in() -> None:
+    assert read_words("dot", [], Words("U", "k")) == Words("U", "k")
+    told = read_words("dot", ["--connect", "V", "--server-key=K=", "--no-challenges", "--name", "n"], Words("U", "k"))
+    assert told == Words("V", "k", "K=", "n", challenges=False)
+    environment = {"GGP_CONNECT": "E", "GGP_NAME": "n", "GGP_KEY": "f"}
+    assert Words().with_environment(environment) == Words("E", "f", name="n")
+    assert Words("U", name="m").with_environment(environment) == Words("U", "f", name="m")
+    assert read_words("dot", ["--bind", "B"], Words("U")).with_environment(environment) == Words(bind="B")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--conect", "U"], "unknown word: --conect; did you mean --connect?"),
+        (["yugo"], "unknown word: yugo"),
+        (["-l3"], "unknown word: -l3"),
+        (["--key"], "--key: FILE follows"),
+        (["--key", "--connect"], "--key: FILE follows"),
+        (["--name="], "--name: NAME follows"),
+        (["--bind", "B", "--connect", "U"], "--bind listens and --connect dials: choose one"),
+    ],
+)
+def test_a_word_that_is_not_known_ends_the_script(
+    capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        read_words("dot", words, Words())
+    out, err = capsys.readouterr()
+    assert ended.value.code == 2 and out == "" and err == f"dot: {said} (dot --help)\n"
+
+
+def test_a_script_says_what_it_understands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        read_words("dot", ["--help"], Words())
+    out, err = capsys.readouterr()
+    words = ("--connect", "--key", "--server-key", "--name", "--no-challenges", "--bind", "GGP_CONNECT")
+    assert ended.value.code == 0 and err == "" and all(word in out for word in words)
+
+
+@pytest.mark.slow
+def test_a_script_that_listens_has_a_conversation_with_each_connection(script: Callable[..., list[str]]) -> None:
+    running = subprocess.Popen(
+        [*script(), "--bind", "tcp://127.0.0.1:*"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    assert running.stderr is not None
+    try:
+        url = running.stderr.readline().strip().removeprefix("my_bot: listening at ")
+        with closing(Client(url)) as one, closing(Client(url)) as other:
+            assert one.ask("ggp-new yugo size=5") == "" and one.ask("genmove black") == "A1"
+            assert other.refused("ggp-status") == "unknown command" and other.refused("undo") == "cannot undo"
+        running.terminate()
+        assert running.wait(60) == 143
+    finally:
+        running.kill()
+        running.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "said"), [(["--bind", "tcp://0.0.0.0:1"], "no keys here"), (["-x"], "unknown word")])
+def test_what_is_wrong_with_the_words_is_one_line(
+    script: Callable[..., list[str]], words: list[str], said: str
+) -> None:
+    ran = subprocess.run([*script(), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 2 and ran.stdout == "" and said in ran.stderr and len(ran.stderr.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_a_script_with_words_of_its_own_gives_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "own.py"
+    path.write_text(
+        "import argparse\nfrom bots.sdk import run\n"
+        "parser = argparse.ArgumentParser()\nparser.add_argument('--level')\nown, others = parser.parse_known_args()\n"
+        "run(lambda position: position.legal_moves()[0], version=own.level, words=others)\n"
+    )
+    with RawPeer([sys.executable, str(path), "--level", "3"]) as peer:
+        assert peer.ask("version") == "3"
+    ran = subprocess.run(
+        [sys.executable, path, "--level", "3", "--levle", "4"], capture_output=True, text=True, timeout=60
+    )
+    assert ran.returncode == 2 and "own: unknown word: --levle" in ran.stderr
