@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -355,6 +356,22 @@ class Broken:
 
     def give_back(self, pair: object, left: object) -> None:
         self.given_back = True
+
+
+@pytest.mark.slow
+async def test_a_local_bots_process_that_cannot_be_followed_is_ended(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = "print('x' * 100_000, flush=True); import time; time.sleep(3600)"
+    monkeypatch.setattr("referee.lobby.local._PROGRAM", (sys.executable, "-c", program))
+    local = LocalBots(read(tmp_path, ann={"command": "random"}).local, False, 0, log.journal)
+    local.start("ipc:///nowhere")
+    await until(lambda: bool(local._processes))
+    (process,) = local._processes
+    await until(lambda: log.faults("local bot") == 1)
+    await until(lambda: process.returncode is not None)
+    await local.close()
+    assert not local._processes and not local._here
 
 
 # -- the gallery -----------------------------------------------------------------------------------------------------
