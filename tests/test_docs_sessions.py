@@ -18,7 +18,13 @@ SESSIONS = [block for block in BLOCKS if block.language == "console" and block.m
 PAGES = sorted({block.page for block in SESSIONS})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def _page(page: Path) -> object:
+    """The test's parameter; it needs GNU Go where a session starts it."""
+    gnugo = any("gnugo" in block.text for block in SESSIONS if block.page == page)
+    return pytest.param(page, marks=[pytest.mark.needs("gnugo")] if gnugo else [], id=str(page.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("page", list(map(_page, PAGES)))
 def test_sessions_are_as_they_are_shown(page: Path, tmp_path: Path) -> None:
     for block in PYTHON:
         if block.page == page and (name := re.match(r"# (\w+\.py)", block.text)):
