@@ -277,7 +277,11 @@ def test_a_bots_versions(tmp_path: Path, capsys: Capture) -> None:
         assert bot.main(["cat", str(filled.path)]) == 0
         assert "suspended: it does not start" in capsys.readouterr().out
         assert bot.main(["ann", str(filled.path)]) == 0
-        assert "withdrawn" in capsys.readouterr().out
+        told = capsys.readouterr().out
+        assert "withdrawn" in told and "\nzero is the mean of the bots in the standings; ± is 95 %" in told
+        shown = {row["name"]: row["elo"] for row in _json(capsys, standings.main, str(filled.path))["ratings"]}
+        assert (new["elo"], new["rank"]) == (shown["ann"], list(shown).index("ann") + 1), "as the standings have it"
+        assert (old["rank"], "ann@v1" in shown) == (None, False) and isinstance(old["elo"], float)
 
 
 @pytest.mark.parametrize(

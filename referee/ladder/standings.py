@@ -183,9 +183,9 @@ def held(seats: Sequence[Seat], fit: Fit) -> dict[str, float]:
     return {seat.label: fit.anchors[seat.id] for seat in seats if seat.id in fit.anchors}
 
 
-def zero_of(seats: Sequence[Seat], fit: Fit, shown: Iterable[Place]) -> str:
-    """The line under the standings: what zero is, and what ± is of."""
-    return zero_line(held(seats, fit), idle=not all(place.score.games for place in shown))
+def zero_of(seats: Sequence[Seat], fit: Fit, shown: Sequence[Place], here: bool = True) -> str:
+    """The line under the standings: what zero is, and what ± is of. Not `here`: the standings are somewhere else."""
+    return zero_line(held(seats, fit), idle=not all(place.score.games for place in shown), here=here)
 
 
 def misfits_badly(fit: Fit) -> bool:

@@ -12,22 +12,22 @@ def half(se: float | None, digits: int = 1) -> str:
     return f"{Z95 * se:.{digits}f}" if se else ""
 
 
-def zero(anchors: Mapping[str, float]) -> str:
-    """What zero is: `anchors` are names and the ratings at which they are held."""
+def zero(anchors: Mapping[str, float], here: bool = True) -> str:
+    """What zero is: `anchors` are names and the ratings at which they are held. `here`: the bots stand above."""
     if not anchors:
-        return "the mean of these bots"
+        return "the mean of these bots" if here else "the mean of the bots in the standings"
     if len(anchors) > 1:
         return f"set by the anchors {', '.join(f'{name} = {elo:g}' for name, elo in anchors.items())}"
     ((name, elo),) = anchors.items()
     return f"{abs(elo):g} Elo {'below' if elo > 0 else 'above'} the anchor {name}" if elo else f"the anchor {name}"
 
 
-def zero_line(anchors: Mapping[str, float], idle: bool = False) -> str:
-    """The line under a table of ratings. `idle`: some bots in it have no game; they do not move the mean."""
+def zero_line(anchors: Mapping[str, float], idle: bool = False, here: bool = True) -> str:
+    """The line under a table of ratings. `idle`: some of the bots have no game; they do not move the mean."""
     if len(anchors) > 1:
         return f"zero is {zero(anchors)}; ± is 95 %, with the anchors taken as exact"
     to, which = ("the anchor", "") if anchors else ("that mean", " that have a game" * idle)
-    return f"zero is {zero(anchors)}{which}; ± is 95 %, of the difference to {to}"
+    return f"zero is {zero(anchors, here)}{which}; ± is 95 %, of the difference to {to}"
 
 
 def in_elo(found: Effect, digits: int = 0, sign: str = "") -> str:

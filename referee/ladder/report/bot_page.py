@@ -8,7 +8,7 @@ from referee.ladder.report.facts import Facts, Fault, Met, last_fault, last_game
 from referee.ladder.report.markup import Content, Head, Markup, el, joined, table
 from referee.ladder.report.page import bdi, bot_link, cut, elo, elo_and_error, facts_list, page, pm, share
 from referee.ladder.report.pool_part import pool_title
-from referee.ladder.standings import Score
+from referee.ladder.standings import Score, zero_of
 from referee.ladder.views.games import when
 from referee.store.rows import GameRow
 
@@ -50,12 +50,13 @@ def _summary(facts: Facts, seat: Seat, met: Mapping[int, Met]) -> Markup:
         sum((one.second for one in met.values()), Score()),
     )
     total, place = first + second, facts.rated.get(seat.id)
-    rank = facts.ranks.get(seat.id)
+    rank, fit, seats = facts.ranks.get(seat.id), facts.standings.fit, facts.standings.seats
     return facts_list(
         [
             ("version", bdi(f"{seat.name}@{seat.version}")),
             ("rank", f"{rank} of {len(facts.ranks)}" if rank else None),
             ("rating", elo_and_error(place.row.elo, place.row.se) if place else "none yet"),
+            ("Elo", zero_of(seats, fit, facts.standings.places, here=False) if fit else None),
             ("score", _score(total)),
             ("in seat 1", _score(first)),
             ("in seat 2", _score(second)),

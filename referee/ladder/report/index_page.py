@@ -6,6 +6,7 @@ from referee.ladder.report.facts import Facts
 from referee.ladder.report.markup import Content, Head, Markup, el, joined, table
 from referee.ladder.report.page import bdi, bot_link, cut, file_of, many, page
 from referee.ladder.report.pool_part import BRIEF, pool_part, pool_title, standings_table
+from referee.ladder.standings import zero_of
 from referee.store.rows import Event
 
 LISTED = 2000  # bots in the list of all
@@ -41,7 +42,9 @@ def pool_page(ladder: str, facts: Facts) -> str:
 def _brief(facts: Facts) -> list[Content]:
     places = facts.standings.places
     parts: list[Content] = [standings_table(facts, places[:BRIEF], "")] if places else []
-    seat = facts.standings.fit.advantage if facts.standings.fit else None
+    fit = facts.standings.fit
+    parts += [el("p", zero_of(facts.standings.seats, fit, places))] if fit else []
+    seat = fit.advantage if fit else None
     words = [many(facts.totals.games, "game")]
     words += [f"first seat {seat:+.1f} Elo"] if seat is not None else []
     words += [many(len(places) - BRIEF, "more bot")] if len(places) > BRIEF else []

@@ -10,7 +10,7 @@ import click
 
 from protocol.printed import json_text
 from referee.ladder.pairs import Seat
-from referee.ladder.standings import Place, Score, entered, score_of
+from referee.ladder.standings import Place, Score, entered, score_of, zero_of
 from referee.ladder.views import running
 from referee.ladder.views.game import diagnostics, read_game
 from referee.ladder.views.games import when
@@ -44,7 +44,10 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Career:
-    """A version in a pool; `place` is None as long as nothing is rated, `rank` counts from 1."""
+    """A version in a pool; `place` is None as long as nothing is rated, `rank` counts from 1.
+
+    A version that was withdrawn has no rank: 0.
+    """
 
     pool: PoolRow
     seat: Seat
@@ -74,7 +77,7 @@ def bot(words: tuple[str, ...], pool_name: str | None, games: int, as_object: bo
     ladder, (name,) = split(words, 1, 1)
     with open_ladder(ladder) as store:
         pools = chosen_pools(store.pools(), pool_name)
-        standings = [read_standings(store, pool, everyone=True) for pool in pools]
+        standings = [read_standings(store, pool, withdrawn=True) for pool in pools]
         seats = [seat for one in standings for seat in one.seats]
         check_bots(seats, name)
         found = [career for one in standings if (career := read_career(store, one, name, games))]
@@ -111,9 +114,9 @@ def read_career(store: "Store", standings: Standings, name: str, games: int) -> 
     life, control = Life(), Control.parse(pool.control)
     for row in islice(store.games(pool.id, bot=seat.id), games):
         _live(life, row, seat.label, control, pool.openings)
-    rank, place = next(
-        ((rank, place) for rank, place in enumerate(standings.places, 1) if place.seat == seat), (0, None)
-    )
+    place = next((place for place in standings.places if place.seat == seat), None)
+    ranked = [place for place in standings.places if entered(place.seat)] or standings.places
+    rank = ranked.index(place) + 1 if place in ranked else 0
     return Career(pool, seat, place, rank, first, second, opponents, life)
 
 
@@ -226,6 +229,10 @@ def _show_versions(standings: list[Standings], name: str, labels: dict[int, str]
             share = f"{score.share:.1%}" if score.games else ""
             sheet.add(one.pool.name, exact(seat), parent, *rating, score.games, share, _state(seat))
     show(sheet, name.partition("@")[0])
+    for one in standings:
+        if one.fit is not None and _named(one.seats, name):
+            prefix = f"{one.pool.name}: " if len(standings) > 1 else ""
+            say(clean(prefix + zero_of(one.seats, one.fit, one.places, here=False)))
 
 
 def _show(career: Career, fault: list[str], most: int) -> None:

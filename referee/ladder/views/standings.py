@@ -72,8 +72,12 @@ def standings(words: tuple[str, ...], pool_name: str | None, everyone: bool, as_
     return 0
 
 
-def read_standings(store: "Store", pool: PoolRow, everyone: bool = False) -> Standings:
-    """From the stored fit where it is current, else from a new one, which is not stored."""
+def read_standings(store: "Store", pool: PoolRow, everyone: bool = False, withdrawn: bool = False) -> Standings:
+    """From the stored fit where it is current, else from a new one, which is not stored.
+
+    With `everyone` zero is the mean of all versions that ever were; with `withdrawn` they have places as well, but
+    every rating is the one that the standings without them show.
+    """
     seats, fit = store.seats(pool.id), store.fit(pool.id)
     scored = {version: Score(*counts) for version, counts in store.scores(pool.id).items()}
     games = sum(score.games for score in scored.values()) // 2
@@ -83,7 +87,7 @@ def read_standings(store: "Store", pool: PoolRow, everyone: bool = False) -> Sta
     if fit is None or not is_current(fit, seats, scored, everyone):
         model = fit.model if fit else "davidson"
         fit = fit_meetings(pool.id, games, store.meetings(pool.id), seats, model, everyone)
-    return Standings(pool, seats, fit, places(seats, scored, fit, everyone) if fit else [])
+    return Standings(pool, seats, fit, places(seats, scored, fit, everyone or withdrawn) if fit else [])
 
 
 def title_of(pool: PoolRow) -> str:
