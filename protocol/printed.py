@@ -5,7 +5,7 @@ from typing import Any
 
 # DEL, C1 controls, and characters that are invisible, break lines or turn the reading direction. RFC 8259 lets each
 # be written as \uXXXX, which leaves the value as it is.
-_UNSEEN = re.compile(
+INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0001\U000e0020-\U000e007f]"
 )
 _PASSWORD = re.compile(r"(://[^:/@?#]*):(?:.*@(?!-?\d{1,9}[^\w@]*\Z)|[^/]*@)", re.DOTALL)  # @17 after a path is a ply
@@ -34,7 +34,7 @@ def json_text(value: Any) -> str:
 
 def escaped(text: str) -> str:
     """The same for JSON that is written already."""
-    return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escape, text)
+    return text if text.isascii() and "\x7f" not in text else INVISIBLE.sub(_escape, text)
 
 
 def _escape(found: re.Match[str]) -> str:

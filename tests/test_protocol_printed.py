@@ -14,7 +14,9 @@ from referee.console.command import main as main_console
 from referee.ladder.cluster import address_of
 from referee.ladder.report import command as report
 from referee.ladder.views import games, standings
+from referee.play import seating
 from referee.play.command import main as main_match
+from referee.regress import junit
 from referee.store.errors import StoreError
 from referee.store.store import Store
 
@@ -98,5 +100,15 @@ def test_a_store_that_cannot_be_reached_keeps_its_password(
 
 def test_addresses_of_peers_and_clusters() -> None:
     assert SECRET not in str(AddressError("cannot connect to tcp://u:hunter2@h:1: refused"))
-    with pytest.raises(ValueError, match=r"dask://u:\*\*\*@h: write a cluster as"):
-        address_of("dask://u:hunter2@h")
+    for place in ("h", "h:8786"):  # Dask has no passwords, and would repeat one
+        with pytest.raises(ValueError, match=rf"dask://u:\*\*\*@{place}: write a cluster as"):
+            address_of(f"dask://u:hunter2@{place}")
+
+
+def test_what_a_bot_says_does_not_reach_the_terminal_raw(capfd: pytest.CaptureFixture[str]) -> None:
+    seating._dialogue("ann")("<", 0.0, "=1 A1\x9b31m\u202e\t\x7f é\n\n".encode())
+    assert capfd.readouterr().err == "ann < =1 A1\\u009b31m\\u202e  é\n"
+
+
+def test_what_a_program_says_stands_visibly_in_a_report_of_regressions() -> None:
+    assert junit._valid("A1\x9b\x85\u202e\u2028\x00 é\n") == "A1\ufffd\ufffd\ufffd\ufffd\ufffd é\n"

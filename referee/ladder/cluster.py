@@ -241,7 +241,7 @@ def address_of(url: str) -> str:
     """`dask://HOST:PORT` or `dask+tls://HOST:PORT` -> Dask's own address. Raises ValueError, one line."""
     scheme, _, place = url.partition("://")
     host, _, port = place.rpartition(":")
-    if scheme not in _SCHEMES or not host or not port.isdigit():
+    if scheme not in _SCHEMES or not host or "@" in host or not port.isdigit():
         raise ValueError(
             f"{without_password(url)}: write a cluster as dask://HOST:PORT or dask+tls://HOST:PORT, the scheduler's"
         )

@@ -23,6 +23,7 @@ from referee.play.versions import version_of
 HUMAN = "human"
 LOG_SIZE = 10 * 1024 * 1024  # bytes of a file of stderr; there are two for each bot
 LOG_LINE = 2000  # bytes
+_DIALOGUE_LINE = 1 << 20  # bytes of a line of dialogue that are shown
 CHANGED = "its program is not the one that was entered"
 
 
@@ -170,7 +171,7 @@ def _dialogue(name: str) -> Sink:
 
     def show(mark: str, seconds: float, data: bytes) -> None:
         text = data.decode("utf-8", "backslashreplace") or "(end of stream)"
-        lines = [f"{name} {mark} {line}\n" for line in text.split("\n") if line.strip()]
+        lines = [f"{name} {mark} {printable(line, _DIALOGUE_LINE)}\n" for line in text.split("\n") if line.strip()]
         os.write(2, "".join(lines).encode())
 
     return show

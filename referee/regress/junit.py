@@ -3,6 +3,7 @@
 import re
 from xml.etree import ElementTree
 
+from protocol.printed import INVISIBLE
 from protocol.regression import Verdict
 from referee.regress.running import FileReport, Outcome
 from referee.regress.table import expected_text
@@ -61,4 +62,4 @@ def _case(report: FileReport, outcome: Outcome) -> ElementTree.Element:
 
 
 def _valid(text: str) -> str:
-    return _FORBIDDEN.sub("\ufffd", text)
+    return INVISIBLE.sub("\ufffd", _FORBIDDEN.sub("\ufffd", text))
