@@ -132,6 +132,16 @@ def resolve_file(path: Path) -> Path:
 
 
 @contextlib.contextmanager
+def owner_only() -> Iterator[None]:
+    """Files and sockets that this process makes in here, in any thread, are for this user alone."""
+    before = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@contextlib.contextmanager
 def _place(path: Path, follow: bool = True) -> Iterator[tuple[int, str]]:
     """The folder's descriptor and the name in it, which is no link (any more) that may be followed.
 

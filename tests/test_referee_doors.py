@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -163,6 +164,7 @@ def test_nobody_is_served_from_elsewhere(idle: Idle, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="cannot listen"):
             Listener(url, idle.make)
     listener = Listener(f"ipc://{tmp_path}/door", idle.make)
+    assert stat.S_IMODE((tmp_path / "door").stat().st_mode) & 0o077 == 0, "only this user may connect"
     client = Client(listener.url)
     assert client.ask("ggp-version") == "1"
     client.close()

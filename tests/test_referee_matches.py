@@ -93,6 +93,9 @@ def test_strangers_start_no_programs() -> None:
     with on_stdin("referee", "--bind", "tcp://127.0.0.1:*") as process:
         assert process.stderr is not None
         client = Client(process.stderr.readline().split()[-1])
+        assert "every user of this machine may steer and stop this over tcp" in process.stderr.readline()
+        for url in ("tcp://192.0.2.1:22", "tcp://example.org:80", "ipc:///run/some.sock"):
+            assert "standard input or over ipc://" in client.refused(f"ggp-match yugo {url} random"), url
         assert "standard input or over ipc://" in client.refused("ggp-match yugo 'sh -c true' random")
         assert "write no files" in client.refused("ggp-match yugo random random record=x.jsonl")
         client.ask("ggp-stop")

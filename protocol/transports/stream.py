@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from protocol.errors import AddressError
+from protocol.safe_files import owner_only
 
 if TYPE_CHECKING:
     from protocol.responder import Responder
@@ -45,7 +46,8 @@ class StreamService:
         self._path = Path(path_of(url))
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
-            self._listener.bind(str(self._path))
+            with owner_only():
+                self._listener.bind(str(self._path))
             self._listener.listen(_BACKLOG)
             self._file = self._which()
         except (OSError, UnicodeError) as error:

@@ -18,6 +18,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from protocol.errors import AddressError, PeerTimeout
 from protocol.grammar import MAX_ANSWER, MAX_LINE
+from protocol.safe_files import owner_only
 
 if TYPE_CHECKING:
     from protocol.responder import Responder
@@ -275,13 +276,17 @@ def is_loopback(url: str) -> bool:
 
 
 def bind_router(context: "zmq.Context[zmq.Socket[bytes]]", url: str) -> "tuple[zmq.Socket[bytes], str]":
-    """A ROUTER that listens at `url`, loopback or ipc, and the address it has. Raises AddressError."""
+    """A ROUTER that listens at `url`, loopback or ipc, and the address it has; an ipc file is for this user alone.
+
+    Raises AddressError.
+    """
     check_local(url)
     router = _socket(context, zmq.ROUTER, LONGEST_COMMAND)
     router.setsockopt(zmq.ROUTER_MANDATORY, 1)  # say so when an answer cannot leave
     router.setsockopt(zmq.IPV6, "[" in url)
     try:
-        router.bind(url)
+        with owner_only():
+            router.bind(url)
     except (zmq.ZMQError, UnicodeError) as error:
         router.close(linger=0)
         raise AddressError(f"cannot listen at {url}: {_reason(error)}; write tcp://127.0.0.1:PORT") from None

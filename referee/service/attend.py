@@ -15,6 +15,8 @@ from referee.service.doors import Listener, StandardInput
 from referee.service.service import Make, responders
 from referee.service.steering import Steering, first_news
 
+EVERYBODY = "every user of this machine may steer and stop this over tcp; --bind ipc://FILE is for you alone"
+
 
 class Doors(NamedTuple):
     """Where clients come in: a loopback or ipc address ("" for none), standard input or not.
@@ -52,6 +54,8 @@ def opened(name: str, doors: Doors, desk: Desk, make: Make) -> Iterator[None]:
                 raise click.UsageError(str(error)) from None
             open_doors.callback(listener.close)
             click.echo(f"{name}: listening at {listener.url}", err=True)
+            if not listener.trusted:
+                click.echo(f"{name}: {EVERYBODY}", err=True)
         if doors.stdin:
             open_doors.callback(StandardInput(make(True), _leave(desk, not doors.url)).close)
         yield

@@ -24,8 +24,9 @@ referee ends as after Ctrl-C, unless --bind was given: then it goes on.
 
 \b
 Whoever reaches the address steers the ladder. Over tcp that is every user of
-this machine, so only standard input and ipc:// may name command lines and
-files (ggp-match).
+this machine, who may stop it and abort matches; the socket of ipc://FILE is
+for your user alone. Only standard input and ipc:// may name command lines,
+files, and bots on other machines (ggp-match).
 
 \b
 The exit status is 0 when it was told to stop; 1 if the store or the workers

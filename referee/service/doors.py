@@ -86,7 +86,7 @@ class Listener:
             raise
         self._file = SocketFile(self.url)
         self._make = make
-        self._trusted = url.startswith("ipc://")
+        self.trusted = url.startswith("ipc://")
         self._clients: OrderedDict[bytes, _Client] = OrderedDict()
         self._ended: list[_Client] = []
         self._barred: OrderedDict[bytes, None] = OrderedDict()  # who flooded us: nothing is read from them any more
@@ -142,7 +142,7 @@ class Listener:
             return
         client = self._clients.pop(peer, None)
         if client is None or client.ended:
-            client = _Client(self._make(self._trusted), lambda answer: self._answer(peer, answer))
+            client = _Client(self._make(self.trusted), lambda answer: self._answer(peer, answer))
         self._clients[peer] = client
         if not client.receive(bytes(frames[0])):
             self._drop(peer)

@@ -12,6 +12,7 @@ from protocol.commands import TABLE
 from protocol.errors import CommandFailed
 from protocol.installed import version
 from protocol.records import Record
+from protocol.transports.zmq import is_loopback
 from referee.config import Budgets, Setting
 from referee.ladder.entries import Pool
 from referee.play.clock import Control
@@ -141,6 +142,11 @@ class Orders:
             raise CommandFailed(
                 f"{word[:80]!r} is no bot of the ladder and no built-in one: command lines are for who asks on standard"
                 " input or over ipc://"
+            )
+        if start.url and not self._trusted and not (start.url.startswith("tcp://") and is_loopback(start.url)):
+            raise CommandFailed(
+                f"{word[:80]!r} is elsewhere: bots on other machines and at ipc:// are for who asks on standard input"
+                " or over ipc://"
             )
         return start
 
