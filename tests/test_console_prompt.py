@@ -78,7 +78,14 @@ def test_the_menu_hides_neither_the_hint_nor_the_notes_nor_the_board(tmp_path: P
             terminal.type("ggp-play black C")
             terminal.wait_for(lambda rows: any(row.startswith(" C1") for row in rows))
             rows = terminal.settle()
-            for text in ("ggp-play COLOUR MOVE", "The button is free", "Komi: 7", "Black to move (seat 1)", board):
+            for text in (
+                "> ggp-play black C",
+                "ggp-play COLOUR MOVE",
+                "The button is free",
+                "Komi: 7",
+                "Black to move (seat 1)",
+                board,
+            ):
                 assert any(text in row for row in rows), (text, rows)
             assert [row.split()[0] for row in rows if row.startswith(" C")] == ["C1", "C2", "C3", "C4", "C5"]
             terminal.type(f"{CTRL_C}{CTRL_D}")

@@ -27,10 +27,12 @@ from prompt_toolkit.widgets import SearchToolbar
 
 from referee.console.board import Board
 from referee.console.talk import PROMPT
+from referee.console.visible import wrapped
 
 MENU = 10  # lines of the menu of completions
 _LEFT = 44  # columns that the dialogue's side needs at least
 _GAP = 2
+_HINT = 3  # lines
 _UNDER = 4  # lines that the menu leaves to the input, the hint and the notes
 _KEPT = 6  # lines of the screen that the board leaves to the dialogue
 
@@ -50,7 +52,11 @@ def layout(buffer: Buffer, shown: Shown) -> Layout:
         buffer, input_processors=[BeforeInput([("class:prompt", PROMPT)])], search_buffer_control=search.control
     )
     line = Window(control, height=_height_of_input, wrap_lines=True, dont_extend_height=True)
-    hint = Window(FormattedTextControl(lambda: [("class:dim", shown.hint())]), height=1)
+    hint = Window(
+        FormattedTextControl(lambda: [("class:dim", wrapped(shown.hint(), _left(shown)))]),
+        height=Dimension(min=1, max=_HINT),
+        dont_extend_height=True,
+    )
     left = HSplit(
         [
             line,
@@ -109,6 +115,12 @@ def place(board: Board, columns: int, rows: int) -> str:
     if board.width + _GAP + _LEFT <= columns and board.height + 1 <= rows:
         return "beside"
     return "below" if board.width <= columns and board.height + 2 + _KEPT <= rows else ""
+
+
+def _left(shown: Shown) -> int:
+    """Columns of the dialogue's side."""
+    board, (columns, rows) = _fitted(shown), _size()
+    return columns - board.width - _GAP if place(board, columns, rows) == "beside" else columns
 
 
 def _fitted(shown: Shown) -> Board:

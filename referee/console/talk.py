@@ -83,7 +83,7 @@ class Talk:
             self._line("warning", str(failed))
         else:
             if text:
-                self._line("", wrapped(text, _columns()))
+                self._line("", text)
 
     def look(self, seconds: float) -> None:
         """See what has come; wait so long for it if something is awaited.
@@ -195,7 +195,7 @@ class Talk:
             self._line("dim", f"stderr: {len(lines) - _STDERR_LINES} lines more; :stderr shows the last")
 
     def _line(self, style: str, text: str) -> None:
-        self.out.append((f"class:{style}" if style else "", f"{visible(text)}\n"))
+        self.out.append((f"class:{style}" if style else "", f"{wrapped(visible(text), _columns())}\n"))
 
     # -- the board -------------------------------------------------------------------------------------------------
 
