@@ -111,8 +111,9 @@ def commands_page() -> str:
     """The command table, once for each who answers."""
     parts = [
         "# The commands of the protocol\n",
-        "What the words mean and how commands are framed: [the protocol](protocol.md). *Required*: the referee\n"
-        "cannot do without it. *Recommended*: other programs expect it, or the referee does less without it.\n",
+        "What the words mean and how commands are framed: [the protocol](protocol.md). *Required*: every such program\n"
+        "answers it. *Recommended*: other programs expect it, or the referee does less without it. Which of the\n"
+        "required ones a match cannot do without is in [the steps of `ggp check`](compliance.md#40).\n",
         "## Engines\n",
         _commands(Who.ENGINE),
         "## Native bots\n",
