@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from protocol.orphans import adopting_orphans
 from referee.archive.live import live_base
 from referee.ladder.limits import Limits
 from referee.ladder.progress import Progress
@@ -91,7 +92,8 @@ def play_ladder(
 
     crew.hire()  # a cluster's address that cannot be, before anything begins
     watched = Watched(file)
-    ladder, warnings = _read(file, watched)
+    with adopting_orphans():  # only before there are workers, which would be taken for orphans
+        ladder, warnings = _read(file, watched)
     again = partial(_read_again, file, watched, ladder)
     with Store.open(ladder.store, create=True) as store:
         store.take_lock(f"{name} {file}")

@@ -7,7 +7,6 @@ import json
 import subprocess
 from dataclasses import replace
 
-from protocol.orphans import adopting_orphans
 from protocol.transports.blocking import run_blocking
 from referee.config import Budgets
 from referee.ladder.entries import Ladder, Pool
@@ -28,8 +27,7 @@ def prepare_pools(ladder: Ladder) -> tuple[Ladder, list[str]]:
     warnings: list[str] = []
     for engine in dict.fromkeys(pool.engine for pool in ladder.pools):
         pools = [pool for pool in ladder.pools if pool.engine == engine]
-        with adopting_orphans():
-            prepared, missed = run_blocking(_ask(ladder.path, engine, pools, ladder.budgets))
+        prepared, missed = run_blocking(_ask(ladder.path, engine, pools, ladder.budgets))
         answers |= {pool.name: pool for pool in prepared}
         warnings += missed
     return replace(ladder, pools=tuple(answers[pool.name] for pool in ladder.pools)), warnings

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from protocol.orphans import adopting_orphans
 from protocol.printed import without_password
 from protocol.records import Event, Record
 from referee.config import Budgets, Setting
@@ -138,7 +139,8 @@ def match(
         referee=f"general-game-protocol {version('general-game-protocol')}",
         position=position,
     )
-    setup, warnings = prepare(setup)
+    with adopting_orphans():  # only before there are workers, which would be taken for orphans
+        setup, warnings = prepare(setup)
     tally, left, recorder = _resume(setup, record, warnings)
     err = Console(stderr=True)
     for warning in [] if quiet else warnings:

@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from difflib import get_close_matches
 
-from protocol.orphans import adopting_orphans
 from protocol.transports.blocking import run_blocking
 from referee.config import Setting
 from referee.play.engine import OVER, Engine, GameRefused
@@ -22,8 +21,7 @@ class PrepareError(Exception):
 
 def prepare(setup: Setup) -> tuple[Setup, list[str]]:
     """The setup with the game's defaults and the limit on plies filled in, and what this engine cannot do."""
-    with adopting_orphans():
-        return run_blocking(_prepare(setup))
+    return run_blocking(_prepare(setup))
 
 
 async def _prepare(setup: Setup) -> tuple[Setup, list[str]]:
