@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from engines.effort import SLOW
 from engines.lane import next_input
 from engines.registry import GameError, Registry
 from engines.service import make_responder
@@ -146,7 +147,7 @@ def _bind(url: str, make: Callable[[], Responder]) -> "Service | StreamService":
     from protocol.transports.stream import SCHEME, StreamService
 
     if url.startswith(SCHEME):
-        return StreamService(url, make)
+        return StreamService(url, make, slow=SLOW)
     from protocol.transports.zmq import Service  # 30 ms, which nobody else pays
 
-    return Service(url, make)
+    return Service(url, make, slow=SLOW)

@@ -8,6 +8,8 @@ from protocol.errors import CommandFailed
 MAX_SECONDS = 300.0
 MAX_DEPTH = 100
 MAX_PLAYOUTS = 10_000_000
+SLOW = frozenset({"ggp-perft", "ggp-playouts"})
+"""The commands that count and play here: they may take MAX_SECONDS, and change nothing."""
 FEW, SAMPLE = 1_000, 8  # so many games are played without asking what they take; else a sample tells
 
 

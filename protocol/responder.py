@@ -20,6 +20,8 @@ class Responder:
     `? text`, and then must have changed nothing. `protocol_version name version known_command
     list_commands quit` are answered here unless the table has its own; a success of `quit` closes in any case.
 
+    A command whose name is in `slow` is not answered by `next_answer` but `held`, until answer_held or drop_held.
+
     `report` is called with an exception that no handler should have raised; the peer reads
     `? internal error: …` and the session goes on.
     """
@@ -32,6 +34,8 @@ class Responder:
         report: Callable[[Exception], None] | None = None,
     ) -> None:
         self.closed = False  # quit was answered, or the input ended
+        self.slow: frozenset[str] = frozenset()
+        self._held = ""  # a line with a slow command
         self._report = report
         self._handlers: dict[str, Handler] = {
             "protocol_version": lambda arguments: "2",
@@ -49,7 +53,26 @@ class Responder:
     @property
     def idle(self) -> bool:
         """Whether all that was received is answered, and no line is half read."""
-        return not (self._lines or self._partial or self._dropping)
+        return not (self._lines or self._partial or self._dropping or self._held)
+
+    @property
+    def held(self) -> bool:
+        """Whether the next command is a slow one, and all before it is answered."""
+        return bool(self._held)
+
+    def answer_held(self) -> bytes:
+        """The answer to the slow command, however long it takes."""
+        line, self._held = self._held, ""
+        slow, self.slow = self.slow, frozenset()
+        try:
+            return self._answer(line) or b""
+        finally:
+            self.slow = slow
+
+    def drop_held(self, reason: str) -> bytes:
+        """Forget the slow command, which was answered elsewhere; else this refuses it."""
+        line, self._held = self._held, ""
+        return format_reply(Reply(False, reason, parse_command(line)[2]))
 
     def receive(self, data: bytes) -> None:
         """Take bytes as they came; b"" says that the input ended: then exit at once, silently."""
@@ -73,18 +96,22 @@ class Responder:
                 self._dropping = True
 
     def next_answer(self) -> bytes | None:
-        """One whole answer, to be written and flushed before the next is asked for; None: needs input."""
-        while self._lines and not self.closed:
+        """One whole answer, to be written and flushed before the next is asked for; None: needs input, or is held."""
+        while self._lines and not self.closed and not self._held:
             raw = self._lines.popleft()
             if raw is None:
                 return _TOO_LONG
             line = clean_line(raw)
-            if line:
-                return self._answer(line)
+            if line and (answer := self._answer(line)) is not None:
+                return answer
         return None
 
-    def _answer(self, line: str) -> bytes:
+    def _answer(self, line: str) -> bytes | None:
+        """None: it is held."""
         name, arguments, identity = parse_command(line)
+        if name in self.slow:
+            self._held = line
+            return None
         handler = self._handlers.get(name)
         if handler is None:
             return format_reply(Reply(False, "unknown command", identity))

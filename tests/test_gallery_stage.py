@@ -18,6 +18,7 @@ import zmq
 
 from protocol.errors import AddressError
 from protocol.spectating import MAX_TOPIC
+from protocol.transports.descriptors import resident
 from protocol.transports.keys import new_pair
 from referee.gallery import stage as stage_module
 from referee.gallery import turnstile as turnstile_module
@@ -25,7 +26,6 @@ from referee.gallery.stage import TOPIC_OCTETS, TOPICS, Stage
 from referee.gallery.turnstile import OCTETS, Turnstile
 from referee.lobby.allowance import BURST
 from referee.lobby.arrivals import BURST as BURST_OF_ARRIVALS
-from referee.lobby.descriptors import resident
 from tests.small_gallery import fail
 
 

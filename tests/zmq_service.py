@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from protocol.channel import Channel
 from protocol.transports.blocking import run_blocking
-from protocol.transports.zmq import Service
+from protocol.transports.zmq import SESSIONS, Service
 from tests.answerer import make_responder
 
 ANY_PORT = "tcp://127.0.0.1:*"
 SERVICE = f"""
 from protocol.transports.stopping import Stopping
-from protocol.transports.zmq import Service
+from protocol.transports.zmq import SESSIONS, Service
 from tests.answerer import make_responder
 service = Service({ANY_PORT!r}, make_responder)
 print(service.url, flush=True)
@@ -25,8 +25,8 @@ Connect = Callable[..., Channel]
 class Serving:
     """A Service in a thread of this process."""
 
-    def __init__(self, url: str = ANY_PORT, **more: int) -> None:
-        self.service = Service(url, make_responder, **more)
+    def __init__(self, url: str = ANY_PORT, sessions: int = SESSIONS) -> None:
+        self.service = Service(url, make_responder, sessions)
         self.url = self.service.url
         self.served = 0  # messages
         self._stop = False

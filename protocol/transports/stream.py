@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from protocol.errors import AddressError
 from protocol.safe_files import owner_only
+from protocol.transports.turns import Turns
 
 if TYPE_CHECKING:
     from protocol.responder import Responder
@@ -36,13 +37,20 @@ def path_of(url: str) -> str:
 class StreamService:
     """Listens at `url` and answers; every connection has a Responder of its own, made by `make`.
 
-    Who does not read is not answered on: his next command waits until what he was told has left.
+    A peer that does not read is not answered on: its next command waits until its answers have left. Sessions take
+    turns (protocol.transports.turns).
     """
 
-    def __init__(self, url: str, make: Callable[[], "Responder"], sessions: int = SESSIONS) -> None:
-        """Raises AddressError."""
+    def __init__(
+        self,
+        url: str,
+        make: Callable[[], "Responder"],
+        sessions: int = SESSIONS,
+        slow: frozenset[str] = frozenset(),
+    ) -> None:
+        """slow: names of commands that take long and change nothing. Raises AddressError."""
         self.url = url
-        self._make, self._most = make, sessions
+        self._make, self._most, self._slow = make, sessions, slow
         self._path = Path(path_of(url))
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
@@ -55,42 +63,53 @@ class StreamService:
             reason = (error.strerror or error) if isinstance(error, OSError) else error
             raise AddressError(f"cannot listen at {url[:200]}: {reason}; write unix:///PATH of a new file") from None
         self._sessions: dict[int, _Session] = {}
+        self._ended: list[_Session] = []
         self._full = False  # nobody is let in
         self._poll = select.epoll()
         self._poll.register(self._listener, select.EPOLLIN)
+        self._turns = Turns()
+        self._poll.register(self._turns.descriptor, select.EPOLLIN)
 
     def serve(self, stopping: "Stopping") -> NoReturn:
         """Answer until a signal comes: raises Stopped."""
         self._poll.register(stopping.descriptor, select.EPOLLIN)
         while True:
-            events = self._poll.poll()
+            events = self._poll.poll(0) if self._turns.ready else self._poll.poll()
             with stopping.raising(again=True):  # also out of an answer that takes long
                 if stopping.number or any(descriptor == stopping.descriptor for descriptor, _ in events):
                     stopping.check()
                 self._serve(events)
 
     def serve_some(self, seconds: float) -> bool:
-        """Whoever has something to say now is answered; False if nobody had in time."""
-        events = self._poll.poll(seconds)
+        """Answer what has come, each session for a moment; False if nothing came in time."""
+        events = self._poll.poll(0 if self._turns.ready else seconds)
+        worked = bool(events) or self._turns.ready
         self._serve(events)
-        return bool(events)
+        return worked
 
     def close(self) -> None:
         """Also remove the socket's file, unless another service has taken the address over."""
         for session in list(self._sessions.values()):
             self._end(session)
+        self._turns.close()
         self._poll.close()
         self._listener.close()
         if self._file == self._which():
             self._path.unlink()
 
     def _serve(self, events: list[tuple[int, int]]) -> None:
-        listener, sessions = self._listener.fileno(), self._sessions
-        for descriptor, _ in events:
+        listener, sessions, turns = self._listener.fileno(), self._sessions, self._turns
+        for descriptor, mask in events:
             if descriptor == listener:
                 self._accept()
-            elif (session := sessions.get(descriptor)) is not None and not session.step():
-                self._end(session)
+            elif descriptor == turns.descriptor:
+                turns.collect()
+            elif (session := sessions.get(descriptor)) is not None:
+                session.go_on(mask)
+        if turns.ready:
+            turns.step()
+        while self._ended:
+            self._end(self._ended.pop())
 
     def _accept(self) -> None:
         try:
@@ -104,10 +123,14 @@ class StreamService:
             peer.close()
             return
         peer.setblocking(False)
-        self._sessions[peer.fileno()] = _Session(peer, self._make(), self._poll)
+        responder = self._make()
+        responder.slow = self._slow
+        self._sessions[peer.fileno()] = _Session(peer, responder, self._poll, self._turns, self._ended)
 
     def _end(self, session: "_Session") -> None:
-        del self._sessions[session.peer.fileno()]
+        if self._sessions.pop(session.peer.fileno(), None) is None:
+            return
+        self._turns.forget(session)
         session.peer.close()  # which takes it out of the poll, too
         if self._full:
             self._poll.register(self._listener, select.EPOLLIN)
@@ -122,36 +145,65 @@ class StreamService:
 
 
 class _Session:
-    """One connection."""
+    """One connection. It is read only while everything before is answered, and the answers have left."""
 
-    __slots__ = ("_poll", "_responder", "_unsent", "peer")
+    __slots__ = ("_ended", "_poll", "_turns", "_unsent", "_wanted", "peer", "responder")
 
-    def __init__(self, peer: socket.socket, responder: "Responder", poll: select.epoll) -> None:
-        self.peer = peer
-        self._responder, self._poll = responder, poll
+    def __init__(
+        self, peer: socket.socket, responder: "Responder", poll: select.epoll, turns: Turns, ended: list["_Session"]
+    ) -> None:
+        """ended: where it puts itself at the end of the connection."""
+        self.peer, self.responder = peer, responder
+        self._poll, self._turns, self._ended = poll, turns, ended
         self._unsent = b""
+        self._wanted = select.EPOLLIN
         poll.register(peer, select.EPOLLIN)
 
-    def step(self) -> bool:
-        """Read and answer, or write on; False: the connection has ended."""
+    def go_on(self, mask: int) -> None:
+        """Read, or write on, and have the rest answered. mask: what epoll reports."""
         try:
             if self._unsent:
-                self._write(self._unsent)
+                if not self.send(self._unsent):
+                    return
+            elif not self._turns.busy(self):
+                self.responder.receive(self.peer.recv(CHUNK))
+            elif mask & (select.EPOLLHUP | select.EPOLLERR):  # the answer would reach no one
+                self._ended.append(self)
+                return
             else:
-                self._responder.receive(self.peer.recv(CHUNK))
-            while not self._unsent and (answer := self._responder.next_answer()) is not None:
-                self._write(answer)
+                self._want(0)  # what comes while it is busy waits in the kernel
+                return
         except BlockingIOError:  # a wake-up for nothing
-            return True
+            return
         except OSError:
-            return False
-        return bool(self._unsent) or not self._responder.closed
+            self._ended.append(self)
+            return
+        if self.responder.closed:
+            self._ended.append(self)
+        else:
+            self._turns.add(self)
 
-    def _write(self, data: bytes) -> None:
+    def send(self, answer: bytes) -> bool:
+        """See turns.Session."""
         try:
-            sent = self.peer.send(data)
+            sent = self.peer.send(answer)
         except BlockingIOError:
             sent = 0
-        was, self._unsent = self._unsent, data[sent:]
-        if bool(was) != bool(self._unsent):
-            self._poll.modify(self.peer, select.EPOLLOUT if self._unsent else select.EPOLLIN)
+        except OSError:
+            self._ended.append(self)
+            return False
+        self._unsent = answer[sent:]
+        if self._unsent:
+            self._want(select.EPOLLOUT)
+        elif self.responder.closed:
+            self._ended.append(self)
+        return not self._unsent
+
+    def rest(self) -> None:
+        """See turns.Session."""
+        self._want(select.EPOLLIN)
+
+    def _want(self, events: int) -> None:
+        if events != self._wanted:
+            self._wanted = events
+            self._poll.modify(self.peer, events)

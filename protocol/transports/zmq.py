@@ -10,8 +10,9 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import zmq
 from zmq.utils.monitor import recv_monitor_message
@@ -19,6 +20,8 @@ from zmq.utils.monitor import recv_monitor_message
 from protocol.errors import AddressError, PeerTimeout
 from protocol.grammar import MAX_ANSWER, MAX_LINE
 from protocol.safe_files import owner_only
+from protocol.transports.descriptors import duplicate, received, resident, shut, waiting
+from protocol.transports.turns import Turns
 
 if TYPE_CHECKING:
     from protocol.responder import Responder
@@ -32,6 +35,14 @@ UNBOUNDED = 0
 reset, and a heartbeat is due or lies in its buffer. So nobody may have one; what comes is bounded by who reads it."""
 WRITE_PATIENCE = 10.0  # seconds
 SESSIONS = 1_000  # the one that was quiet longest gives way to a newcomer
+MOST_KEPT = 4 * LONGEST_COMMAND  # bytes of commands that wait while a session is busy
+MOST_UNREAD = 2 * 1024 * 1024  # bytes of a connection that came and are no message yet, or were not read
+MOST_UNREAD_IN_ALL = 2 * MOST_UNREAD  # an empty frame takes 2 bytes of these, and 36 of memory
+_OVERHEAD = 160  # bytes that a frame may take on the wire beyond its own
+_PER_GUESS = 8  # bytes that we may grow for each that counts as unread: others may have made us grow
+_BEATS = 64  # bytes of heartbeats a second that come and are no message
+_GROWN = 4 * 1024 * 1024  # bytes of memory more, or less, after which all connections are looked at
+_LOOK_MS, _LOOK_ANYHOW = 20, 1.0  # between looks at our memory, in ms; seconds until all are looked at all the same
 _SLICE_MS = 100_000_000  # longer than a day, less than what poll can wait
 _THERE = zmq.EVENT_HANDSHAKE_SUCCEEDED
 _GONE = (
@@ -178,15 +189,23 @@ class Dealer:
 
 
 class Service:
-    """Binds a ROUTER at `url` and answers; every peer has a Responder of its own, made by `make`.
+    """Binds a ROUTER at `url` and answers; every peer has a Responder of its own, made by `make`. Sessions take turns
+    (protocol.transports.turns).
 
-    Only loopback and ipc addresses: nothing here asks a stranger who he is.
+    Only loopback and ipc addresses: no keys are asked for here.
     """
 
-    def __init__(self, url: str, make: Callable[[], "Responder"], sessions: int = SESSIONS) -> None:
-        self._make = make
+    def __init__(
+        self,
+        url: str,
+        make: Callable[[], "Responder"],
+        sessions: int = SESSIONS,
+        slow: frozenset[str] = frozenset(),
+    ) -> None:
+        """slow: names of commands that take long and change nothing. Raises AddressError."""
+        self._make, self._slow = make, slow
         self._limit = sessions
-        self._sessions: OrderedDict[bytes, Responder] = OrderedDict()
+        self._sessions: OrderedDict[bytes, _Session] = OrderedDict()
         self._context = zmq.Context()
         try:
             self._socket, self.url = bind_router(self._context, url)
@@ -194,45 +213,209 @@ class Service:
             self._context.term()
             raise
         self._file = SocketFile(self.url)
+        self._unread = Unread(self._socket, self._lose)
+        self._peers: dict[int, bytes] = {}  # by the descriptor of their connection
+        self._turns = Turns()
+        self._poller = zmq.Poller()
+        for readable in (self._socket, self._unread.monitor, self._turns.descriptor):
+            self._poller.register(readable, zmq.POLLIN)
 
     def serve(self, stopping: "Stopping") -> NoReturn:
         """Answer until a signal comes: raises Stopped."""
-        poller = zmq.Poller()
-        poller.register(self._socket, zmq.POLLIN)
-        poller.register(stopping.descriptor, zmq.POLLIN)
+        self._poller.register(stopping.descriptor, zmq.POLLIN)
         while True:
-            poller.poll()
+            self._wait(_SLICE_MS)
             with stopping.raising():  # also out of an answer that takes long
                 self.serve_one(0)
 
     def serve_one(self, timeout_ms: int) -> bool:
-        """Answer one message; False if none came in time."""
-        if not self._socket.poll(timeout_ms):
-            return False
-        peer, *frames = self._socket.recv_multipart()
-        if len(frames) == 1:  # else somebody who speaks something else: REQ sends an empty delimiter
-            self._answer(bytes(peer), bytes(frames[0]))
-        return True
+        """Take one message, and answer one session for a moment; False if there was nothing to do in time."""
+        self._wait(timeout_ms)
+        took = _readable(self._socket)
+        if took:
+            self._take()
+        self._turns.collect()
+        worked = self._turns.ready
+        if worked:
+            self._turns.step()
+        return took or worked
 
     def close(self) -> None:
         """Also remove the socket file of an ipc address, unless another service has taken the address over."""
+        self._turns.close()
+        self._unread.close()
         self._socket.close(linger=0)
         self._context.term()
         self._file.remove()
 
-    def _answer(self, peer: bytes, data: bytes) -> None:
-        session = self._sessions.pop(peer, None) or self._make()
+    def _wait(self, timeout_ms: int) -> None:
+        """Until something came. A message is no news before its last frame: what is unread is looked at meanwhile."""
+        until = time.monotonic() + timeout_ms / 1000
+        while True:
+            self._unread.look()
+            left = 0 if self._turns.ready else int(max(0.0, until - time.monotonic()) * 1000)
+            waits = min(left, _LOOK_MS) if self._unread.connections else left
+            ready = [which for which, _ in self._poller.poll(waits)]
+            if ready != [self._unread.monitor] and (ready or left <= waits):
+                return
+
+    def _take(self) -> None:
+        peer = bytes(self._socket.recv())
+        frame = self._socket.recv(copy=False)
+        data, size = frame.bytes, len(frame.bytes)
+        strange = frame.more  # from a peer that speaks something else: REQ sends an empty delimiter
+        while frame.more:
+            frame = self._socket.recv(copy=False)
+            size += len(frame) + _OVERHEAD
+        self._peers[self._unread.heard(frame, size + _OVERHEAD)] = peer
+        if not strange:
+            self._receive(peer, data)
+
+    def _receive(self, peer: bytes, data: bytes) -> None:
+        session = self._sessions.pop(peer, None)
+        if session is None:
+            responder = self._make()
+            responder.slow = self._slow
+            session = _Session(self._socket, peer, responder, self._turns, self._end)
         self._sessions[peer] = session  # the end of the order is the latest that spoke
         if len(self._sessions) > self._limit:
-            self._sessions.popitem(last=False)
-        session.receive(data)
+            self._end(next(iter(self._sessions)))
+        if not data or not session.take(data):  # an empty message is the end of a session
+            self._end(peer)
+
+    def _lose(self, descriptor: int) -> None:
+        """A connection has ended: what takes long for its peer is of no use any more."""
+        peer = self._peers.pop(descriptor, b"")
+        if (session := self._sessions.get(peer)) and self._turns.busy(session):
+            self._end(peer)
+
+    def _end(self, peer: bytes) -> None:
+        if session := self._sessions.pop(peer, None):
+            self._turns.forget(session)
+
+
+class _Session:
+    """One peer of a Service."""
+
+    def __init__(
+        self,
+        socket: "zmq.Socket[bytes]",
+        peer: bytes,
+        responder: "Responder",
+        turns: Turns,
+        end: Callable[[bytes], None],
+    ) -> None:
+        self.responder = responder
+        self._socket, self._peer, self._turns, self._end = socket, peer, turns, end
+        self._kept = bytearray()  # came while it was busy
+
+    def take(self, data: bytes) -> bool:
+        """Answer it, now or when everything before is answered; False: too much waits."""
+        if self._turns.busy(self):
+            self._kept += data
+        else:
+            self.responder.receive(data)
+            self._turns.add(self)
+        return len(self._kept) <= MOST_KEPT
+
+    def send(self, answer: bytes) -> bool:
+        """See turns.Session. A peer that is gone or does not read loses its session."""
         try:
-            while (answer := session.next_answer()) is not None:
-                self._socket.send_multipart([peer, answer], zmq.NOBLOCK)
-        except zmq.ZMQError:  # full or gone: a peer that does not read loses its session
-            session.closed = True
-        if session.closed:
-            self._sessions.pop(peer, None)
+            self._socket.send_multipart([self._peer, answer], zmq.NOBLOCK)
+        except zmq.ZMQError:
+            self.responder.closed = True
+        if self.responder.closed:
+            self._end(self._peer)
+        return not self.responder.closed
+
+    def rest(self) -> None:
+        """See turns.Session."""
+        if self._kept:
+            data, self._kept = bytes(self._kept), bytearray()
+            self.take(data)
+
+
+@dataclass(slots=True)
+class _Connection:
+    """heard: bytes of its messages. guessed: where the system counts no bytes, how much we have grown since its last
+    whole message, as far as that was while it sent something.
+    """
+
+    heard: int = 0
+    guessed: int = 0
+
+
+class Unread:
+    """What came on the connections of a ROUTER and is no message yet, or was not read. ZeroMQ keeps all frames of a
+    message until its last one, and has no bound for them, nor for the messages of a connection; so those that send too
+    much are cut.
+    """
+
+    def __init__(self, router: "zmq.Socket[bytes]", lost: Callable[[int], None]) -> None:
+        """lost: is called with the descriptor of a connection that has ended."""
+        self.monitor = router.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+        self._router, self._lost = router, lost
+        self._connections: dict[int, _Connection] = {}  # by descriptor
+        self._next, self._size, self._looked = 0.0, resident(), 0.0
+
+    @property
+    def connections(self) -> int:
+        return len(self._connections)
+
+    def heard(self, frame: "zmq.Frame", size: int) -> int:
+        """A message of so many bytes came, of which `frame` is the last; the descriptor of its connection."""
+        descriptor = int(frame.get(zmq.SRCFD))
+        if descriptor not in self._connections:
+            self._hear_news()
+        if connection := self._connections.get(descriptor):
+            connection.heard += size
+            connection.guessed = 0
+        return descriptor
+
+    def look(self) -> None:
+        """Cut the connections that have sent more than they may, if we have grown, or now and then."""
+        self._hear_news()
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next, size = now + _LOOK_MS / 1000, resident()
+        if abs(size - self._size) < _GROWN and now - self._looked < _LOOK_ANYHOW:
+            return
+        grown, beats = max(0, size - self._size), int(_BEATS * (now - self._looked))
+        self._size, self._looked = size, now
+        unread = sorted(((self._unread(*one, grown, beats), one[0]) for one in self._connections.items()), reverse=True)
+        together = sum(count for count, _ in unread)
+        for count, descriptor in unread:
+            if count <= MOST_UNREAD and together <= MOST_UNREAD_IN_ALL:
+                return
+            together -= count
+            theirs = duplicate(descriptor)
+            shut(theirs)
+            if theirs is not None:
+                theirs.close()
+
+    def _unread(self, descriptor: int, connection: _Connection, grown: int, beats: int) -> int:
+        """In bytes."""
+        came = received(descriptor)
+        if came:
+            count = came - connection.heard
+            connection.heard = min(connection.heard + beats, came)  # what was counted too much is not saved up
+            return max(0, count)
+        if waiting(descriptor):
+            connection.guessed += grown
+        return connection.guessed // _PER_GUESS
+
+    def _hear_news(self) -> None:
+        while _readable(self.monitor):
+            event = recv_monitor_message(self.monitor)
+            if self._connections.pop(event["value"], None):
+                self._lost(event["value"])
+            if event["event"] == zmq.EVENT_ACCEPTED:
+                self._connections[event["value"]] = _Connection()
+
+    def close(self) -> None:
+        self._router.disable_monitor()
+        self.monitor.close(linger=0)
 
 
 class SocketFile:
@@ -273,6 +456,10 @@ def is_loopback(url: str) -> bool:
     """Whether `url`, one that check_url takes, is on this machine."""
     parts = _LISTEN.fullmatch(url)
     return parts is not None and _is_loopback(parts[1].strip("[]"))
+
+
+def _readable(socket: "zmq.Socket[bytes]") -> bool:
+    return bool(cast(int, socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN)
 
 
 def bind_router(context: "zmq.Context[zmq.Socket[bytes]]", url: str) -> "tuple[zmq.Socket[bytes], str]":

@@ -21,12 +21,12 @@ from zmq.utils.monitor import recv_monitor_message
 
 from protocol.errors import AddressError
 from protocol.spectating import MAX_TOPIC
+from protocol.transports.descriptors import duplicate
 from protocol.transports.keys import KeyPair
 from protocol.transports.zmq import HEARTBEAT_MS, UNBOUNDED
 from referee.background import BackgroundTasks, Report
 from referee.gallery.turnstile import Turnstile, Visitor
 from referee.lobby.allowance import Allowance
-from referee.lobby.descriptors import duplicate
 from referee.lobby.door import BACKLOG
 from referee.lobby.reading import Reading
 

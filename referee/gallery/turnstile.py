@@ -13,10 +13,10 @@ import socket
 from collections.abc import Callable
 
 from protocol.errors import AddressError
+from protocol.transports.descriptors import shut
 from referee.background import BackgroundTasks, Report
 from referee.lobby.allowance import BURST, Allowance
 from referee.lobby.arrivals import Arrivals, network
-from referee.lobby.descriptors import shut
 from referee.lobby.door import BACKLOG
 
 OCTETS = 1600.0  # bytes a second from one connection, handshake and heartbeats among them; five times as many at once

@@ -15,10 +15,10 @@ from zmq.utils.monitor import recv_monitor_message
 
 from protocol.dialling import FRAMES, MAX_FRAME
 from protocol.errors import AddressError
+from protocol.transports.descriptors import address_of, duplicate, received, resident, shut
 from protocol.transports.zmq import UNBOUNDED
 from referee.lobby.admission import Admission
 from referee.lobby.arrivals import Arrivals
-from referee.lobby.descriptors import address_of, duplicate, received, resident, shut
 from referee.lobby.reading import Reading
 
 INSIDE = "process "  # how the name of whoever came by the inner door begins; its number follows

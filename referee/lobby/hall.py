@@ -27,13 +27,13 @@ from protocol.dialling import (
     decode,
     printable,
 )
+from protocol.transports.descriptors import resident
 from referee.background import BackgroundTasks
 from referee.config import Budgets
 from referee.lobby.admission import Admission, Author, NotAdmitted
 from referee.lobby.allowance import Allowance
 from referee.lobby.bounds import Bounds, Shares
 from referee.lobby.caller import STRANGER, Caller
-from referee.lobby.descriptors import resident
 from referee.lobby.door import Door
 from referee.lobby.guest import Guest, Identity
 from referee.lobby.journal import Journal

@@ -4,7 +4,10 @@ import contextlib
 import os
 import socket
 import struct
+from array import array
+from fcntl import ioctl
 from pathlib import Path
+from termios import FIONREAD
 
 _RECEIVED = struct.Struct("@Q")  # of a connection in bytes, by the kernel's count
 _RECEIVED_AT = 128  # in its struct tcp_info
@@ -56,6 +59,16 @@ def received(descriptor: int) -> int:
         return 0
     finally:
         theirs.detach()  # it is ZeroMQ's, and stays open
+
+
+def waiting(descriptor: int) -> int:
+    """Bytes of a connection that came and were not read from the system yet; 0 if it is gone."""
+    count = array("i", [0])
+    try:
+        ioctl(descriptor, FIONREAD, count)
+    except OSError:
+        return 0
+    return count[0]
 
 
 def resident() -> int:
