@@ -24,6 +24,7 @@ MAX_GAMES = 64
 REPLACED = "replaced"  # a newer connection of the same bot took this one's place
 REFUSED = "refused"  # by the lobby: dialling again does not help, the author has to change something
 LEAVING = "leaving"  # by a bot: it plays its game to the end, takes no other, and waits for the lobby's goodbye
+LEFT = "left"  # by the lobby: that goodbye
 NAME = 64  # characters of a name or a session
 
 

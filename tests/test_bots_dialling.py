@@ -116,7 +116,7 @@ def test_the_first_signal_lets_the_game_end(bots: Bots, number: signal.Signals) 
         bot.send_signal(number)
         assert lobby.bye() == "leaving: its author ended it"
         assert lobby.ask("play white B1") == "=" and lobby.ask("genmove black") == "= A2"
-        lobby.send(Bye("as you wish"))
+        lobby.send(Bye("left: as you wish"))
         assert bot.wait(60) == (0 if number == signal.SIGTERM else 130)
 
 

@@ -141,7 +141,7 @@ async def test_who_leaves_without_a_game_is_let_go_at_once() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         ann.say(b"B", b"leaving: its author ended it")
-        assert await ann.bye() == "as you wish"
+        assert await ann.bye() == "left: as you wish"
         await until(lambda: it.door.connections == 0)
         assert not it.hall.guests
         await it.seat("ann")

@@ -224,7 +224,7 @@ def test_who_leaves_says_so_and_is_gone_when_the_lobby_says_goodbye(dialling: Di
     while (message := dial.receive()) is None:
         dial.poll(PATIENCE)
     assert message == Ask(b"genmove black\n"), "it plays on meanwhile"
-    lobby.send(Bye("as you wish"))
+    lobby.send(Bye("left: as you wish"))
     with pytest.raises(Left):
         until(dial, lambda: False)
 
@@ -242,6 +242,25 @@ def test_who_leaves_in_a_game_and_is_cut_off_comes_back_to_it(dialling: Dialling
     with SmallLobby(url=url) as lobby:
         greet(dial, lobby)
         assert lobby.bye() == "leaving: done"
+
+
+def test_who_leaves_in_a_game_goes_on_with_a_lobby_that_is_started_again(dialling: Dialling) -> None:
+    with SmallLobby() as lobby:
+        url = lobby.url
+        dial, told = dialling(Lobby(url))
+        greet(dial, lobby)
+        lobby.say("genmove black")
+        until(dial, lambda: dial._playing)
+        dial.leave("done")
+        lobby.send(Bye("the lobby is closing: dial in again later"))
+        until(dial, lambda: not dial.up)
+        assert ("bye", "the lobby is closing: dial in again later") in told
+    with SmallLobby(url=url) as lobby:
+        greet(dial, lobby)
+        assert lobby.bye() == "leaving: done"
+        lobby.send(Bye("left: as you wish"))
+        with pytest.raises(Left):
+            until(dial, lambda: False)
 
 
 @pytest.mark.parametrize("over", ["nothing", "ggp-result B+3", "patience"])

@@ -16,6 +16,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from protocol.dialling import (
     LEAVING,
+    LEFT,
     MAX_COMMAND,
     MAX_TEXT,
     REFUSED,
@@ -280,7 +281,6 @@ class Dial:
 
     def _dismissed(self, reason: str) -> None:
         """The lobby said goodbye."""
-        self._playing = False
         kind, _, why = reason.partition(":")
         if kind == REFUSED:
             self._refuse(f"the lobby refuses this: {why.strip()}")
@@ -288,10 +288,10 @@ class Dial:
         if kind == REPLACED:
             self._drop(0)
             raise Replaced(reason)
-        if self._leaving:
+        if self._leaving and kind == LEFT:
             self._drop(0)
             raise Left
-        self._fail("")
+        self._fail("")  # a lobby that is started again goes on with the game under way
 
     def _fail(self, reason: str) -> None:
         """This connection is none (any more): wait, longer each time, and then try again."""

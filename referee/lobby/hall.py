@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from protocol.dialling import (
     LEAVING,
+    LEFT,
     MAX_FRAME,
     MAX_TEXT,
     REFUSED,
@@ -46,7 +47,7 @@ from referee.play.outcome import CannotStart
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
 NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
 TAKEN = "engine"  # in records that is the engine's name
-FAREWELL = "as you wish"  # to whoever said that it leaves
+FAREWELL = f"{LEFT}: as you wish"  # to whoever said that it leaves
 _LAST_WORDS = 0.5  # seconds that a `B` has to leave before its connection is cut
 _SWEEP = 0.5  # seconds between looks at connections that say nothing, or too much
 _SAID = 200  # bytes of a line of stderr that are looked at
