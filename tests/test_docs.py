@@ -336,7 +336,7 @@ def test_the_first_answer_explains_the_fault(desk: Path) -> None:
     match, show = [shlex.split(line) for block in RUN for line in block.lines if "faults.jsonl" in line]
     played = _run(match, desk)
     assert re.search(r"^fault: chaos illegal_move 2: illegal move: \w+ is ", played.stdout, re.MULTILINE), played
-    assert re.search(r"^result: W\+F, illegal_move by chaos: illegal move: ", _run(show, desk).stdout, re.MULTILINE)
+    assert re.search(r"^result: [BW]\+F, illegal_move by chaos: illegal move: ", _run(show, desk).stdout, re.MULTILINE)
 
 
 def _anchors(page: Path) -> set[str]:

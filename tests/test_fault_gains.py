@@ -10,7 +10,7 @@ from engines.service import engine_handlers
 from engines.session import Session
 from protocol.connection import PeerRole
 from protocol.records import MovePlayed, Record
-from protocol.responder import Responder
+from protocol.responder import Handler, Responder
 from referee.play.outcome import REPLAYS, WINDOW, CannotStart, Termination
 from referee.play.series import Played, Tally
 from tests.memory_match import MemoryMatch, MemoryPeer, bot, refuse
@@ -226,6 +226,15 @@ def test_an_engine_that_fails_at_a_legal_move_again_and_again_makes_the_match_vo
     outcome = _with_engine(fragile, *MOVES).outcome
     assert outcome.void and (outcome.termination, outcome.culprit) == (Termination.ENGINE_FAILED, "engine")
     assert fragile.engines == 2
+
+
+def test_a_bot_with_an_enormous_name_is_recorded_all_the_same() -> None:
+    """Its record would be longer than a line of a record may be, and could not be written."""
+    moves = iter(MOVES[0])
+    quiet: dict[str, Handler] = {name: lambda arguments: "" for name in ("ggp-new", "play")}
+    named = Responder("n" * 900_000, "v" * 900_000, {**quiet, "genmove": lambda arguments: next(moves)})
+    match = MemoryMatch(GAME, named, bot(MOVES[1])).run()
+    assert match.outcome.result == "W+9.5" and match.record.start.bots[0].program == "n" * 200
 
 
 # -- how often -------------------------------------------------------------------------------------------------------

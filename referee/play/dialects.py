@@ -18,6 +18,7 @@ from referee.play.player import Player
 
 RULES_OF_KATAGO, RULES_OF_KGS = "kata-set-rules", "kgs-rules"
 FIXED, FREE = "fixed_handicap", "set_free_handicap"
+_LONGEST = 200  # characters of a bot's name and version, which stand in every record
 _NEEDED = ("play", "genmove")
 
 
@@ -41,6 +42,7 @@ async def meet(peer: Peer, party: Party, budgets: Budgets) -> Player:
     missing = [command for command in _NEEDED if command not in commands]
     if missing:
         raise CannotStart(party.name, f"lists no {' and no '.join(missing)}: not a bot")
+    program, version = program[:_LONGEST], version[:_LONGEST]
     known = Party(name=party.name, program=program, version=version, command=party.command, hash=party.hash)
     if "ggp-new" in commands:
         return NativePlayer(peer, known, commands, budgets)
