@@ -19,7 +19,6 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 TUTORIAL = DOCS / "tutorial" / "your-first-bot.md"
-ANY_BOT = DOCS / "how-to" / "write-a-bot-in-any-language.md"
 ENGINE = DOCS / "how-to" / "write-an-engine.md"
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -67,24 +66,9 @@ def run(line: str, desk: Path) -> str:
     return done.stdout
 
 
-def test_the_tutorial_runs_from_top_to_bottom(desk: Path) -> None:
-    heard = {line: run(line, desk) for line in lines(TUTORIAL)}
-    (talk,) = [line for line in heard if line.startswith("printf")]
-    assert heard[talk].rstrip() == blocks(TUTORIAL, "text")[0].rstrip()
-    for line, text in heard.items():
-        if line.startswith("ggp match"):
-            assert ("refused 2" if "wrong.py" in line else "rules 2") in text or "--games 1" in line, text
-
-
 def test_the_better_bot_of_the_tutorial_is_better(desk: Path) -> None:
     text = run('ggp match yugo,size=5 old="python simple.py" new="python better.py" --games 2 --json --quiet', desk)
     assert re.search(r'"new"', text) and re.search(r'"rules": 2', text), text
-
-
-def test_the_page_of_languages_runs_from_top_to_bottom(desk: Path) -> None:
-    heard = [run(line, desk) for line in lines(ANY_BOT)]
-    assert all("rules 2" in heard[number] for number in (0, 2, 4, 5)) and len(heard) == 8
-    assert re.search(r"=3\n\n=4 \S+\n\n=5\n\n$", heard[6])
 
 
 def test_the_engine_page_runs_from_top_to_bottom(desk: Path) -> None:
@@ -97,14 +81,3 @@ def test_the_engine_page_runs_from_top_to_bottom(desk: Path) -> None:
         heard = [run(line.replace("tcp://127.0.0.1:5555", address), desk) for line in others]
     assert "rules 2" in heard[1] and "rules 2" in heard[2]
     assert "usable by the referee: yes" in heard[3] and re.search(r"native GGP: (\d+) of \1\n", heard[3])
-
-
-def test_the_dialogue_of_the_engine_page_is_true(desk: Path) -> None:
-    run(lines(ENGINE)[0], desk)
-    dialogue = blocks(ENGINE, "text")[1]
-    sent = [line[2:] for line in dialogue.splitlines() if line.startswith("> ")]
-    with RawPeer([str(desk / "hexapawn")]) as peer:
-        peer.send("".join(f"{line}\n" for line in [*sent, "quit"]).encode())
-        heard = peer.until_end().decode()
-    answers = "\n".join(line for line in dialogue.splitlines() if not line.startswith("> "))
-    assert heard == f"{answers}\n\n=\n\n"
