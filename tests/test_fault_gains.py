@@ -14,6 +14,7 @@ from protocol.responder import Handler, Responder
 from referee.play.outcome import REPLAYS, WINDOW, CannotStart, Termination
 from referee.play.series import Played, Tally
 from tests.memory_match import MemoryMatch, MemoryPeer, bot, refuse
+from tests.series_table import make_setup, play, script
 
 GAME = "go size=3 komi=9.5"  # White wins it whatever happens
 MOVES = (("A1", "A2", "pass"), ("C1", "C2", "pass"))  # by seat
@@ -109,6 +110,58 @@ def test_a_bot_that_plays_on_to_the_limit_gets_the_score_of_the_position(stone: 
     black = [*MOVES[0][:2], stone]
     outcome = MemoryMatch(GAME, bot(black), bot([*MOVES[1][:2], "B2"]), max_plies=5).run().outcome
     assert (outcome.termination, outcome.winner, outcome.result[:2]) == (Termination.PLY_LIMIT, 2, "W+")
+
+
+# -- over pipes ------------------------------------------------------------------------------------------------------
+
+PIPED = """
+import signal
+from pathlib import Path
+moves, left = {moves!r}, []
+while True:
+    line = ask()
+    if line == 'list_commands': say('ggp-new play genmove name version quit')
+    elif line.startswith('ggp-new'): left = []; say()
+    elif line.startswith('genmove'):
+        left = left or list(moves[line.split()[1]])
+        move = left.pop(0)
+        if line == 'genmove black' and move == {moment!r}: {before}
+        say(move)
+        if line == 'genmove black' and move == {moment!r}: {after}
+    else: say()
+"""
+END_ENGINE = (
+    "[os.kill(int(pid), signal.SIGKILL) for task in Path(f'/proc/{os.getppid()}/task').iterdir()"
+    " for pid in (task / 'children').read_text().split() "
+    "if int(pid) != os.getpid() and b'engines' in Path(f'/proc/{pid}/cmdline').read_bytes()]"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "after", "faults"),
+    [
+        ("pass", "pass", 0),
+        ("pass", "print('= ', end='\\n\\n', flush=True)", 2),
+        ("pass", "sys.exit(0)", 2),
+        ("pass", "os.kill(os.getpid(), signal.SIGSEGV)", 2),
+        ("pass", "os.close(1)", 2),
+        ("pass", "sys.stderr.write('x' * 5_000_000)", 0),
+        (END_ENGINE, "pass", 0),
+    ],
+    ids=["honest", "one answer more", "exit", "signal", "closed output", "flood on stderr", "ended the engine"],
+)
+def test_a_cheat_scores_against_its_honest_twin_what_it_would_honestly(before: str, after: str, faults: int) -> None:
+    """Four games, seats exchanged; White wins each. The cheat acts in the middle of those in which it is Black."""
+    moves = {"black": MOVES[0], "white": MOVES[1]}
+    text, honest = (
+        PIPED.format(moves=moves, moment="A2", before=one, after=two)
+        for one, two in ((before, after), ("pass", "pass"))
+    )
+    came = play(make_setup("go,size=3,komi=9.5", script(text, "cheat"), script(honest, "twin")), (0, 1, 2, 3))
+    assert came.suspended is None
+    assert [(match.result[:2], match.winner) for match in came.played] == [("W+", 1), ("W+", 0)] * 2
+    assert [match.culprit for match in came.played].count("cheat") == faults, came.played
 
 
 # -- matches that were interrupted -----------------------------------------------------------------------------------
