@@ -3,12 +3,14 @@
 import re
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from protocol.regression import parse
 from tests.terminal import CTRL_C, CTRL_D, ENTER, TAB, UP, Terminal
+from tests.test_console_filter import ANALYSER
 
 pytestmark = pytest.mark.slow
 
@@ -259,6 +261,23 @@ def test_a_plain_terminal_leaves_a_silent_peer_too(tmp_path: Path) -> None:
         terminal.type(":restart\nname\n")
         terminal.wait_for("= chaos")
         terminal.type(":quit\n")
+        assert terminal.end() == 0
+
+
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
+def test_a_line_can_be_typed_while_an_analysis_goes_on(term: str, tmp_path: Path) -> None:
+    (tmp_path / "analyser.py").write_text(ANALYSER)
+    words = ("console", "--", sys.executable, str(tmp_path / "analyser.py"))
+    with Terminal(*words, home=tmp_path, environment={"TERM": term}) as terminal:
+        terminal.expect("commands.")
+        terminal.expect(">")
+        terminal.type("kata-analyze\r")
+        terminal.expect("kata-analyze")
+        time.sleep(0.3)
+        terminal.type("name\r")
+        terminal.expect("info move D4 visits 1")
+        terminal.expect("= ok")
+        terminal.type(CTRL_D)
         assert terminal.end() == 0
 
 

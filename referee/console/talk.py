@@ -116,7 +116,10 @@ class Talk:
     def busy(self) -> bool:
         """Whether something is to come soon: an answer, or a board after it."""
         dialogue, console = self.console.dialogue, self.console
-        return not dialogue.lost and (bool(dialogue.pending) or (console.board and console.stale))
+        pending = dialogue.pending
+        if pending and all(streams(exchange.sent) for exchange in pending):
+            return False  # it goes on until the next line
+        return not dialogue.lost and (bool(pending) or (console.board and console.stale))
 
     @property
     def awaited(self) -> Exchange | None:
