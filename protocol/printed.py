@@ -8,21 +8,21 @@ from typing import Any
 INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0001\U000e0020-\U000e007f]"
 )
-_PASSWORD = re.compile(r"(://[^:/@?#]*):(?:.*@(?!-?\d{1,9}[^\w@]*\Z)|[^/]*@)", re.DOTALL)  # @17 after a path is a ply
-_URL = re.compile(r"\S*://\S*")
+_PASSWORD = re.compile(r"(:/+[^:/@?#]*):(?:.*@(?!-?\d{1,9}[^\w@]*\Z)|[^/]*@)", re.DOTALL)  # @17 after a path is a ply
+_URL = re.compile(r"\S*:/\S*")  # :/ where a path was made of it
 _SECRETS = re.compile(r"([?&;][^=&;#]*(?:pass|pwd|secret|token|key)[^=&;#]*=)[^&;#]*", re.IGNORECASE)
 
 
 def without_password(url: str) -> str:
     """A URL, or any other word, with `***` for a password in it: `postgresql://club:***@host/ladder`."""
-    if "://" not in url:
+    if ":/" not in url:
         return url
     return _SECRETS.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))
 
 
 def without_passwords(text: str) -> str:
     """A message with `***` for every password in its URLs, which hold no blanks."""
-    return _URL.sub(lambda found: without_password(found[0]), text) if "://" in text else text
+    return _URL.sub(lambda found: without_password(found[0]), text) if ":/" in text else text
 
 
 def json_text(value: Any) -> str:

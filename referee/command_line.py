@@ -9,7 +9,6 @@ import click
 
 from protocol.errors import LocalProtocolError
 from protocol.orphans import adopting_orphans
-from protocol.printed import without_passwords
 from referee.play.launch import LaunchError
 from referee.play.words import WordError
 from referee.spelling import message_of
@@ -30,9 +29,9 @@ def run_command(command: click.Command, name: str, argv: list[str], *errors: typ
         with adopting_orphans() if name in _STARTERS else contextlib.nullcontext():
             return int(command.main(argv, prog_name=name, standalone_mode=False) or 0)
     except click.UsageError as error:
-        click.echo(f"{name}: {without_passwords(message_of(error))} ({name} --help)", err=True)
+        click.echo(f"{name}: {message_of(error)} ({name} --help)", err=True)
     except click.ClickException as error:
-        click.echo(f"{name}: {without_passwords(error.format_message())}", err=True)
+        click.echo(f"{name}: {message_of(error)}", err=True)
     except (click.Abort, KeyboardInterrupt):
         return 130
     except (WordError, LaunchError, LocalProtocolError) as error:

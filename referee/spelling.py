@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from protocol.printed import without_passwords
+
 if TYPE_CHECKING:
     import click  # whoever has one of its errors has imported it
 
@@ -24,14 +26,15 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def message_of(error: "click.ClickException") -> str:
-    """The message of an error, with our suggestion for an option that does not exist; click's go by common letters."""
+    """The message of an error without passwords, with our suggestion for an option that does not exist; click's go by
+    common letters."""
     from click import NoSuchOption
 
     if isinstance(error, NoSuchOption):
         parameters = error.ctx.command.params if error.ctx is not None else []
         close = nearest(error.option_name, [name for each in parameters for name in (*each.opts, *each.secondary_opts)])
         error = NoSuchOption(error.option_name, possibilities=[close] if close else None, ctx=error.ctx)
-    return error.format_message()
+    return without_passwords(error.format_message())
 
 
 def _slips(one: str, two: str) -> int:

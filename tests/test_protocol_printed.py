@@ -12,13 +12,17 @@ from protocol.printed import json_text, without_password, without_passwords
 from referee.archive import bisect_command, export, show, verify
 from referee.console.command import main as main_console
 from referee.ladder.cluster import address_of
+from referee.ladder.example import main as main_init
 from referee.ladder.report import command as report
 from referee.ladder.views import games, standings
+from referee.lobby.command import main as main_serve
 from referee.play import seating
 from referee.play.command import main as main_match
+from referee.ratings.rate import main as main_rate
 from referee.regress import junit
 from referee.store.errors import StoreError
 from referee.store.store import Store
+from referee.tap.command import main as main_tap
 
 SECRET = "hunter2"
 
@@ -34,6 +38,7 @@ SECRET = "hunter2"
         ("postgresql://u:hunter2@12", "postgresql://u:***@12"),
         ("postgresql://u@h/d?sslmode=x&password=hunter2&a=b", "postgresql://u@h/d?sslmode=x&password=***&a=b"),
         ("postgresql://h:5432/d#club-1@17", "postgresql://h:5432/d#club-1@17"),
+        ("mysql:/u:hunter2@h/d", "mysql:/u:***@h/d"),
         ("tcp://127.0.0.1:5555", "tcp://127.0.0.1:5555"),
         ("sqlite:////tmp/a.db#k@3", "sqlite:////tmp/a.db#k@3"),
         ("games.jsonl#m@3", "games.jsonl#m@3"),
@@ -78,6 +83,12 @@ def test_no_command_repeats_a_password(
         (2, main_console, ["--match", f"{url}#k@2"]),
         (2, main_match, ["go", "random", "random", "--from", f"{url}#k"]),
         (2, main_match, ["go", "random", url]),
+        (2, main_match, ["go", "random", "tcp://u:hunter2@host:1"]),
+        (2, main_match, ["go", "random", "random", "--engine", "tcp://u:hunter2@host:1"]),
+        (2, main_rate, [url]),
+        (2, main_init, [url]),
+        (2, main_serve, [url]),
+        (2, main_tap, ["--show", url]),
         (1, games.main, [url]),
         (1, standings.main, [url]),
         (2, standings.main, [url, "two", "many"]),

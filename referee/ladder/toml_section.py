@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
+from protocol.printed import without_passwords
 from referee.ladder.keys import TABLES, Key
 
 LARGEST = 1 << 20  # bytes of a file
@@ -24,7 +25,7 @@ class ConfigError(ValueError):
     """A file that cannot be: str() is one line `FILE: key: what is wrong: remedy`."""
 
     def __init__(self, file: str, key: str, problem: str) -> None:
-        text = ": ".join(part for part in (file, key, problem) if part)
+        text = without_passwords(": ".join(part for part in (file, key, problem) if part))
         super().__init__("".join(char if char.isprintable() else repr(char)[1:-1] for char in text))
 
 

@@ -17,7 +17,7 @@ BUILT_IN = ("random", "greedy", "mcts", "chaos")  # as `ggp bot` lists them
 
 _NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.+)", re.DOTALL)
 _BUILT_IN = re.compile(r"([a-z][a-z0-9_]*)(?::(.*))?")
-_URL = re.compile(r"tcp://[^\s/]+:\d{1,5}|ipc://[^\s\0]{1,100}")
+_URL = re.compile(r"tcp://[^\s/@]+:\d{1,5}|ipc://[^\s\0]{1,100}")
 _SCHEMES = ("tcp://", "ipc://")
 _INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|node|lua|bash|sh|java|mono)[\d.]*")
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from protocol.printed import json_text
+from protocol.printed import json_text, without_password
 from referee.ratings.results import LONGEST_NAME, Results, ResultsError, read_results
 from referee.ratings.scale import half, zero, zero_line
 from referee.spelling import message_of
@@ -101,7 +101,9 @@ def _read(name: str, results: Results) -> None:
     except (OSError, ValueError) as error:
         if isinstance(error, ResultsError):
             raise
-        raise ResultsError(f"cannot read {name!r}: {getattr(error, 'strerror', None) or error}") from None
+        raise ResultsError(
+            f"cannot read {without_password(name)!r}: {getattr(error, 'strerror', None) or error}"
+        ) from None
 
 
 def _rate(

@@ -5,7 +5,6 @@ from typing import Any, TypeVar
 
 import click
 
-from protocol.printed import without_passwords
 from referee.ladder.toml_section import ConfigError
 from referee.ladder.views.source import Trouble, ViewError
 from referee.spelling import message_of
@@ -34,12 +33,12 @@ def run_view(command: click.Command, argv: list[str]) -> int:
     except click.exceptions.Exit as end:  # of --help
         return end.exit_code
     except ViewError as error:
-        click.echo(f"{name}: {without_passwords(error.format_message())}", err=True)
+        click.echo(f"{name}: {message_of(error)}", err=True)
     except Trouble as error:
-        click.echo(f"{name}: {without_passwords(error.format_message())}", err=True)
+        click.echo(f"{name}: {message_of(error)}", err=True)
         return TROUBLE
     except click.ClickException as error:
-        click.echo(f"{name}: {without_passwords(message_of(error))} ({name} --help)", err=True)
+        click.echo(f"{name}: {message_of(error)} ({name} --help)", err=True)
     except ConfigError as error:
         click.echo(f"{name}: {error}", err=True)
     except StoreError as error:
