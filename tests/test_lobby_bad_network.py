@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.dialling import Answer, Hello
+from protocol.dialling import Answer, Bye, Hello
 from tests.ggp_command import Ggp
 from tests.small_lobby import PATIENCE, SmallLobby
 from tests.tcp_proxy import TcpProxy
@@ -68,8 +68,9 @@ def test_a_slow_way_is_only_slow(connected: Connected) -> None:
         connected.echo(f"n{number}")
     assert time.monotonic() - began >= 0.5, "the proxy did not delay"
     os.kill(connected.ggp.process.pid, signal.SIGTERM)
+    assert connected.lobby.bye() == "leaving: its author ended it"
+    connected.lobby.send(Bye("left: as you wish"))
     assert connected.ggp.wait().status == 0
-    assert connected.lobby.bye() == "its author ended it"
 
 
 def test_a_connection_that_is_cut_is_made_again(connected: Connected) -> None:

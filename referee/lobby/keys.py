@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Meta
 
 from protocol.printed import escaped
-from protocol.safe_files import open_lock, replace_file
+from protocol.safe_files import open_lock, replace_file, resolve_file
 from protocol.transports.keys import is_key
 
 MOST_BYTES = 16 * 1024 * 1024
@@ -171,6 +171,7 @@ def _locked(path: Path) -> Iterator[None]:
     """The lock is a file of its own, because the registry itself is replaced."""
     lock = path.with_name(f".{path.name}.lock")
     try:
+        resolve_file(path)  # another user's link is not even read
         descriptor = open_lock(lock)
     except OSError as error:
         raise RegistryError(f"cannot change {path}: {lock}: {error.strerror}") from None
