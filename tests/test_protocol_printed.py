@@ -20,6 +20,7 @@ from referee.play import seating
 from referee.play.command import main as main_match
 from referee.ratings.rate import main as main_rate
 from referee.regress import junit
+from referee.regress.command import main as main_regress
 from referee.store.errors import StoreError
 from referee.store.store import Store
 from referee.tap.command import main as main_tap
@@ -88,6 +89,7 @@ def test_no_command_repeats_a_password(
         (2, main_rate, [url]),
         (2, main_init, [url]),
         (2, main_serve, [url]),
+        (2, main_regress, [url, "--", "cat"]),
         (2, main_tap, ["--show", url]),
         (1, games.main, [url]),
         (1, standings.main, [url]),

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from protocol.printed import without_password
 from protocol.regression import MAX_FILE, Script, TranscriptError, parse
 
 MAX_FILES = 10_000
@@ -23,7 +24,7 @@ class Transcript:
             # Bytes that are not UTF-8 are written back as they were, and line ends too.
             self.text = path.read_bytes().decode("utf-8", "surrogateescape")
         except OSError as error:
-            raise SuiteError(f"{path} cannot be read: {error.strerror}") from None
+            raise SuiteError(f"{without_password(str(path))} cannot be read: {error.strerror}") from None
         try:
             self.script: Script = parse(self.text)
         except TranscriptError as error:
@@ -68,4 +69,4 @@ def _read(path: Path) -> str:
     try:
         return path.read_text("utf-8", "surrogateescape")
     except OSError as error:
-        raise SuiteError(f"{path} cannot be read: {error.strerror}") from None
+        raise SuiteError(f"{without_password(str(path))} cannot be read: {error.strerror}") from None
