@@ -243,26 +243,30 @@ def _type(block: Block, claim: Block | None, reader: Reader, lines: int, patienc
     """Where something runs in the background its effect may take a while: then the lines are typed again."""
     deadline = monotonic() + patience
     while True:
-        printed, status = "", 0
-        for line in block.lines:
-            assert status == 0, printed
-            # A number of games, where the page names a time: how many that are depends on the machine.
-            result = reader.run(re.sub(r"--until \S+", "--games 60", line) if claim else _quick(line, lines))
-            printed, status = printed + result.stdout + result.stderr, result.returncode
-            assert "Traceback" not in printed
-            if "--json" in line and not claim:
-                assert json.loads(result.stdout)
         try:
-            if claim:
-                claim.check(printed, status)
-            else:
-                assert status == 0, printed
+            _type_once(block, claim, reader, lines)
             return
         except AssertionError:
             if monotonic() > deadline:
                 print(reader.said_in_other_terminals())
                 raise
             sleep(0.5)
+
+
+def _type_once(block: Block, claim: Block | None, reader: Reader, lines: int) -> None:
+    printed, status = "", 0
+    for line in block.lines:
+        assert status == 0, printed
+        # A number of games, where the page names a time: how many that are depends on the machine.
+        result = reader.run(re.sub(r"--until \S+", "--games 60", line) if claim else _quick(line, lines))
+        printed, status = printed + result.stdout + result.stderr, result.returncode
+        assert "Traceback" not in printed
+        if "--json" in line and not claim:
+            assert json.loads(result.stdout)
+    if claim:
+        claim.check(printed, status)
+    else:
+        assert status == 0, printed
 
 
 def _quick(line: str, lines: int) -> str:
