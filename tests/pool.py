@@ -23,7 +23,7 @@ class Pool(Counts):
 def pool_of(names: str, games: int = 10) -> Pool:
     """Everybody against everybody from both seats, all even: `games` wins, ties and losses each."""
     even = Counts.of([(one, other, games, games, games) for one, other in permutations(names, 2)])
-    return Pool(even.names, even.played, even.forfeits)
+    return Pool(even.names, even.played)
 
 
 def simulated(model: Model, bots: int, games: int, seed: int, advantage: float, t: float) -> tuple[Floats, Counts]:

@@ -23,20 +23,35 @@ MEETINGS = [
 
 
 def test_it_is_the_rating_of_the_same_counts() -> None:
-    """Parents, anchors and forfeits as the mathematics has them; void games count for nobody."""
+    """Parents and anchors as the mathematics has them; a forfeit is a loss, a void game does not count."""
     one, two, three = seats_of(3)
     seats = [replace(one, anchor=100.0), two, replace(three, parent=2)]
-    played = [("1", "2", 7, 2, 3), ("2", "1", 4, 1, 6), ("2", "3", 9, 0, 2), ("3", "1", 0, 3, 4)]
-    forfeits = [("1", "2", 2, 0, 0), ("2", "1", 0, 0, 1)]
-    expected = rate(Counts.of(played, forfeits, "123"), priors=Priors(parents={"3": "2"}, anchors={"1": 100.0}))
+    played = [("1", "2", 9, 2, 3), ("2", "1", 4, 1, 7), ("2", "3", 9, 0, 2), ("3", "1", 0, 3, 4)]
+    expected = rate(Counts.of(played, "123"), priors=Priors(parents={"3": "2"}, anchors={"1": 100.0}))
     found = rate_seats(MEETINGS, seats)
     assert found.counts.names == ("1", "2", "3") and found.anchors == {"1": 100.0}
     assert found.elo == pytest.approx(expected.elo, abs=1e-9)
-    assert found.counts.forfeit_rates().tolist() == expected.counts.forfeit_rates().tolist()
     lines = by_id(found)
     assert list(lines) == sorted(lines, key=lambda id: -lines[id].elo)
     elo, error = elo_and_error(found, [3, 1])
     assert elo.tolist() == [lines[3].elo, lines[1].elo] and error.tolist() == [lines[3].se, lines[1].se]
+
+
+def test_a_bot_that_ends_lost_games_by_a_fault_gains_nothing() -> None:
+    """Three equal bots; one of them forfeits every game that it loses."""
+    pairs = [(1, 2), (2, 1), (1, 3), (3, 1), (2, 3), (3, 2)]
+    honest = [Meeting(first, second, wins=25, losses=25) for first, second in pairs]
+    cheat = [
+        replace(one, losses=0, forfeit_losses=25)
+        if one.first == 1
+        else replace(one, wins=0, forfeit_wins=25)
+        if one.second == 1
+        else one
+        for one in honest
+    ]
+    found = rate_seats(cheat, seats_of(3))
+    assert found.elo == pytest.approx([0, 0, 0], abs=1e-6)
+    assert found.elo == pytest.approx(rate_seats(honest, seats_of(3)).elo, abs=1e-6)
 
 
 def test_the_other_model() -> None:

@@ -1,4 +1,4 @@
-"""Ratings: derivatives, score equations, symmetries, error bars that cover, infinite ratings, forfeits, anchors."""
+"""Ratings: derivatives, score equations, symmetries, error bars that cover, infinite ratings, anchors."""
 
 import math
 import re
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from referee.ratings.counts import Counts, CountsError, Row, weighted
+from referee.ratings.counts import Counts, CountsError, Row
 from referee.ratings.existence import strong_components
 from referee.ratings.fit import Objective
 from referee.ratings.outcome_models import DAVIDSON, MODELS, Model
@@ -38,9 +38,9 @@ EACH = pytest.mark.parametrize("model", MODELS.values(), ids=list(MODELS))
 @given(rows=ROWS, seed=st.integers(0, 1000))
 @settings(max_examples=40, deadline=None)
 def test_derivatives_are_those_of_the_value(model: Model, rows: list[Row], seed: int) -> None:
-    counts = Counts.of(rows, forfeits=[("a", "b", 2, 0, 1)], names="abcd")
+    counts = Counts.of(rows, names="abcd")
     priors = Priors(anchors={"a": 100}, parents={"c": "b"})
-    objective = Objective(counts.names, *weighted(counts), model, priors, True, True)
+    objective = Objective(counts.names, counts.played, model, priors, True, True)
     point = np.random.default_rng(seed).normal(0, 0.7, len(counts.names) + 2)
     _, gradient, hessian = objective.at(point)
     for index in range(len(point)):
@@ -162,8 +162,6 @@ def test_what_cannot_be_counted() -> None:
     ):
         with pytest.raises(CountsError, match=message):
             Counts.of(rows)
-    with pytest.raises(CountsError, match="tie"):
-        Counts.of([], forfeits=[("a", "b", 0, 1, 0)])
     with pytest.raises(CountsError, match="no game"):
         rate(Counts.of([]))
     with pytest.raises(CountsError, match="a is alone"):
@@ -190,21 +188,6 @@ def test_the_prior_is_as_it_says() -> None:
     assert alone.difference("a", "b").se == pytest.approx(350 * math.sqrt(2))
     assert alone.advantage_se == pytest.approx(200)
     assert math.sqrt(alone.fitted.covariance[-1, -1]) == pytest.approx(1.5)
-
-
-def test_forfeits_rate_the_loser_fully_and_the_winner_by_half() -> None:
-    played = pool_of("abc", games=40)
-    none = rate(played)
-    once = rate(Counts.of(played.played_rows(), forfeits=[("a", "b", 0, 0, 1)]))
-    assert once.elo[0] < none.elo[0], "the forfeit counts against a"
-    assert once.elo[1] > none.elo[1], "and for b"
-    all_of_it = rate(Counts.of(played.played_rows(), forfeits=[("z", "b", 0, 0, 50)]))
-    assert all_of_it.elo[:3] == pytest.approx(none.elo, abs=0.2), "who only forfeits gives nobody points"
-    assert all_of_it.elo[3] < -400
-    rates = Counts.of([("a", "b", 3, 0, 0)], forfeits=[("a", "b", 0, 0, 1)]).forfeit_rates()
-    assert rates.tolist() == [0.25, 0]
-    shared, alone = weighted(Counts.of([("a", "b", 3, 0, 0)], forfeits=[("b", "a", 1, 0, 0)]))
-    assert (shared.wins.tolist(), alone.wins.tolist()) == ([3, 0.75], [0.25])
 
 
 def test_a_twin_that_leaves_its_anchor_is_an_alarm() -> None:

@@ -169,7 +169,7 @@ def test_a_result_that_comes_after_the_withdrawal_counts() -> None:
             schedule.fix(store.bots.play(pair))
     ratings = schedule.ratings()
     assert ratings is not None
-    assert ratings.counts.forfeits.games.sum() + ratings.counts.played.games.sum() == 2 * (4 + 4)
+    assert ratings.counts.played.games.sum() == 2 * (4 + 4)
 
 
 def test_a_suspended_seat_is_not_paired() -> None:

@@ -1,4 +1,4 @@
-"""Rates the versions of a pool from what they played: parents, anchors and forfeits as the ladder's rules have them.
+"""Rates the versions of a pool from what they played: parents and anchors as the ladder's rules have them.
 
 The mathematics is in referee.ratings; here versions become names and back. It decides no pairing.
 """
@@ -18,7 +18,7 @@ from referee.ratings.ratings import Ratings, Standing, rate
 def rate_seats(
     meetings: Iterable[Meeting], seats: Sequence[Seat], model: str = "davidson", start: Ratings | None = None
 ) -> Ratings:
-    """Ratings under the names str(version id): of every version that has a game or is active, forfeits apart.
+    """Ratings under the names str(version id): of every version that has a game or is active. A forfeit is a loss.
 
     `start`: earlier ratings to begin from, of use if the same versions were rated. CountsError for fewer than two.
     """

@@ -63,17 +63,11 @@ class Tally:
         rows = self.rows
         rows = rows[rows[:, 2:7].any(axis=1)]
         first, second = np.searchsorted(ids, rows[:, 0]), np.searchsorted(ids, rows[:, 1])
-        cells = rows[:, 2:7].astype(np.float64)
-        played, forfeits = cells[:, :3], np.insert(cells[:, 3:], 1, 0.0, axis=1)  # a forfeit is no tie
-        names = tuple(map(str, ids.tolist()))
-        return Counts(names, _matrix(first, second, played), _matrix(first, second, forfeits))
-
-
-def _matrix(first: Ints, second: Ints, cells: Floats) -> Matrix:
-    """Those with any game."""
-    met = cells.any(axis=1)
-    wins, ties, losses = cells[met].T
-    return Matrix(first[met], second[met], wins.copy(), ties.copy(), losses.copy())
+        wins, ties, losses, forfeit_wins, forfeit_losses = rows[:, 2:7].astype(np.float64).T
+        return Counts(
+            tuple(map(str, ids.tolist())),
+            Matrix(first, second, wins + forfeit_wins, ties.copy(), losses + forfeit_losses),
+        )
 
 
 def _rows(meetings: Sequence[Meeting]) -> Ints:

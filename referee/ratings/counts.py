@@ -1,4 +1,4 @@
-"""What was played in a pool: counts per ordered pair of bots, played games and forfeits apart. It rates nothing."""
+"""Counts the games of a pool per ordered pair of bots. A forfeit is a loss like any other."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -32,59 +32,40 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """A pool's results. `forfeits` counts games that the first won (`wins`) or lost because the other forfeited.
-
-    Faults of both sides or of the engine are void: they are in neither.
-    """
+    """A pool's results. Games that are void, by faults of both sides or of the engine, are not among them."""
 
     names: tuple[str, ...]
     played: Matrix
-    forfeits: Matrix
 
     @classmethod
-    def of(cls, played: Iterable[Row], forfeits: Iterable[Row] = (), names: Iterable[str] = ()) -> "Counts":
+    def of(cls, played: Iterable[Row], names: Iterable[str] = ()) -> "Counts":
         """From rows, of which several may be of one ordered pair; bots are numbered as they come, `names` first.
 
-        CountsError for a bot against itself, a negative count, or a forfeit that is a tie.
+        CountsError for a bot against itself or a negative count.
         """
-        played, forfeits = list(played), list(forfeits)
+        played = list(played)
         index: dict[str, int] = {}
         for name in names:
             index.setdefault(name, len(index))
-        for first, second, *numbers in [*played, *forfeits]:
+        for first, second, *numbers in played:
             if first == second:
                 raise CountsError(f"{first} plays against itself")
             if not all(0 <= number < float("inf") for number in numbers):
                 raise CountsError(f"{first} against {second}: a count is negative or no number")
             index.setdefault(first, len(index))
             index.setdefault(second, len(index))
-        if any(ties for _, _, _, ties, _ in forfeits):
-            raise CountsError("a forfeit cannot be a tie")
-        return cls(tuple(index), _matrix(played, index), _matrix(forfeits, index))
+        return cls(tuple(index), _matrix(played, index))
 
     @property
     def games(self) -> Floats:
-        """Played games of every bot."""
+        """Games of every bot."""
         return self._per_bot(self.played.games, self.played.games)
 
     @property
     def scores(self) -> Floats:
-        """Points of every bot in played games."""
+        """Points of every bot."""
         half = self.played.ties / 2
         return self._per_bot(self.played.wins + half, self.played.losses + half)
-
-    @property
-    def forfeited(self) -> Floats:
-        """Of every bot: its games that ended by a forfeit of either side."""
-        size, forfeits = len(self.names), self.forfeits
-        return sums(forfeits.first, forfeits.games, size) + sums(forfeits.second, forfeits.games, size)
-
-    def forfeit_rates(self) -> Floats:
-        """Of every bot: its forfeits / all its games."""
-        size, forfeits = len(self.names), self.forfeits
-        lost = sums(forfeits.first, forfeits.losses, size) + sums(forfeits.second, forfeits.wins, size)
-        games = self.games + self.forfeited
-        return np.divide(lost, games, out=np.zeros_like(lost), where=games > 0)
 
     def _per_bot(self, first: Floats, second: Floats) -> Floats:
         size = len(self.names)
@@ -94,32 +75,6 @@ class Counts:
 def sums(index: Ints, values: Floats, size: int) -> Floats:
     """The sum of the values of every index below `size`."""
     return np.bincount(index, values, size).astype(np.float64, copy=False)
-
-
-def weighted(counts: Counts) -> tuple[Matrix, Matrix]:
-    """The outcomes that rate both bots, and those that rate the forfeiting one alone.
-
-    The forfeiting bot is rated fully, the winner with the weight 1 − the loser's forfeit rate: that much of the
-    game is an ordinary loss, the rest moves the loser against a winner who stands still.
-    """
-    forfeits, rates = counts.forfeits, counts.forfeit_rates()
-    won, lost = rates[forfeits.second], rates[forfeits.first]
-    none = np.zeros_like(won)
-    shared = Matrix(forfeits.first, forfeits.second, forfeits.wins * (1 - won), none, forfeits.losses * (1 - lost))
-    alone = Matrix(forfeits.first, forfeits.second, forfeits.wins * won, none, forfeits.losses * lost)
-    if not len(forfeits.first):
-        return counts.played, alone
-    return _joined(counts.played, shared), alone
-
-
-def _joined(one: Matrix, other: Matrix) -> Matrix:
-    return Matrix(
-        np.concatenate([one.first, other.first]),
-        np.concatenate([one.second, other.second]),
-        np.concatenate([one.wins, other.wins]),
-        np.concatenate([one.ties, other.ties]),
-        np.concatenate([one.losses, other.losses]),
-    )
 
 
 def _matrix(rows: list[Row], index: dict[str, int]) -> Matrix:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from referee.ratings.counts import Counts, CountsError, Floats, Ints, Matrix, sums, weighted
+from referee.ratings.counts import Counts, CountsError, Floats, Matrix, sums
 from referee.ratings.existence import why_infinite
 from referee.ratings.outcome_models import NO_TIES, Derivatives, Model
 from referee.ratings.priors import ELO, Priors, of_ratings
@@ -14,7 +14,6 @@ _STEPS = 200
 _NEAR = 1e-6  # natural units; a step that is no longer is the last: the error after it is its square
 _OPEN = 1e7  # a variance in natural units that no finite estimate has
 _TIE_NEAR = 0.01
-_FORFEIT_NEAR = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +38,14 @@ def fit(counts: Counts, model: Model, priors: Priors, advantage: bool = True, st
     """
     if len(counts.names) < 2:
         raise CountsError(f"{counts.names[0]} is alone: a rating needs two bots" if counts.names else "no game")
-    shared, alone = weighted(counts)
-    if priors.plain and (reason := why_infinite(counts.names, shared)):
+    played = counts.played
+    if priors.plain and (reason := why_infinite(counts.names, played)):
         raise CountsError(f"{reason}; a prior makes it finite")
-    ties = bool(shared.ties.any())
-    if priors.plain and ties and not (shared.wins.any() or shared.losses.any()):
+    ties = bool(played.ties.any())
+    if priors.plain and ties and not (played.wins.any() or played.losses.any()):
         raise CountsError(f"every game is a tie: {model.tie} is infinite; a prior makes it finite")
-    objective = Objective(counts.names, shared, alone, model, priors, advantage, ties or not priors.plain)
-    point = objective.begin(start)
-    point, steps = _climb(objective, point)
-    while len(alone.first):  # the winners of forfeits stand still, at what they turned out to be
-        standing, objective.still = objective.still, point.copy()
-        if np.abs(objective.still - standing).max() < _FORFEIT_NEAR:
-            break
-        point, more = _climb(objective, point)
-        steps += more
+    objective = Objective(counts.names, played, model, priors, advantage, ties or not priors.plain)
+    point, steps = _climb(objective, objective.begin(start))
     theta, a, t = objective.parts(point)
     _, _, curvature = objective.at(point)
     return Fit(theta, a, t, _inverse(curvature), advantage, steps)
@@ -71,18 +63,12 @@ def _inverse(curvature: Floats) -> Floats:
 
 
 class Objective:
-    """The log-posterior as a function of one vector: ratings, then a (if it is free), then t (if it is free).
+    """The log-posterior as a function of one vector: ratings, then a (if it is free), then t (if it is free)."""
 
-    `still` is the vector at which the winners of forfeits stand for that part of a game that rates the loser alone.
-    """
-
-    def __init__(
-        self, names: tuple[str, ...], shared: Matrix, alone: Matrix, model: Model, priors: Priors, a: bool, t: bool
-    ) -> None:
-        self.names, self._shared, self._alone, self._model, self._priors = names, shared, alone, model, priors
+    def __init__(self, names: tuple[str, ...], played: Matrix, model: Model, priors: Priors, a: bool, t: bool) -> None:
+        self.names, self._played, self._model, self._priors = names, played, model, priors
         self._size, self._a, self._t = len(names), a, t
         self._precision, self._pull = of_ratings(priors, names)
-        self.still = self.begin(None)
 
     def begin(self, start: Fit | None) -> Floats:
         """The first vector: an earlier fit's, or the prior's."""
@@ -97,8 +83,8 @@ class Objective:
 
     def _tie(self) -> float:
         """Near where t ends: the best one if all bots were equal. From afar each step would bring it by 1 at most."""
-        shared, one, t = self._shared, np.zeros(1, dtype=np.int64), self._priors.tie_mean
-        wins, ties, losses = (np.array([count.sum()]) for count in (shared.wins, shared.ties, shared.losses))
+        played, one, t = self._played, np.zeros(1, dtype=np.int64), self._priors.tie_mean
+        wins, ties, losses = (np.array([count.sum()]) for count in (played.wins, played.ties, played.losses))
         together, pull = Matrix(one, one, wins, ties, losses), 0.0 if self._priors.plain else self._priors.tie**-2
         for _ in range(_STEPS):
             found = self._model.derivatives(together, np.zeros(1), t)
@@ -118,31 +104,22 @@ class Objective:
     def value(self, point: Floats) -> float:
         """The log-posterior, but for a constant."""
         theta, a, t = self.parts(point)
-        shared, alone, _ = self._derivatives(theta, a, t)
-        return shared.value + alone.value + self._log_prior(theta, a, t)
+        return self._derivatives(theta, a, t).value + self._log_prior(theta, a, t)
 
     def at(self, point: Floats) -> tuple[float, Floats, Floats]:
         """Value, gradient and negative Hessian."""
         theta, a, t = self.parts(point)
-        shared, alone, losers = self._derivatives(theta, a, t)
+        found = self._derivatives(theta, a, t)
         gradient, hessian = self._prior_slopes(theta, a, t)
-        _add_pairs(gradient, hessian, self._shared, shared, self._size, self._a, self._t)
-        sign = np.where(self._alone.wins > 0, -1.0, 1.0)
-        gradient[: self._size] += sums(losers, sign * alone.x, self._size)
+        _add_pairs(gradient, hessian, self._played, found, self._size, self._a, self._t)
         diagonal = np.arange(self._size)
-        hessian[diagonal, diagonal] += sums(losers, alone.xx, self._size)
         if self._priors.plain and not self._priors.anchors:  # all ratings may be shifted: hold their mean
             hessian[: self._size, : self._size] += hessian[diagonal, diagonal].mean() / self._size
-        return shared.value + alone.value + self._log_prior(theta, a, t), gradient, hessian
+        return found.value + self._log_prior(theta, a, t), gradient, hessian
 
-    def _derivatives(self, theta: Floats, a: float, t: float) -> tuple[Derivatives, Derivatives, Ints]:
-        shared, alone = self._shared, self._alone
-        played = self._model.derivatives(shared, theta[shared.first] - theta[shared.second] + a, t)
-        fixed, still_a, still_t = self.parts(self.still)
-        first_lost = alone.wins == 0
-        x = np.where(first_lost, theta[alone.first] - fixed[alone.second], fixed[alone.first] - theta[alone.second])
-        losers = np.where(first_lost, alone.first, alone.second)
-        return played, self._model.derivatives(alone, x + still_a, still_t), losers
+    def _derivatives(self, theta: Floats, a: float, t: float) -> Derivatives:
+        played = self._played
+        return self._model.derivatives(played, theta[played.first] - theta[played.second] + a, t)
 
     def _log_prior(self, theta: Floats, a: float, t: float) -> float:
         value = float(self._pull @ theta - theta @ self._precision @ theta / 2)

@@ -209,10 +209,10 @@ class Ratings:
         return Difference(gap, se, phi(gap / se))
 
     def _mean_weights(self, among: Collection[str] | None) -> Floats:
-        """Equal weights for the bots that have a game, forfeits included; for all where none has one."""
+        """Equal weights for the bots that have a game; for all where none has one."""
         names, counts = self.counts.names, self.counts
         chosen = np.array([among is None or name in among for name in names])
-        met = counts.games + counts.forfeited > 0
+        met = counts.games > 0
         if (chosen & met).any():
             chosen &= met
         elif not chosen.any():

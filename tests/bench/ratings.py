@@ -48,6 +48,5 @@ def _pool(bots: int, pairs: int, games: int, seed: int):  # type: ignore[no-unty
     first, second = first[first != second][:pairs], second[first != second][:pairs]
     win, tie, loss = DAVIDSON.probabilities(theta[first] - theta[second] + 0.1, -1.0)
     outcomes = chance.multinomial(games // pairs, np.stack([win, tie, loss], axis=1)).astype(np.float64)
-    nobody, nothing = first[:0], outcomes[:0, 0]
     played = Matrix(first, second, outcomes[:, 0].copy(), outcomes[:, 1].copy(), outcomes[:, 2].copy())
-    return Counts(tuple(map(str, range(bots))), played, Matrix(nobody, nobody, nothing, nothing, nothing))
+    return Counts(tuple(map(str, range(bots))), played)
