@@ -87,7 +87,7 @@ def open_to_append(path: Path, mode: int = 0o644, *, empty: bool = False) -> int
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(name, flags, mode, dir_fd=folder)
         try:
-            _check_links(path, os.fstat(descriptor), folder)
+            _check_links(path, _opened(path, folder, name, descriptor), folder)
             if empty:
                 os.ftruncate(descriptor, 0)
         except BaseException:
@@ -129,6 +129,15 @@ def resolve_file(path: Path) -> Path:
         if (found := _present(folder, name)) is not None:
             _check_links(path, found, folder)
         return Path(f"/proc/self/fd/{folder}").readlink() / name
+
+
+def is_private_folder(path: Path) -> bool:
+    """Whether it is a folder of this user, no link to one, that other users may not write."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
 
 
 @contextlib.contextmanager
@@ -212,6 +221,15 @@ def _open_device(path: Path, folder: int, name: str) -> int:
         os.close(descriptor)
         raise OSError(errno.EPERM, f"it is not a file, and belongs to {_user(found.st_uid)}", str(path))
     return descriptor
+
+
+def _opened(path: Path, folder: int, name: str, descriptor: int) -> os.stat_result:
+    """The file that was opened, while it has this name. A link that was taken away after it was opened would not count
+    as one any more. Raises OSError."""
+    found = _present(folder, name)
+    if found is None or not os.path.samestat(found, os.fstat(descriptor)):
+        raise OSError(errno.EAGAIN, "another process exchanged it just now: try again", str(path))
+    return found
 
 
 def _check_links(path: Path, found: os.stat_result, folder: int) -> None:

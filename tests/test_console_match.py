@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,7 @@ from referee.console.caption import Caption, caption
 from referee.console.command import main
 from referee.console.journey import Journey, Where
 from referee.console.panes import fitted
+from referee.ladder.playing import side_files
 from referee.play.recorder import live_path
 from referee.play.words import BUILT_IN
 from tests.ggp_command import Ggp, end_all, wait_until
@@ -315,9 +317,37 @@ def test_the_first_match_of_a_pair_is_followed_to_its_end(tmp_path: Path, slow: 
     assert said in ran.stdout and f" won {record.end.result} after " in ran.stdout.replace("\n", " ")
 
 
-def test_where_a_store_has_its_side_files() -> None:
+def test_where_a_store_has_its_side_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert live_base("sqlite:////a/b.db") == "/a/b.db"
     there = live_base("postgresql+psycopg://u:secret@h/d")
     assert "secret" not in there and there == live_base("postgresql+psycopg://u:secret@h/d")
     assert there != live_base("postgresql+psycopg://u@h/e")
     assert running("") == running("\0") == running("/nowhere/at/all") == []
+
+
+@pytest.mark.parametrize("planted", ["another user's", "writable for all", "a link", "a file"])
+def test_a_folder_of_side_files_that_others_may_write_is_not_used(
+    planted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever writes there could add results to a ladder: what its workers had finished is read from these files."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    url = "postgresql+psycopg://u@h/d"
+    folder = Path(live_base(url)).parent
+    folder.rmdir()
+    if planted == "a link":
+        (tmp_path / "theirs").mkdir()
+        folder.symlink_to(tmp_path / "theirs")
+    elif planted == "a file":
+        folder.touch()
+    else:
+        folder.mkdir(0o700)
+        if planted == "writable for all":
+            folder.chmod(0o777)
+        elif os.geteuid() == 0:
+            os.chown(folder, 65534, 65534)
+        else:
+            pytest.skip("only root can make a folder of another user")
+    assert live_base(url) == ""
+    with side_files(live_base(url)):
+        assert str(folder) in capsys.readouterr().err

@@ -155,6 +155,25 @@ def test_a_hard_link_in_a_folder_of_others_keeps_its_content(theirs: Path, tmp_p
     assert (tmp_path / "victim").read_bytes() == b""
 
 
+def test_a_hard_link_that_is_taken_away_while_it_is_opened(
+    theirs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim, link, opened = tmp_path / "victim", theirs / "games.jsonl", os.open
+    victim.write_bytes(b"precious")
+    link.hardlink_to(victim)
+
+    def open_and_unlink(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        descriptor = opened(path, flags, mode, dir_fd=dir_fd)
+        if path == link.name and flags & os.O_APPEND:
+            link.unlink()
+        return descriptor
+
+    monkeypatch.setattr(os, "open", open_and_unlink)
+    with pytest.raises(OSError, match="exchanged"):
+        open_to_append(link, empty=True)
+    assert victim.read_bytes() == b"precious"
+
+
 def test_the_registry_as_root_in_the_folder_of_the_service(theirs: Path, tmp_path: Path) -> None:
     """The name of the file while it was written was known beforehand, and a link there was followed."""
     write_registry(theirs / "keys.json")

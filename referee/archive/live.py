@@ -3,6 +3,7 @@
 A writer holds a lock on its side file, which the kernel takes back however the writer ends.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from protocol.records import Record, RecordError, read_records
+from protocol.safe_files import is_private_folder
 from referee.play.recorder import side_files
 
 MAX_LIVE = 64 * 1024 * 1024  # bytes of a side file that are read
@@ -96,11 +98,19 @@ def find_live(base: str, key: str) -> LiveMatch | None:
 
 def live_base(url: str) -> str:
     """Where the workers of a ladder with this store (a URL of SQLAlchemy) write their side files: beside an SQLite
-    file, else in a folder of this user for temporary files."""
+    file, else in live_folder, which this makes; "" if that is not this user's alone, because finished matches are
+    also read from there."""
     if url.startswith(_SQLITE):
         return url.removeprefix(_SQLITE)
-    folder = Path(tempfile.gettempdir()) / f"ggp-live-{os.getuid()}"
-    return str(folder / hashlib.sha256(url.encode()).hexdigest()[:16])
+    folder = live_folder()
+    with contextlib.suppress(OSError):
+        folder.mkdir(0o700)
+    return str(folder / hashlib.sha256(url.encode()).hexdigest()[:16]) if is_private_folder(folder) else ""
+
+
+def live_folder() -> Path:
+    """The folder of this user for the side files of stores that are not files."""
+    return Path(tempfile.gettempdir()) / f"ggp-live-{os.geteuid()}"
 
 
 def _side_files(base: str) -> Iterator[LiveMatch]:

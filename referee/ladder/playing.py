@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from protocol.orphans import adopting_orphans
-from referee.archive.live import live_base
+from referee.archive.live import live_base, live_folder
 from referee.ladder.limits import Limits
 from referee.ladder.progress import Progress
 from referee.ladder.toml_section import ConfigError
@@ -111,9 +111,13 @@ def play_ladder(
 
 @contextlib.contextmanager
 def side_files(base: str) -> Iterator[None]:
-    """Workers may write side files whose names begin so; they are removed at the end."""
-    with contextlib.suppress(OSError):
-        Path(base).parent.mkdir(0o700, exist_ok=True)
+    """Workers may write side files whose names begin so; they are removed at the end. base: of live_base."""
+    if not base:
+        click.echo(
+            f"warning: {live_folder()} must be a folder that only you may write. Without it matches cannot be followed"
+            " while they are played, nor taken up after a crash: delete it, or set TMPDIR to another folder",
+            err=True,
+        )
     try:
         yield
     finally:
