@@ -225,7 +225,10 @@ class Fragile:
 
     moves: Sequence[str] = ()
     dies_after: int = 10**6  # that many plies, but the first engine only
+    every_time: bool = False  # ends at each ply that is new, and at the first question for the score
+    dies_at: bytes = b"\0"  # the first engine, at a command that holds this
     engines: int = 0
+    _plies: int = 0  # that were played so far
 
     def peer(self) -> MemoryPeer:
         self.engines += 1
@@ -237,7 +240,10 @@ class Fragile:
             nonlocal plies
             plies += b"ggp-play" in data
             falls = any(f" {move}\n".encode() in data for move in self.moves)
-            return [b""] if falls or (first and plies > self.dies_after) else honest(data)
+            if self.every_time and plies > self._plies:
+                self._plies, falls = plies, True
+            falls = falls or (first and (plies > self.dies_after or self.dies_at in data))
+            return [b""] if falls else honest(data)
 
         peer.memory._answer = answer
         return peer
@@ -259,6 +265,25 @@ def test_a_match_goes_on_with_another_engine_when_its_engine_ends() -> None:
     assert (match.outcome.termination, match.outcome.result) == (Termination.RULES, "W+9.5")
     assert match.record.end is not None
     assert [text.partition(":")[0] for text in match.record.end.warnings] == ["the engine was replaced at ply 4"]
+
+
+def test_a_match_goes_on_however_often_its_engine_ends() -> None:
+    match = _with_engine(fragile := Fragile(every_time=True), *MOVES)
+    assert (match.outcome.termination, match.outcome.result) == (Termination.RULES, "W+9.5")
+    assert fragile.engines == 1 + len(match.record.plies)
+
+
+def test_an_interrupted_match_goes_on_where_its_engine_ends_as_it_is_set_up() -> None:
+    for fragile in (Fragile(dies_at=b"ggp-new"), Fragile(dies_after=2)):
+        rest = [bot(moves[2:]) for moves in MOVES]
+        match = MemoryMatch(GAME, rest[0], rest[1], past=_past(4), engines=fragile.peer).run()
+        assert (match.outcome.termination, match.outcome.result, fragile.engines) == (Termination.RULES, "W+9.5", 2)
+
+
+def test_an_engine_that_ends_at_the_limit_on_plies_leaves_no_way_out() -> None:
+    peers = Fragile(dies_at=b"ggp-score")
+    outcome = MemoryMatch(GAME, bot(MOVES[0]), bot(MOVES[1]), max_plies=4, engines=peers.peer).run().outcome
+    assert (outcome.termination, outcome.winner, peers.engines) == (Termination.PLY_LIMIT, 2, 2)
 
 
 def test_an_engine_that_ends_after_the_game_leaves_its_result() -> None:

@@ -22,7 +22,6 @@ _MAX_ANALYSIS = 64 * 1024
 _MAX_WARNINGS = 20
 _MAX_STDERR = 4096  # characters of each bot's stderr
 _MAX_WARNING = 500  # characters of one about the engine
-_RENEWALS = 3  # engines that may take over in one match
 _NOT_BEGUN = Status("play", "black", 1, 0)
 Renew = Callable[[], Awaitable[Engine]]
 
@@ -82,7 +81,6 @@ class _Life:
     status: Status = _NOT_BEGUN
     warnings: list[str] = field(default_factory=list)
     moves: list[tuple[str, str]] = field(default_factory=list)  # colour and canonical move of every ply
-    renewed: int = 0  # engines that have taken over
     clocks: tuple[Clock, Clock] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,7 +92,7 @@ class _Life:
         match, setting = self.match, self.match.setting
         failed: EngineFailed | None = None
         try:
-            self.status = await self.engine.new_game(setting.new_game)
+            self.status = await self._set_up_engine()
         except EngineFailed as failure:
             failed = failure
         first, second = (player.party for player in self.players)
@@ -123,7 +121,7 @@ class _Life:
         for number, move in enumerate([ply.move for ply in past] or self.match.opening):
             seat, colour, phase = status.seat, status.to_play, status.phase
             try:
-                played, status = await self.engine.play(colour, move)
+                played, status = await self._play_on_engine(move)
             except Fault as refused:
                 raise EngineFailed(f"the engine takes back its word on the opening: {refused}") from None
             event = MovePlayed(status.ply, self.match.key, status.ply, seat, colour, played, 0)
@@ -183,10 +181,7 @@ class _Life:
             answer, analysis = read_move(reply, player.analyses)
 
             # Legal? What is it called? Who is next? Is it over? One question for all four.
-            try:
-                move, status = await self.engine.play(colour, answer)
-            except EngineFailed as failure:
-                move, status = await self._play_on_new_engine(answer, failure)
+            move, status = await self._play_on_engine(answer)
             if status.ply != ply + 1:
                 raise EngineFailed(f"the engine counts {status.ply} plies where {ply + 1} were played")
             ply += 1
@@ -254,44 +249,66 @@ class _Life:
         losing could make it void by playing on. It is void where the engine has no score for it.
         """
         detail = f"not over after {self.status.ply} plies"
-        result = score_result((await self.engine.final())[1])
+        try:
+            _, score = await self.engine.final()
+        except EngineFailed as failure:
+            await self._renew_engine(failure)
+            _, score = await self.engine.final()
+        result = score_result(score)
         if not result:
             return Outcome(Termination.PLY_LIMIT, detail=detail)
         winner = 0 if result == "0" else self.black() if result[0] == "B" else 3 - self.black()
         return Outcome(Termination.PLY_LIMIT, result, winner, detail=f"{detail}: scored as it stands")
 
-    async def _play_on_new_engine(self, answer: str, failure: EngineFailed) -> tuple[str, Status]:
-        """The engine failed at a bot's move. Another one takes over from the same position: as `Engine.play`.
-
-        So a bot that makes engines fail, or ends their processes, gains nothing by it. Where that engine fails too,
-        the mover loses if the move is not legal; otherwise it is the engine's own failure, and EngineFailed is raised.
-        """
-        if self.renew is None or self.renewed >= _RENEWALS:
-            raise failure
-        self.renewed += 1
-        legal = await self._renew_engine(answer, failure)
+    async def _set_up_engine(self) -> Status:
+        """A new game on the engine, or on another one if it fails. Raises EngineFailed, GameRefused."""
+        line = self.match.setting.new_game
         try:
-            return await self.engine.play(self.status.to_play, answer)
+            return await self.engine.new_game(line)
+        except EngineFailed as failure:
+            if self.renew is None:
+                raise
+            self.engine = await self.renew()
+            self.warnings.append(f"the engine was replaced: {failure}"[:_MAX_WARNING])
+            return await self.engine.new_game(line)
+
+    async def _play_on_engine(self, answer: str) -> tuple[str, Status]:
+        """As `Engine.play`; where the engine fails, another one takes over from the same position.
+
+        So a bot gains nothing by making engines fail or ending their processes, not even at every ply. Where the other
+        engine fails at the same move, the mover loses if the move is not legal; otherwise EngineFailed is raised.
+        """
+        colour = self.status.to_play
+        try:
+            return await self.engine.play(colour, answer)
+        except EngineFailed as error:
+            failure = error
+        await self._renew_engine(failure)
+        try:
+            legal = await self.engine.lists_legal(answer)
+        except EngineFailed:
+            raise failure from None
+        try:
+            return await self.engine.play(colour, answer)
         except EngineFailed:
             if legal:
                 raise
         raise Fault(Termination.ILLEGAL_MOVE, f"illegal move: {answer[:80]}, at which the engine failed: {failure}")
 
-    async def _renew_engine(self, answer: str, failure: EngineFailed) -> bool:
-        """Have another engine play the plies so far; whether it lists `answer` as legal. Raises EngineFailed."""
-        assert self.renew is not None
+    async def _renew_engine(self, failure: EngineFailed) -> None:
+        """Have another engine play the plies so far. Raises EngineFailed."""
+        if self.renew is None:
+            raise failure
         try:
             self.engine = engine = await self.renew()
             status = await engine.new_game(self.match.setting.new_game)
             for colour, move in self.moves:
                 _, status = await engine.play(colour, move)
-            legal = await engine.lists_legal(answer)
         except (EngineFailed, GameRefused, Fault):
             raise failure from None
         if status != self.status:
             raise failure
         self.warnings.append(f"the engine was replaced at ply {status.ply + 1}: {failure}"[:_MAX_WARNING])
-        return legal
 
     def _take_up(self, event: MovePlayed, before: MovePlayed, charged: bool) -> None:
         """A ply that was played before comes to the same again, and takes what it took. Raises EngineFailed."""
