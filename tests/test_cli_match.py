@@ -18,6 +18,7 @@ from engines.session import Session
 from protocol.records import Record, read_records
 from protocol.responder import Responder
 from protocol.transports.zmq import Service
+from referee.play.series import attempt_of
 from tests.ggp_command import Ggp, Ran, ggp, wait_until
 from tests.memory_match import bot
 
@@ -222,6 +223,25 @@ def test_a_suspended_bot_ends_the_series_with_the_reason() -> None:
     assert ran.status == 1
     assert ran.json["suspended"] == {"who": "chaos", "reason": "answers `ggp-new yugo size=3` with `? I will not`"}
     assert "chaos is suspended" in ran.err and ran.json["games"] == 0
+
+
+def test_void_games_of_a_run_before_and_of_this_one_have_keys_of_their_own(tmp_path: Path) -> None:
+    record = tmp_path / "games"
+    for suspended in (1, 2):
+        ran = ggp(
+            "match",
+            "yugo,size=3",
+            "chaos:fault=crash,when=new",
+            "random",
+            "--games",
+            "1",
+            "--json",
+            "--record",
+            str(record),
+        )
+        assert ran.status == 1 and ran.json["games"] == 0 and ran.json["void"] == 4 * suspended
+    keys = [match.start.match for match in records(record)]
+    assert [attempt_of(key) for key in keys] == list(range(8)) and len(set(keys)) == 8
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def play_by_hand(
         try:
             for number in numbers:
                 if not (report.stopped or report.suspended):
-                    run_blocking(table.play(setup, number))
+                    run_blocking(table.play(setup, number, tally.tried[number]))
                     report.suspended = tally.suspended
             killed = bool(report.stopped)
         except Suspended as error:

@@ -46,12 +46,12 @@ def run_series(
 
     with on_signals(stop):
         begun = recorder.left
-        left = _fill(pool, setup, numbers, begun)
+        left = _fill(pool, setup, numbers, begun, tally.tried)
         try:
             while pool.running and not (report.suspended or report.stopped):
                 _count(pool.gather(_COMMIT), recorder, report, span)
                 seen(report)
-                left = _fill(pool, setup, left, begun)
+                left = _fill(pool, setup, left, begun, tally.tried)
         except OSError as error:  # of a write to the record; what others finished before is kept
             report.failed = str(error)
         except WorkersLost:
@@ -63,14 +63,20 @@ def run_series(
     return report
 
 
-def _fill(pool: LocalPool, setup: Setup, left: list[int], begun: Mapping[str, Record]) -> list[int]:
-    """Give out chunks, at most two a worker, so that none waits for us; what is left. `begun` matches go on."""
+def _fill(
+    pool: LocalPool, setup: Setup, left: list[int], begun: Mapping[str, Record], void: Mapping[int, int]
+) -> list[int]:
+    """Give out chunks, at most two a worker, so that none waits for us; what is left.
+
+    `begun` matches go on; `void`: how many attempts at each match the record holds.
+    """
     by_number = {setup.number(key): record for key, record in begun.items()}
     while pool.running < 2 * pool.jobs and left:
         size = max(1, min(pool.size, len(left) // (4 * pool.jobs)))
         chunk, left = left[:size], left[size:]
         these = {number: by_number[number] for number in chunk if number in by_number}
-        tried = tuple(attempt_of(these[number].start.match) if number in these else 0 for number in chunk)
+        last = {number: attempt_of(record.start.match) for number, record in these.items()}
+        tried = tuple(max(void.get(number, 0), last.get(number, 0)) for number in chunk)
         pool.submit([Work(setup, tuple(chunk), tried, tuple(these.values()))])
     return left
 

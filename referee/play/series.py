@@ -170,6 +170,7 @@ class Tally:
     lasting: int = 0  # void ones that are not replayed
     suspect: int = 0
     suspects: list[str] = field(default_factory=list)  # keys of the first of these
+    tried: Counter[int] = field(default_factory=Counter)  # by number: attempts at a match that were void
     late: int = 0  # of these, lost on time
     suspended: tuple[str, str] | None = None  # a bot that made too many of its last games void, and why
     _void: deque[str] = field(default_factory=lambda: deque(maxlen=WINDOW))  # who made each game void, "" for no bot
@@ -202,6 +203,8 @@ class Tally:
         self.plies += played.plies
         for bot in (0, 1):
             self.used[bot] += played.used[bot]
+        if played.replayed:
+            self.tried[played.number] = max(self.tried[played.number], 1 + attempt_of(played.key))
         if not played.result:
             self.void += 1
             self.lasting += not played.replayed
