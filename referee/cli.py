@@ -52,6 +52,24 @@ SECTIONS: dict[str, dict[str, str]] = {
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit status."""
+    try:
+        status = _main(argv)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output has closed it, as `head` does
+        sys.stdout = None
+        return 141
+    except KeyboardInterrupt:  # before the command could handle it
+        return 130
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        sys.stdout = None
+        print(f"ggp: cannot write the output: {error.strerror}", file=sys.stderr)
+        return 1
+    return status
+
+
+def _main(argv: list[str] | None) -> int:
     words = sys.argv[1:] if argv is None else argv
     if argv is None and os.environ.get(COMPLETE):
         from referee.completion import answer
@@ -64,7 +82,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"ggp {version('general-game-protocol')}")
         return 0
     if words[0] == "help":
-        return _run(words[1], [*words[2:], "--help"])
+        return _main(["--help"] if words[1] == "help" else [*words[1:], "--help"])
     if words[0] == "completion":
         from referee.completion import print_script
 
@@ -84,22 +102,8 @@ def _run(name: str, argv: list[str]) -> int:
     if not found:
         print(f"ggp: there is no command {name!r}{_nearest(name)}; ggp --help lists them", file=sys.stderr)
         return BAD_USAGE
-    try:
-        command = cast("Callable[[list[str]], int]", found[0].load())
-        status = command(argv)
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our output has seen enough
-        sys.stdout = None
-        return 141
-    except KeyboardInterrupt:  # before the command could see to it
-        return 130
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        sys.stdout = None
-        print(f"ggp: cannot write the output: {error.strerror}", file=sys.stderr)
-        return 1
-    return status
+    command = cast("Callable[[list[str]], int]", found[0].load())
+    return command(argv)
 
 
 def _help() -> str:

@@ -1,5 +1,6 @@
 """Bad input: one clear line that names the remedy, exit status 2, nothing changed. And how words are read."""
 
+import io
 import re
 import subprocess
 import sys
@@ -145,16 +146,27 @@ def test_the_help_has_a_line_for_every_command_in_its_section(capsys: pytest.Cap
 
 
 def test_help_of_a_command_is_its_option_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["match"], ["ladder", "run"], ["bot", "mcts"], ["engine"]):
+    for words in (["match"], ["ladder", "run"], ["bot", "mcts"], ["engine"], ["completion"]):
         said = []
         for argv in (["help", *words], [*words, "--help"]):
             assert main(argv) == 0
             said.append(capsys.readouterr().out)
         assert said[0] == said[1] != ""
-    assert main(["help"]) == 0
-    assert capsys.readouterr().out.startswith("Usage: ggp COMMAND")
+    for argv in (["help"], ["help", "help"], ["help", "--help"]):
+        assert main(argv) == 0
+        assert capsys.readouterr().out.startswith("Usage: ggp COMMAND")
     assert main(["help", "mach"]) == 2
     assert "did you mean match?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", ["--help", "help match", "completion bash", "--version"])
+def test_a_reader_that_has_read_enough_is_no_error(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdout", Closed())
+    assert main(words.split()) == 141
 
 
 @pytest.mark.parametrize(
