@@ -10,8 +10,9 @@ from difflib import get_close_matches
 from importlib import import_module
 from itertools import takewhile
 
-from bots.gogui import split_words
+from bots.gogui import OPTION, split_words
 from bots.options import BAD_USAGE, parse_options
+from engines.command import complete_game
 from engines.game import Option, OptionError
 from protocol.errors import CommandFailed
 
@@ -63,6 +64,11 @@ def complete(before: Sequence[str], typed: str) -> list[str]:
         return [*BOTS, "--help"]
     if before[0] not in BOTS:
         return []
+    if OPTION in before:
+        game = before[before.index(OPTION) + 1 :]
+        return [] if any(word.startswith("-") for word in (*game, typed)) else complete_game(game)
+    if typed.startswith("-"):
+        return [OPTION, "--help"]
     given = {word.partition("=")[0] for word in before[1:]}
     options = import_module(f"bots.{before[0]}").OPTIONS
     return [f"{option.name}=" for option in options if option.name not in given]

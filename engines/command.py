@@ -76,12 +76,17 @@ def complete(before: Sequence[str], typed: str) -> list[str]:
     options = [option for option in ("--bind", "--gogui", "--help") if option not in before]
     if typed.startswith("-") or before[-1:] == ("--bind",):
         return options if typed.startswith("-") else []
-    games = [word for word in before if not word.startswith("-")]
-    if not games:
-        return [*Registry().names(), *options]
-    given = {word.partition("=")[0] for word in games[1:]}
+    game = [word for word in before if not word.startswith("-")]
+    return complete_game(game) if game else [*complete_game(game), *options]
+
+
+def complete_game(before: Sequence[str]) -> list[str]:
+    """What may stand behind these words of `GAME name=value …`."""
+    if not before:
+        return list(Registry().names())
+    given = {word.partition("=")[0] for word in before[1:]}
     try:
-        return [f"{option.name}=" for option in Registry().load(games[0]).options if option.name not in given]
+        return [f"{option.name}=" for option in Registry().load(before[0]).options if option.name not in given]
     except GameError:
         return []
 

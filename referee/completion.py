@@ -21,11 +21,19 @@ SHELLS = {
     "zsh": 'eval "$(ggp completion zsh)"   in ~/.zshrc, behind compinit',
     "fish": "ggp completion fish | source   in ~/.config/fish/config.fish",
 }
-# For bash, which else puts a blank behind `size=`.
-_NO_BLANK = (
-    "    return 0\n",
-    "    [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *= ]] && compopt -o nospace\n    return 0\n",
-)
+# bash and zsh put a blank behind `size=` without these changes to click's scripts; fish does not.
+_NO_BLANK = {
+    "bash": (
+        "    return 0\n",
+        "    [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *= ]] && compopt -o nospace\n    return 0\n",
+    ),
+    "zsh": (
+        "        compadd -U -V unsorted -a completions\n",
+        "        compadd -U -V unsorted -S '' -- ${(M)completions:#*=}\n"
+        "        compadd -U -V unsorted -- ${completions:#*=}\n"
+        "        return 0\n",
+    ),
+}
 GAMES = "ggp.games"
 _FILE_WORDS = ("FILE", "PLACE", "RECORD", "LADDER", "LOBBY", "COMMAND", "BOT", "DIR", "STORE")
 
@@ -41,7 +49,7 @@ def print_script(words: Sequence[str]) -> int:
         return BAD_USAGE
     shell = get_completion_class(words[0])
     assert shell is not None
-    print(shell(_Ggp(), {}, "ggp", COMPLETE).source().replace(*_NO_BLANK))
+    print(shell(_Ggp(), {}, "ggp", COMPLETE).source().replace(*_NO_BLANK.get(words[0], ("", ""))))
     return 0
 
 

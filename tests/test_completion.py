@@ -59,7 +59,10 @@ def games() -> list[str]:
         ("ggp engine chess ", []),
         ("ggp bot mc", ["mcts"]),
         ("ggp bot mcts playouts=5 thr", ["threads="]),
-        ("ggp bot nobody ", []),
+        ("ggp bot mcts --go", ["--gogui"]),
+        ("ggp bot mcts --gogui yu", ["yugo"]),
+        ("ggp bot mcts playouts=5 --gogui yugo size=7 ko", ["komi="]),
+        ("ggp bot chess ", []),
         ("ggp completion z", ["zsh"]),
     ],
 )
@@ -140,10 +143,9 @@ def test_a_shell_completes_commands_games_bots_options_and_files(name: str, tmp_
         shell.type(f"{script}; echo read''y\r", "ready")
         for keys, then in _steps():
             shell.type(keys, then)
-        if name == "bash":  # which puts no blank behind `size=`
-            shell.type("\x15ggp engine yugo si\t", "size=")
-            shell.type("7", "7")
-            assert shell.said.endswith("size=7")
+        shell.type("\x15ggp engine yugo si\t", "size=")  # without a blank behind it
+        shell.type("7 ", "7")
+        assert "size=7" in shell.said.replace("\b", "")
     finally:
         shell.end()
 
