@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from referee.ladder.rating import rate_seats
+from referee.ladder.report.command import main as report
 from referee.ladder.views import bot, crosstable, events, export, games, pair, readmit, standings
 from referee.store.store import Store
 from tests.ladder_views import LOST, TIED, WON, Filled, a_season
@@ -344,6 +345,10 @@ def test_a_ladder_is_looked_at_while_its_file_is_edited(season: Filled, capsys: 
         said = capsys.readouterr()
         assert f"{file}: line " in said.err and "showing the store that the file names" in said.err
         assert said.err.count("\n") == 1 and ("joined" in said.out or "ann" in said.out)
+    site = season.path.parent / "site"
+    for main, words in ((report, [str(file), "-o", str(site), "--quiet"]), (pair.main, ["ann", "bob", str(file)])):
+        assert main(words) == 0 and "showing the store that the file names" in capsys.readouterr().err
+    assert "<title>Ladder club</title>" in (site / "index.html").read_text()
 
 
 def test_a_store_that_is_being_edited_is_not_guessed(season: Filled, capsys: Capture) -> None:

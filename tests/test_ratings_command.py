@@ -57,6 +57,13 @@ def test_the_json_has_the_shape_that_was_promised(results: Path) -> None:
     assert len(answer["misfits"]) == 4
 
 
+def test_no_number_is_minus_zero(tmp_path: Path) -> None:
+    path = tmp_path / "even.csv"
+    path.write_text("first,second,result,count\na,b,0,3\nb,a,1,3\na,c,1,6\nc,a,0,6\nb,c,1,3\nc,b,0,3\n")
+    out = ggp("rate", str(path)).out
+    assert "first seat 0.0 ±" in out and "-0.0" not in out
+
+
 @pytest.mark.slow
 def test_options_change_what_they_say(results: Path) -> None:
     plain = ggp("rate", str(results), "--json", "--prior", "none").json

@@ -174,9 +174,9 @@ def _show(ratings: "Ratings", prior: str) -> None:
         table.add_column(head, justify="right", no_wrap=True)
     for rank, line in enumerate(ratings.standings(), 1):
         share = f"{line.score / line.games:.1%}" if line.games else ""
-        numbers = [f"{line.elo:.1f}", half(line.se), str(line.games), share]
+        numbers = [f"{line.elo:z.1f}", half(line.se), str(line.games), share]
         if line.next is not None:
-            numbers += [f"{line.next.elo:.1f}", half(line.next.se), f"{line.next.los:.1%}"]
+            numbers += [f"{line.next.elo:z.1f}", half(line.next.se), f"{line.next.los:.1%}"]
         table.add_row(str(rank), Text(line.name), *numbers)
     if plain:
         console.width = 4 * LONGEST_NAME
@@ -189,7 +189,7 @@ def _show(ratings: "Ratings", prior: str) -> None:
 
 def _notes(ratings: "Ratings", prior: str) -> list[str]:
     """What the numbers are, and where the model does not hold."""
-    seat = f"{ratings.advantage:.1f} ± {half(ratings.advantage_se)} Elo" if ratings.advantage_se else "fixed at 0"
+    seat = f"{ratings.advantage:z.1f} ± {half(ratings.advantage_se)} Elo" if ratings.advantage_se else "fixed at 0"
     games = int(ratings.counts.played.games.sum())
     notes = [
         zero_line(ratings.anchors, idle=not (ratings.counts.games > 0).all()),

@@ -66,7 +66,7 @@ class Answers:
             for rank, place in enumerate(found.places, 1):
                 row, score, seat = place.row, place.score, place.seat
                 lines.append(
-                    f"pool={pool.name} rank={rank} name={seat.label} elo={row.elo:.1f} error={half(row.se) or '-'}"
+                    f"pool={pool.name} rank={rank} name={seat.label} elo={row.elo:z.1f} error={half(row.se) or '-'}"
                     f" games={score.games} score={score.share:.4f} wins={score.wins} ties={score.ties}"
                     f" losses={score.losses} forfeits={score.forfeits} zero={zero}"
                 )

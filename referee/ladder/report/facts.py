@@ -19,7 +19,7 @@ from referee.ladder.format_section import read_format
 from referee.ladder.pairs import Meeting, PairResult, Seat
 from referee.ladder.report.plots import Curve
 from referee.ladder.standings import Place, Score, places, score_of
-from referee.ladder.toml_section import read_toml
+from referee.ladder.toml_section import NoToml, read_toml
 from referee.ladder.views.game import diagnostics, read_game
 from referee.ladder.views.source import read_top
 from referee.ladder.views.standings import Standings, read_standings
@@ -176,10 +176,16 @@ def expectations(meetings: Sequence[Meeting], fit: Fit | None) -> list[float | N
 
 
 def format_of(word: str) -> Format | None:
-    """The format that a ladder's file says; None for a store, which knows none, and a lobby. Raises ConfigError."""
+    """The format that a ladder's file says. Raises ConfigError.
+
+    None for a store, which knows none, a lobby, and a file that is no TOML because it is being edited.
+    """
     if not word.endswith(".toml"):
         return None
-    if "lobby" in read_toml(Path(word)):
+    try:
+        if "lobby" in read_toml(Path(word)):
+            return None
+    except NoToml:
         return None
     top = read_top(word)
     # Names and parents are enough: programs need not be there where the ladder is looked at.

@@ -46,7 +46,7 @@ def _brief(facts: Facts) -> list[Content]:
     parts += [el("p", zero_of(facts.standings.seats, fit, places))] if fit else []
     seat = fit.advantage if fit else None
     words = [many(facts.totals.games, "game")]
-    words += [f"first seat {seat:+.1f} Elo"] if seat is not None else []
+    words += [f"first seat {seat:+z.1f} Elo"] if seat is not None else []
     words += [many(len(places) - BRIEF, "more bot")] if len(places) > BRIEF else []
     link = el("a", "all of ", bdi(facts.pool.name), href=f"pools/{file_of(facts.pool.name)}")
     return [*parts, el("p", ", ".join(words), ": ", link)]

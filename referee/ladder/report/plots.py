@@ -55,7 +55,7 @@ def rating_plot(bars: Sequence[Bar], about: str) -> Markup:
         parts.append(el("text", plain(mark), x=x(mark), y=16, class_="axis middle"))
     for row, bar in enumerate(bars):
         y = _TOP + _ROW * (row + 0.5)
-        said = el("title", f"{bar.name}: {bar.elo:.0f}{bar.error} Elo")
+        said = el("title", f"{bar.name}: {bar.elo:z.0f}{bar.error} Elo")
         parts.append(
             el(
                 "g",

@@ -100,7 +100,7 @@ def _about(facts: Facts, fit: Fit) -> Markup:
             ("model", f"{fit.model}; other models scale the same results differently"),
             (
                 "first seat",
-                f"{fit.advantage:.1f} ± {half(fit.advantage_se)} Elo; seat 1 scored {first.points:g} of "
+                f"{fit.advantage:z.1f} ± {half(fit.advantage_se)} Elo; seat 1 scored {first.points:g} of "
                 f"{first.games} ({share(first.share, first.games)})",
             ),
             ("draws", f"{TIES[fit.model]} = {fit.tie:.3f}, {first.ties} games"),
@@ -115,7 +115,7 @@ def _plot(places: Sequence[Place]) -> list[Content]:
     bars = [Bar(place.seat.label, place.row.elo, Z95 * place.row.se) for place in places[:PLOTTED]]
     if not bars:
         return []
-    about = f"{len(bars)} bots, best first; {bars[0].name} leads with {bars[0].elo:.0f}{bars[0].error} Elo."
+    about = f"{len(bars)} bots, best first; {bars[0].name} leads with {bars[0].elo:z.0f}{bars[0].error} Elo."
     more = [el("p", f"The best {PLOTTED} of {len(places)}.", class_="soft")] if len(places) > PLOTTED else []
     return [el("h3", "Ratings"), rating_plot(bars, about), *more]
 

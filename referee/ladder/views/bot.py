@@ -224,7 +224,7 @@ def _show_versions(standings: list[Standings], name: str, labels: dict[int, str]
         for seat in reversed(_named(one.seats, name)):
             place = placed.get(seat.id)
             parent = labels.get(seat.parent, "") if seat.parent is not None else ""
-            rating = (f"{place.row.elo:.1f}", half(place.row.se)) if place else ("", "")
+            rating = (f"{place.row.elo:z.1f}", half(place.row.se)) if place else ("", "")
             score = place.score if place else Score()
             share = f"{score.share:.1%}" if score.games else ""
             sheet.add(one.pool.name, exact(seat), parent, *rating, score.games, share, _state(seat))

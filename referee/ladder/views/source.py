@@ -58,10 +58,9 @@ def store_url(word: str) -> str:
 
 
 def read_top(word: str) -> "Section":
-    """The top of a ladder's file, or of a lobby's as far as it is a ladder's. ConfigError."""
-    from referee.ladder.toml_section import read_toml
-
-    return _top(word, read_toml(Path(word)))
+    """The top of a ladder's file, or of a lobby's as far as it is a ladder's; of a file that is being edited, only
+    `name` and `store`. ConfigError."""
+    return _top(word, _read_values(Path(word))[0])
 
 
 def _top(word: str, values: "dict[str, Any]") -> "Section":

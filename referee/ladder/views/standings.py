@@ -168,7 +168,7 @@ def show_standings(found: Standings) -> None:
         score = place.score
         share = f"{score.share:.1%}" if score.games else ""
         sheet.add(
-            *(rank, place.seat.label, f"{place.row.elo:.1f}", half(place.row.se), score.games, share),
+            *(rank, place.seat.label, f"{place.row.elo:z.1f}", half(place.row.se), score.games, share),
             *(score.wins, score.ties, score.losses, *([score.forfeits or ""] if forfeited else []), *_next(place)),
             *([place.note] if noted else []),
         )
@@ -180,13 +180,13 @@ def _next(place: Place) -> tuple[str, str, str]:
     row = place.row
     if row.next_elo is None or row.next_se is None or row.next_los is None:
         return "", "", ""
-    return f"{row.next_elo:.1f}", half(row.next_se), f"{row.next_los:.1%}"
+    return f"{row.next_elo:z.1f}", half(row.next_se), f"{row.next_los:.1%}"
 
 
 def _remarks(found: Standings, fit: Fit) -> list[str]:
     """What the numbers are, and where the model does not hold."""
     labels = {seat.id: seat.label for seat in found.seats}
-    seat = f"{fit.advantage:.1f} ± {half(fit.advantage_se)} Elo"
+    seat = f"{fit.advantage:z.1f} ± {half(fit.advantage_se)} Elo"
     model = f"model {fit.model}, deviance {fit.deviance:.1f} at {fit.freedom} degrees of freedom"
     remarks = [
         zero_of(found.seats, fit, found.places),
