@@ -182,10 +182,10 @@ class Chaos:
         return ""
 
     def _find_illegal_move(self) -> str:
-        """A move that can be read but not played: an occupied point if there is one, else one off the board."""
+        """A move that can be read but not played: one that was played on the board, else one off the board."""
         line = self._bot.line
         if line is None or self._cue.fault != "illegal":
             return self._wire.illegal_move
-        played = [move for _, _, move in reversed(line.plies)]
+        played = [move for _, _, move in reversed(line.plies) if move not in line.game.words]
         moves = [move for move in (*played, "Z25", "Z99") if line.state.why_illegal(move)]
         return moves[0] if moves else "Z99"

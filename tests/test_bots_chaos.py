@@ -283,6 +283,9 @@ def test_illegal_is_readable() -> None:
         assert peer.ask("genmove black") == "C3"
     with chaos("fault=illegal") as peer:
         assert peer.ask("genmove black") == "Z25"
+    with chaos("fault=illegal") as peer:
+        assert peer.ask("play black button") == ""
+        assert peer.ask("genmove white") == "Z25"
 
 
 def test_unreadable_is_no_move() -> None:
