@@ -1,5 +1,6 @@
 """Runs `ggp …` in a pseudo-terminal, types, and looks at the screen as a person would (see screen)."""
 
+import codecs
 import fcntl
 import os
 import pty
@@ -37,6 +38,7 @@ class Terminal:
     ) -> None:
         self.screen = Screen(columns, rows)
         self.written = b""  # all that came
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._expected = 0  # characters of `text` up to what was expected last
         self.mark = f"GGP_TEST_MARK={uuid.uuid4().hex}"
         name, _, value = self.mark.partition("=")
@@ -139,7 +141,7 @@ class Terminal:
         if _WHERE in data:
             self.type("\x1b[1;1R")
         self.written += data
-        self.screen.write(data.decode())  # whoever writes half a character here would be noticed
+        self.screen.write(self._decoder.decode(data))  # a read may end in the middle of a character
         return bool(data)
 
     def _size(self, columns: int, rows: int) -> None:

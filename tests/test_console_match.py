@@ -36,6 +36,22 @@ def choose(position: Position) -> str:
 
 run(choose)
 """
+# It plays one move, and the next ones once a file is there.
+HELD = """import time
+from pathlib import Path
+from bots.sdk import Position, run
+
+moves = 0
+
+def choose(position: Position) -> str:
+    global moves
+    moves += 1
+    while moves > 1 and not Path({!r}).exists():
+        time.sleep(0.01)
+    return position.legal_moves()[0]
+
+run(choose)
+"""
 LESSER = (sys.executable, "-m", "tests.lesser_engine")
 
 
@@ -160,6 +176,7 @@ def test_a_journey_on_a_terminal(file: Path, tmp_path: Path) -> None:
         terminal.type(":fork random human\r")
         terminal.expect("white (human)>")
         terminal.type("C3\r")
+        terminal.expect("black played ")  # the line with C3 is written once more before that, with its prompt
         terminal.expect("white (human)>")
         terminal.type("\x03")
         terminal.expect("dropped")
@@ -246,12 +263,14 @@ def test_a_caption_without_room_is_left_to_the_notes() -> None:
 
 
 @pytest.mark.slow
-def test_a_match_that_is_being_played(tmp_path: Path, slow: str) -> None:
-    path = tmp_path / "games.jsonl"
-    match = Ggp("match", "yugo,size=3", slow, "random", "--games", "1", "--record", str(path), "--quiet")
+def test_a_match_that_is_being_played(tmp_path: Path) -> None:
+    path, gate, script = tmp_path / "games.jsonl", tmp_path / "go", tmp_path / "held.py"
+    script.write_text(HELD.format(str(gate)))
+    series = ("--games", "1", "--time", "600", "--record", str(path), "--quiet")
+    match = Ggp("match", "yugo,size=3", f"held={sys.executable} {script}", "random", *series)
     wait_until(lambda: bool(running(str(path))))
     (head,) = running(str(path))
-    assert (head.game, head.options, head.bots) == ("yugo", {"size": "3"}, ("slow", "random"))
+    assert (head.game, head.options, head.bots) == ("yugo", {"size": "3"}, ("held", "random"))
     source = open_match(str(path))
     assert source.record.start.match == head.match and source.playing() and source.record.end is None
     with pytest.raises(Exception, match=f"being played: #{head.match}"):
@@ -261,6 +280,7 @@ def test_a_match_that_is_being_played(tmp_path: Path, slow: str) -> None:
         terminal.type(":live\r")
         terminal.expect(" s left")
         terminal.expect("so far: ")
+        gate.touch()
         terminal.expect("over: ")
         terminal.type(":goto 1\r")
         terminal.expect("ply 1 of ")
