@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import zmq
@@ -159,16 +160,16 @@ def test_a_service_ends_by_a_signal_only(connect: Connect) -> None:
 SIGNAL_AND_POLL = f"""
 import ctypes, operator, signal
 from functools import partial
-import zmq.sugar.poll
+from types import SimpleNamespace
 from protocol.transports.stopping import Stopped, Stopping
 from protocol.transports.zmq import Service
 from tests.answerer import make_responder
-polled = zmq.sugar.poll.zmq_poll
-interrupt = partial(ctypes.CDLL(None)["raise"], int(signal.SIGINT))
-def signal_and_poll(sockets, timeout):
-    return list(map(operator.call, [interrupt, partial(polled, sockets, timeout=timeout)]))[-1]
-zmq.sugar.poll.zmq_poll = signal_and_poll
 service = Service({ANY_PORT!r}, make_responder)
+poll = service._poll
+interrupt = partial(ctypes.CDLL(None)["raise"], int(signal.SIGINT))
+def signal_and_poll(seconds):
+    return list(map(operator.call, [interrupt, partial(poll.poll, seconds)]))[-1]
+service._poll = SimpleNamespace(poll=signal_and_poll, register=poll.register, close=poll.close)
 try:
     with Stopping() as stopping:
         service.serve(stopping)
@@ -183,3 +184,29 @@ finally:
 def test_a_signal_right_before_the_poll_ends_a_service() -> None:
     done = subprocess.run([sys.executable, "-c", SIGNAL_AND_POLL], capture_output=True, text=True, timeout=30)
     assert (done.stdout, done.stderr) == ("SIGINT\n", "")
+
+
+def test_a_service_sleeps_while_nothing_comes(connect: Connect) -> None:
+    """With a peer that is connected it looked at its memory fifty times a second."""
+
+    class Asleep(Exception):
+        pass
+
+    def wait(seconds: float) -> object:
+        if seconds > 1:
+            raise Asleep
+        return poll.poll(seconds)
+
+    service = Service(ANY_PORT, make_responder)
+    channel = connect(service.url)
+    try:
+        run_blocking(channel.send("name"))
+        while not service.serve_one(1000):
+            pass
+        poll = service._poll
+        service._poll = SimpleNamespace(poll=wait, close=poll.close)  # type: ignore[assignment]
+        with pytest.raises(Asleep):
+            service.serve_one(60_000)
+    finally:
+        channel.close()
+        service.close()

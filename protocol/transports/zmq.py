@@ -5,14 +5,17 @@ that vanished is noticed as gone, by the socket's monitor or a missed heartbeat,
 Not the lobby, where bots dial in under keys.
 """
 
+import contextlib
 import ipaddress
+import math
 import re
+import select
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn
 
 import zmq
 from zmq.utils.monitor import recv_monitor_message
@@ -42,8 +45,9 @@ _OVERHEAD = 160  # bytes that a frame may take on the wire beyond its own
 _PER_GUESS = 8  # bytes that we may grow for each that counts as unread: others may have made us grow
 _BEATS = 64  # bytes of heartbeats a second that come and are no message
 _GROWN = 4 * 1024 * 1024  # bytes of memory more, or less, after which all connections are looked at
-_LOOK_MS, _LOOK_ANYHOW = 20, 1.0  # between looks at our memory, in ms; seconds until all are looked at all the same
-_SLICE_MS = 100_000_000  # longer than a day, less than what poll can wait
+_LOOK, _LOOK_ANYHOW = 0.02, 1.0  # seconds between looks at our memory; until all are looked at all the same
+_DAY = 86_400.0  # seconds, which poll can wait for
+_EVENTS, _IN = int(zmq.EVENTS), int(zmq.POLLIN)  # enums are slow to combine
 _THERE = zmq.EVENT_HANDSHAKE_SUCCEEDED
 _GONE = (
     zmq.EVENT_DISCONNECTED
@@ -175,7 +179,7 @@ class Dealer:
         """Wait for the socket or news of the connection. Raises PeerTimeout."""
         wait = deadline - time.monotonic()
         self._poller.modify(self._socket, what)
-        ready = dict(self._poller.poll(max(0, min(int(wait * 1000) + 1, _SLICE_MS))))
+        ready = dict(self._poller.poll(max(0, int(min(wait, _DAY) * 1000) + 1)))
         if self._monitor in ready:
             if recv_monitor_message(self._monitor)["event"] == _THERE:
                 self._connected = True
@@ -213,24 +217,27 @@ class Service:
             self._context.term()
             raise
         self._file = SocketFile(self.url)
-        self._unread = Unread(self._socket, self._lose)
         self._peers: dict[int, bytes] = {}  # by the descriptor of their connection
         self._turns = Turns()
-        self._poller = zmq.Poller()
-        for readable in (self._socket, self._unread.monitor, self._turns.descriptor):
-            self._poller.register(readable, zmq.POLLIN)
+        self._poll = select.epoll()
+        self._poll.register(_descriptor(self._socket), select.EPOLLIN)
+        self._poll.register(self._turns.descriptor, select.EPOLLIN)
+        self._unread = Unread(self._socket, self._poll, self._lose)
+        self._news = {self._turns.descriptor}  # what a wait ends with, besides a message
 
     def serve(self, stopping: "Stopping") -> NoReturn:
         """Answer until a signal comes: raises Stopped."""
-        self._poller.register(stopping.descriptor, zmq.POLLIN)
+        self._poll.register(stopping.descriptor, select.EPOLLIN)
+        self._news.add(stopping.descriptor)
         while True:
-            self._wait(_SLICE_MS)
+            self._wait(math.inf)
             with stopping.raising():  # also out of an answer that takes long
                 self.serve_one(0)
 
     def serve_one(self, timeout_ms: int) -> bool:
         """Take one message, and answer one session for a moment; False if there was nothing to do in time."""
-        self._wait(timeout_ms)
+        if timeout_ms:
+            self._wait(timeout_ms / 1000)
         took = _readable(self._socket)
         if took:
             self._take()
@@ -244,19 +251,21 @@ class Service:
         """Also remove the socket file of an ipc address, unless another service has taken the address over."""
         self._turns.close()
         self._unread.close()
+        self._poll.close()
         self._socket.close(linger=0)
         self._context.term()
         self._file.remove()
 
-    def _wait(self, timeout_ms: int) -> None:
-        """Until something came. A message is no news before its last frame: what is unread is looked at meanwhile."""
-        until = time.monotonic() + timeout_ms / 1000
+    def _wait(self, seconds: float) -> None:
+        """Until there is something to do, so long at most."""
+        until = time.monotonic() + seconds
         while True:
             self._unread.look()
-            left = 0 if self._turns.ready else int(max(0.0, until - time.monotonic()) * 1000)
-            waits = min(left, _LOOK_MS) if self._unread.connections else left
-            ready = [which for which, _ in self._poller.poll(waits)]
-            if ready != [self._unread.monitor] and (ready or left <= waits):
+            if self._turns.ready or _readable(self._socket):  # asked before each wait: the descriptor tells of changes
+                return
+            left = until - time.monotonic()
+            ready = self._poll.poll(max(0.0, min(left, self._unread.wait, _DAY)))
+            if left <= 0 or any(descriptor in self._news for descriptor, _ in ready):
                 return
 
     def _take(self) -> None:
@@ -349,18 +358,26 @@ class Unread:
     """What came on the connections of a ROUTER and is no message yet, or was not read. ZeroMQ keeps all frames of a
     message until its last one, and has no bound for them, nor for the messages of a connection; so those that send too
     much are cut.
+
+    The system reports when bytes arrive (`_arrivals`), so nothing is done while none do.
     """
 
-    def __init__(self, router: "zmq.Socket[bytes]", lost: Callable[[int], None]) -> None:
-        """lost: is called with the descriptor of a connection that has ended."""
-        self.monitor = router.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
-        self._router, self._lost = router, lost
+    def __init__(self, router: "zmq.Socket[bytes]", poll: select.epoll, lost: Callable[[int], None]) -> None:
+        """poll: where the owner waits, `wait` seconds at most; after each wait it calls `look`. lost: is called with
+        the descriptor of a connection that has ended."""
+        self._router, self._poll, self._lost = router, poll, lost
+        self._monitor = router.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+        poll.register(_descriptor(self._monitor), select.EPOLLIN)
+        self._arrivals = select.epoll()
+        poll.register(self._arrivals, select.EPOLLIN)
+        self._quiet = True  # nothing has come since the last look
         self._connections: dict[int, _Connection] = {}  # by descriptor
         self._next, self._size, self._looked = 0.0, resident(), 0.0
 
     @property
-    def connections(self) -> int:
-        return len(self._connections)
+    def wait(self) -> float:
+        """Seconds until the next look, if nothing comes before."""
+        return math.inf if self._quiet else max(0.0, self._next - time.monotonic())
 
     def heard(self, frame: "zmq.Frame", size: int) -> int:
         """A message of so many bytes came, of which `frame` is the last; the descriptor of its connection."""
@@ -373,14 +390,31 @@ class Unread:
         return descriptor
 
     def look(self) -> None:
-        """Cut the connections that have sent more than they may, if we have grown, or now and then."""
+        """Cut the connections that have sent more than they may, if we have grown, now and then, or at the end of what
+        came."""
         self._hear_news()
         now = time.monotonic()
         if now < self._next:
             return
-        self._next, size = now + _LOOK_MS / 1000, resident()
-        if abs(size - self._size) < _GROWN and now - self._looked < _LOOK_ANYHOW:
+        came = bool(self._arrivals.poll(0))
+        if self._quiet and not came:
             return
+        self._next, size = now + _LOOK, resident()
+        if self._quiet:
+            self._set_quiet(False)
+        elif not came or abs(size - self._size) >= _GROWN or now - self._looked >= _LOOK_ANYHOW:
+            self._cut(now, size)
+            if not came:
+                self._set_quiet(True)
+
+    def _set_quiet(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._poll.modify(self._arrivals, select.EPOLLIN if quiet else 0)
+        if quiet:
+            self._next = 0.0  # what comes is looked at as soon as it does
+
+    def _cut(self, now: float, size: int) -> None:
+        """Those that have sent too much. size: of our memory."""
         grown, beats = max(0, size - self._size), int(_BEATS * (now - self._looked))
         self._size, self._looked = size, now
         unread = sorted(((self._unread(*one, grown, beats), one[0]) for one in self._connections.items()), reverse=True)
@@ -406,16 +440,19 @@ class Unread:
         return connection.guessed // _PER_GUESS
 
     def _hear_news(self) -> None:
-        while _readable(self.monitor):
-            event = recv_monitor_message(self.monitor)
+        while _readable(self._monitor):
+            event = recv_monitor_message(self._monitor)
             if self._connections.pop(event["value"], None):
                 self._lost(event["value"])
             if event["event"] == zmq.EVENT_ACCEPTED:
                 self._connections[event["value"]] = _Connection()
+                with contextlib.suppress(OSError):  # it has ended already
+                    self._arrivals.register(event["value"], select.EPOLLIN | select.EPOLLET)
 
     def close(self) -> None:
         self._router.disable_monitor()
-        self.monitor.close(linger=0)
+        self._monitor.close(linger=0)
+        self._arrivals.close()
 
 
 class SocketFile:
@@ -459,7 +496,11 @@ def is_loopback(url: str) -> bool:
 
 
 def _readable(socket: "zmq.Socket[bytes]") -> bool:
-    return bool(cast(int, socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN)
+    return bool(int(socket.getsockopt(_EVENTS)) & _IN)
+
+
+def _descriptor(socket: "zmq.Socket[bytes]") -> int:
+    return int(socket.getsockopt(zmq.FD))
 
 
 def bind_router(context: "zmq.Context[zmq.Socket[bytes]]", url: str) -> "tuple[zmq.Socket[bytes], str]":
