@@ -8,7 +8,9 @@ from typing import Any
 INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0001\U000e0020-\U000e007f]"
 )
-_PASSWORD = re.compile(r"(:/+[^:/@?#]*):(?:.*@(?!-?\d{1,9}[^\w@]*\Z)|[^/]*@)", re.DOTALL)  # @17 after a path is a ply
+_PASSWORD = re.compile(  # not: @17 after a path, which is a ply; the form user:password@host of a remedy
+    r"(:/+[^:/@?#]*):(?!password@[^@]*\Z)(?:.*@(?!-?\d{1,9}[^\w@]*\Z)|[^/]*@)", re.DOTALL
+)
 _URL = re.compile(r"\S*:/\S*")  # :/ where a path was made of it
 _SECRETS = re.compile(r"([?&;][^=&;#]*(?:pass|pwd|secret|token|key)[^=&;#]*=)[^&;#]*", re.IGNORECASE)
 

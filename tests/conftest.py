@@ -53,7 +53,10 @@ PACKAGES = {
     "zsh": "zsh",
 }
 # What no package brings, and what to do.
-RIGHTS = {"mount": "mounting a file system is not allowed: run the tests as root, in a container with CAP_SYS_ADMIN"}
+RIGHTS = {
+    "mount": "mounting a file system is not allowed: run the tests as root, in a container with CAP_SYS_ADMIN",
+    "root": "only root can make the files of another user: run the tests as root",
+}
 
 QUICK = 2.0  # seconds of processor time that a test may take, set-up and children included, unless it is slow or long
 _LOOP = 0.08  # seconds that `_slowness` takes on the machine for which QUICK was chosen
@@ -67,7 +70,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def remedy(need: str) -> str | None:
     """What to do so that `need` is met; None if it is."""
     if need in RIGHTS:
-        return None if _may_mount() else RIGHTS[need]
+        return None if (os.geteuid() == 0 if need == "root" else _may_mount()) else RIGHTS[need]
     return None if _is_installed(need) else f"{need} is not installed: apt-get install {PACKAGES[need]}"
 
 

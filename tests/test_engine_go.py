@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from bots.sdk import Bot
+from referee.play.launch import find_program
 from tests.desk import Desk
 
 
@@ -268,7 +269,7 @@ def test_random_records_make_the_position_that_gnugo_makes(tmp_path: Path) -> No
     lines = [f"loadsgf {tmp_path / str(n)}.sgf{until}" for n, (_, until) in found.items()]
     asked = "".join(f"{line}\nlist_stones black\nlist_stones white\n" for line in lines)
     ran = subprocess.run(
-        ["gnugo", "--mode", "gtp"], input=asked, capture_output=True, text=True, timeout=60, check=True
+        [find_program("gnugo"), "--mode", "gtp"], input=asked, capture_output=True, text=True, timeout=60, check=True
     )
     answers = iter(answer.removeprefix("=").split() for answer in ran.stdout.split("\n\n"))
     for number, (desk, until) in found.items():
