@@ -83,7 +83,7 @@ class GoCommands:
 def play_record(game: Game, options: dict[str, OptionValue], record: sgf.Record, until: int) -> Line:
     """The record as a line of play, up to but not including move `until`. Raises SgfError for what cannot be.
 
-    A set-up begins the game anew: ply 0, and with it what ko rules look at and `undo` goes back to, is the position
+    A set-up restarts the game: ply 0, and with it what ko rules look at and `undo` goes back to, is the position
     after it. So does a move that the rules forbid (ko, suicide, after the end): "Execute a given black move", says the
     standard, whether it is legal or not.
     """
@@ -149,7 +149,7 @@ class _Loading:
         return Line(self._game, self._options, line.handicap, line.plies, line.set_up, self._next)
 
     def _begun(self) -> Line:
-        """The line, begun anew where stones were set up. Raises SgfError."""
+        """The line, restarted where stones were set up. Raises SgfError."""
         if self._board is not None:
             try:
                 self._line = Line(self._game, self._options, set_up=SetUp("".join(self._board), self._next))

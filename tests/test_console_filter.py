@@ -156,8 +156,8 @@ def test_restart_brings_the_position_back(tmp_path: Path) -> None:
     lines = ["ggp-new yugo size=5", "play b C3", "genmove w", "play w A1", "undo", ":restart", "ggp-history"]
     said = say("\n".join([*lines, ":restart --fresh", "ggp-history\n"]), "go,size=3")
     assert said.out.count("= 1 black C3\n\n") == 1, said.out
-    assert "ggp engine was started anew; 2 commands were sent again\n" in said.out
-    assert said.out.endswith("ggp engine was started anew\n=\n\n")
+    assert "ggp engine was restarted; 2 commands were sent again\n" in said.out
+    assert said.out.endswith("ggp engine was restarted\n=\n\n")
     bot = [sys.executable, "-m", "bots", "random", "seed=1"]
     said = say("ggp-new yugo size=3\ngenmove b\n:restart\nundo\nundo\n", "--", *bot)
     assert said.out.count("=\n\n") == 2 and said.out.endswith("? cannot undo\n\n")
@@ -180,14 +180,14 @@ def test_restart_says_which_command_is_not_accepted_again(tmp_path: Path) -> Non
         timeout=120,
         check=False,
     )
-    assert done.stderr.endswith("started anew, but `play b C3`, which led to the position, is answered `? no`\n")
+    assert done.stderr.endswith("restarted, but `play b C3`, which led to the position, is answered `? no`\n")
 
 
 def test_restart_goes_on_after_a_fault() -> None:
     lines = "ggp-new yugo size=5\ngenmove b\nname\n:restart\nname\n:stderr\n"
     said = say(lines, "--", *CHAOS, "fault=crash")
     assert said.status == 3
-    assert said.out == "=\n\nchaos was started anew\n= chaos\n\nnothing\n" or said.out.endswith("= chaos\n\nnothing\n")
+    assert said.out == "=\n\nchaos was restarted\n= chaos\n\nnothing\n" or said.out.endswith("= chaos\n\nnothing\n")
 
 
 def test_sequences_for_a_terminal_are_shown_escaped_but_pass_through_a_pipe(tmp_path: Path) -> None:

@@ -94,6 +94,18 @@ def test_the_menu_hides_neither_the_hint_nor_the_notes_nor_the_board(tmp_path: P
             assert terminal.end() == 0
 
 
+def test_a_command_that_the_peer_does_not_list_has_a_suggestion(tmp_path: Path) -> None:
+    with Terminal("console", "go", "size=5", home=tmp_path) as terminal:
+        terminal.wait_for("5 . . . . . 5")
+        terminal.type(f"7 shwboard{ENTER}")
+        rows = terminal.wait_for("did you mean showboard?")
+        assert any("?7 unknown command" in row for row in rows)
+        terminal.type(f"play b Z99{ENTER}")
+        assert not any("mean play" in row for row in terminal.wait_for("illegal move"))
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+
+
 def test_long_lists_are_broken_at_blanks(tmp_path: Path) -> None:
     with Terminal("console", "go", "size=13", home=tmp_path, columns=60, rows=60) as terminal:
         terminal.wait_for("This is ggp-engine")
@@ -117,10 +129,10 @@ def test_a_lost_peer_is_one_line_and_what_is_typed_then_one_each(tmp_path: Path)
         terminal.type(CTRL_D)
         assert terminal.end() == 0
         said = terminal.settle()
-    lost = [row for row in said if "peer" in row or ":restart starts" in row]
+    lost = [row for row in said if "peer" in row or "type :restart" in row]
     assert lost[0].startswith("the peer's fault: the peer's output ended")
-    assert lost[-1] == "nothing is sent to a peer that was lost; :restart starts it anew"
-    assert "".join(said).count(":restart starts it anew") == 2
+    assert lost[-1] == "nothing is sent to a peer that was lost; type :restart"
+    assert "".join(said).count("type :restart") == 2
 
 
 def test_restart_on_a_terminal_brings_the_board_back(tmp_path: Path) -> None:
@@ -129,10 +141,10 @@ def test_restart_on_a_terminal_brings_the_board_back(tmp_path: Path) -> None:
         terminal.type(f"ggp-play black C3{ENTER}")
         terminal.wait_for("3 . .(X). . 3")
         terminal.type(f":restart{ENTER}")
-        terminal.wait_for("ggp engine was started anew; 2 commands were sent again")
+        terminal.wait_for("ggp engine was restarted; 2 commands were sent again")
         terminal.wait_for("3 . .(X). . 3")
         terminal.type(f":restart --f{TAB}{ENTER}")
-        terminal.wait_for(lambda rows: "ggp engine was started anew" in rows)
+        terminal.wait_for(lambda rows: "ggp engine was restarted" in rows)
         terminal.wait_for("3 . . . . . 3")
         terminal.type(CTRL_D)
         assert terminal.end() == 0
@@ -150,7 +162,7 @@ def test_ctrl_c_drops_the_line_and_leaves_a_silent_peer(tmp_path: Path) -> None:
         terminal.type(CTRL_C)
         terminal.wait_for("`genmove b` is still to be answered")
         terminal.type(f":restart{ENTER}")
-        terminal.wait_for("was started anew")
+        terminal.wait_for("was restarted")
         terminal.type(f"name{ENTER}")
         terminal.wait_for("= chaos")
         terminal.type(f":quit{ENTER}")

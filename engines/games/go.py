@@ -46,9 +46,9 @@ than 7×7 have no such points; 7×7 and boards of even size have four. Over plai
 
 GTP's `loadsgf FILE [MOVE]` plays the main line of a record, up to but not including that move, and takes stones that
 are set up anywhere (`AB`, `AW`, `AE`), whose turn it is (`PL`), and sides that move twice in a row. After set-up stones
-the game begins anew: the position is ply 0, `undo` goes back to it and no further, `ggp-history` lists the plies since,
+the game restarts: the position is ply 0, `undo` goes back to it and no further, `ggp-history` lists the plies since,
 and the ko rules count from it. `ggp-hash` is that of the position, however it came about. A move that these rules
-forbid (ko, suicide, after two passes) is executed as SGF says, and the game begins anew after it. Black moves first
+forbid (ko, suicide, after two passes) is executed as SGF says, and the game restarts after it. Black moves first
 after set-up stones, with `HA[2]` or more White, unless `PL` or the next move says otherwise; `HA` without stones
 stands for those of `fixed_handicap`. A move on an occupied point, or a group set up without a liberty, is refused, and
 then nothing changes.

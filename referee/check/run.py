@@ -9,7 +9,7 @@ from protocol.conformance import Check, catalogue
 from referee.check import bots, engines, gtp, processes
 from referee.check.exchange import run_exchange
 from referee.check.forms import read_option
-from referee.check.talk import Surprise
+from referee.check.talk import NO_ANSWER, Surprise
 from referee.check.trial import Found, Trial
 from referee.play.engine import GameRefused
 from referee.play.launch import LaunchError
@@ -49,6 +49,12 @@ async def run_trial(
 _START, _BOUNDS, KNOWN = "2.3.13", "2.8.4", "known_command"
 
 
+_SILENT = "it writes nothing: flush stdout after each answer; if it loads for longer, give ggp check --start SECONDS"
+_WORDY = (
+    "what it writes is no whole answer: write = or ?, the text and an empty line, and nothing else, and flush stdout"
+)
+
+
 def _not_started(trial: Trial, checks: list[Check], why: str) -> None:
     """The one failure of a program that cannot be asked anything, whatever was to be checked."""
     step = _BOUNDS if why.startswith("an answer of") else _START
@@ -56,7 +62,12 @@ def _not_started(trial: Trial, checks: list[Check], why: str) -> None:
         checks = [*(check for check in catalogue(trial.who) if check.number == step), *checks]
         trial.expect(checks)
     ended, last = trial.last_words()
-    advice = last or (f"it ends with {ended} and writes nothing to standard error: run it by hand" if ended else "")
+    if ended:
+        advice = last or f"it ends with {ended} and writes nothing to standard error: run it by hand"
+    elif why == NO_ANSWER:
+        advice = _WORDY if trial.talking.got else _SILENT
+    else:
+        advice = ""
     trial.hold(step, False, "an answer to `protocol_version`, and to `list_commands`", why, advice)
     trial.skip("it does not start" if ended else f"{step} failed", *[check.number for check in checks])
 

@@ -15,6 +15,7 @@ _MOST = 16 * MAX_ANSWER  # bytes kept of one exchange; a flood ends it
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
 _SYNC_ID = 90017
 _NO_IDS, _MORE = 1.0, 0.05  # seconds for an answer that nothing marks as the last, and for more after it
+NO_ANSWER = "no whole answer in time"
 
 
 class Surprise(Exception):
@@ -95,7 +96,7 @@ class Talk:
             try:
                 await self._read(deadline)
             except PeerTimeout:
-                raise Surprise("no whole answer in time") from None
+                raise Surprise(NO_ANSWER) from None
         mark, end = span
         raw = bytes(self.got[self._taken : end])
         reply = parse_reply(bytes(self.got[mark:end]).rstrip(b"\r\n"))

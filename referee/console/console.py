@@ -95,7 +95,7 @@ class Console:
             self.learner.see_match(self.match.bots(), self.match.plies())
 
     def restart(self, fresh: bool) -> int:
-        """The same peer anew, and in the position that it was in unless `fresh`; how many commands were sent again.
+        """Restart the peer, in the position that it was in unless `fresh`; how many commands were sent again.
 
         Raises LaunchError, OwnFailed, Lost, PeerTimeout.
         """
@@ -111,7 +111,7 @@ class Console:
         for line in trail.lines:
             reply = self.dialogue.ask(line, self.timeout)
             if not reply.ok:
-                raise OwnFailed(f"started anew, but `{line}`, which led to the position, is answered `? {reply.text}`")
+                raise OwnFailed(f"restarted, but `{line}`, which led to the position, is answered `? {reply.text}`")
         return len(trail.lines)
 
     def commands(self) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ class Dialogue:
 
     def _send(self, data: bytes, own: bool = False) -> list[Exchange]:
         if self.lost:  # what happened was told when it did
-            raise Lost(f"{_ENDED if self.lost == _ENDED else _LOST}; :restart starts it anew")
+            raise Lost(f"{_ENDED if self.lost == _ENDED else _LOST}; type :restart")
         *whole, self._half = (self._half + data).split(b"\n")
         names = [
             text[:MAX_LINE] or "(a line too long)"

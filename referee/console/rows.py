@@ -34,7 +34,7 @@ def rows(console: "Console") -> list[Own]:
         Own(
             "restart",
             "[--fresh]",
-            "start the peer anew, in the same position; --fresh: in none",
+            "restart the peer and replay the position; --fresh: without it",
             its.restart,
             changes=True,
         ),
@@ -150,7 +150,7 @@ class _Rows:
             raise OwnFailed("write :restart or :restart --fresh")
         count = self._console.restart(fresh=bool(arguments))
         again = f"; {count} {'command was' if count == 1 else 'commands were'} sent again" if count else ""
-        return f"{self._console.dialogue.target.name} was started anew{again}"
+        return f"{self._console.dialogue.target.name} was restarted{again}"
 
     def quit(self, arguments: list[str]) -> str:
         self._console.ended = True

@@ -16,6 +16,7 @@ from referee.console.knowledge import LIST, Kind
 from referee.console.own import OwnFailed
 from referee.console.visible import duration, quote, visible, wrapped
 from referee.play.launch import LaunchError
+from referee.spelling import nearest
 
 PROMPT = "> "
 _PASTED = 0.2  # seconds that a line for the console waits for an answer that is due
@@ -146,10 +147,20 @@ class Talk:
         if done is not self._last:
             self._line("dim", f"answer to {visible(done.sent[:100])}")
         self._show_reply(done.reply, done.seconds)
+        if not done.reply.ok:
+            self._suggest(done.sent)
         if self.console.learner.forget(done.sent) and done.reply.ok:
             self.console.stale = True
         if done.reply.ok:
             self.clocks.hear(done.sent, done.seconds)
+
+    def _suggest(self, sent: str) -> None:
+        """Name the command that is nearest to one that the peer does not list."""
+        known = self.console.learner.known.commands
+        name = next((word for word in sent.split()[:2] if not word.isdigit()), "")
+        close = nearest(name, known) if name not in known else ""
+        if close:
+            self._line("dim", f"did you mean {close}?")
 
     def _show_reply(self, reply: Reply, seconds: float | None) -> None:
         mark = ("=" if reply.ok else "?") + ("" if reply.id is None else str(reply.id))
@@ -165,7 +176,7 @@ class Talk:
 
     def _trouble(self, text: str) -> None:
         first, *rest = text.split("\n")
-        self._line("fault", "\n".join([f"{first}; :restart starts it anew", *rest]))
+        self._line("fault", "\n".join([f"{first}; type :restart", *rest]))
 
     def _greet(self, reply: Reply) -> None:
         """Say who is talked to, about which game, and where help is."""
@@ -188,7 +199,7 @@ class Talk:
                     "fault",
                     f"no answer to `{visible(exchange.sent[:60])}`{whose} in {limit:g} s; PROTOCOL §2.8: never a hang",
                 )
-                self._line("dim", "it is shown if it comes; :restart starts the peer anew")
+                self._line("dim", "it is shown if it comes; type :restart to restart the peer")
 
     def _see_stderr(self) -> None:
         lines = self.console.dialogue.peer.stderr_news().splitlines()

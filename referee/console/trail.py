@@ -1,4 +1,4 @@
-"""The commands that led a peer to its position, which are sent again when it is started anew. Pure."""
+"""The commands that led a peer to its position, which are sent again when it is restarted. Pure."""
 
 from protocol.grammar import parse_command
 from protocol.messages import Reply

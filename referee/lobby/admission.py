@@ -138,7 +138,7 @@ class Keyed:
     def _entry(self, key: str) -> Entry:
         entry = self._registry.find(key)
         if isinstance(entry, Refusal):
-            raise NotAdmitted("key", f"{entry}: ask whoever runs this lobby", lasting=True)
+            raise NotAdmitted("key", f"{entry}: ask the operator of this lobby", lasting=True)
         return entry
 
     def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:

@@ -71,7 +71,7 @@ def new(file: Path | None, server: bool, quiet: bool) -> int:
 @keys.command("public")
 @click.argument("file", type=click.Path(path_type=Path), required=False, default=Path("ggp.key"))
 def public(file: Path) -> int:
-    """Print the public half of the pair in FILE (ggp.key): what whoever lets you in needs."""
+    """Print the public half of the pair in FILE (ggp.key): the lobby's operator needs it."""
     click.echo(read_public(str(file)))
     return 0
 
