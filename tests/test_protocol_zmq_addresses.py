@@ -137,8 +137,8 @@ def test_a_last_quit_still_leaves(connect: Connect) -> None:
 
 def test_a_service_ends_by_a_signal_only(connect: Connect) -> None:
     class Signalled(Service):
-        def serve_one(self, timeout_ms: int) -> bool:
-            served.append(super().serve_one(timeout_ms))
+        def _go_on(self, came: bool) -> bool:
+            served.append(super()._go_on(came))
             if len(served) == 3:
                 os.kill(os.getpid(), signal.SIGTERM)
             return served[-1]

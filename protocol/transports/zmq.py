@@ -48,6 +48,7 @@ _GROWN = 4 * 1024 * 1024  # bytes of memory more, or less, after which all conne
 _LOOK, _LOOK_ANYHOW = 0.02, 1.0  # seconds between looks at our memory; until all are looked at all the same
 _DAY = 86_400.0  # seconds, which poll can wait for
 _EVENTS, _IN = int(zmq.EVENTS), int(zmq.POLLIN)  # enums are slow to combine
+_NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)
 _THERE = zmq.EVENT_HANDSHAKE_SUCCEEDED
 _GONE = (
     zmq.EVENT_DISCONNECTED
@@ -220,27 +221,27 @@ class Service:
         self._peers: dict[int, bytes] = {}  # by the descriptor of their connection
         self._turns = Turns()
         self._poll = select.epoll()
-        self._poll.register(_descriptor(self._socket), select.EPOLLIN)
+        self._readable = _descriptor(self._socket)
+        self._poll.register(self._readable, select.EPOLLIN)
         self._poll.register(self._turns.descriptor, select.EPOLLIN)
         self._unread = Unread(self._socket, self._poll, self._lose)
-        self._news = {self._turns.descriptor}  # what a wait ends with, besides a message
+        self._others = {self._turns.descriptor}  # what ends a wait besides a message
 
     def serve(self, stopping: "Stopping") -> NoReturn:
         """Answer until a signal comes: raises Stopped."""
         self._poll.register(stopping.descriptor, select.EPOLLIN)
-        self._news.add(stopping.descriptor)
+        self._others.add(stopping.descriptor)
         while True:
-            self._wait(math.inf)
+            came = self._wait(math.inf)
             with stopping.raising():  # also out of an answer that takes long
-                self.serve_one(0)
+                self._go_on(came)
 
     def serve_one(self, timeout_ms: int) -> bool:
         """Take one message, and answer one session for a moment; False if there was nothing to do in time."""
-        if timeout_ms:
-            self._wait(timeout_ms / 1000)
-        took = _readable(self._socket)
-        if took:
-            self._take()
+        return self._go_on(self._wait(timeout_ms / 1000))
+
+    def _go_on(self, came: bool) -> bool:
+        took = came and self._take()
         self._turns.collect()
         worked = self._turns.ready
         if worked:
@@ -256,29 +257,42 @@ class Service:
         self._context.term()
         self._file.remove()
 
-    def _wait(self, seconds: float) -> None:
-        """Until there is something to do, so long at most."""
+    def _wait(self, seconds: float) -> bool:
+        """Until there is something to do, so long at most; whether that is a message, most likely."""
         until = time.monotonic() + seconds
         while True:
             self._unread.look()
-            if self._turns.ready or _readable(self._socket):  # asked before each wait: the descriptor tells of changes
-                return
-            left = until - time.monotonic()
-            ready = self._poll.poll(max(0.0, min(left, self._unread.wait, _DAY)))
-            if left <= 0 or any(descriptor in self._news for descriptor, _ in ready):
-                return
+            if _readable(self._socket):  # asked before each wait, because the descriptor tells only of changes
+                return True
+            left = 0.0 if self._turns.ready else until - time.monotonic()
+            ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, min(left, self._unread.wait, _DAY)))}
+            if self._unread.news in ready:
+                self._unread.hear_news()
+            if self._readable in ready:
+                return True
+            if left <= 0 or not self._others.isdisjoint(ready):
+                return False
 
-    def _take(self) -> None:
-        peer = bytes(self._socket.recv())
+    def _take(self) -> bool:
+        """One message; False if there is none."""
+        try:
+            peer = self._socket.recv(_NOW)
+        except zmq.Again:
+            return False
         frame = self._socket.recv(copy=False)
         data, size = frame.bytes, len(frame.bytes)
         strange = frame.more  # from a peer that speaks something else: REQ sends an empty delimiter
         while frame.more:
             frame = self._socket.recv(copy=False)
             size += len(frame) + _OVERHEAD
-        self._peers[self._unread.heard(frame, size + _OVERHEAD)] = peer
+        descriptor = int(frame.get(zmq.SRCFD))
+        if self._peers.get(descriptor) != peer:  # a new connection, perhaps with the number of one that has ended
+            self._unread.hear_news()
+            self._peers[descriptor] = peer
+        self._unread.heard(descriptor, size + _OVERHEAD)
         if not strange:
             self._receive(peer, data)
+        return True
 
     def _receive(self, peer: bytes, data: bytes) -> None:
         session = self._sessions.pop(peer, None)
@@ -330,7 +344,8 @@ class _Session:
     def send(self, answer: bytes) -> bool:
         """See turns.Session. A peer that is gone or does not read loses its session."""
         try:
-            self._socket.send_multipart([self._peer, answer], zmq.NOBLOCK)
+            self._socket.send(self._peer, _MORE)
+            self._socket.send(answer, _NOW)
         except zmq.ZMQError:
             self.responder.closed = True
         if self.responder.closed:
@@ -367,7 +382,8 @@ class Unread:
         the descriptor of a connection that has ended."""
         self._router, self._poll, self._lost = router, poll, lost
         self._monitor = router.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
-        poll.register(_descriptor(self._monitor), select.EPOLLIN)
+        self.news = _descriptor(self._monitor)  # when it is readable, the owner calls `hear_news`
+        poll.register(self.news, select.EPOLLIN)
         self._arrivals = select.epoll()
         poll.register(self._arrivals, select.EPOLLIN)
         self._quiet = True  # nothing has come since the last look
@@ -379,23 +395,20 @@ class Unread:
         """Seconds until the next look, if nothing comes before."""
         return math.inf if self._quiet else max(0.0, self._next - time.monotonic())
 
-    def heard(self, frame: "zmq.Frame", size: int) -> int:
-        """A message of so many bytes came, of which `frame` is the last; the descriptor of its connection."""
-        descriptor = int(frame.get(zmq.SRCFD))
-        if descriptor not in self._connections:
-            self._hear_news()
+    def heard(self, descriptor: int, size: int) -> None:
+        """A message of so many bytes came on this connection."""
         if connection := self._connections.get(descriptor):
             connection.heard += size
             connection.guessed = 0
-        return descriptor
 
     def look(self) -> None:
         """Cut the connections that have sent more than they may, if we have grown, now and then, or at the end of what
         came."""
-        self._hear_news()
         now = time.monotonic()
         if now < self._next:
             return
+        if not self._quiet:  # else nothing was there when the owner last waited, or it calls hear_news
+            self.hear_news()
         came = bool(self._arrivals.poll(0))
         if self._quiet and not came:
             return
@@ -439,7 +452,8 @@ class Unread:
             connection.guessed += grown
         return connection.guessed // _PER_GUESS
 
-    def _hear_news(self) -> None:
+    def hear_news(self) -> None:
+        """Connections that have come and gone."""
         while _readable(self._monitor):
             event = recv_monitor_message(self._monitor)
             if self._connections.pop(event["value"], None):
