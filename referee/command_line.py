@@ -4,6 +4,7 @@ What the commands are, the entry points say (see cli).
 """
 
 import contextlib
+from pathlib import Path
 
 import click
 
@@ -39,3 +40,14 @@ def run_command(command: click.Command, name: str, argv: list[str], *errors: typ
     except errors as error:
         click.echo(f"{name}: {error}", err=True)
     return BAD_USAGE
+
+
+def make_folder(option: str, path: Path | None) -> str:
+    """The absolute path of the folder that an option names, made if it is not there; "" for none. Raises UsageError."""
+    if path is None:
+        return ""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.UsageError(f"{option} {path}: {error.strerror}: name a folder that can be made") from None
+    return str(path.absolute())

@@ -229,6 +229,8 @@ def test_a_gauntlet_whose_bot_does_not_start_says_so(tmp_path: Path) -> None:
         (["--until", "soon"], "--until soon: write a time"),
         (["--cluster", "dask://localhost:1", "--jobs", "2"], "do not go with --cluster"),
         (["--games", "0"], "--games"),
+        (["--log-stderr", "/dev/null/logs"], "name a folder that can be made"),
+        (["--cluster", "dask://localhost:1", "--log-stderr", "logs"], "does not go with --cluster"),
         (["--cluster", "ftp://localhost:1"], "write a cluster as dask://HOST:PORT"),
     ],
 )
@@ -237,6 +239,18 @@ def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, words: list[str], sa
     given = words if words[0].endswith(".toml") else [str(file), *words]
     ran = ggp("ladder", "run", *given)
     assert ran.status == 2 and said in ran.err and ran.err.count("\n") == 1 and not file.with_suffix(".db").exists()
+
+
+def test_what_bots_write_to_stderr_is_kept_where_it_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "club.toml"
+    file.write_text(
+        '[pool.small]\ngame = "yugo,size=3"\ncontrol = "60"\n'
+        '[bot.crash]\ncommand = "chaos:fault=complain,move=1"\n[bot.honest]\ncommand = "random"\n'
+    )
+    run(file, "--games", "4", "--log-stderr", str(tmp_path / "logs"))
+    kept = (tmp_path / "logs" / "crash.log").read_text()
+    with open_store(file) as store:
+        assert all(f"-- match {row.key}" in kept for row in store.games())
 
 
 def test_what_makes_it_another_ladder_waits_for_another_run(tmp_path: Path) -> None:

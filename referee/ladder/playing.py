@@ -19,6 +19,7 @@ from referee.ladder.progress import Progress
 from referee.ladder.toml_section import ConfigError
 from referee.play.pool import LocalPool, Pool
 from referee.play.recorder import interrupted, remove_side_files
+from referee.play.seating import Extras
 from referee.play.worker import Place
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Crew(NamedTuple):
     jobs: int | None = None
     keep: int = BOTS
     pin: bool = True
+    stderr: str = ""  # the folder that keeps what bots write to stderr, "" for none
 
     @property
     def workers(self) -> int:
@@ -50,6 +52,8 @@ class Crew(NamedTuple):
             return partial(LocalPool, self.workers, Place(self.pin, "", self.keep, live))
         if self.jobs or not self.pin:
             raise click.UsageError("--jobs and --no-pin are of workers on this machine: they do not go with --cluster")
+        if self.stderr:
+            raise click.UsageError("--log-stderr is of workers on this machine: it does not go with --cluster")
         from referee.ladder.cluster import DaskPool, address_of
 
         try:
@@ -104,7 +108,8 @@ def play_ladder(
                     click.echo(f"{name}: {warning}", err=True)
                 read = partial(_read_changed, watched, again)
                 left = partial(_take_interrupted, live)
-                return LadderRun(ladder, store, crew.hire(live), limits, seen, read, helm, left).go()
+                extras = Extras(stderr_folder=crew.stderr)
+                return LadderRun(ladder, store, crew.hire(live), limits, seen, read, helm, left, extras).go()
         finally:
             store.release_lock()
 

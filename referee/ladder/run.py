@@ -19,9 +19,9 @@ from referee.ladder.pairs import GAMES, Pair
 from referee.ladder.progress import Progress
 from referee.ladder.toml_section import ConfigError
 from referee.ladder.unsaved import Unsaved
-from referee.ladder.work import UnderWay, series_of
+from referee.ladder.work import NO_EXTRAS, UnderWay, series_of
 from referee.play.pool import Pool, WorkersLost, on_signals
-from referee.play.seating import CHANGED
+from referee.play.seating import CHANGED, Extras
 from referee.play.worker import Work
 from referee.store.errors import StoreError, Taken
 from referee.store.rows import Finished, Unplayable
@@ -39,7 +39,8 @@ class LadderRun:
 
     `hire` gives a new pool of workers; `seen` is told how it goes, a few times a second; `read` gives the ladder
     when its file or a program has changed, else None, and raises ConfigError for a file that cannot be. `helm`: who
-    steers it from outside. `left` gives the matches that workers which were killed left, by key.
+    steers it from outside. `left` gives the matches that workers which were killed left, by key. `extras` are for the
+    processes of every match.
     """
 
     def __init__(
@@ -52,11 +53,12 @@ class LadderRun:
         read: Callable[[], Ladder | None] = lambda: None,
         helm: Helm | None = None,
         left: Callable[[], dict[str, Record]] = dict,
+        extras: Extras = NO_EXTRAS,
     ) -> None:
         self.progress = Progress(ladder.name, target=limits.games)
         self.ladder = ladder  # as it was read last
         self.store = store
-        self.under_way = UnderWay(series_of(ladder))
+        self.under_way = UnderWay(series_of(ladder), extras)
         self._helm = helm or Helm()
         self._hire = hire
         self._left = left

@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 
 from protocol.printed import json_text
+from referee.command_line import make_folder
 from referee.ladder.limits import FORMS, LimitError, Limits, read_limits
 from referee.ladder.playing import BOTS, Attend, Crew, play_ladder, unattended
 from referee.ladder.progress import Progress
@@ -68,6 +69,12 @@ def main(argv: list[str]) -> int:
 @click.option(
     "--control", metavar="URL", help="Answer commands there while it runs: tcp://127.0.0.1:PORT or ipc://FILE."
 )
+@click.option(
+    "--log-stderr",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Keep what bots write to stderr.",
+)
 @click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="A line now and then instead of the live table.")
 def run(
@@ -79,12 +86,14 @@ def run(
     keep: int,
     pin: bool,
     control: str | None,
+    log_stderr: Path | None,
     as_object: bool,
     quiet: bool,
 ) -> int:
     """Play the ladder that LADDER.toml describes, and go on where it was stopped, however that was."""
     limits = read_limits(games, until, datetime.now().astimezone())
-    crew, screen = Crew(cluster, jobs, keep, pin), _screen(quiet or as_object, limits)
+    crew = Crew(cluster, jobs, keep, pin, make_folder("--log-stderr", log_stderr))
+    screen = _screen(quiet or as_object, limits)
     progress = play_ladder(NAME, file, limits, crew, screen, _attend(control))
     _show(progress, file, as_object, quiet)
     return _status(progress)

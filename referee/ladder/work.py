@@ -17,12 +17,14 @@ from referee.play.worker import REFEREE, Chunk, Work
 from referee.store.rows import Finished, Unplayable
 from referee.store.schema import NOBODY
 
+NO_EXTRAS = Extras()
+
 
 class UnderWay:
     """The pairs that workers have, by the name that their games have in keys. Results of any other are nobody's."""
 
-    def __init__(self, series: str) -> None:
-        self._series = series
+    def __init__(self, series: str, extras: Extras = NO_EXTRAS) -> None:
+        self._series, self._extras = series, extras
         self._pairs: dict[str, tuple[Pair, Mapping[str, int], float]] = {}
         self._ids: set[int] = set()
         self.left: dict[str, Record] = {}  # what workers that were killed left, by key
@@ -35,7 +37,7 @@ class UnderWay:
 
     def begin(self, pair: Pair, pool: Pool, starts: Mapping[int, Start], budgets: Budgets) -> Work:
         """The games of the pair that are still to be played. `starts`: how each version comes to the table."""
-        setup = make_setup(self._series, pair, pool, starts, budgets)
+        setup = make_setup(self._series, pair, pool, starts, budgets, self._extras)
         self._pairs[setup.name] = pair, {starts[bot].name: bot for bot in (pair.first, pair.second)}, time.monotonic()
         self._ids.add(pair.id)
         games = tuple(game for game in range(GAMES) if game not in pair.played)
@@ -95,7 +97,14 @@ def pair_name(series: str, pool: Pool, number: int) -> str:
     return f"{series}-{pool.key[:8]}-{number}"
 
 
-def make_setup(series: str, pair: Pair, pool: Pool, starts: Mapping[int, Start], budgets: Budgets) -> Setup:
+def make_setup(
+    series: str,
+    pair: Pair,
+    pool: Pool,
+    starts: Mapping[int, Start],
+    budgets: Budgets,
+    extras: Extras = NO_EXTRAS,
+) -> Setup:
     """The pair as a series of two matches. Its chance, openings and bots', follows from its name alone."""
     name = pair_name(series, pool, pair.number)
     return Setup(
@@ -109,7 +118,7 @@ def make_setup(series: str, pair: Pair, pool: Pool, starts: Mapping[int, Start],
         openings=pool.openings,
         budgets=budgets,
         restart=False,
-        extras=Extras(),
+        extras=extras,
         pin=True,
         record="",
         referee=_referee(),

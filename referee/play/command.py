@@ -12,6 +12,7 @@ from rich.console import Console
 from protocol.orphans import adopting_orphans
 from protocol.printed import without_password
 from protocol.records import Event, Record
+from referee.command_line import make_folder
 from referee.config import Budgets, Setting
 from referee.play.clock import FORMS, Control
 from referee.play.launch import LaunchError
@@ -133,7 +134,7 @@ def match(
         openings=openings,
         budgets=Budgets.parse(budget),
         restart=restart,
-        extras=Extras(memory, verbose, _make_folder(log_stderr)),
+        extras=Extras(memory, verbose, make_folder("--log-stderr", log_stderr)),
         pin=pin,
         record=str(record) if record else "",
         referee=f"general-game-protocol {version('general-game-protocol')}",
@@ -157,17 +158,6 @@ def match(
     recorded = str(record) if record and record.exists() else ""  # a series without a game leaves no file
     _show(setup, report, recorded, warnings, as_object, quiet)
     return status
-
-
-def _make_folder(path: Path | None) -> str:
-    """The folder of --log-stderr, made if it is not there. Raises UsageError."""
-    if path is None:
-        return ""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise click.UsageError(f"--log-stderr {path}: {error.strerror}: name a folder that can be made") from None
-    return str(path.absolute())
 
 
 def _read_position(place: str, game: str, options: dict[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
