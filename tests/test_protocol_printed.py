@@ -52,7 +52,9 @@ def test_a_url_without_its_password(url: str, shown: str) -> None:
 
 @given(
     st.recursive(
-        st.text() | st.integers() | st.booleans(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+        st.text() | st.integers() | st.booleans(),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+        max_leaves=8,
     )
 )
 def test_json_is_the_same_value_and_safe_to_print(value: object) -> None:
