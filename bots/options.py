@@ -55,7 +55,7 @@ def read_words(bot: str, words: Sequence[str], said: Words) -> Words:
     for word in rest:
         name, equals, value = word.partition("=")
         if word in ("-h", "--help"):
-            print(_usage(bot))
+            print(_usage())
             raise SystemExit(0)
         if word == _NO_CHALLENGES:
             found["challenges"] = False
@@ -76,18 +76,23 @@ def read_words(bot: str, words: Sequence[str], said: Words) -> Words:
 
 
 def _wrong(bot: str, text: str) -> NoReturn:
-    print(f"{bot}: {text} ({bot} --help)", file=sys.stderr)
+    print(f"{bot}: {text} ({_script()} --help)", file=sys.stderr)
     raise SystemExit(BAD_USAGE)
 
 
-def _usage(bot: str) -> str:
+def _script() -> str:
+    """The file that the user started: the bot's name is no command."""
+    return sys.argv[0].rpartition("/")[2]
+
+
+def _usage() -> str:
     rows = [f"  {f'{word} {value}':28}{text}" for word, (_, value, text) in _VALUES.items()]
     rows += [
         f"  {_NO_CHALLENGES:28}for --connect: rated games only",
         f"  {'--gogui GAME [name=value …]':28}play and rule this game under GoGui",
         f"  {'--help':28}this",
     ]
-    head = f"Usage: {bot} [OPTION …]\n\nA bot of the General Game Protocol. It answers commands on stdin, or:\n"
+    head = f"Usage: {_script()} [OPTION …]\n\nA bot of the General Game Protocol. It answers commands on stdin, or:\n"
     tail = "\nGGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME in the environment say the same."
     return "\n".join([head, *rows, tail])
 

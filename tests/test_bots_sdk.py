@@ -383,18 +383,21 @@ def test_the_words_of_a_script_win_and_the_environment_fills_in() -> None:
     ],
 )
 def test_a_word_that_is_not_known_ends_the_script(
-    capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
 ) -> None:
+    monkeypatch.setattr(sys, "argv", ["bots/dot.py", *words])
     with pytest.raises(SystemExit) as ended:
-        read_words("dot", words, Words())
+        read_words("The dot", words, Words())
     out, err = capsys.readouterr()
-    assert ended.value.code == 2 and out == "" and err == f"dot: {said} (dot --help)\n"
+    assert ended.value.code == 2 and out == "" and err == f"The dot: {said} (dot.py --help)\n"
 
 
-def test_a_script_says_what_it_understands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_script_says_what_it_understands(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["bots/dot.py", "--help"])
     with pytest.raises(SystemExit) as ended:
-        read_words("dot", ["--help"], Words())
+        read_words("The dot", ["--help"], Words())
     out, err = capsys.readouterr()
+    assert out.startswith("Usage: dot.py [OPTION …]\n")
     words = ("--connect", "--key", "--server-key", "--name", "--no-challenges", "--bind", "GGP_CONNECT")
     assert ended.value.code == 0 and err == "" and all(word in out for word in words)
 
