@@ -339,7 +339,7 @@ def test_void_games_are_counted_over_the_last_hundred_not_in_a_row() -> None:
     assert _counted([replace(VOID, culprit="", termination="ply_limit")] * 10).suspended is None
 
 
-def test_whoever_begins_a_series_again_counts_anew() -> None:
+def test_beginning_a_series_again_starts_the_count_again() -> None:
     tally = _counted([VOID] * 4)
     tally.forget_voids()
     assert tally.suspended is None and tally.void == 4

@@ -26,7 +26,7 @@ def records_in(
     """Every finished match of the file, read a line at a time; `skipped` is told of each that was cut off.
 
     With `unfinished` those come, too. The file `-` is standard input. A record that was changed since it was written
-    raises ClickException; with `damaged`, that is told instead and the next match read.
+    raises ClickException; with `damaged`, that gets the reason instead, and reading goes on with the next match.
     """
     tell = damaged and (lambda reason: damaged(_not_whole(file, reason)))
     half: list[str] = []

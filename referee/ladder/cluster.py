@@ -108,7 +108,7 @@ class DaskPool:
         return False  # its workers hear of whole runs only
 
     def playing(self) -> None:
-        """Nobody told us."""
+        """Dask does not say which tasks its workers have begun."""
 
     def stop(self) -> None:
         """Matches under way end within about a second; one that a bot or an engine is being set up for, then."""

@@ -109,7 +109,7 @@ def is_current(fit: Fit, seats: Sequence[Seat], scored: Mapping[int, Score], eve
         return False
     shown = {seat.id for seat in seats if everyone or entered(seat)}
     rows = [row for row in fit.rows if row.id in shown]
-    # "next" and the mean are of those who were entered then; somebody may have left since.
+    # "next" and the mean are of those who were entered then; bots may have left since.
     gaps = [above.elo - below.elo for above, below in pairwise(rows)]
     told = [row.next_elo for row in rows]
     return (

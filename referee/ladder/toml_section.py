@@ -30,7 +30,7 @@ class ConfigError(ValueError):
 
 
 class NoToml(ConfigError):
-    """A file whose text cannot be parsed, as while somebody edits it."""
+    """A file whose text cannot be parsed, as while it is being edited."""
 
 
 class Section:

@@ -48,7 +48,7 @@ class Peer(Protocol):
         """The last 64 KiB that it wrote to stderr since `end_game`, as text."""
 
     def begin_game(self, key: str) -> None:
-        """A match of this key begins, which what keeps stderr is told."""
+        """The match of this key begins; kept stderr gets a heading for it."""
         return
 
     def end_game(self) -> None:
@@ -116,7 +116,7 @@ class Process(Peer):
         stderr: "StderrSink | None" = None,
     ) -> None:
         """`memory`: MiB of address space, 0 for no limit; `environment` is added to ours; `spread`: it may run on
-        every core, not only on ours; `sink` is told the whole dialogue; `folder` is where it runs, None for here;
+        every core, not only on ours; `sink` receives the whole dialogue; `folder` is where it runs, None for here;
         `stderr` is given what it writes there."""
         words = [*with_death_signal(os.getpid()), find_program(argv[0]), *argv[1:]]
         self._budgets = budgets

@@ -332,8 +332,7 @@ class _Life:
 
     def _all_warnings(self) -> list[str]:
         for seat, player in enumerate(self.players, 1):
-            borne = player.new_warnings()
-            self.warnings += [f"seat{seat}: {text}" for text in borne]
+            self.warnings += [f"seat{seat}: {text}" for text in player.new_warnings()]
         return self.warnings[:_MAX_WARNINGS]
 
 

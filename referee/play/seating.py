@@ -147,7 +147,7 @@ class StderrLines:
             if here.st_size + len(data) <= LOG_SIZE or not here.st_size:
                 os.write(file.fileno(), data)
                 return
-            if self._path.stat().st_ino == here.st_ino:  # nobody else has renamed it meanwhile
+            if self._path.stat().st_ino == here.st_ino:  # no other worker has renamed it meanwhile
                 self._path.replace(f"{self._path}.1")
             with self._path.open("ab") as fresh:
                 fresh.write(data)

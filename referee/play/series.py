@@ -181,7 +181,7 @@ class Tally:
         return self.bots[0].games
 
     def forget_voids(self) -> None:
-        """Count the games that bots make void from here on: whoever begins the series again readmits them."""
+        """Count the games that bots make void from here on: beginning the series again readmits them."""
         self.suspended = None
         self._void.clear()
 
