@@ -282,6 +282,25 @@ def test_who_leaves_without_a_connection_waits_for_nothing_but_a_game(
         until(dial, lambda: False)
 
 
+def test_a_bot_that_is_started_again_while_it_leaves_comes_back_to_its_game(
+    dialling: Dialling, lobby: SmallLobby, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`ggp connect` redials for it, also when it was told to leave longer ago than a lost connection is waited for."""
+    dial, _ = dialling(Lobby(lobby.url))
+    greet(dial, lobby)
+    lobby.say("genmove black")
+    until(dial, lambda: dial._playing)
+    dial.leave("done")
+    assert lobby.bye() == "leaving: done"
+    asked = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: asked + dialled.LAST_GAME + 1)
+    dial.redial(Hello("dot"))
+    dial.poll(0)
+    monkeypatch.undo()
+    greet(dial, lobby)
+    assert lobby.bye() == "leaving: done"
+
+
 def test_who_never_answers_is_given_up(dialling: Dialling, monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 

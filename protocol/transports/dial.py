@@ -298,8 +298,6 @@ class Dial:
         if self._socket is None:
             return
         now = time.monotonic()
-        if self.up:
-            self._lost = now
         if self.up and now - self._since > SETTLED:
             self._wait = FIRST_WAIT
         self._drop(0)
@@ -317,5 +315,7 @@ class Dial:
             self._socket.disable_monitor()
             self._monitor.close(linger=0)
             self._socket.close(linger=linger)
+        if self.up:
+            self._lost = time.monotonic()
         self._socket = self._monitor = None
         self.up = False
