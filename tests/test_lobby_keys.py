@@ -299,3 +299,10 @@ def test_what_is_wrong_is_one_line(
 def test_without_a_word_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "rotate" in capsys.readouterr().out
+
+
+def test_a_pipe_in_place_of_the_registry_does_not_block_its_reader(tmp_path: Path) -> None:
+    """A running lobby reads the file again in its event loop."""
+    os.mkfifo(tmp_path / "keys.json", 0o600)
+    with pytest.raises(RegistryError, match="is not a regular file"):
+        read(tmp_path / "keys.json")

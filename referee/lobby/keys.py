@@ -133,8 +133,11 @@ class Registry:
 def read(path: Path) -> Book:
     """What a registry's file says. Raises RegistryError."""
     try:
-        with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_mode & stat.S_IWOTH:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if not stat.S_ISREG(mode):
+                raise RegistryError(f"{path} is not a regular file: name the registry that ggp keys allow makes")
+            if mode & stat.S_IWOTH:
                 raise RegistryError(f"anybody may change {path}: chmod o-w {path}")
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
