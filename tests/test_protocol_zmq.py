@@ -7,15 +7,19 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import zmq
 
 from protocol.errors import AddressError, PeerGone, PeerTimeout
+from protocol.transports import turns
 from protocol.transports import zmq as zmq_transport
 from protocol.transports.blocking import run_blocking
-from protocol.transports.zmq import check_listen
-from tests.zmq_service import Connect, Serving, ask, free_port
+from protocol.transports.zmq import Service, check_listen
+from tests.answerer import make_responder
+from tests.raw_zmtp import MORE, Raw, frame, message
+from tests.zmq_service import ANY_PORT, Connect, Serving, ask, free_port
 
 # -- the same bytes -------------------------------------------------------------------------------------------------
 
@@ -266,6 +270,20 @@ def test_strange_framing_is_ignored(serving: Serving, raw: Callable[[int], "zmq.
     assert not req.poll(50)
 
 
+def test_what_came_before_the_end_of_a_session_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "MOMENT", -1.0)  # so that it is busy when the rest comes
+    service = Service(ANY_PORT, make_responder)
+    with Raw(service.url) as peer:
+        peer.shake_hands()
+        one = b"add 1\n"
+        peer.send(b"".join(map(message, (3 * one, one, one, b"", b"", b"add 5\n", one, b"", b"add 7\n"))))
+        while service.serve_one(1_000):
+            pass
+        answers = [message(b"= %d\n\n" % number) for number in (1, 2, 3, 4, 5, 5, 6, 7)]
+        assert [peer.read(len(answer)) for answer in answers] == answers
+    service.close()
+
+
 def test_an_empty_message_is_the_end_of_a_session(serving: Serving, raw: Callable[[int], "zmq.Socket[bytes]"]) -> None:
     dealer = raw(zmq.DEALER)
     dealer.send(b"")  # also of one that has not begun
@@ -288,6 +306,75 @@ def test_a_peer_that_never_reads_loses_its_session_and_blocks_nobody(
         time.sleep(0.01)
     assert serving.served >= 402
     assert len(serving.service._sessions) == 1
+
+
+def test_a_slow_command_ends_with_the_connection_that_asked_for_it() -> None:
+    service = Service(ANY_PORT, make_responder, slow=frozenset({"sleep"}))
+
+    def serve_until(done: Callable[[], bool]) -> None:
+        until = time.monotonic() + 60
+        while not done():
+            assert time.monotonic() < until
+            service.serve_one(20)
+
+    with Raw(service.url) as busy, Raw(service.url) as other:
+        for peer in (busy, other):
+            peer.shake_hands()
+        other.send(message(b"add 1\n"))
+        busy.send(message(b"sleep 1000\n"))
+        serve_until(lambda: len(service._turns._running) == 1 and len(service._sessions) == 2)
+        for peer in (busy, other):
+            peer.socket.shutdown(socket.SHUT_RDWR)  # closing it would leave the copy that the child process has
+        serve_until(lambda: not service._unread.connections)
+        assert not service._turns._running
+        assert len(service._sessions) == 1  # the other one may come back
+    service.close()
+
+
+def test_a_peer_that_left_before_its_message_was_read_loses_its_session() -> None:
+    service = Service(ANY_PORT, make_responder)
+    with Raw(service.url) as peer:
+        peer.shake_hands()
+        peer.send(message(b"echo a\n"))
+        until = time.monotonic() + 60
+        while not service._unread.connections and time.monotonic() < until:
+            service._unread.look()
+        assert service._unread.connections == 1
+    while service._unread.connections and time.monotonic() < until:
+        service._unread.look()
+    assert service.serve_one(0)
+    assert not service._sessions and not service._unread.connections
+    service.close()
+
+
+def test_who_never_ends_a_message_is_cut_and_others_are_answered(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zmq_transport, "MOST_UNREAD", 10_000)
+    monkeypatch.setattr(zmq_transport, "_LOOK_ANYHOW", 0.0)
+    serving = Serving()
+    channel = connect(serving.url)
+    assert ask(channel, "add 1") == "1"
+    with Raw(serving.url) as rude:
+        rude.shake_hands()
+        rude.send(frame(b"x" * 20_000, MORE))
+        assert rude.ended()
+    assert ask(channel, "add 1") == "2"
+    serving.stop()
+
+
+def test_where_the_system_counts_no_bytes_our_growth_counts_while_some_wait(tmp_path: Path) -> None:
+    service = Service(f"ipc://{tmp_path}/socket", make_responder)
+    growth = 8_000  # bytes; one of eight is taken for unread
+    one, two = socket.socketpair()
+    with one, two:
+        connection = zmq_transport._Connection()
+        assert service._unread._unread(two.fileno(), connection, growth, 0) == 0
+        one.send(b"x")
+        assert service._unread._unread(two.fileno(), connection, growth, 0) == 1_000
+        two.recv(1)
+        assert service._unread._unread(two.fileno(), connection, growth, 0) == 1_000
+    service.close()
 
 
 @pytest.mark.slow

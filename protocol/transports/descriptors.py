@@ -46,6 +46,13 @@ def shut(theirs: socket.socket | None) -> None:
             theirs.shutdown(socket.SHUT_RDWR)
 
 
+def cut(descriptor: int) -> None:
+    """End a connection; nothing if it is gone."""
+    if theirs := duplicate(descriptor):
+        with theirs:
+            shut(theirs)
+
+
 def received(descriptor: int) -> int:
     """Bytes that came on a connection so far; 0 for one that is not TCP, or gone."""
     try:

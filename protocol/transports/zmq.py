@@ -23,7 +23,7 @@ from zmq.utils.monitor import recv_monitor_message
 from protocol.errors import AddressError, PeerTimeout
 from protocol.grammar import MAX_ANSWER, MAX_LINE
 from protocol.safe_files import owner_only
-from protocol.transports.descriptors import duplicate, received, resident, shut, waiting
+from protocol.transports.descriptors import cut, received, resident, waiting
 from protocol.transports.turns import Turns
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ reset, and a heartbeat is due or lies in its buffer. So nobody may have one; wha
 WRITE_PATIENCE = 10.0  # seconds
 SESSIONS = 1_000  # the one that was quiet longest gives way to a newcomer
 MOST_KEPT = 4 * LONGEST_COMMAND  # bytes of commands that wait while a session is busy
+_END_SIZE = 1024  # bytes that an empty message counts there
 MOST_UNREAD = 2 * 1024 * 1024  # bytes of a connection that came and are no message yet, or were not read
 MOST_UNREAD_IN_ALL = 2 * MOST_UNREAD  # an empty frame takes 2 bytes of these, and 36 of memory
 _OVERHEAD = 160  # bytes that a frame may take on the wire beyond its own
@@ -299,11 +300,11 @@ class Service:
         if session is None:
             responder = self._make()
             responder.slow = self._slow
-            session = _Session(self._socket, peer, responder, self._turns, self._end)
+            session = _Session(self._socket, peer, responder, self._turns, self._receive, self._end)
         self._sessions[peer] = session  # the end of the order is the latest that spoke
         if len(self._sessions) > self._limit:
             self._end(next(iter(self._sessions)))
-        if not data or not session.take(data):  # an empty message is the end of a session
+        if not session.take(data):
             self._end(peer)
 
     def _lose(self, descriptor: int) -> None:
@@ -313,8 +314,7 @@ class Service:
             self._end(peer)
 
     def _end(self, peer: bytes) -> None:
-        if session := self._sessions.pop(peer, None):
-            self._turns.forget(session)
+        self._turns.forget(self._sessions.pop(peer))
 
 
 class _Session:
@@ -326,20 +326,28 @@ class _Session:
         peer: bytes,
         responder: "Responder",
         turns: Turns,
+        receive: Callable[[bytes, bytes], None],
         end: Callable[[bytes], None],
     ) -> None:
         self.responder = responder
-        self._socket, self._peer, self._turns, self._end = socket, peer, turns, end
-        self._kept = bytearray()  # came while it was busy
+        self._socket, self._peer, self._turns, self._receive, self._end = socket, peer, turns, receive, end
+        self._kept: list[bytearray] = []  # came while it was busy; an empty one ends the session
+        self._size = 0  # of what is kept
 
     def take(self, data: bytes) -> bool:
-        """Answer it, now or when everything before is answered; False: too much waits."""
+        """Answer a message once everything before it is answered. False ends the session: the message is empty, or too
+        much waits."""
         if self._turns.busy(self):
-            self._kept += data
-        else:
+            if data and self._kept and self._kept[-1]:
+                self._kept[-1] += data
+            else:
+                self._kept.append(bytearray(data))
+            self._size += len(data) or _END_SIZE
+            return self._size <= MOST_KEPT
+        if data:
             self.responder.receive(data)
             self._turns.add(self)
-        return len(self._kept) <= MOST_KEPT
+        return bool(data)
 
     def send(self, answer: bytes) -> bool:
         """See turns.Session. A peer that is gone or does not read loses its session."""
@@ -354,9 +362,9 @@ class _Session:
 
     def rest(self) -> None:
         """See turns.Session."""
-        if self._kept:
-            data, self._kept = bytes(self._kept), bytearray()
-            self.take(data)
+        kept, self._kept, self._size = self._kept, [], 0
+        for data in kept:
+            self._receive(self._peer, bytes(data))
 
 
 @dataclass(slots=True)
@@ -436,10 +444,7 @@ class Unread:
             if count <= MOST_UNREAD and together <= MOST_UNREAD_IN_ALL:
                 return
             together -= count
-            theirs = duplicate(descriptor)
-            shut(theirs)
-            if theirs is not None:
-                theirs.close()
+            cut(descriptor)
 
     def _unread(self, descriptor: int, connection: _Connection, grown: int, beats: int) -> int:
         """In bytes."""
