@@ -298,6 +298,14 @@ def test_a_peer_that_does_not_even_read_is_found_out() -> None:
     assert run_one(lambda: Full(lambda data: [])) == Finding(NAME, False, b"", False)
 
 
+def test_a_check_whose_preparation_is_not_answered_fails_before_it_is_sent() -> None:
+    prepared = Check("0", "a check", b"name\n", rb"= a\n\n", setup=b"ggp-new x\n")
+    for answer in ([b""], [b"= ", b""], [b"? no\n\n"]):
+        peer = Memory({b"ggp-new x\n": answer}.__getitem__)
+        assert run_blocking(run_checks([peer].pop, [prepared])) == [Finding(prepared, False, b"", False)]
+        assert peer.written == b"ggp-new x\n" and peer.closed
+
+
 @pytest.mark.parametrize("seconds", [0.0, 0.3])
 def test_a_flood_ends_a_check(seconds: float) -> None:
     class Flood(Memory):

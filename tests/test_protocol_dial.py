@@ -330,6 +330,19 @@ def test_a_goodbye_is_told_and_dialled_again(dialling: Dialling, lobby: SmallLob
     assert dial.number == 2
 
 
+def test_a_message_that_only_bots_send_is_no_order_and_ends_nothing(dialling: Dialling, lobby: SmallLobby) -> None:
+    dial, told = dialling(Lobby(lobby.url))
+    greet(dial, lobby)
+    lobby.send(Stderr("x"))
+    lobby.say("name")
+    came: list[Message] = []
+    while len(came) < 2:
+        dial.poll(PATIENCE)
+        while (message := dial.receive()) is not None:
+            came.append(message)
+    assert came == [Stderr("x"), Ask(b"name\n")] and told == [("up", "")]
+
+
 def test_who_is_replaced_does_not_come_back(dialling: Dialling, lobby: SmallLobby) -> None:
     dial, _ = dialling(Lobby(lobby.url))
     greet(dial, lobby)

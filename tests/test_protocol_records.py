@@ -51,6 +51,15 @@ def test_what_comes_before_a_fault_is_given_first() -> None:
         next(records)
 
 
+def test_a_damaged_match_is_reported_and_the_next_one_read() -> None:
+    lines, damage = lines_of(RECORD), list[str]()
+    changed = lines[1].replace(b'"ply"', b'"plx"') if b'"ply"' in lines[1] else lines[1][:-3] + b"\n"
+    assert changed != lines[1]
+    records = read_records([*lines, lines[0], changed, *lines[2:], *lines], damaged=damage.append)
+    assert list(records) == [RECORD, RECORD]
+    assert len(damage) == 1 and damage[0].startswith("line 7: ")
+
+
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 COUNT = st.integers(0, 2**53 - 1)
 PARTY = st.builds(Party, name=TEXT, program=TEXT, version=TEXT, command=TEXT, hash=TEXT)

@@ -2,14 +2,24 @@
 
 import contextlib
 import os
+import pwd
 import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from protocol.safe_files import create_file, open_to_append, replace_file, replacing, resolve_file
+from protocol.safe_files import (
+    create_file,
+    is_private_folder,
+    open_new,
+    open_to_append,
+    replace_file,
+    replacing,
+    resolve_file,
+)
 from protocol.transports.keys import new_pair, write_pair
 from referee.archive import output, show
 from referee.console.history import Lines
@@ -226,6 +236,25 @@ def test_folders_and_links_that_change_all_the_time(theirs: Path, tmp_path: Path
     assert written, "the folder was there now and then"
 
 
+def test_a_pipe_of_another_user_is_not_written(theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(theirs / "pipe")
+    if ROOT:
+        os.chown(theirs / "pipe", NOBODY, NOBODY)
+    reader = os.open(theirs / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    owner = pwd.getpwuid(os.fstat(reader).st_uid).pw_name
+    with pytest.raises(OSError, match=f"it is not a file, and belongs to {owner}: "):
+        replace_file(theirs / "pipe", b"x")
+
+    def unknown(number: int) -> NoReturn:
+        raise KeyError(number)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)  # of a user that was deleted only the number is left
+    with pytest.raises(OSError, match=r"belongs to user \d+: "):
+        replace_file(theirs / "pipe", b"x")
+    assert os.read(reader, 10) == b""
+    os.close(reader)
+
+
 # -- in one's own folders ---------------------------------------------------------------------------------------------
 
 
@@ -244,6 +273,30 @@ def test_own_links_lead_on(tmp_path: Path) -> None:
     (tmp_path / "turn").symlink_to("turn")
     with pytest.raises(OSError, match="Too many levels of symbolic links"):
         replace_file(tmp_path / "turn", b"")
+
+
+@pytest.mark.parametrize("path", ["..", "/", "."])
+def test_what_can_only_be_a_folder_is_not_written(path: str) -> None:
+    with pytest.raises(IsADirectoryError):
+        replace_file(Path(path), b"")
+
+
+def test_a_new_file_that_cannot_have_its_name_is_closed(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(IsADirectoryError):
+        open_new(tmp_path / "folder")
+    assert len(list(Path("/proc/self/fd").iterdir())) == before and (tmp_path / "folder").is_dir()
+
+
+def test_a_private_folder_is_a_folder_of_this_user_that_others_may_not_write(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir(0o755)
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o775)
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("mine")
+    assert [path.name for path in tmp_path.iterdir() if is_private_folder(path)] == ["mine"]
+    assert not is_private_folder(tmp_path / "absent")
 
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:

@@ -79,6 +79,11 @@ def test_what_comes_before_a_fault_is_given_first() -> None:
         next(games)
 
 
+def test_the_last_game_may_end_with_the_file_where_that_is_allowed() -> None:
+    games = list(main_lines("(;SZ[3])(;B[aa](;W[bb]", unclosed=True))
+    assert games == [[{"SZ": ["3"]}], [{"B": ["aa"]}, {"W": ["bb"]}]]
+
+
 def test_a_tree_that_never_ends_is_its_main_line() -> None:
     assert len(list(main_lines("(;SZ[3](;B[aa])(;B[bb]"))) == 1
 

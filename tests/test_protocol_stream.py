@@ -1,5 +1,6 @@
 """The same bytes at a Unix stream socket: sessions apart, whoever does not read holds up nobody else, nothing left."""
 
+import contextlib
 import os
 import resource
 import select
@@ -9,13 +10,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from protocol.errors import AddressError
 from protocol.responder import Responder
+from protocol.transports import turns
 from protocol.transports.stopping import Stopped, Stopping
 from protocol.transports.stream import StreamService
 from tests.answerer import make_responder
@@ -185,6 +187,100 @@ def test_who_finds_no_descriptor_left_is_let_in_when_somebody_has_gone(tmp_path:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         assert service.serve_some(PATIENCE) and service.serve_some(PATIENCE)
         assert read(two, 1) == "= here\n\n"
+    service.close()
+
+
+def test_a_signal_of_another_kind_does_not_end_a_service(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    service = StreamService(f"unix://{path}", make_responder)
+    answers: list[str] = []
+
+    noticed: list[int] = []
+
+    def ask_between_two_signals() -> None:
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.settimeout(PATIENCE)
+            peer.connect(str(path))
+            os.kill(os.getpid(), signal.SIGUSR1)
+            answers.append(ask(peer, "echo here"))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: noticed.append(number))
+    with Stopping() as stopping:
+        asking = threading.Thread(target=ask_between_two_signals)
+        asking.start()
+        with pytest.raises(Stopped, match="SIGTERM"):
+            service.serve(stopping)
+        asking.join(PATIENCE)
+    signal.signal(signal.SIGUSR1, before)
+    service.close()
+    assert answers == ["= here\n\n"] and noticed == [signal.SIGUSR1]
+
+
+def test_who_waits_for_a_slow_command_holds_up_nobody_and_its_end_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    service = StreamService(f"unix://{path}", make_responder, slow=frozenset({"sleep"}))
+    heard: dict[socket.socket, bytes] = {}
+
+    def serve_until(done: Callable[[], bool]) -> None:
+        until = time.monotonic() + PATIENCE
+        while not done():
+            assert time.monotonic() < until
+            service.serve_some(0.02)
+
+    def hears(peer: socket.socket, answers: int) -> bool:
+        with contextlib.suppress(BlockingIOError):
+            heard[peer] = heard.get(peer, b"") + peer.recv(65536)
+        return heard.get(peer, b"").count(b"\n\n") >= answers
+
+    with socket.socket(socket.AF_UNIX) as busy, socket.socket(socket.AF_UNIX) as other:
+        for peer in (busy, other):
+            peer.connect(str(path))
+            peer.setblocking(False)
+        serve_until(lambda: len(service._sessions) == 2)
+        busy.sendall(b"1 sleep 0.2\n")
+        service.serve_some(PATIENCE)
+        busy.sendall(b"2 echo later\n3 sleep 1000\n")  # it stays in the kernel while the first is answered
+        other.sendall(b"echo here\n")
+        serve_until(lambda: hears(other, 1))
+        assert heard[other] == b"= here\n\n" and not hears(busy, 1)
+        serve_until(lambda: hears(busy, 2))
+        assert heard[busy] == b"=1\n\n=2 later\n\n"
+        assert len(service._turns._running) == 1
+        busy.shutdown(socket.SHUT_RDWR)  # closing it would leave the copy that the child process has
+        serve_until(lambda: len(service._sessions) == 1)
+        assert not service._turns._running
+        other.sendall(b"echo still\n")
+        serve_until(lambda: hears(other, 2))
+    service.close()
+
+
+def test_who_leaves_an_answer_unread_is_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    service = StreamService(f"unix://{path}", make_responder)
+    with socket.socket(socket.AF_UNIX) as rude:
+        rude.connect(str(path))
+        rude.sendall(b"echo a\n")
+        while not select.select([rude], [], [], 0)[0]:
+            assert service.serve_some(PATIENCE)
+    while service.serve_some(0):  # its connection is reset, and no read says that it has ended
+        pass
+    assert not service._sessions
+    service.close()
+
+
+def test_who_leaves_before_its_turn_is_forgotten_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "MOMENT", -1.0)  # one answer a turn
+    path = tmp_path / "socket"
+    service = StreamService(f"unix://{path}", make_responder)
+    with socket.socket(socket.AF_UNIX) as rude:
+        rude.connect(str(path))
+        service.serve_some(PATIENCE)
+        rude.sendall(b"echo a\necho b\n")
+        service.serve_some(PATIENCE)
+        assert service._turns.ready
+    assert service.serve_some(0)  # its end and its turn come together
+    assert not service._sessions and not service._turns.ready and not service.serve_some(0)
     service.close()
 
 

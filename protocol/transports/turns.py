@@ -11,7 +11,7 @@ import select
 import signal
 import time
 from collections import deque
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from protocol.orphans import end_with_parent
 from protocol.responder import Responder
@@ -143,13 +143,11 @@ class _Child:
         self.session, self.answer = session, bytearray()
         self.descriptor, write = os.pipe2(os.O_CLOEXEC)
         try:
-            self._pid = os.fork()
+            self._pid = os.fork() or answer_and_exit(session.responder, write)
         except OSError:
             os.close(self.descriptor)
             os.close(write)
             raise
-        if self._pid == 0:
-            _answer_and_exit(session.responder, write)
         os.close(write)
 
     def end(self, kill: bool) -> None:
@@ -159,8 +157,8 @@ class _Child:
         os.waitpid(self._pid, 0)
 
 
-def _answer_and_exit(responder: Responder, write: int) -> None:
-    """In the child. Nothing of the parent's is touched or closed: not its sockets, not its buffers."""
+def answer_and_exit(responder: Responder, write: int) -> NoReturn:
+    """Answer the slow command in a child process. Use or close nothing of the parent: no socket and no buffer."""
     try:
         end_with_parent(signal.SIGKILL)
         signal.set_wakeup_fd(-1)
