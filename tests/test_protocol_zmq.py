@@ -1,6 +1,7 @@
 """The same bytes over ZeroMQ: sessions apart, the vanished noticed as gone, strangers and wrong addresses refused."""
 
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -325,7 +326,7 @@ def test_a_slow_command_ends_with_the_connection_that_asked_for_it() -> None:
         serve_until(lambda: len(service._turns._running) == 1 and len(service._sessions) == 2)
         for peer in (busy, other):
             peer.socket.shutdown(socket.SHUT_RDWR)  # closing it would leave the copy that the child process has
-        serve_until(lambda: not service._unread.connections)
+        serve_until(lambda: not service._unread._connections)
         assert not service._turns._running
         assert len(service._sessions) == 1  # the other one may come back
     service.close()
@@ -337,13 +338,13 @@ def test_a_peer_that_left_before_its_message_was_read_loses_its_session() -> Non
         peer.shake_hands()
         peer.send(message(b"echo a\n"))
         until = time.monotonic() + 60
-        while not service._unread.connections and time.monotonic() < until:
-            service._unread.look()
-        assert service._unread.connections == 1
-    while service._unread.connections and time.monotonic() < until:
-        service._unread.look()
+        while not service._unread._connections and time.monotonic() < until:
+            service._unread.hear_news()
+        assert len(service._unread._connections) == 1
+    while service._unread._connections and time.monotonic() < until:
+        service._unread.hear_news()
     assert service.serve_one(0)
-    assert not service._sessions and not service._unread.connections
+    assert not service._sessions and not service._unread._connections
     service.close()
 
 
@@ -374,6 +375,33 @@ def test_where_the_system_counts_no_bytes_our_growth_counts_while_some_wait(tmp_
         assert service._unread._unread(two.fileno(), connection, growth, 0) == 1_000
         two.recv(1)
         assert service._unread._unread(two.fileno(), connection, growth, 0) == 1_000
+    service.close()
+
+
+def test_connections_are_looked_at_now_and_then_while_bytes_come_and_once_they_have_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(zmq_transport, "_LOOK", 0.0)
+    monkeypatch.setattr(zmq_transport, "_GROWN", 1 << 60)
+    service = Service(ANY_PORT, make_responder)
+    unread, looks, look = service._unread, list[float](), service._unread._cut
+
+    def noted(now: float, size: int) -> None:
+        looks.append(now)
+        look(now, size)
+
+    monkeypatch.setattr(unread, "_cut", noted)
+    one, two = socket.socketpair()
+    with one, two:
+        unread._arrivals.register(two.fileno(), select.EPOLLIN | select.EPOLLET)
+        counts = []
+        for sent, anyhow in ((b"", 0.0), (b"x", 0.0), (b"x", 1e9), (b"x", 0.0), (b"", 1e9), (b"", 0.0)):
+            monkeypatch.setattr(zmq_transport, "_LOOK_ANYHOW", anyhow)
+            one.send(sent)
+            unread.look()
+            counts.append(len(looks))
+        # Nothing came; bytes begin to come; it is too early to look; it is time; the last have come; nothing comes.
+        assert counts == [0, 0, 0, 1, 2, 2]
     service.close()
 
 
