@@ -280,6 +280,7 @@ def test_a_match_that_is_too_long_is_void_where_the_engine_has_no_score() -> Non
             del handlers["ggp-score"]
         outcome = small(max_plies=3, engine=Responder("e", "1", handlers)).run().outcome
         assert (outcome.termination, outcome.void) == (Termination.PLY_LIMIT, True)
+        assert outcome.detail.endswith(": the engine has no score for it")
 
 
 class Suspending:

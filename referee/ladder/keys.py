@@ -168,7 +168,7 @@ POOL = (
     Key(
         "max_plies",
         Form.WHOLE,
-        "A longer game ends with the score of its position.",
+        "A longer game ends with the score of its position; one of a game that has no score is void.",
         0,
         "20 times the cells of the board",
         1,

@@ -68,7 +68,7 @@ def main(argv: list[str]) -> int:
 @click.option(
     "--max-plies",
     type=click.IntRange(1, 10**7),
-    help="Longer ones are scored as they stand.  [default: 20 times the cells]",
+    help="Longer ones are scored as they stand, or void without a score.  [default: 20 times the cells]",
 )
 @click.option("--margin", type=click.IntRange(0, 60_000), default=50, show_default=True, help="ms of overrun forgiven.")
 @click.option("--seed", type=int, default=1, show_default=True, help="What openings are drawn by.")

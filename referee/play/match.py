@@ -256,7 +256,7 @@ class _Life:
             _, score = await self.engine.final()
         result = score_result(score)
         if not result:
-            return Outcome(Termination.PLY_LIMIT, detail=detail)
+            return Outcome(Termination.PLY_LIMIT, detail=f"{detail}: the engine has no score for it")
         winner = 0 if result == "0" else self.black() if result[0] == "B" else 3 - self.black()
         return Outcome(Termination.PLY_LIMIT, result, winner, detail=f"{detail}: scored as it stands")
 
