@@ -42,6 +42,7 @@ from referee.lobby.orders import Orders
 from referee.play import worker
 from referee.service import doors as doors_module
 from referee.service.doors import Listener, StandardInput
+from referee.store.errors import StoreError
 from referee.store.store import Store
 from tests.lobby_house import house, until
 from tests.raw_zmtp import Raw
@@ -250,6 +251,25 @@ async def test_games_are_kept_on_after_a_failure(log: Log, monkeypatch: pytest.M
     assert await ledger.keep(object()) == []  # type: ignore[arg-type]
     assert once.calls == 1 and log.faults("store") == 1
     await ledger.close()
+
+
+@pytest.mark.parametrize("error", [StoreError("the disk is full"), ValueError("a bug")])
+async def test_a_second_signal_ends_a_lobby_whose_store_refuses_everything(log: Log, error: Exception) -> None:
+    """It tried for ever to keep the last games, which the next run takes up from their files."""
+
+    class Store:
+        def add(self, games: list[object], unplayable: list[object]) -> list[object]:
+            raise error
+
+    ledger = Ledger(Store(), log.journal)  # type: ignore[arg-type]
+    ledger.open()
+    kept = asyncio.ensure_future(ledger.keep(object()))  # type: ignore[arg-type]
+    await until(lambda: bool(log.faults("store") or log.journal.counts["store", "refuses"]))
+    ledger.hurry()
+    async with asyncio.timeout(30):
+        with pytest.raises(type(error)):
+            await kept
+        await ledger.close()
 
 
 async def test_engines_are_looked_at_after_a_failure(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

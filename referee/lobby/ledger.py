@@ -50,12 +50,17 @@ class Ledger:
         self._some = asyncio.Event()
         self._tasks = BackgroundTasks(journal.fault)
         self._took = 0.0  # seconds to keep the last games
+        self._hurried = False
 
     def open(self) -> None:
         self._tasks.keep("store", self._keep_on)
 
+    def hurry(self) -> None:
+        """From now on what the store refuses is not tried again: `keep` raises what the store raised."""
+        self._hurried = True
+
     async def close(self) -> None:
-        """After what waits is kept."""
+        """After what waits is kept, or given up after `hurry`."""
         while self._waiting:
             await asyncio.sleep(GATHER)
         await self._tasks.close()
@@ -93,14 +98,27 @@ class Ledger:
                 results = await self.work(lambda batch=batch: self._add([what for what, _ in batch]))  # type: ignore[misc]
             except StoreError as error:
                 self._journal.tell("store", "refuses", reason=str(error))
-                await asyncio.sleep(_AGAIN)
+                if self._hurried:
+                    self._give_up(error)
+                else:
+                    await asyncio.sleep(_AGAIN)
                 continue
+            except Exception as error:
+                if self._hurried:
+                    self._give_up(error)
+                raise
             del self._waiting[: len(batch)]
             for what, kept in batch:
                 if not kept.done():
                     kept.set_result(
                         [one for one in results if (one.pool, one.number) == (what.pair.pool, what.pair.number)]
                     )
+
+    def _give_up(self, error: Exception) -> None:
+        waiting, self._waiting = self._waiting, []
+        for _, kept in waiting:
+            if not kept.done():
+                kept.set_exception(error)
 
     def _add(self, batch: list[Game | Unplayable]) -> list[PairResult]:
         began = time.monotonic()

@@ -104,6 +104,7 @@ class Lobby:
         """Begin no more matches, wait for those that are under way, then end; called again, wait no longer."""
         if self._stopping.is_set():
             self._hurry.set()
+            self.ledger.hurry()
         self._stopping.set()
 
     def metrics(self) -> list[Metric]:
