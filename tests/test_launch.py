@@ -203,3 +203,8 @@ def _await(done: Callable[[], bool]) -> None:
     while not done():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_a_password_is_not_repeated_where_a_url_is_taken_for_a_program() -> None:
+    with pytest.raises(LaunchError, match=r"tcp://u:\*\*\*@127.0.0.1:1 does not exist"):
+        find_program("tcp://u:secret@127.0.0.1:1")

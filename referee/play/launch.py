@@ -21,6 +21,7 @@ from typing import ClassVar, Protocol
 from protocol.channel import PEER_FAULTS, Channel
 from protocol.connection import PeerRole
 from protocol.orphans import kill_strays
+from protocol.printed import without_passwords
 from protocol.transports.pipe import Pipe
 from protocol.transports.transcript import Sink, Transcript
 from referee.config import Budgets
@@ -32,7 +33,10 @@ LAST_WORDS = 0.5  # seconds: a process's output ends a little before it does
 
 
 class LaunchError(Exception):
-    """Nothing that could be started; str() is one line that names the remedy."""
+    """Nothing that could be started; str() is one line that names the remedy, without passwords."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(without_passwords(text))
 
 
 class Peer(Protocol):
