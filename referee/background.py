@@ -65,8 +65,8 @@ class BackgroundTasks:
             self._report(name, error)
 
     async def _failure(self, work: Work) -> BaseException | None:
-        """How it failed. A cancellation that is not ours is a failure, too: somebody's mistake, or a future that was
-        cancelled while it was awaited."""
+        """How it failed. A cancellation that `cancel` did not ask for is a failure, too, such as an
+        awaited future that was cancelled."""
         try:
             await work
         except asyncio.CancelledError as error:

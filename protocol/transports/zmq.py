@@ -65,7 +65,7 @@ _PORT = re.compile(r"tcp://.*:0*(\d+)")
 
 
 class AccessRefused(Exception):
-    """The server does not let us in, and will not until somebody changes something; str() says why and what to do."""
+    """The server refuses access, and dialling again cannot change that; str() says why and what to do."""
 
 
 class Handshakes:

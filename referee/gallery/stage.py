@@ -68,7 +68,7 @@ class _Spectator:
 class Stage:
     """At `url`, with keys unless `pair` is None; at most so many connections. Raises AddressError.
 
-    `refuse(word, address, reason)` is told of everybody who is sent away. `report`: see BackgroundTasks.
+    `refuse(word, address, reason)` is called for each connection that is ended. `report`: see BackgroundTasks.
     """
 
     def __init__(

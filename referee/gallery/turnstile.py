@@ -49,7 +49,7 @@ class Visitor:
 class Turnstile:
     """Listens at `url`; at most so many come in. Raises AddressError.
 
-    `refuse(word, address, reason)` is told of everybody who is sent away here. `report`: see BackgroundTasks.
+    `refuse(word, address, reason)` is called for each connection that is ended here. `report`: see BackgroundTasks.
     """
 
     def __init__(self, url: str, connections: int, refuse: Callable[[str, str, str], None], report: Report) -> None:

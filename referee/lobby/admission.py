@@ -27,7 +27,7 @@ _MINUTE = 60.0  # seconds
 
 
 class NotAdmitted(Exception):
-    """Somebody is not let in; `word` to count by, str() says why and what to do. `lasting`: time changes nothing."""
+    """A connection is refused; `word` to count by, str() says why and what to do. `lasting`: time changes nothing."""
 
     def __init__(self, word: str, reason: str, *, lasting: bool = False) -> None:
         super().__init__(reason)
@@ -102,7 +102,7 @@ class Anybody:
 class Keyed:
     """Whoever has a key of the registry. Raises KeyFileError, RegistryError for files that cannot be used.
 
-    A registry that is not `needed` may be missing: nobody is let in until the file is there.
+    A registry that is not `needed` may be missing: no key is accepted until the file exists.
     """
 
     authenticated = True

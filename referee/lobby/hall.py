@@ -47,13 +47,13 @@ from referee.play.outcome import CannotStart
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
 NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
 TAKEN = "engine"  # in records that is the engine's name
-FAREWELL = f"{LEFT}: as you wish"  # to whoever said that it leaves
+FAREWELL = f"{LEFT}: as you wish"  # to a bot that said that it leaves
 _LAST_WORDS = 0.5  # seconds that a `B` has to leave before its connection is cut
 _SWEEP = 0.5  # seconds between looks at connections that say nothing, or too much
 _SAID = 200  # bytes of a line of stderr that are looked at
 _STUFFED = 4 * MAX_FRAME  # bytes that came and are no message yet
 _STUFFED_IN_ALL = 16 * _STUFFED  # likewise, of all connections together
-_GROWN = 2 * MAX_FRAME  # bytes of memory more, or less, after which everybody is looked at
+_GROWN = 2 * MAX_FRAME  # bytes of memory more, or less, after which all connections are checked
 _LONGEST = 1.0  # seconds until everybody is looked at all the same: heartbeats without end make nothing grow
 _CHECK_KEYS = 0.5  # seconds between looks at the keys of those who are here
 
@@ -264,7 +264,7 @@ class Hall:
         if before is not None and before.playing:
             caller.guest = before
             before.take_challenges(hello.challenges)
-            before.leaving = False  # it says so again, or was started anew
+            before.leaving = False  # it says so again, or was started again
             before.line.come_back(route)
             self._journal.tell("back", bot=before.name, address=caller.address, **_session(hello.session))
             return

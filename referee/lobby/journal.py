@@ -60,7 +60,7 @@ class Journal:
         self.trouble(time.monotonic(), "fault", task, where, 1, **said)
 
     def unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """The exception handler of an event loop: for callbacks, which have nobody who awaits them."""
+        """The exception handler of an event loop: for callbacks, whose exceptions no task receives."""
         error = context.get("exception") or RuntimeError(context.get("message", ""))
         self.fault("callback", error)
 
