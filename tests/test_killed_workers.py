@@ -49,7 +49,9 @@ def _finished(record: Path) -> list[Record]:
 def test_a_bot_that_kills_its_worker_gets_its_match_back(tmp_path: Path, killer: str) -> None:
     record = tmp_path / "games.jsonl"
     words = ("match", "yugo,size=4", killer, "random", "--games", "2", "--jobs", "1", "--record", str(record))
-    assert "a worker process died" in ggp(*words).err
+    assert "a worker process died; a command with --record FILE, given again, goes on" in ggp(*words[:-2]).err
+    (tmp_path / "deaths").unlink()
+    assert "a worker process died; the same command goes on" in ggp(*words).err
     begun = interrupted(str(record))
     (first,) = begun.values()
     assert first.end is None and len(first.plies) in (4, 5)

@@ -238,7 +238,8 @@ def _show(setup: Setup, report: Report, record: str, warnings: list[str], as_obj
     if report.failed:
         click.echo(f"ggp match: cannot go on writing the record: {report.failed}; free space and repeat", err=True)
     if report.broken:
-        click.echo("ggp match: a worker process died; the same command goes on with what is left", err=True)
+        how = "the same command" if setup.record else "a command with --record FILE, given again,"
+        click.echo(f"ggp match: a worker process died; {how} goes on with what is left", err=True)
     if report.stopped:
         click.echo("ggp match: stopped; the matches that were finished are kept", err=True)
 
