@@ -82,6 +82,18 @@ def test_a_bot_that_does_not_start(client: Client) -> None:
     assert "state=failed" in said and "reason=chaos" in said
 
 
+def test_stop_after_finishes_the_series(tmp_path: Path) -> None:
+    running = Referee(tmp_path, "referee", "--jobs", "1")
+    client, record = running.client(), tmp_path / "games.jsonl"
+    client.ask(f"ggp-match yugo,size=3 random random games=8 time=none record={record}")
+    client.ask("ggp-stop after")
+    assert "stopping" in client.refused("ggp-match yugo random random")
+    client.close()
+    assert running.wait().status == 0
+    with record.open("rb") as file:
+        assert sum(1 for _ in read_records(file)) == 8
+
+
 def test_over_a_pipe() -> None:
     with on_stdin("referee", "--jobs", "1") as process:
         out, err = process.communicate("ggp-match yugo,size=3 random random games=2\nquit\nname\n", timeout=120)

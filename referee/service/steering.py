@@ -71,7 +71,7 @@ class Steering(Helm):
         self._tell()
 
     def stays(self, why: str) -> bool:
-        if self._leaving:
+        if self._leaving and not self.extras:
             self.ending = TOLD
             return False
         if self.extras or self._paused:
@@ -90,7 +90,7 @@ class Steering(Helm):
         self._over = ""
 
     def work(self) -> list[Work]:
-        return [] if self._leaving else self.extras.work(time.monotonic())
+        return [] if self.ending else self.extras.work(time.monotonic())
 
     def took(self, chunk: Chunk) -> bool:
         return self.extras.took(chunk)
@@ -124,7 +124,7 @@ class Steering(Helm):
         self.note("resumed")
 
     def stop(self, after: bool) -> None:
-        """End now, or `after` what is being played."""
+        """End now, or `after` the ladder's matches that are being played and all series of ggp-match."""
         self._leaving = True
         if not after:
             self.ending = TOLD
