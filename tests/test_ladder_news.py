@@ -7,14 +7,14 @@ import pytest
 
 from referee.ladder.limits import Limits
 from referee.ladder.news import News
-from referee.ladder.pairs import GAMES
+from referee.ladder.pairs import GAMES, Pair
 from referee.ladder.progress import Progress
 from referee.ladder.run import LadderRun
 from referee.ladder.work import UnderWay
 from referee.play.crew import mark
-from referee.play.worker import Chunk, Work
+from referee.play.worker import ABORTED, REFEREE, Chunk, Refused, Work
 from referee.store.store import Store
-from tests.stores import entrant, ladder, pool
+from tests.stores import entrant, ladder, match, pool
 
 
 def test_one_slow_moment_does_not_put_standings_off_for_minutes(
@@ -106,6 +106,24 @@ def test_a_run_ends_when_its_time_is_over(tmp_path: object) -> None:
     assert progress.finished == (
         "the time of --until is over; games that are not finished are played again by the next run"
     )
+
+
+class OneOver(Endless):
+    """One match was over when the workers were stopped; the rest of its chunk was dropped."""
+
+    def drain(self) -> list[Chunk]:
+        work, *_ = self.chunks[0]
+        made = match(Pair(1, 1, 0, 0, 1, 2), 0)
+        facts = replace(made.facts, key=work.setup.key(work.numbers[0]), number=work.numbers[0])
+        dropped = [Refused(work.setup.series, REFEREE, ABORTED)]
+        self.chunks = []
+        return [Chunk([work.setup.series], [facts], [made.record], dropped, 0.0, 1.0, 0.0, 0)]
+
+
+def test_matches_that_were_over_at_the_end_are_counted(tmp_path: object) -> None:
+    progress, _, _ = run_for(tmp_path, 0.3, OneOver())
+    assert progress.terminations == {"rules": 1} and progress.plies == 2
+    assert progress.messages == []
 
 
 def test_pairs_that_wait_for_a_worker_are_not_playing(tmp_path: object) -> None:

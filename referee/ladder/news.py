@@ -66,12 +66,15 @@ class News:
         return self._labels.get(version, "")
 
     def played(self, chunk: Chunk) -> None:
-        """A chunk came back."""
+        """Count the matches of a chunk that came back."""
         self._progress.plies += sum(facts.plies for facts in chunk.played)
         for facts in chunk.played:
             self._progress.terminations[facts.termination] += 1
             if facts.culprit:
                 self._progress.faults[facts.culprit, facts.termination] += 1
+
+    def refused(self, chunk: Chunk) -> None:
+        """Say what was not played."""
         for refused in chunk.refused:
             aborted = refused.who == REFEREE
             self.say(f"{refused.series} is {ABORTED}" if aborted else f"{refused.who} is suspended: {refused.reason}")

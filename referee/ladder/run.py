@@ -22,9 +22,9 @@ from referee.ladder.unsaved import Unsaved
 from referee.ladder.work import NO_EXTRAS, UnderWay, series_of
 from referee.play.pool import Pool, WorkersLost, on_signals
 from referee.play.seating import CHANGED, Extras
-from referee.play.worker import Work
+from referee.play.worker import Chunk, Work
 from referee.store.errors import StoreError, Taken
-from referee.store.rows import Finished, Unplayable
+from referee.store.rows import Unplayable
 from referee.store.store import Store
 
 COMMIT = 0.05  # seconds that a finished game may wait for others: "durable by group commit (at most 100 ms)"
@@ -119,9 +119,7 @@ class LadderRun:
         """Drop what is being played, keep what was; then the last words."""
         if self._pool.running:
             self._pool.stop()
-        for chunk in self._pool.drain():
-            if not self._helm.took(chunk):
-                self._keep(*self.under_way.end(chunk))
+        self._drain()
         self._pool.close()
         self._unsaved.add((), self._doubtful)
         self._save(last=True)
@@ -244,19 +242,25 @@ class LadderRun:
             self._deaths = 0 if chunk.played else self._deaths
             if self._helm.took(chunk):
                 continue
-            self._news.played(chunk)
-            self._keep(*self.under_way.end(chunk))
+            self._news.refused(chunk)
+            self._keep(chunk)
 
-    def _keep(self, finished: list[Finished], unplayable: list[Unplayable]) -> None:
+    def _drain(self) -> None:
+        """Keep what workers have played that are being stopped, or have ended."""
+        for chunk in self._pool.drain():
+            if not self._helm.took(chunk):
+                self._keep(chunk)
+
+    def _keep(self, chunk: Chunk) -> None:
+        self._news.played(chunk)
+        finished, unplayable = self.under_way.end(chunk)
         self._doubtful += [row for row in unplayable if CHANGED in row.reason]
         self._unsaved.add(finished, [row for row in unplayable if CHANGED not in row.reason])
 
     def _replace_workers(self, lost: WorkersLost) -> None:
         """What they had in hand is begun anew from the store."""
         self._deaths += 1
-        for chunk in self._pool.drain():
-            if not self._helm.took(chunk):
-                self._keep(*self.under_way.end(chunk))
+        self._drain()
         self._pool.close()
         self.under_way.clear()
         self.under_way.left = self._left()
