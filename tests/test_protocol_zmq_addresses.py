@@ -139,7 +139,7 @@ def test_a_service_ends_by_a_signal_only(connect: Connect) -> None:
     class Signalled(Service):
         def _go_on(self, came: bool) -> bool:
             served.append(super()._go_on(came))
-            if len(served) == 3:
+            if sum(served) == 3:  # the system may wake it up for nothing
                 os.kill(os.getpid(), signal.SIGTERM)
             return served[-1]
 
@@ -153,7 +153,7 @@ def test_a_service_ends_by_a_signal_only(connect: Connect) -> None:
             service.serve(stopping)
     finally:
         service.close()
-    assert served == [True] * 3
+    assert sum(served) == 3
 
 
 # The signal and the endless poll in one call of C: Python, which would run the handler in between, has no turn there.

@@ -239,7 +239,11 @@ class Service:
 
     def serve_one(self, timeout_ms: int) -> bool:
         """Take one message, and answer one session for a moment; False if there was nothing to do in time."""
-        return self._go_on(self._wait(timeout_ms / 1000))
+        until = time.monotonic() + timeout_ms / 1000
+        while not self._go_on(self._wait(until - time.monotonic())):  # it may wake up for nothing
+            if time.monotonic() >= until:
+                return False
+        return True
 
     def _go_on(self, came: bool) -> bool:
         took = came and self._take()
