@@ -150,6 +150,16 @@ def test_who_leaves_in_the_middle_of_an_answer_is_forgotten(serving: Serving) ->
         assert len(serving.service._sessions) == 1
 
 
+def test_an_event_of_a_session_that_has_just_ended_is_passed_over(tmp_path: Path) -> None:
+    """One wait may report several sessions, and serving one of them may end another."""
+    service = StreamService(f"unix://{tmp_path}/socket", make_responder)
+    ended, other = socket.socketpair()
+    with ended, other:
+        service._serve([(ended.fileno(), select.EPOLLIN)])
+    assert service.serve_some(0) is False
+    service.close()
+
+
 def test_there_are_no_more_sessions_than_there_may_be(tmp_path: Path) -> None:
     serving = Serving(tmp_path / "socket", sessions=2)
     with serving.connect() as one, serving.connect() as two:
