@@ -53,7 +53,7 @@ class Line:
 
         any_turn: whether the colour may take a turn that is not its own, in a game whose states can do that.
         """
-        if self.turn and colour != self.turn:  # nobody used that turn, so it never was
+        if self.turn and colour != self.turn:  # no command used that turn
             self.turn = ""
             self.state = self._replay()
         state = self.state

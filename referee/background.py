@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 FIRST_WAIT, LONGEST_WAIT = 0.1, 1.0  # seconds until a task is started again; doubled each time
-SETTLED = 60.0  # seconds that a task runs until the waits begin anew
+SETTLED = 60.0  # seconds that a task runs until the waits are short again
 Work = Coroutine[Any, Any, None]
 Report = Callable[[str, BaseException], None]
 

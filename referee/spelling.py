@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from protocol.printed import without_passwords
 
 if TYPE_CHECKING:
-    import click  # whoever has one of its errors has imported it
+    import click  # the caller has imported it already
 
 _SHORTEST = 3  # letters of a beginning that is completed
 

@@ -352,7 +352,7 @@ def test_where_a_store_has_its_side_files(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_folder_of_side_files_that_others_may_write_is_not_used(
     planted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever writes there could add results to a ladder: what its workers had finished is read from these files."""
+    """A user who writes there could add results to a ladder: what its workers had finished is read from these files."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     url = "postgresql+psycopg://u@h/d"
     folder = Path(live_base(url)).parent

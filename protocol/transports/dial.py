@@ -46,7 +46,7 @@ from protocol.transports.zmq import (
 )
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds before the next try; doubled each time, and up to half of it at random
-SETTLED = 30.0  # seconds that a connection stands before the waits begin anew
+SETTLED = 30.0  # seconds that a connection stands before the waits are short again
 PATIENCE_MS = 10_000  # for the connection, and again for its handshake
 SEND_MS = 10_000  # for an answer to leave, when those before it have not yet
 LAST_GAME = 120.0  # seconds without a connection after which a bot that is leaving waits for its game no longer

@@ -4,8 +4,8 @@
         for event in there.match("5feceb66-6b86b273-1-1"):   # from the first event to the last, each once
             print(event)
 
-Nothing is sent but subscriptions. A lost connection is made again as long as time may help. What an event means to
-whoever looks on is his part.
+Nothing is sent but subscriptions. A lost connection is made again as long as time may help. The caller
+decides what an event means.
 """
 
 import secrets

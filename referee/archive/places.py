@@ -101,7 +101,7 @@ def open_matches(
     """Every match of a place, one at a time: of a file the finished ones, of a ladder all, the last one first.
 
     `key` or FILE#MATCH is that match alone, finished or not; with @PLY its plies up to that one come, without an end.
-    `-` is standard input. `skipped` is told of each match of a file that was cut off, `damaged` of each record that
+    `-` is standard input. `skipped` is called for each match of a file that was cut off, `damaged` of each record that
     was changed since it was written. Raises ClickException if there is no such match.
     """
     place = read_place(text)

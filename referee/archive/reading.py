@@ -23,7 +23,7 @@ def records_in(
     unfinished: bool = False,
     damaged: Callable[[str], None] | None = None,
 ) -> Iterator[Record]:
-    """Every finished match of the file, read a line at a time; `skipped` is told of each that was cut off.
+    """Every finished match of the file, read a line at a time; `skipped` is called for each that was cut off.
 
     With `unfinished` those come, too. The file `-` is standard input. A record that was changed since it was written
     raises ClickException; with `damaged`, that gets the reason instead, and reading goes on with the next match.

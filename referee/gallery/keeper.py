@@ -21,7 +21,7 @@ from referee.play.launch import LaunchError, Process
 
 COMMAND = (sys.executable, "-P", "-m", "referee.gallery")
 SOON, LATEST = 0.2, 30.0  # seconds until it is started again; doubled each time
-SETTLED = 60.0  # seconds that it runs until the waits begin anew
+SETTLED = 60.0  # seconds that it runs until the waits are short again
 _LAST_WORDS = 2.0  # seconds to end by itself
 _CHUNK = 64 * 1024
 

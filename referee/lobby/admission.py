@@ -100,7 +100,7 @@ class Anybody:
 
 
 class Keyed:
-    """Whoever has a key of the registry. Raises KeyFileError, RegistryError for files that cannot be used.
+    """Admits those with a key of the registry. Raises KeyFileError, RegistryError for files that cannot be used.
 
     A registry that is not `needed` may be missing: no key is accepted until the file exists.
     """

@@ -334,7 +334,7 @@ class Hall:
         self._changed(guest)
 
     def _refuse(self, route: bytes, caller: Caller, word: str, reason: str, lasting: bool = False) -> None:
-        """Whoever breaks a rule loses the connection, with the reason. A bot at a table may come back to it, unless
+        """End the connection of a bot that breaks a rule, with the reason. A bot at a table may come back to it, unless
         time changes nothing (`lasting`)."""
         caller.refused = True
         who = caller.guest.name if caller.guest else caller.address

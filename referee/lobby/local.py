@@ -25,7 +25,7 @@ from referee.lobby.local_process import Order, Said
 
 OWNER = "the lobby"  # with a blank, as no owner's name has one
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0  # seconds before a process is started again
-_SETTLED = 30.0  # seconds after which the waits begin anew
+_SETTLED = 30.0  # seconds after which the waits are short again
 _LAST_WORDS = 15.0  # seconds that a bot has to end, which it is asked to
 _PROGRAM = (sys.executable, "-m", "referee.lobby.local_process")
 
