@@ -106,7 +106,7 @@ def printed_by_ladder(shape: Shape, seed: int, folder: Path, capsys: Capture) ->
     standings.show_standings(found)
     lines = table(capsys.readouterr().out, shape)
     for (name, elo, error), row in zip(lines, standings.as_json(found)["ratings"], strict=True):
-        assert (row["name"], f"{row['elo']:.1f}") == (name, f"{elo:.1f}")
+        assert (row["name"], f"{round(row['elo'], 1) + 0.0:.1f}") == (name, f"{elo:.1f}")  # no -0.0
         assert row["se"] is None if error is None else f"{1.96 * row['se']:.1f}" == f"{error:.1f}"
     return truth, lines
 
