@@ -76,7 +76,8 @@ def _prove(folder: Path, kills: int) -> None:
     found, expected = results(disturbed), results(quiet)
     assert found.keys() == expected.keys()
     differ = {key for key in expected if found[key] != expected[key]}
-    if kills > 5:  # few kills seldom show it: the long test does
+    assert len(differ) <= 2 * kills, "each kill interrupts at most one match of each of the two workers"
+    if kills > 5:  # known to fail: matches differ that were not seen as interrupted; the short test would fail at times
         assert differ <= taken_up and len(taken_up) <= 2 * kills
     if not differ:
         for pool in ("main", "other"):
