@@ -41,7 +41,7 @@ play: setup ## the main job: built-in bots play a ladder on Yugo, half a minute;
 	    "  $(BIN)/ggp engine yugo size=7                         (then type: showboard, ggp-legal_moves, play B D4, quit)"
 
 test: setup ## the quick tests, for every change (two minutes)
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not long" $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not long" --limit 2 $(ARGS)
 
 test-all: setup ## all tests but the long ones, as CI runs them: a program that is missing is a failure
 	@$(BIN)/python -m pytest -n $(JOBS) -m "not long" --no-skips $(ARGS)
@@ -50,12 +50,12 @@ test-long: setup ## the proofs that take longer: many games, deep walks
 	@$(BIN)/python -m pytest -m long -o faulthandler_timeout=3600 $(ARGS)
 
 coverage: setup ## hold the protocol package at full branch coverage by its own tests
-	@$(BIN)/python -m pytest tests/test_protocol_*.py tests/test_record_torn.py tests/test_engine_lane.py -n $(JOBS) \
+	@$(BIN)/python -m pytest tests/protocol tests/referee/play/test_record_file.py tests/engines/test_lane.py -n $(JOBS) \
 	    --cov=protocol --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
 
 coverage-models: setup ## hold the models at full branch coverage by the walks and examples (minutes)
-	@$(BIN)/python -m pytest tests/test_model*.py tests/test_rules_go.py tests/test_rules_yugo.py \
-	    --cov=tests.models --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
+	@$(BIN)/python -m pytest tests/rules/test_model*.py tests/rules/test_go.py tests/rules/test_yugo.py \
+	    --cov=tests.rules.models --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
 
 check: setup ## lint, format, types, import contracts, stale documentation
 	@$(BIN)/ruff check --quiet $(SOURCES)

@@ -15,7 +15,7 @@ from typing import TextIO
 EVERY = 10.0  # seconds between two lines where there is no terminal
 
 
-class Progress:
+class StepProgress:
     """What the output of pip says about how far it is."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Progress:
 
 def show(label: str, lines: Iterable[str], out: TextIO, terminal: bool, clock: Callable[[], float]) -> list[str]:
     """Show the progress of a command while its output comes; return that output."""
-    progress, kept = Progress(), []
+    progress, kept = StepProgress(), []
     began = shown = clock()
     print(f"{label} ...", file=out, end="" if terminal else "\n", flush=True)
     width = len(label) + 4

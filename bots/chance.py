@@ -9,7 +9,17 @@ class Chance(random.Random):
     def __init__(self, seed: int) -> None:
         super().__init__(seed or None)
         self._own = seed
+        self._match = ""  # the seeds that what is drawn depends on, once a match brings one
 
     def begin_match(self, seed: int) -> None:
         """From here on what is drawn depends on this and the bot's own seed alone, whatever was drawn before."""
-        self.seed(f"{self._own} {seed}")
+        self._match = f"{self._own} {seed}"
+        self.seed(self._match)
+
+    def begin_ply(self, ply: int) -> None:
+        """In a match with a seed what is drawn next depends on the ply, too, and not on what was drawn before.
+
+        So a match that was interrupted goes on as it would have, although its bots are new processes.
+        """
+        if self._match:
+            self.seed(f"{self._match} {ply}")

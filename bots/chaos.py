@@ -15,7 +15,7 @@ from bots.gogui import split_words
 from bots.options import SEED, parse_options
 from bots.random import make_choose
 from bots.sdk import Bot
-from bots.wire import Wire
+from bots.wire import RawOutput
 from engines.game import Option
 from engines.session import Handler
 from protocol.responder import Responder
@@ -61,7 +61,7 @@ HELP = "\n".join(
 def main(words: Sequence[str]) -> None:
     """Serve stdin, more or less. Raises OptionError."""
     options = parse_options("chaos", OPTIONS, words)
-    wire = Wire(
+    wire = RawOutput(
         ms=int(options["ms"]),
         mb=int(options["mb"]),
         status=int(options["status"]),
@@ -86,6 +86,7 @@ class Cue:
         self.move, self.game = move, game
         self.games = 0
         self.seeded = False  # the next game
+        self.in_match = False  # the present game is one with a seed
         self.chosen = game == 0  # the present game
         self.counts = dict.fromkeys(MOMENTS, 0)  # in this game
 
@@ -93,11 +94,11 @@ class Cue:
         self.games += 1
         turn = chance.randint(1, self.game) if self.seeded and self.game else self.games
         self.chosen = self.game in (0, turn)
-        self.seeded = False
+        self.in_match, self.seeded = self.seeded, False
         self.counts = dict.fromkeys(MOMENTS, 0)
         if self.any:
             self.fault = chance.choice(QUICK)
-            self.when = chance.choice(("genmove", "after", "play")) if self.fault == "crash" else "genmove"
+            self.when = chance.choice(("genmove", "after")) if self.fault == "crash" else "genmove"
             self.move = chance.randint(1, 12)
 
     def is_due(self, moment: str) -> bool:
@@ -113,7 +114,7 @@ class Cue:
 class Chaos:
     """A good bot, and between it and the wire the fault that waits for its cue."""
 
-    def __init__(self, wire: Wire, cue: Cue, seed: int) -> None:
+    def __init__(self, wire: RawOutput, cue: Cue, seed: int) -> None:
         self._wire, self._cue = wire, cue
         self._chance = Chance(seed)
         _, game = split_words(sys.argv[1:])
@@ -164,10 +165,19 @@ class Chaos:
             if moment == "new":
                 self._cue.new_game(self._chance)
             elif moment == "genmove":
+                self._count_moves(arguments)
                 self._wire.illegal_move = self._find_illegal_move()
             return handler(arguments)
 
         return answer
+
+    def _count_moves(self, arguments: list[str]) -> None:
+        """In a match that was interrupted the fault comes where it would have: so its colour's moves so far count."""
+        if not self._cue.in_match:
+            return
+        plies = self._bot.line.plies if self._bot.line and arguments else []
+        moves = sum(colour[0] == arguments[0][:1].lower() for _, colour, _ in plies)
+        self._cue.counts["genmove"] = self._cue.counts["after"] = moves
 
     def _begin_match(self, seed: int) -> None:
         """Whatever was played before is forgotten."""

@@ -11,7 +11,7 @@ SHARE = 0.8  # of a time that is renewed with each move: the rest is for the pip
 FIELDS = ("black", "white", "increment", "moves", "period", "periods")
 
 
-class Clock(NamedTuple):
+class BotClock(NamedTuple):
     """One `ggp-clock` line. None: nobody said, so there may be no clock at all; 0 for what is not used."""
 
     black: int | None = None
@@ -38,7 +38,7 @@ class Clock(NamedTuple):
         return max(1, int(min(share, SHARE * left)))
 
 
-def parse_clock(words: list[str]) -> Clock:
+def parse_clock(words: list[str]) -> BotClock:
     """The arguments of `ggp-clock`. Raises ValueError; names that it does not know are ignored."""
     values: dict[str, int] = {}
     for word in words:
@@ -47,10 +47,10 @@ def parse_clock(words: list[str]) -> Clock:
             raise ValueError(f"expected name=MILLISECONDS, not {word}")
         if name in FIELDS:
             values[name] = max(0, int(text))
-    return Clock(**values)
+    return BotClock(**values)
 
 
-def parse_time_settings(words: list[str]) -> Clock:
+def parse_time_settings(words: list[str]) -> BotClock:
     """GTP `time_settings MAIN BYO_YOMI STONES`, in seconds. Raises ValueError.
 
     "byo_yomi_time > 0 and byo_yomi_stones == 0 means no time limits."
@@ -59,16 +59,16 @@ def parse_time_settings(words: list[str]) -> Clock:
         raise ValueError("expected time_settings MAIN BYO_YOMI STONES")
     main, period, stones = (_milliseconds(word) for word in words)
     if period and not stones:
-        return Clock()
+        return BotClock()
     if not period:
-        return Clock(main, main)
+        return BotClock(main, main)
     moves = stones // 1000
     if main:  # what each stone of the overtime to come has, comes on top
-        return Clock(main, main, period=period // max(moves, 1), periods=1)
-    return Clock(period, period, moves=moves)
+        return BotClock(main, main, period=period // max(moves, 1), periods=1)
+    return BotClock(period, period, moves=moves)
 
 
-def parse_time_left(words: list[str], clock: Clock) -> Clock:
+def parse_time_left(words: list[str], clock: BotClock) -> BotClock:
     """GTP `time_left COLOUR SECONDS STONES` -> the clock with that colour's time changed. Raises ValueError."""
     if len(words) != 3 or words[0].lower() not in ("b", "black", "w", "white"):
         raise ValueError("expected time_left COLOUR SECONDS STONES")

@@ -12,11 +12,11 @@ from random import Random
 from typing import TextIO
 
 from bots.options import BAD_USAGE, Words
-from protocol.dialling import Answer, Ask, Hello, Stderr
+from protocol.dialling import Hello, LobbyAnswer, LobbyAsk, Stderr
 from protocol.errors import AddressError
 from protocol.responder import Responder
 from protocol.stderr_lines import StderrLines
-from protocol.transports.dial import Dial, Left, Lobby, Replaced
+from protocol.transports.dial import Dial, LeftLobby, LobbyLink, Replaced
 from protocol.transports.keys import KeyFileError, read_pair, read_public
 from protocol.transports.stopping import Stopped, Stopping
 from protocol.transports.zmq import AccessRefused
@@ -34,12 +34,12 @@ def dial_out(where: Words, hello: Hello, make: Callable[[], Responder]) -> int:
     """
     try:
         pair = read_pair(Path(where.key)) if where.key else None
-        lobby = Lobby(where.connect, pair, read_public(where.server_key) if where.server_key else "")
+        lobby = LobbyLink(where.connect, pair, read_public(where.server_key) if where.server_key else "")
     except (AddressError, KeyFileError) as error:
         print(f"{hello.name}: {error}", file=sys.stderr)
         return BAD_USAGE
     dial = Dial(lobby, hello, _tell, Random())
-    told, reason, status = Told(sys.stderr), "it ended", 0
+    told, reason, status = LobbyNotice(sys.stderr), "it ended", 0
     with contextlib.ExitStack() as stack:
         stopping = None
         if threading.current_thread() is threading.main_thread():
@@ -55,7 +55,7 @@ def dial_out(where: Words, hello: Hello, make: Callable[[], Responder]) -> int:
         except AccessRefused as error:
             print(f"{hello.name}: {error}", file=sys.stderr)
             reason, status = "", BAD_USAGE
-        except (Stopped, Left):
+        except (Stopped, LeftLobby):
             assert stopping is not None
             reason, status = GOODBYE, INTERRUPTED if stopping.number == signal.SIGINT else 0
         finally:
@@ -64,7 +64,7 @@ def dial_out(where: Words, hello: Hello, make: Callable[[], Responder]) -> int:
     return status
 
 
-class Told(io.TextIOBase):
+class LobbyNotice(io.TextIOBase):
     """A context manager in place of stderr, and of stdout: what is written to it goes to `beneath`, and can be passed
     on. Any thread may write."""
 
@@ -73,7 +73,7 @@ class Told(io.TextIOBase):
         self._lines = StderrLines()
         self._lock = threading.Lock()
 
-    def __enter__(self) -> "Told":
+    def __enter__(self) -> "LobbyNotice":
         self._before = sys.stdout, sys.stderr
         sys.stdout = sys.stderr = self
         self._move_logging(self._beneath, self)
@@ -118,7 +118,7 @@ class Told(io.TextIOBase):
                     handler.setStream(new)
 
 
-def _answer(dial: Dial, make: Callable[[], Responder], told: Told, stopping: Stopping | None) -> None:
+def _answer(dial: Dial, make: Callable[[], Responder], told: LobbyNotice, stopping: Stopping | None) -> None:
     number, responder = 0, make()
     while not responder.closed:
         if stopping and stopping.number:  # before the wait, which a signal that came while it thought does not end
@@ -127,7 +127,7 @@ def _answer(dial: Dial, make: Callable[[], Responder], told: Told, stopping: Sto
         if stopping:
             stopping.check()
         while not responder.closed and (message := dial.receive()) is not None:
-            if isinstance(message, Ask):
+            if isinstance(message, LobbyAsk):
                 if number != dial.number:
                     number, responder = dial.number, make()
                 responder.receive(message.data)
@@ -135,7 +135,7 @@ def _answer(dial: Dial, make: Callable[[], Responder], told: Told, stopping: Sto
                     dial.poll(0)  # what happened while it thought
                     _pass_on(dial, told)
                     if number == dial.number:  # else nobody waits for this any more
-                        dial.send(Answer(answer))
+                        dial.send(LobbyAnswer(answer))
         _pass_on(dial, told)
 
 
@@ -144,7 +144,7 @@ def _think(responder: Responder, stopping: Stopping | None) -> bytes | None:
         return responder.next_answer()
 
 
-def _pass_on(dial: Dial, told: Told) -> None:
+def _pass_on(dial: Dial, told: LobbyNotice) -> None:
     for line in told.lines() if dial.up else ():
         dial.send(Stderr(line))
 

@@ -6,7 +6,7 @@ GoGui names no game, and knows points and passes only; engines.session says what
 from collections.abc import Callable, Sequence
 
 from engines.entry import follow, is_whole, point_of, word_cells
-from engines.line import Line
+from engines.line import GameHistory
 from engines.session import Session
 from protocol.errors import CommandFailed
 
@@ -34,7 +34,7 @@ class Clicks:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._plan: tuple[Line, int, str] | None = None  # the move that is being entered, and where
+        self._plan: tuple[GameHistory, int, str] | None = None  # the move that is being entered, and where
         self._swapped = 0  # plies of the game after this bot's own `swap-sides`
 
     def next(self, colour: str, choose: Callable[[], str]) -> str:
@@ -57,7 +57,7 @@ class Clicks:
             self._swapped = len(line.plies)
         return click
 
-    def _check_seat(self, line: Line) -> None:
+    def _check_seat(self, line: GameHistory) -> None:
         """After its own swap the bot is asked for the other side's colour: refused once, so that a person reads why."""
         if self._swapped and self._swapped == len(line.plies) and line.plies[-1][2] == SWAP:
             self._swapped = 0
@@ -67,7 +67,7 @@ class Clicks:
                     f"the bot swapped sides and is {mine} now: set Game > Computer Color > {mine}, and move yourself"
                 )
 
-    def _planned(self, line: Line, cells: tuple[str, ...]) -> str:
+    def _planned(self, line: GameHistory, cells: tuple[str, ...]) -> str:
         """The move whose cells are being entered; empty if none is, or others were clicked."""
         if not cells or self._plan is None:
             return ""
@@ -75,7 +75,7 @@ class Clicks:
         same = before.game is line.game and ply == len(line.plies)
         return move if same and move in line.state.legal_moves() and _leads_to(line, cells, move) else ""
 
-    def _click(self, line: Line, cells: tuple[str, ...], move: str) -> str:
+    def _click(self, line: GameHistory, cells: tuple[str, ...], move: str) -> str:
         if not cells and move == self._session.pass_means(line.state):
             return "pass"
         if move.startswith("dead:"):
@@ -95,7 +95,7 @@ class Clicks:
         return point
 
 
-def _leads_to(line: Line, cells: tuple[str, ...], move: str) -> bool:
+def _leads_to(line: GameHistory, cells: tuple[str, ...], move: str) -> bool:
     if move in line.game.words:
         return False
     return is_whole(line.game, move, cells) or bool(follow(line.game, move, cells))

@@ -32,10 +32,11 @@ def main(words: Sequence[str]) -> None:
     run(choose, name="greedy", analysis=True, seed=chance.begin_match, words=())
 
 
-def make_choose(playouts: int, chance: random.Random, resigns: bool) -> Choose:
-    """The same chance, the same games and time enough: the same moves."""
+def make_choose(playouts: int, chance: Chance, resigns: bool) -> Choose:
+    """The same seeds, the same position and time enough: the same move."""
 
     def choose(position: Position) -> str:
+        chance.begin_ply(position.ply)
         if position.phase == "agree":
             return "dead:"  # it plays everything out, so nothing that stands is dead
         budget = position.budget

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bots.clock import Clock
+from bots.clock import BotClock
 from engines.game import Options, Playouts, Policy, Scene, Score, Search, State
-from engines.line import Line
+from engines.line import GameHistory
 
 
 class Position:
@@ -16,7 +16,7 @@ class Position:
     times: all that was said about time. analysis: what the bot puts here goes out as JSON to whoever asks for it.
     """
 
-    def __init__(self, line: Line, state: State, times: Clock) -> None:
+    def __init__(self, line: GameHistory, state: State, times: BotClock) -> None:
         self._state = state
         self.colour = state.to_play
         self.game = line.game.name

@@ -1,6 +1,5 @@
 """The bot that plays every legal move with equal chance, passes and tokens too; the measure of all others."""
 
-import random
 from collections.abc import Sequence
 
 from bots.chance import Chance
@@ -16,10 +15,11 @@ def main(words: Sequence[str]) -> None:
     run(make_choose(chance), name="random", seed=chance.begin_match, words=())
 
 
-def make_choose(chance: random.Random) -> Choose:
-    """The same chance and the same games: the same moves."""
+def make_choose(chance: Chance) -> Choose:
+    """The same seeds and the same position: the same move."""
 
     def choose(position: Position) -> str:
+        chance.begin_ply(position.ply)
         return chance.choice(position.legal_moves())
 
     return choose

@@ -23,13 +23,13 @@ from collections.abc import Callable, Sequence
 from fcntl import F_DUPFD_CLOEXEC, fcntl
 from typing import cast
 
-from bots.clock import Clock, parse_clock, parse_time_left, parse_time_settings
+from bots.clock import BotClock, parse_clock, parse_time_left, parse_time_settings
 from bots.gogui import Clicks, split_words
 from bots.options import BAD_USAGE, Words, read_words
 from bots.position import Position
 from engines import gogui, gtp, gtpgo
 from engines.game import IllegalMove, OptionError, SetupState, State
-from engines.line import Line
+from engines.line import GameHistory
 from engines.registry import Registry
 from engines.session import Handler, Session, read_colour, syntax_error
 from protocol.errors import CommandFailed
@@ -130,12 +130,12 @@ class Bot:
         self._session = Session(Registry(), gogui=bool(game))
         self._clicks = Clicks(self._session) if game else None
         self.games = tuple(games) or tuple(self._session.registry.names())
-        self.times = Clock()
+        self.times = BotClock()
         if game:
             self._new(list(game))
 
     @property
-    def line(self) -> Line | None:
+    def line(self) -> GameHistory | None:
         """The game at hand, kept by `play` and `genmove`."""
         return self._session.line
 
@@ -228,7 +228,7 @@ class Bot:
         number, size = int(text[:9]), int(line.options["size"])
         if not 2 <= number < size * size:
             raise CommandFailed("invalid number of stones")
-        scratch = Line(line.game, {**line.options, "handicap": 0})
+        scratch = GameHistory(line.game, {**line.options, "handicap": 0})
         for point in _fixed_points(line, number):
             scratch.play("black", point, any_turn=True)
         while len(scratch.plies) < number:
@@ -237,7 +237,7 @@ class Bot:
             chosen = self._ask(Position(scratch, state, self.times))
             scratch.play("black", chosen.upper() if chosen.upper() in free else free[0], any_turn=True)
         points = [move for _, _, move in scratch.plies]
-        self._session.line = Line(line.game, line.options, points)
+        self._session.line = GameHistory(line.game, line.options, points)
         return " ".join(points)
 
     def _move(self, arguments: list[str], command: str, play: bool = True) -> tuple[str, Position | None]:
@@ -286,7 +286,7 @@ class Bot:
     def _time_left(self, arguments: list[str]) -> str:
         return self._set_times(lambda: parse_time_left(arguments, self.times))
 
-    def _set_times(self, read: Callable[[], Clock]) -> str:
+    def _set_times(self, read: Callable[[], BotClock]) -> str:
         try:
             self.times = read()
         except ValueError as error:
@@ -316,7 +316,7 @@ def _take_stdio() -> tuple[int, int]:
     return stdin, stdout
 
 
-def _to_move(line: Line, colour: str) -> State:
+def _to_move(line: GameHistory, colour: str) -> State:
     """A copy of the position with that colour to move, which plain GTP may ask for out of turn (go)."""
     state = line.state.copy()
     if state.to_play != colour:
@@ -326,11 +326,11 @@ def _to_move(line: Line, colour: str) -> State:
     return state
 
 
-def _fixed_points(line: Line, most: int) -> list[str]:
+def _fixed_points(line: GameHistory, most: int) -> list[str]:
     """As many of GTP's points for handicap stones as the board has, at most so many."""
     for number in range(min(most, 9), 1, -1):
         with contextlib.suppress(OptionError):
-            return [point for (point,) in Line(line.game, {**line.options, "handicap": number}).state.groups()]
+            return [point for (point,) in GameHistory(line.game, {**line.options, "handicap": number}).state.groups()]
     return []
 
 
@@ -345,7 +345,7 @@ def _short(text: str) -> str:
     return " ".join(text.split())[:300]
 
 
-def _full_scene(line: Line) -> dict[str, object]:
+def _full_scene(line: GameHistory) -> dict[str, object]:
     from engines.service import full_scene  # for `showboard` only, which no match asks for
 
     return full_scene(line)

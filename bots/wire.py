@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 
-class Wire:
+class RawOutput:
     """The bot's side of the conversation, and the numbers that faults are tuned by."""
 
     def __init__(

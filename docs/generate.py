@@ -16,12 +16,11 @@ from docs.pictures import examples_of, picture, section
 from engines.game import Game
 from protocol.commands import Who, commands_of, level
 from protocol.conformance import RULES, Check, Demand, catalogue
-from referee.ladder.command import SUBCOMMANDS
 from referee.ladder.example import example
-from referee.ladder.keys import TABLES, Key
-from referee.lobby.example import example as lobby_example
+from referee.ladder.toml_section import TABLES, Key
+from referee.lobby.config import LOBBY_TABLES
+from referee.lobby.config import example as lobby_example
 from referee.lobby.keys_command import keys
-from referee.lobby.settings import LOBBY_TABLES
 from referee.store.schema import metadata
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -177,8 +176,8 @@ def command_line_page() -> str:
         parts.append(f"## `ggp {name}`\n\n```text\n{_help(value)}```\n")
         if name == "ladder":
             parts += [
-                f"### `ggp ladder {sub}`\n\n```text\n{_help(f'{module}:main')}```\n"
-                for sub, (module, _) in SUBCOMMANDS.items()
+                f"### `ggp ladder {sub}`\n\n```text\n{_help(value)}```\n"
+                for sub, value in PROJECT["entry-points"]["ggp.ladder"].items()
             ]
         if name == "keys":
             parts += [f"### `ggp keys {sub}`\n\n```text\n{_help(value, sub)}```\n" for sub in keys.commands]

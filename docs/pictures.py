@@ -5,7 +5,7 @@ from typing import Any
 
 from docs.examples import EXAMPLES, Example
 from engines.game import Game, State, read_options
-from engines.line import Line
+from engines.line import GameHistory
 from engines.service import full_scene
 from protocol.drawing import svg
 from protocol.drawing.scene import as_scene
@@ -18,9 +18,9 @@ def examples_of(game: Game) -> list[Example]:
     return [example for example in EXAMPLES if example.game == game.name]
 
 
-def position(game: Game, example: Example) -> Line:
+def position(game: Game, example: Example) -> GameHistory:
     """The line of play whose position is drawn."""
-    line = Line(game, read_options(game, example.options.split()))
+    line = GameHistory(game, read_options(game, example.options.split()))
     if example.pieces:
         state: Any = line.state
         state.core.set_up(_board(line.state, example.pieces), example.side)

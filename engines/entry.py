@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from engines.game import Game, IllegalMove, Scene
-from engines.line import Line
+from engines.line import GameHistory
 from engines.scene import piece, token
 
 LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # GoGui skips I as GTP does
@@ -52,7 +52,7 @@ def column_name(column: int) -> str:
     return (LETTERS[first - 1] if first else "") + LETTERS[second]
 
 
-def word_cells(line: Line) -> dict[str, str]:
+def word_cells(line: GameHistory) -> dict[str, str]:
     """The cells by which GoGui enters a move that is no point: cell -> move.
 
     `bid:N` is any cell of row N, `swap-sides` the stone that stands there; on an empty board every cell.
@@ -70,30 +70,30 @@ def word_cells(line: Line) -> dict[str, str]:
     return {entry["at"]: "swap-sides" for entry in scene["pieces"] or scene["cells"]}
 
 
-class Entry:
+class GoguiEntry:
     """The cells of the turn that is being entered, and those by which earlier turns were.
 
     The cells belong to one position of one line: a ply that is played or taken back by other means forgets them.
     """
 
     def __init__(self) -> None:
-        self._line: Line | None = None
+        self._line: GameHistory | None = None
         self._ply = 0
         self._cells: tuple[str, ...] = ()
         self._turns: dict[int, tuple[str, tuple[str, ...]]] = {}  # by ply: the move and its cells
 
-    def on(self, copy: Line, line: Line) -> "Entry":
+    def on(self, copy: GameHistory, line: GameHistory) -> "GoguiEntry":
         """The same entry on a copy of the line."""
-        other = Entry()
+        other = GoguiEntry()
         other._turns = dict(self._turns)
         other._keep(copy, self.cells_in_order(line))
         return other
 
-    def cells_in_order(self, line: Line) -> tuple[str, ...]:
+    def cells_in_order(self, line: GameHistory) -> tuple[str, ...]:
         """What was entered of the turn at hand."""
         return self._cells if line is self._line and len(line.plies) == self._ply else ()
 
-    def play(self, line: Line, colour: str, move: str) -> str:
+    def play(self, line: GameHistory, colour: str, move: str) -> str:
         """One point, or `pass` at the end of a turn; returns the move that it is to be played as, or nothing.
 
         Raises IllegalMove, and nothing has changed.
@@ -114,18 +114,18 @@ class Entry:
         self._keep(line, (*cells, cell))
         return ""
 
-    def played(self, line: Line, cells: tuple[str, ...]) -> None:
+    def played(self, line: GameHistory, cells: tuple[str, ...]) -> None:
         """The last ply of the line was entered by these cells."""
         self._turns[len(line.plies) - 1] = (line.plies[-1][2], cells)
 
-    def take_back_cell(self, line: Line) -> bool:
+    def take_back_cell(self, line: GameHistory) -> bool:
         """Forget the last cell of the turn at hand; False if there is none."""
         cells = self.cells_in_order(line)
         if cells:
             self._keep(line, cells[:-1])
         return bool(cells)
 
-    def taken_back(self, line: Line, move: str, cells_too: bool) -> None:
+    def taken_back(self, line: GameHistory, move: str, cells_too: bool) -> None:
         """`line` is without its last ply, which was `move`. The cells by which that was entered stand again, if
         only the `pass` that ended it is to be taken back.
         """
@@ -135,17 +135,17 @@ class Entry:
         if turn is not None and turn[0] == move and not cells_too:
             self._keep(line, turn[1])
 
-    def next_cells(self, line: Line) -> set[str]:
+    def next_cells(self, line: GameHistory) -> set[str]:
         """The cells that may come next."""
         cells = self.cells_in_order(line)
         return {cell for move in self._moves(line) for cell in follow(line.game, move, cells)}
 
-    def whole_move(self, line: Line) -> str:
+    def whole_move(self, line: GameHistory) -> str:
         """The move that the cells entered so far make; empty if they make none."""
         cells = self.cells_in_order(line)
         return next((move for move in self._moves(line) if is_whole(line.game, move, cells)), "") if cells else ""
 
-    def drawn(self, line: Line, scene: Scene) -> Scene:
+    def drawn(self, line: GameHistory, scene: Scene) -> Scene:
         """The scene with what was entered so far as stones on it, marked like a last ply."""
         cells = self.cells_in_order(line)
         if not cells:
@@ -160,19 +160,19 @@ class Entry:
             "last": list(stones),
         }
 
-    def _keep(self, line: Line, cells: tuple[str, ...]) -> None:
+    def _keep(self, line: GameHistory, cells: tuple[str, ...]) -> None:
         self._line, self._ply, self._cells = line, len(line.plies), cells
 
-    def _moves(self, line: Line) -> Iterable[str]:
+    def _moves(self, line: GameHistory) -> Iterable[str]:
         return (move for move in line.state.legal_moves() if move not in line.game.words)
 
-    def _whole(self, line: Line, cells: tuple[str, ...]) -> str:
+    def _whole(self, line: GameHistory, cells: tuple[str, ...]) -> str:
         if move := self.whole_move(line):
             return move
         named, more = _points(line.game, cells), _some(line.game, self.next_cells(line))
         raise IllegalMove(f"{named} is no whole turn; next may come {more}")
 
-    def _why_not(self, line: Line, cells: tuple[str, ...], cell: str, possible: set[str]) -> str:
+    def _why_not(self, line: GameHistory, cells: tuple[str, ...], cell: str, possible: set[str]) -> str:
         point = point_of(line.game, cell)
         if cells:
             named, more = _points(line.game, cells), _some(line.game, possible)

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 from engines.game import MAX_NUMBER, OptionError
-from engines.line import Line
+from engines.line import GameHistory
 from engines.session import Handler, Session, checked, syntax_error
 from protocol.errors import CommandFailed
 
-FullScene = Callable[[Line], dict[str, Any]]
+FullScene = Callable[[GameHistory], dict[str, Any]]
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 
 
@@ -111,7 +111,7 @@ class Views:
         return "\n".join(map(" ".join, groups))
 
 
-def agreed_dead(line: Line) -> list[list[str]]:
+def agreed_dead(line: GameHistory) -> list[list[str]]:
     """The groups that were removed by agreement; they stood on the board until the last ply."""
     lists = [move for _, _, move in line.plies[-2:] if move.startswith("dead:")]
     if line.state.phase != "over" or len(lists) < 2 or lists[0] != lists[1]:

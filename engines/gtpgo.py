@@ -6,7 +6,7 @@ from typing import cast
 
 from engines import sgf
 from engines.game import Game, IllegalMove, OptionError, OptionValue, SetupState
-from engines.line import Line, SetUp
+from engines.line import GameHistory, SetUp
 from engines.session import Handler, Session, checked, read_count, syntax_error
 from protocol.errors import CommandFailed
 
@@ -42,7 +42,7 @@ class GoCommands:
             raise syntax_error("fixed_handicap")
         try:
             handicap = {"handicap": int(number) if len(number) < 4 and number != "0" else -1}
-            new = Line(line.game, {**line.options, **handicap})
+            new = GameHistory(line.game, {**line.options, **handicap})
         except OptionError:
             raise CommandFailed("invalid number of stones") from None
         self._session.line = new
@@ -53,7 +53,7 @@ class GoCommands:
         try:
             if len(arguments) < 2:
                 raise ValueError("at least two points")
-            self._session.line = Line(line.game, line.options, arguments)
+            self._session.line = GameHistory(line.game, line.options, arguments)
         except ValueError as error:
             raise CommandFailed(f"bad vertex list: {str(error)[:300]}") from None
         return ""
@@ -73,14 +73,14 @@ class GoCommands:
         self._session.options = options
         return ""
 
-    def _empty_board(self) -> Line:
+    def _empty_board(self) -> GameHistory:
         line = self._session.need()
         if line.plies or line.state.groups():
             raise CommandFailed("board not empty")
         return line
 
 
-def play_record(game: Game, options: dict[str, OptionValue], record: sgf.Record, until: int) -> Line:
+def play_record(game: Game, options: dict[str, OptionValue], record: sgf.SgfRecord, until: int) -> GameHistory:
     """The record as a line of play, up to but not including move `until`. Raises SgfError for what cannot be.
 
     A set-up restarts the game: ply 0, and with it what ko rules look at and `undo` goes back to, is the position
@@ -110,9 +110,9 @@ def play_record(game: Game, options: dict[str, OptionValue], record: sgf.Record,
 class _Loading:
     """A record that is being played: the line so far, the stones that are being set up, and whose turn it is."""
 
-    def __init__(self, game: Game, options: dict[str, OptionValue], record: sgf.Record) -> None:
+    def __init__(self, game: Game, options: dict[str, OptionValue], record: sgf.SgfRecord) -> None:
         self._game, self._options, self._size = game, options, record.size
-        self._line = Line(game, options)
+        self._line = GameHistory(game, options)
         self._board: list[str] | None = None  # with stones that were set up since the last move
         self._handicap = record.handicap
         self._next = "white" if record.handicap > 1 else "black"
@@ -142,17 +142,17 @@ class _Loading:
             self._force(colour, at)
         self._next = _OTHER[colour]
 
-    def done(self) -> Line:
+    def done(self) -> GameHistory:
         line = self._begun()
         if line.state.phase != "play" or line.state.to_play == self._next:
             return line
-        return Line(self._game, self._options, line.handicap, line.plies, line.set_up, self._next)
+        return GameHistory(self._game, self._options, line.handicap, line.plies, line.set_up, self._next)
 
-    def _begun(self) -> Line:
+    def _begun(self) -> GameHistory:
         """The line, restarted where stones were set up. Raises SgfError."""
         if self._board is not None:
             try:
-                self._line = Line(self._game, self._options, set_up=SetUp("".join(self._board), self._next))
+                self._line = GameHistory(self._game, self._options, set_up=SetUp("".join(self._board), self._next))
             except ValueError as error:
                 raise sgf.SgfError(f"the position that is set up cannot be: {error}") from None
             self._board = None
@@ -189,7 +189,7 @@ class _Loading:
         if stones < 2 or self._board is not None or self._line.plies or self._state().board().strip("."):
             return
         try:
-            given = Line(self._game, {**self._options, "handicap": stones})
+            given = GameHistory(self._game, {**self._options, "handicap": stones})
         except OptionError:  # there are no fixed points for so many, or on this board
             return
         self._board = list(cast(SetupState, given.state).board())
@@ -207,7 +207,7 @@ class _Loading:
         return [r * self._size + c for r, c in near if 0 <= r < self._size and 0 <= c < self._size]
 
 
-def _options(game: Game, record: sgf.Record) -> dict[str, OptionValue]:
+def _options(game: Game, record: sgf.SgfRecord) -> dict[str, OptionValue]:
     size = game.boardsize(record.size)
     if size is None:
         raise sgf.SgfError(f"the board is {record.size}x{record.size}")
@@ -229,7 +229,7 @@ def _read_file(path: str) -> bytes:
         os.close(descriptor)
 
 
-def _single_stones(line: Line) -> list[list[str]]:
+def _single_stones(line: GameHistory) -> list[list[str]]:
     return line.state.groups()
 
 

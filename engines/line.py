@@ -19,7 +19,7 @@ class SetUp(NamedTuple):
     colour: str
 
 
-class Line:
+class GameHistory:
     """`state` always is what `plies` lead to; going back is playing the line again from its start.
 
     So there is one way to make a position, and undo works for plies of every kind and after the end.
@@ -76,13 +76,13 @@ class Line:
         self.turn = ""
         return move
 
-    def taken_back(self, count: int) -> "Line":
+    def taken_back(self, count: int) -> "GameHistory":
         """The line without its last `count` plies; at most len(plies)."""
-        return Line(self.game, self.options, self.handicap, self.plies[: len(self.plies) - count], self.set_up)
+        return GameHistory(self.game, self.options, self.handicap, self.plies[: len(self.plies) - count], self.set_up)
 
-    def with_komi(self, options: Options) -> "Line":
+    def with_komi(self, options: Options) -> "GameHistory":
         """The same plies under other options that do not change what is legal."""
-        return Line(self.game, options, self.handicap, self.plies, self.set_up, self.turn)
+        return GameHistory(self.game, options, self.handicap, self.plies, self.set_up, self.turn)
 
     def _replay(self) -> State:
         state = self.game.new(self.options)

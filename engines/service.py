@@ -4,7 +4,7 @@ from typing import Any
 
 from engines import effort, gogui, gtp, gtpgo
 from engines.game import IllegalMove, Policy, State
-from engines.line import Line
+from engines.line import GameHistory
 from engines.session import (
     COLOURS,
     Handler,
@@ -158,7 +158,7 @@ def status(state: State) -> str:
     return f"phase={phase} to_play={state.to_play} seat={state.seat} ply={state.ply}"
 
 
-def full_scene(line: Line) -> dict[str, Any]:
+def full_scene(line: GameHistory) -> dict[str, Any]:
     """The game's drawing, with everything about the position that is the same for all games."""
     state = line.state
     return {
@@ -174,7 +174,7 @@ def full_scene(line: Line) -> dict[str, Any]:
     }
 
 
-def position_hash(line: Line) -> str:
+def position_hash(line: GameHistory) -> str:
     """16 hex digits: the state's hash, mixed with the game's name and options."""
     from hashlib import blake2b  # costs milliseconds at the start, and is not asked of every engine
 

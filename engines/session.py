@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from engines.entry import Entry, cell_of, word_cells
+from engines.entry import GoguiEntry, cell_of, word_cells
 from engines.game import Game, IllegalMove, OptionError, OptionValue, State, read_options
-from engines.line import Line
+from engines.line import GameHistory
 from engines.registry import GameError, Registry
 from protocol.errors import CommandFailed
 
@@ -26,11 +26,11 @@ class Session:
     def __init__(self, registry: Registry, gogui: bool = False) -> None:
         self.registry = registry
         self.gogui = gogui
-        self.line: Line | None = None
+        self.line: GameHistory | None = None
         self.options: dict[str, OptionValue] = {}
-        self.entry = Entry()
+        self.entry = GoguiEntry()
 
-    def need(self) -> Line:
+    def need(self) -> GameHistory:
         """The game at hand."""
         if self.line is None:
             raise CommandFailed("no game: use ggp-new")
@@ -54,9 +54,9 @@ class Session:
 
     def start(self, game: Game, options: dict[str, OptionValue]) -> None:
         """Start a game with options already read. Raises OptionError."""
-        self.line = Line(game, options)
+        self.line = GameHistory(game, options)
         self.options = options
-        self.entry = Entry()
+        self.entry = GoguiEntry()
 
     def play(self, colour: str, move: str) -> None:
         """Play as plain GTP allows: out of turn in go, and under --gogui compound moves cell by cell and bids and swaps
@@ -64,7 +64,7 @@ class Session:
         """
         self.play_on(self.need(), self.entry, colour, move)
 
-    def play_on(self, line: Line, entry: Entry, colour: str, move: str) -> None:
+    def play_on(self, line: GameHistory, entry: GoguiEntry, colour: str, move: str) -> None:
         """The same on another line of the same game."""
         side = read_colour(colour)
         cells = entry.cells_in_order(line)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from protocol.sgf import Node, SgfError, main_lines
 
-__all__ = ["MAX_POINTS", "Move", "Record", "SgfError", "Stones", "Turn", "read"]
+__all__ = ["MAX_POINTS", "Move", "SgfError", "SgfRecord", "Stones", "Turn", "read"]
 
 MAX_POINTS = 625
 MAX_STEPS = 10_000
@@ -36,7 +36,7 @@ class Turn(NamedTuple):
     colour: str
 
 
-class Record(NamedTuple):
+class SgfRecord(NamedTuple):
     """What we keep of a game; `handicap` is the number in HA, and `steps` come in the order of the file."""
 
     size: int
@@ -45,7 +45,7 @@ class Record(NamedTuple):
     steps: tuple[Move | Stones | Turn, ...]
 
 
-def read(data: bytes) -> Record:
+def read(data: bytes) -> SgfRecord:
     """The main line: the first branch everywhere. Raises SgfError."""
     nodes = next(main_lines(data.decode("latin-1"), unclosed=True))  # what we look at is ASCII in every encoding of SGF
     root = nodes[0]
@@ -64,7 +64,7 @@ def read(data: bytes) -> Record:
                 steps.append(Turn("white" if values[0].strip()[0] in "wW2" else "black"))
         if len(steps) > MAX_STEPS:
             raise SgfError(f"more than {MAX_STEPS} moves and set-ups")
-    return Record(size, _komi(root), _handicap(root), tuple(steps))
+    return SgfRecord(size, _komi(root), _handicap(root), tuple(steps))
 
 
 def _size(text: str) -> int:

@@ -3,7 +3,7 @@
 from collections import deque
 from typing import Protocol
 
-from protocol.connection import Connection, Limits, PeerRole
+from protocol.connection import Connection, PeerRole, ReadLimits
 from protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, RemoteProtocolError
 from protocol.messages import Reply
 
@@ -33,7 +33,7 @@ class Transport(Protocol):
 class Channel:
     """Asks one peer. `warnings` is what was borne with; `dialogue_tail` is for diagnostics."""
 
-    def __init__(self, transport: Transport, peer: PeerRole, limits: Limits | None = None) -> None:
+    def __init__(self, transport: Transport, peer: PeerRole, limits: ReadLimits | None = None) -> None:
         self.transport = transport
         self.connection = Connection(peer, limits)
         self._passed: deque[tuple[str, bytes]] = deque(maxlen=DIALOGUE)

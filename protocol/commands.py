@@ -24,7 +24,7 @@ class Level(StrEnum):
     OPTIONAL = "optional"
 
 
-class Row(NamedTuple):
+class CommandRow(NamedTuple):
     """One command. `engine`, `bot`, `referee` and `lobby`: how much each needs it, None: it has no such command.
 
     A bot's level is that of a native bot; a plain GTP bot needs what `plain` lists.
@@ -44,53 +44,53 @@ _R, _C, _O = Level.REQUIRED, Level.RECOMMENDED, Level.OPTIONAL
 _OURS = None, None, _C
 _LOBBYS = None, None, None, _C
 
-COMMANDS: tuple[Row, ...] = (
+COMMANDS: tuple[CommandRow, ...] = (
     # Every program with a prompt
-    Row("protocol_version", "", "2", "the version of GTP", _R, _C, _R, _R),
-    Row("name", "", "words", "the program's name", _R, _R, _R, _R),
-    Row("version", "", "words", "the program's version", _R, _R, _R, _R),
-    Row("known_command", "NAME", "true|false", "whether a command is known; never fails", _R, _R, _R, _R),
-    Row("list_commands", "", "lines", "every command, one a line", _R, _R, _R, _R),
-    Row("quit", "", "", "answer, then end", _R, _R, _R, _R),
+    CommandRow("protocol_version", "", "2", "the version of GTP", _R, _C, _R, _R),
+    CommandRow("name", "", "words", "the program's name", _R, _R, _R, _R),
+    CommandRow("version", "", "words", "the program's version", _R, _R, _R, _R),
+    CommandRow("known_command", "NAME", "true|false", "whether a command is known; never fails", _R, _R, _R, _R),
+    CommandRow("list_commands", "", "lines", "every command, one a line", _R, _R, _R, _R),
+    CommandRow("quit", "", "", "answer, then end", _R, _R, _R, _R),
     # Games
-    Row("ggp-version", "", "1", "the version of this protocol", _R, _O, _R, _R),
-    Row("ggp-games", "", "lines", "the games it knows, one a line", _R, _C, _C),
-    Row("ggp-options", "[GAME]", "lines", "a game's options: name type default domain", _R, None, _C),
-    Row("ggp-new", "GAME [NAME=VALUE …]", "status", "start a game; a bot may answer nothing", _R, _R),
-    Row("ggp-status", "", "status", "phase, side to act, ply, result", _R),
-    Row("ggp-play", "COLOUR MOVE", "move=MOVE status", "play a move, strictly by turn and phase", _R),
-    Row("ggp-legal", "MOVE", "true|false REASON", "whether a move is legal, and why not", _C),
-    Row("ggp-legal_moves", "", "moves", "every legal move, sorted; empty when over", _R),
-    Row("ggp-undo", "[N]", "status", "take back N plies of every kind", _C),
-    Row("ggp-history", "", "lines", "the plies so far: seat colour move", _R),
-    Row("ggp-score", "", "json", "the score and what it is made of", _C),
-    Row("ggp-scene", "", "json", "the drawing of the position", _C),
-    Row("ggp-hash", "", "16 hex digits", "equal positions have equal hashes", _C),
-    Row("ggp-rules", "[GAME]", "text", "the rules as text", _C),
-    Row("ggp-perft", "DEPTH", "number", "number of legal move sequences of that length", _O),
-    Row("ggp-playouts", "N [SEED] [uniform|rollout]", "key=value", "play random games from here", _O),
+    CommandRow("ggp-version", "", "1", "the version of this protocol", _R, _O, _R, _R),
+    CommandRow("ggp-games", "", "lines", "the games it knows, one a line", _R, _C, _C),
+    CommandRow("ggp-options", "[GAME]", "lines", "a game's options: name type default domain", _R, None, _C),
+    CommandRow("ggp-new", "GAME [NAME=VALUE …]", "status", "start a game; a bot may answer nothing", _R, _R),
+    CommandRow("ggp-status", "", "status", "phase, side to act, ply, result", _R),
+    CommandRow("ggp-play", "COLOUR MOVE", "move=MOVE status", "play a move, strictly by turn and phase", _R),
+    CommandRow("ggp-legal", "MOVE", "true|false REASON", "whether a move is legal, and why not", _C),
+    CommandRow("ggp-legal_moves", "", "moves", "every legal move, sorted; empty when over", _R),
+    CommandRow("ggp-undo", "[N]", "status", "take back N plies of every kind", _C),
+    CommandRow("ggp-history", "", "lines", "the plies so far: seat colour move", _R),
+    CommandRow("ggp-score", "", "json", "the score and what it is made of", _C),
+    CommandRow("ggp-scene", "", "json", "the drawing of the position", _C),
+    CommandRow("ggp-hash", "", "16 hex digits", "equal positions have equal hashes", _C),
+    CommandRow("ggp-rules", "[GAME]", "text", "the rules as text", _C),
+    CommandRow("ggp-perft", "DEPTH", "number", "number of legal move sequences of that length", _O),
+    CommandRow("ggp-playouts", "N [SEED] [uniform|rollout]", "key=value", "play random games from here", _O),
     # GTP's view of the same state
-    Row("boardsize", "N", "", "a new game on another board, other options kept", _C, _C),
-    Row("clear_board", "", "", "a new game with the same options; never fails", _C, _C),
-    Row("komi", "NUMBER", "", "set White's compensation", _C, _C),
-    Row("play", "COLOUR MOVE", "", "play a move", _C, _R),
-    Row("genmove", "COLOUR", "move|resign", "choose a move for a side and play it", None, _R),
-    Row("reg_genmove", "COLOUR", "move|resign", "choose a move for a side and do not play it", None, _O),
-    Row("undo", "", "", "take back one ply", _C, _O),
-    Row("showboard", "", "text", "the board, to be looked at", _C, _O),
-    Row("final_score", "", "result", "the result; before the end, of the position as it stands", _C, _O),
-    Row("final_status_list", "alive|dead|seki", "lines", "groups of that status, one a line", _C, _O),
-    Row("fixed_handicap", "N", "points", "go: place handicap stones on the fixed points", _O, _O),
-    Row("place_free_handicap", "N", "points", "go: place handicap stones where it likes", None, _O),
-    Row("set_free_handicap", "POINT POINT …", "", "go: place these handicap stones", _O, _O),
-    Row("loadsgf", "FILE [MOVE]", "", "go: load a game record, set-up stones too, up to that move", _O, _O),
+    CommandRow("boardsize", "N", "", "a new game on another board, other options kept", _C, _C),
+    CommandRow("clear_board", "", "", "a new game with the same options; never fails", _C, _C),
+    CommandRow("komi", "NUMBER", "", "set White's compensation", _C, _C),
+    CommandRow("play", "COLOUR MOVE", "", "play a move", _C, _R),
+    CommandRow("genmove", "COLOUR", "move|resign", "choose a move for a side and play it", None, _R),
+    CommandRow("reg_genmove", "COLOUR", "move|resign", "choose a move for a side and do not play it", None, _O),
+    CommandRow("undo", "", "", "take back one ply", _C, _O),
+    CommandRow("showboard", "", "text", "the board, to be looked at", _C, _O),
+    CommandRow("final_score", "", "result", "the result; before the end, of the position as it stands", _C, _O),
+    CommandRow("final_status_list", "alive|dead|seki", "lines", "groups of that status, one a line", _C, _O),
+    CommandRow("fixed_handicap", "N", "points", "go: place handicap stones on the fixed points", _O, _O),
+    CommandRow("place_free_handicap", "N", "points", "go: place handicap stones where it likes", None, _O),
+    CommandRow("set_free_handicap", "POINT POINT …", "", "go: place these handicap stones", _O, _O),
+    CommandRow("loadsgf", "FILE [MOVE]", "", "go: load a game record, set-up stones too, up to that move", _O, _O),
     # A bot's clock and the end of its game
-    Row("time_settings", "MAIN PERIOD STONES", "", "GTP clock, whole seconds", None, _O),
-    Row("kgs-time_settings", "SYSTEM [TIMES]", "", "KGS clock: none, absolute, byoyomi, canadian", None, _O),
-    Row("kata-list_time_settings", "", "words", "the systems that kata-time_settings knows", None, _O),
-    Row("kata-time_settings", "SYSTEM [TIMES]", "", "KataGo's clock, with fischer", None, _O),
-    Row("time_left", "COLOUR SECONDS STONES", "", "GTP: time that is left", None, _O),
-    Row(
+    CommandRow("time_settings", "MAIN PERIOD STONES", "", "GTP clock, whole seconds", None, _O),
+    CommandRow("kgs-time_settings", "SYSTEM [TIMES]", "", "KGS clock: none, absolute, byoyomi, canadian", None, _O),
+    CommandRow("kata-list_time_settings", "", "words", "the systems that kata-time_settings knows", None, _O),
+    CommandRow("kata-time_settings", "SYSTEM [TIMES]", "", "KataGo's clock, with fischer", None, _O),
+    CommandRow("time_left", "COLOUR SECONDS STONES", "", "GTP: time that is left", None, _O),
+    CommandRow(
         "ggp-clock",
         "black=MS white=MS [increment=MS] [moves=N] [period=MS periods=N]",
         "",
@@ -98,15 +98,15 @@ COMMANDS: tuple[Row, ...] = (
         None,
         _O,
     ),
-    Row("set_random_seed", "NUMBER", "", "draw all chance from this, 0 to 2147483647, until the next", None, _O),
-    Row("ggp-result", "RESULT", "", "the game is over", None, _O),
-    Row("ggp-genmove_analyze", "COLOUR", "move, then a line of json", "genmove that says why", None, _O),
+    CommandRow("set_random_seed", "NUMBER", "", "draw all chance from this, 0 to 2147483647, until the next", None, _O),
+    CommandRow("ggp-result", "RESULT", "", "the game is over", None, _O),
+    CommandRow("ggp-genmove_analyze", "COLOUR", "move, then a line of json", "genmove that says why", None, _O),
     # GoGui's ruler: how GoGui learns a game it does not know
-    Row("gogui-rules_game_id", "", "word", "the game's name, capital first", _O, _O),
-    Row("gogui-rules_board_size", "", "9 or 17 hex", "the board's size", _O, _O),
-    Row("gogui-rules_board", "", "rows", "the board, from the top: X O . ?", _O, _O),
-    Row("gogui-rules_legal_moves", "", "points", "the points, and pass, that play accepts", _O, _O),
-    Row(
+    CommandRow("gogui-rules_game_id", "", "word", "the game's name, capital first", _O, _O),
+    CommandRow("gogui-rules_board_size", "", "9 or 17 hex", "the board's size", _O, _O),
+    CommandRow("gogui-rules_board", "", "rows", "the board, from the top: X O . ?", _O, _O),
+    CommandRow("gogui-rules_legal_moves", "", "points", "the points, and pass, that play accepts", _O, _O),
+    CommandRow(
         "gogui-rules_side_to_move",
         "",
         "black|white",
@@ -114,29 +114,29 @@ COMMANDS: tuple[Row, ...] = (
         _O,
         _O,
     ),
-    Row("gogui-rules_final_result", "", "result", "the result, before the end: undecided", _O, _O),
-    Row("gogui-rules_captured_count", "", "two numbers", "captured stones: white ones, then black ones", _O, _O),
-    Row("gogui-rules_board_gfx", "", "graphics", "what GoGui draws over the board", _O, _O),
-    Row("gogui-play_sequence", "COLOUR MOVE …", "", "play several moves", _O, _O),
-    Row("gogui-analyze_commands", "", "lines", "entries for GoGui's menu", _O, _O),
+    CommandRow("gogui-rules_final_result", "", "result", "the result, before the end: undecided", _O, _O),
+    CommandRow("gogui-rules_captured_count", "", "two numbers", "captured stones: white ones, then black ones", _O, _O),
+    CommandRow("gogui-rules_board_gfx", "", "graphics", "what GoGui draws over the board", _O, _O),
+    CommandRow("gogui-play_sequence", "COLOUR MOVE …", "", "play several moves", _O, _O),
+    CommandRow("gogui-analyze_commands", "", "lines", "entries for GoGui's menu", _O, _O),
     # A ladder, or matches, under a referee
-    Row("ggp-ladder", "", "key=value lines", "what the referee does: state, games, workers, last error", *_OURS),
-    Row("ggp-standings", "[POOL]", "key=value lines", "the ratings, best first", *_OURS),
-    Row("ggp-crosstable", "[POOL]", "key=value lines", "who scored what against whom", *_OURS),
-    Row(
+    CommandRow("ggp-ladder", "", "key=value lines", "what the referee does: state, games, workers, last error", *_OURS),
+    CommandRow("ggp-standings", "[POOL]", "key=value lines", "the ratings, best first", *_OURS),
+    CommandRow("ggp-crosstable", "[POOL]", "key=value lines", "who scored what against whom", *_OURS),
+    CommandRow(
         "ggp-bots", "", "key=value lines", "who is entered, in which version, and who is suspended", None, None, _C, _C
     ),
-    Row("ggp-matches", "", "key=value lines", "what is being played", *_OURS),
-    Row("ggp-events", "[N]", "lines", "what happened: time, kind, text", *_OURS),
-    Row("ggp-game", "KEY", "key=value lines", "the facts of a match", *_OURS),
-    Row("ggp-pause", "", "", "give out no new pairs; what is being played is finished", *_OURS),
-    Row("ggp-resume", "", "", "go on after ggp-pause", *_OURS),
-    Row("ggp-stop", "[after]", "", "end: now, or after what is being played", *_OURS),
-    Row("ggp-abort", "KEY", "", "drop a match, a pair of a ladder or a series that is being played", *_OURS),
-    Row("ggp-suspend", "BOT REASON", "", "pair a bot no more", *_OURS),
-    Row("ggp-readmit", "BOT", "", "pair a suspended bot again", *_OURS),
-    Row("ggp-reload", "", "", "read the ladder's file again now", *_OURS),
-    Row(
+    CommandRow("ggp-matches", "", "key=value lines", "what is being played", *_OURS),
+    CommandRow("ggp-events", "[N]", "lines", "what happened: time, kind, text", *_OURS),
+    CommandRow("ggp-game", "KEY", "key=value lines", "the facts of a match", *_OURS),
+    CommandRow("ggp-pause", "", "", "give out no new pairs; what is being played is finished", *_OURS),
+    CommandRow("ggp-resume", "", "", "go on after ggp-pause", *_OURS),
+    CommandRow("ggp-stop", "[after]", "", "end: now, or after what is being played", *_OURS),
+    CommandRow("ggp-abort", "KEY", "", "drop a match, a pair of a ladder or a series that is being played", *_OURS),
+    CommandRow("ggp-suspend", "BOT REASON", "", "pair a bot no more", *_OURS),
+    CommandRow("ggp-readmit", "BOT", "", "pair a suspended bot again", *_OURS),
+    CommandRow("ggp-reload", "", "", "read the ladder's file again now", *_OURS),
+    CommandRow(
         "ggp-match",
         "GAME[,NAME=VALUE…]|POOL BOT BOT [games=N] [time=CONTROL] [openings=N] [seed=N] [record=FILE]",
         "key",
@@ -144,29 +144,31 @@ COMMANDS: tuple[Row, ...] = (
         *_OURS,
     ),
     # A lobby, for the authors of its bots
-    Row("ggp-pools", "", "key=value lines", "what is played: pool, game, time, openings", *_LOBBYS),
-    Row("ggp-challenge", "POOL MINE THEIRS [pairs=N]", "key=value", "have two bots play, unrated", *_LOBBYS),
-    Row("ggp-challenge-status", "ID", "key=value", "how a challenge stands, and why it waits", *_LOBBYS),
-    Row("ggp-challenges", "", "key=value lines", "the challenges that are open", *_LOBBYS),
-    Row("ggp-withdraw", "ID", "", "play no more of a challenge than the pair that is being played", *_LOBBYS),
-    Row("ggp-wait", "[SECONDS] [CHANGE]", "key=value", "answer when something has changed", *_OURS),
+    CommandRow("ggp-pools", "", "key=value lines", "what is played: pool, game, time, openings", *_LOBBYS),
+    CommandRow("ggp-challenge", "POOL MINE THEIRS [pairs=N]", "key=value", "have two bots play, unrated", *_LOBBYS),
+    CommandRow("ggp-challenge-status", "ID", "key=value", "how a challenge stands, and why it waits", *_LOBBYS),
+    CommandRow("ggp-challenges", "", "key=value lines", "the challenges that are open", *_LOBBYS),
+    CommandRow("ggp-withdraw", "ID", "", "play no more of a challenge than the pair that is being played", *_LOBBYS),
+    CommandRow("ggp-wait", "[SECONDS] [CHANGE]", "key=value", "answer when something has changed", *_OURS),
 )
 
-TABLE: dict[str, Row] = {row.name: row for row in COMMANDS}
+TABLE: dict[str, CommandRow] = {row.name: row for row in COMMANDS}
 
-REFEREES: dict[str, Row] = {
+REFEREES: dict[str, CommandRow] = {
     row.name: row
     for row in (
-        Row("ggp-history", "KEY", "lines", "the plies of a match: seat colour move", *_OURS),
-        Row("ggp-scene", "KEY [PLY]", "json", "the drawing of a match's position", *_OURS),
-        Row("showboard", "KEY [PLY]", "text", "the board of a match, to be looked at", *_OURS),
-        Row("ggp-result", "KEY [SECONDS]", "key=value", "how a series of ggp-match stands; waits for its end", *_OURS),
+        CommandRow("ggp-history", "KEY", "lines", "the plies of a match: seat colour move", *_OURS),
+        CommandRow("ggp-scene", "KEY [PLY]", "json", "the drawing of a match's position", *_OURS),
+        CommandRow("showboard", "KEY [PLY]", "text", "the board of a match, to be looked at", *_OURS),
+        CommandRow(
+            "ggp-result", "KEY [SECONDS]", "key=value", "how a series of ggp-match stands; waits for its end", *_OURS
+        ),
     )
 }
 """What a referee answers under a name of TABLE in another way: about matches, of which it has many."""
 
-LOBBIES: dict[str, Row] = {
-    "ggp-bots": Row(
+LOBBIES: dict[str, CommandRow] = {
+    "ggp-bots": CommandRow(
         "ggp-bots", "", "key=value lines", "who is here, what it plays, whether it takes challenges", *_LOBBYS
     )
 }
@@ -176,12 +178,12 @@ PLAIN_BOT = ("name", "version", "list_commands", "quit", "boardsize", "clear_boa
 """What a plain GTP v2 bot needs to sit down to a game of go."""
 
 
-def level(row: Row, who: Who) -> Level | None:
+def level(row: CommandRow, who: Who) -> Level | None:
     """How much this one needs the command; None: it has no such command."""
     return {Who.ENGINE: row.engine, Who.BOT: row.bot, Who.REFEREE: row.referee, Who.LOBBY: row.lobby}[who]
 
 
-def commands_of(who: Who) -> tuple[Row, ...]:
+def commands_of(who: Who) -> tuple[CommandRow, ...]:
     """The rows of those that this one answers, as it answers them."""
     ours = tuple(row for row in COMMANDS if level(row, who) is not None)
     if who is Who.LOBBY:

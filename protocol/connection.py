@@ -31,7 +31,7 @@ class PeerRole(Enum):
     BOT = "bot"
 
 
-class Limits(NamedTuple):
+class ReadLimits(NamedTuple):
     """Bounds on what is read: bytes (with every LF) and lines of one answer, lines of junk before it.
 
     `answer` bounds each line before an answer too, and `lines` the blank ones, so that nothing is read for ever.
@@ -50,11 +50,11 @@ class Connection:
     what was borne with.
     """
 
-    def __init__(self, peer: PeerRole, limits: Limits | None = None) -> None:
+    def __init__(self, peer: PeerRole, limits: ReadLimits | None = None) -> None:
         self.peer = peer
         self.ids = False
         self.warnings: list[str] = []
-        self._limits = limits or Limits()
+        self._limits = limits or ReadLimits()
         self._short = min(4096, self._limits.answer) if self._limits.lines else 0  # bytes read in one step
         self._next_id = 1
         self._probing = False  # the last command sent is to show whether ids come back

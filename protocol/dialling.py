@@ -28,7 +28,7 @@ LEFT = "left"  # by the lobby: that goodbye
 NAME = 64  # characters of a name or a session
 
 
-class Fault(StrEnum):
+class LobbyFault(StrEnum):
     """What is wrong with a message, in one word to count by."""
 
     FRAMES = "frames"  # not two frames
@@ -44,7 +44,7 @@ class Fault(StrEnum):
 class FrameError(RemoteProtocolError):
     """A message that is none; `fault` is the word to count it by, str() says what is wrong, on one line."""
 
-    def __init__(self, fault: Fault, text: str) -> None:
+    def __init__(self, fault: LobbyFault, text: str) -> None:
         super().__init__(text)
         self.fault = fault
 
@@ -63,13 +63,13 @@ class Hello(msgspec.Struct, frozen=True, omit_defaults=True):
     challenges: bool = True
 
 
-class Ask(msgspec.Struct, frozen=True):
+class LobbyAsk(msgspec.Struct, frozen=True):
     """`C`: one command line, with its LF."""
 
     data: bytes
 
 
-class Answer(msgspec.Struct, frozen=True):
+class LobbyAnswer(msgspec.Struct, frozen=True):
     """`R`: one whole answer, with its empty line, without control characters."""
 
     data: bytes
@@ -87,7 +87,7 @@ class Bye(msgspec.Struct, frozen=True):
     reason: str
 
 
-Message = Hello | Ask | Answer | Stderr | Bye
+Message = Hello | LobbyAsk | LobbyAnswer | Stderr | Bye
 _NEVER_SENT = CONTROL + b"\t\n#"
 _SIZES = {b"H": MAX_TEXT, b"C": MAX_COMMAND, b"R": MAX_ANSWER, b"E": MAX_TEXT, b"B": MAX_TEXT}
 
@@ -109,17 +109,17 @@ _read_version = msgspec.msgpack.Decoder(dict[str, Any]).decode
 def decode(frames: Sequence[bytes]) -> Message:
     """The frames of one message, without a routing id -> the message. Raises FrameError and nothing else."""
     if len(frames) != FRAMES:
-        raise FrameError(Fault.FRAMES, f"a message is {FRAMES} frames, a kind and a payload, not {len(frames)}")
+        raise FrameError(LobbyFault.FRAMES, f"a message is {FRAMES} frames, a kind and a payload, not {len(frames)}")
     kind, payload = frames
     most = _SIZES.get(kind)
     if most is None:
-        raise FrameError(Fault.KIND, f"a kind is one of H C R E B, not {bytes(kind[:20])!r}")
+        raise FrameError(LobbyFault.KIND, f"a kind is one of H C R E B, not {bytes(kind[:20])!r}")
     if len(payload) > most:
-        raise FrameError(Fault.SIZE, f"{kind.decode()} is at most {most} bytes, not {len(payload)}")
+        raise FrameError(LobbyFault.SIZE, f"{kind.decode()} is at most {most} bytes, not {len(payload)}")
     if kind == b"R":
-        return Answer(_answer(payload))
+        return LobbyAnswer(_answer(payload))
     if kind == b"C":
-        return Ask(_command(payload))
+        return LobbyAsk(_command(payload))
     if kind == b"E":
         return Stderr(_text(payload))
     return _hello(payload) if kind == b"H" else Bye(_text(payload))
@@ -149,9 +149,9 @@ def printable(data: bytes | str, most: int = MAX_TEXT) -> str:
 
 def _frames(message: Message) -> list[bytes]:
     match message:
-        case Answer(data):
+        case LobbyAnswer(data):
             return [b"R", data]
-        case Ask(data):
+        case LobbyAsk(data):
             return [b"C", data]
         case Stderr(text):
             return [b"E", text.encode("utf-8", "backslashreplace")]
@@ -173,12 +173,12 @@ def _hello(payload: bytes) -> Hello:
     except msgspec.ValidationError as error:
         raise _invalid(payload, str(error)) from None
     except Exception as error:  # whatever a decoder says of what a stranger sent: nesting, UTF-8, numbers, times
-        raise FrameError(Fault.MSGPACK, f"a hello is a map of msgpack: {printable(str(error), 200)}") from None
+        raise FrameError(LobbyFault.MSGPACK, f"a hello is a map of msgpack: {printable(str(error), 200)}") from None
     if wire.ggp != VERSION:
         raise _another_version(wire.ggp)
     words = [wire.name, wire.session, *wire.games]
     if not all(word.isprintable() for word in words) or any(" " in game for game in wire.games):
-        raise FrameError(Fault.HELLO, "the names in a hello are printable, and those of games hold no blank")
+        raise FrameError(LobbyFault.HELLO, "the names in a hello are printable, and those of games hold no blank")
     return Hello(wire.name, tuple(wire.games), wire.session, wire.challenges)
 
 
@@ -187,29 +187,29 @@ def _invalid(payload: bytes, reason: str) -> FrameError:
     try:
         version = _read_version(payload).get("ggp")
     except Exception:  # as above
-        return FrameError(Fault.MSGPACK, "a hello is a map of msgpack with text as keys")
+        return FrameError(LobbyFault.MSGPACK, "a hello is a map of msgpack with text as keys")
     if isinstance(version, int) and version != VERSION:
         return _another_version(version)
-    return FrameError(Fault.HELLO, f"a hello is ggp, name, games: {printable(reason, 200)}")
+    return FrameError(LobbyFault.HELLO, f"a hello is ggp, name, games: {printable(reason, 200)}")
 
 
 def _another_version(version: int) -> FrameError:
-    return FrameError(Fault.VERSION, f"this is GGP {VERSION}, and the hello is of GGP {version}")
+    return FrameError(LobbyFault.VERSION, f"this is GGP {VERSION}, and the hello is of GGP {version}")
 
 
 def _command(payload: bytes) -> bytes:
     """Exactly one line that may be sent (PROTOCOL §2.13), with or without an id."""
     if payload[-1:] != b"\n":
-        raise FrameError(Fault.COMMAND, f"a command ends with LF: {printable(payload[:80])}")
+        raise FrameError(LobbyFault.COMMAND, f"a command ends with LF: {printable(payload[:80])}")
     line = payload[:-1]
     if not line.strip(b" "):
-        raise FrameError(Fault.COMMAND, "an empty line is no command")
+        raise FrameError(LobbyFault.COMMAND, "an empty line is no command")
     if line.translate(None, _NEVER_SENT) != line:
-        raise FrameError(Fault.COMMAND, f"a command holds no control characters and no #: {printable(line[:80])}")
+        raise FrameError(LobbyFault.COMMAND, f"a command holds no control characters and no #: {printable(line[:80])}")
     try:
         line.decode()
     except UnicodeDecodeError:
-        raise FrameError(Fault.COMMAND, f"a command is UTF-8: {printable(line[:80])}") from None
+        raise FrameError(LobbyFault.COMMAND, f"a command is UTF-8: {printable(line[:80])}") from None
     return payload
 
 
@@ -217,9 +217,11 @@ def _answer(payload: bytes) -> bytes:
     """One whole answer. Rule 7 of framing bears with control characters, so they are dropped here."""
     data = payload.translate(None, CONTROL)
     if data[:1] not in (b"=", b"?"):
-        raise FrameError(Fault.ANSWER, f"an answer begins with = or ?: {printable(data[:80])}")
+        raise FrameError(LobbyFault.ANSWER, f"an answer begins with = or ?: {printable(data[:80])}")
     if not 0 < data.find(b"\n\n") == len(data) - 2:
-        raise FrameError(Fault.ANSWER, f"one whole answer, up to its empty line, is a message: {printable(data[:80])}")
+        raise FrameError(
+            LobbyFault.ANSWER, f"one whole answer, up to its empty line, is a message: {printable(data[:80])}"
+        )
     return data
 
 

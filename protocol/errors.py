@@ -3,6 +3,10 @@
 from protocol.printed import without_passwords
 
 
+class Problem(Exception):
+    """Invalid input, or something that is missing; str() is one line that names the remedy."""
+
+
 class ProtocolError(Exception):
     """Anything that went wrong in a conversation; str() says what, for the person who must mend it."""
 
@@ -27,7 +31,7 @@ class CommandFailed(ProtocolError):
     """Raised by a handler of the answering side; str() is the text after `? `."""
 
 
-class AddressError(ValueError):
+class AddressError(Problem, ValueError):
     """An address that cannot be used; str() says what to write instead, without passwords."""
 
     def __init__(self, text: str) -> None:

@@ -17,17 +17,26 @@ One thing is ours, for the field cannot say it: `#? [\? illegal move]` expects t
 import re
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
+from math import prod
 from typing import NamedTuple
+
+import regex
 
 from protocol.grammar import clean_line, parse_command
 from protocol.messages import Reply
-from protocol.pattern_syntax import PatternError
-from protocol.regular_expression import RegularExpression, escape
 
 MAX_FILE = 16 * 1024 * 1024  # characters of a transcript
+MAX_SECONDS = 2.0  # of processor time for one match
+MAX_PATTERN = 1_000_000  # characters of a pattern: some seconds to compile
+MAX_REPETITIONS = 100_000  # the product of the counts that may be nested: the compiler writes them out
 _REFUSAL = re.compile(r"\\\? ?")
 _BLANKS = " \t\n"
 _EXPECTED = re.compile(r"\[(.*)\]\s*([&*]*)")
+_DIALECT = regex.DOTALL | regex.MULTILINE | regex.VERSION0
+_COUNT = re.compile(r"(\))?\{(?:[0-9]*,)?([0-9]+),?\}")
+_RECURSION = re.compile(r"\(\?(?:R\)|&|P>|[0-9])")  # it fills the memory before the time is over
+_SPECIAL = frozenset("\\.[]{}()*+?^$|")
+_NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f"}
 
 
 class TranscriptError(ValueError):
@@ -39,7 +48,11 @@ class TranscriptError(ValueError):
         self.line = line
 
 
-class Verdict(StrEnum):
+class PatternError(ValueError):
+    """A pattern cannot be read, or not matched within the bounds; str() says in one line what is wrong."""
+
+
+class RegressionVerdict(StrEnum):
     """What came of one command, in the words of GoGui's summary; capitals are what nobody expected."""
 
     PASS = "pass"
@@ -55,7 +68,7 @@ class Expectation(NamedTuple):
 
     line: int
     text: str | None
-    pattern: RegularExpression | None = None
+    pattern: regex.Pattern[str] | None = None
     negated: bool = False
     refusal: bool = False
     fails: bool = False  # it is known to fail
@@ -99,22 +112,22 @@ def parse(text: str) -> Script:
     return Script(lines, tuple(steps))
 
 
-def judge(step: Step, reply: Reply | None) -> Verdict:
+def judge(step: Step, reply: Reply | None) -> RegressionVerdict:
     """What `reply` means for `step`; None: there was none, and no test may expect that.
 
     Raises TranscriptError if the pattern takes too long to match.
     """
     expected = step.expectation
     if reply is None:
-        return Verdict.FAIL if step.is_test else Verdict.ERROR
+        return RegressionVerdict.FAIL if step.is_test else RegressionVerdict.ERROR
     if expected is not None and expected.ignored:
-        return Verdict.NONE
+        return RegressionVerdict.NONE
     passed = _is_expected(expected, reply)
     if not step.is_test:
-        return Verdict.NONE if passed else Verdict.ERROR
+        return RegressionVerdict.NONE if passed else RegressionVerdict.ERROR
     if expected is not None and expected.fails:
-        return Verdict.UNEXPECTED_PASS if passed else Verdict.EXPECTED_FAIL
-    return Verdict.PASS if passed else Verdict.FAIL
+        return RegressionVerdict.UNEXPECTED_PASS if passed else RegressionVerdict.EXPECTED_FAIL
+    return RegressionVerdict.PASS if passed else RegressionVerdict.FAIL
 
 
 def write(dialogue: Iterable[tuple[str, Reply]]) -> str:
@@ -167,6 +180,48 @@ def update(script: Script, answers: Mapping[Step, Reply], passed: Collection[Ste
     return "\n".join(out)
 
 
+def compile_pattern(pattern: str) -> regex.Pattern[str]:
+    """The pattern in the dialect of the package `regex`; `.` is any character, `^` and `$` stand at every line.
+
+    Raises PatternError for a pattern that is wrong, recurses or repeats more than MAX_REPETITIONS.
+    """
+    if len(pattern) > MAX_PATTERN:
+        raise PatternError(f"it has more than {MAX_PATTERN} characters: {pattern[:80]}")
+    counts = [(behind, int(count[:9]) or 1) for behind, count in _COUNT.findall(pattern)]
+    nested, single = [count for behind, count in counts if behind], [count for behind, count in counts if not behind]
+    if prod(nested) * max(single, default=1) > MAX_REPETITIONS:
+        raise PatternError(f"it repeats more than {MAX_REPETITIONS} times: {pattern[:80]}")
+    if _RECURSION.search(pattern):
+        raise PatternError(f"a pattern inside itself is not read: {pattern[:80]}")
+    try:
+        return regex.compile(pattern, _DIALECT)
+    except (regex.error, RecursionError, OverflowError, MemoryError) as error:
+        raise PatternError(f"{error}: {pattern[:80]}") from None
+
+
+def matches(pattern: regex.Pattern[str], text: str) -> bool:
+    """Whether the whole text matches. Raises PatternError if that takes more than MAX_SECONDS."""
+    try:
+        return pattern.fullmatch(text, timeout=MAX_SECONDS) is not None
+    except (TimeoutError, MemoryError):
+        raise PatternError(f"it takes more than {MAX_SECONDS:g} s to match: {pattern.pattern[:80]}") from None
+
+
+def escape(text: str) -> str:
+    """A pattern on one line that matches exactly `text`, for Java, awk and this file."""
+    return "".join(map(_escape_char, text))
+
+
+def _escape_char(char: str) -> str:
+    if char in _SPECIAL:
+        return f"\\{char}"
+    if char in _NAMED:
+        return _NAMED[char]
+    if char.isprintable():
+        return char
+    return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else char
+
+
 def _parse_expectation(number: int, rest: str) -> Expectation:
     if not rest:
         return Expectation(number, None)
@@ -177,7 +232,7 @@ def _parse_expectation(number: int, rest: str) -> Expectation:
     pattern, negated = text.removeprefix("!"), text.startswith("!")
     refusal = _REFUSAL.match(pattern)
     try:
-        compiled = RegularExpression(pattern[refusal.end() :] if refusal else pattern)
+        compiled = compile_pattern(pattern[refusal.end() :] if refusal else pattern)
     except PatternError as error:
         raise TranscriptError(number, str(error)) from None
     return Expectation(number, text, compiled, negated, refusal is not None, "*" in marks, "&" in marks)
@@ -196,7 +251,7 @@ def _matches(expected: Expectation, text: str) -> bool:
     assert expected.pattern is not None
     bare = text.strip(_BLANKS)
     try:
-        return expected.pattern.matches(bare) or (bare != text and expected.pattern.matches(text))
+        return matches(expected.pattern, bare) or (bare != text and matches(expected.pattern, text))
     except PatternError as error:
         raise TranscriptError(expected.line, str(error)) from None
 

@@ -18,7 +18,7 @@ from protocol.records import Count, Event, MatchEnded, MatchStarted, MovePlayed,
 PAGE = 500  # events of one answer, at most; who misses more asks again
 MAX_TOPIC = 200  # bytes
 MAX_PUBLISHED = 4 * 1024 * 1024  # bytes of a message
-LISTED = 1000  # matches of a State, the newest
+LISTED = 1000  # matches of a SpectatorState, the newest
 MATCH, LADDER = "match", "ladder"
 DROPPED = "dropped"  # the termination of a match that was begun and will have no end
 _EARLY = 2000  # events that are kept until those before them are there
@@ -40,7 +40,7 @@ class Request(NamedTuple):
     number: int
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class MatchHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A match under way, in a list; `plies` as many as there were."""
 
     match: Text
@@ -57,7 +57,7 @@ class Begun(msgspec.Struct, frozen=True, tag_field="event", tag="begun", kw_only
 
     seq: Count
     run: Text
-    head: Head
+    head: MatchHead
 
 
 class Over(msgspec.Struct, frozen=True, tag_field="event", tag="over", kw_only=True):
@@ -65,19 +65,19 @@ class Over(msgspec.Struct, frozen=True, tag_field="event", tag="over", kw_only=T
 
     seq: Count
     run: Text
-    head: Head
+    head: MatchHead
     result: Text = ""
     winner: Seat = 0
     termination: Text = ""
 
 
-class State(msgspec.Struct, frozen=True, tag_field="event", tag="state", kw_only=True):
+class SpectatorState(msgspec.Struct, frozen=True, tag_field="event", tag="state", kw_only=True):
     """The end of an answer about a ladder: what is under way (the newest 1,000), and the number of what comes next."""
 
     seq: Count
     run: Text
     ladder: Text
-    matches: tuple[Head, ...]
+    matches: tuple[MatchHead, ...]
 
 
 class CaughtUp(msgspec.Struct, frozen=True, tag_field="event", tag="caught-up"):
@@ -93,8 +93,8 @@ class Unknown(msgspec.Struct, frozen=True, tag_field="event", tag="unknown"):
     name: Text
 
 
-News = Begun | Over | State
-Published = MatchStarted | MovePlayed | MatchEnded | Begun | Over | State | CaughtUp | Unknown
+News = Begun | Over | SpectatorState
+Published = MatchStarted | MovePlayed | MatchEnded | Begun | Over | SpectatorState | CaughtUp | Unknown
 _read: msgspec.msgpack.Decoder[Published] = msgspec.msgpack.Decoder(Published)
 _line: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
@@ -156,7 +156,7 @@ class Rewritten(Exception):
     """The match is another one than was told so far: what was given out counts no more."""
 
 
-class Sequence:
+class EventSequence:
     """The events of one match in their order, each once, whatever was lost or came early or twice.
 
     An event's link stands for all events up to it, so an event that comes again with another link means that the
@@ -209,14 +209,14 @@ class Roll:
 
     def __init__(self) -> None:
         self.ladder = ""
-        self.matches: dict[str, Head] = {}
+        self.matches: dict[str, MatchHead] = {}
         self.next = 0
         self.missing = True  # until the first state
         self._run = ""
 
     def take(self, news: News) -> News | None:
-        """The same, if it was not known yet. Whoever comes late hears nothing of what comes before a State."""
-        if isinstance(news, State):
+        """The same news if it is new, else None. Other news is dropped before the first SpectatorState."""
+        if isinstance(news, SpectatorState):
             if (news.run, news.seq) == (self._run, self.next) and not self.missing:
                 return None
             if news.run == self._run and news.seq < self.next:

@@ -1,6 +1,7 @@
 """What a bot writes to stderr, as lines to be passed on: each cut, no more than a rate. Arithmetic only."""
 
 from protocol.dialling import printable
+from protocol.token_bucket import TokenBucket
 
 LONGEST_LINE = 1000  # bytes of a line that are passed on
 LINES, LINES_AT_ONCE = 20.0, 100.0  # lines a second that are passed on, and how many at once
@@ -13,8 +14,7 @@ class StderrLines:
         self.last = ""  # that was not blank
         self._lines: list[bytes] = []
         self._partial = b""
-        self._left = LINES_AT_ONCE
-        self._at = 0.0
+        self._bucket = TokenBucket(LINES, LINES_AT_ONCE, 0.0)
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
@@ -29,15 +29,12 @@ class StderrLines:
 
     def lines(self, now: float) -> list[str]:
         """What was not asked for yet, each one line of printable text."""
-        self._left = min(LINES_AT_ONCE, self._left + (now - self._at) * LINES)
-        self._at = now
         taken, self._lines = self._lines, []
-        fits = int(self._left)
-        self._left -= min(fits, len(taken))
+        fits = int(self._bucket.available(now))
+        self._bucket.consume(min(fits, len(taken)), now)
         self._dropped += max(0, len(taken) - fits)
         out = [printable(line, LONGEST_LINE) for line in taken[:fits]]
-        if self._dropped and self._left >= 1:
-            self._left -= 1
+        if self._dropped and self._bucket.try_consume(1, now):
             out.append(f"({self._dropped} lines of stderr were left out)")
             self._dropped = 0
         return out

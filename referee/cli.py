@@ -4,15 +4,24 @@ Commands are entry points of the group `ggp.commands`, callables (argv) -> exit 
 their own and no command waits for the imports of another. The help text below is here for the same reason.
 """
 
+import contextlib
 import errno
 import os
 import sys
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, cast
 
+from protocol.errors import LocalProtocolError, Problem
 from protocol.installed import entry_points, version
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import click  # imported where it is used: `ggp engine` and `ggp bot` start without it
+
+
 GROUP = "ggp.commands"
+COMPLETION = "completion"  # the command that also answers the shell's completion script
 COMPLETE = "_GGP_COMPLETE"  # set by the shell's completion script
 BAD_USAGE = 2
 SECTIONS: dict[str, dict[str, str]] = {
@@ -72,9 +81,7 @@ def main(argv: list[str] | None = None) -> int:
 def _main(argv: list[str] | None) -> int:
     words = sys.argv[1:] if argv is None else argv
     if argv is None and os.environ.get(COMPLETE):
-        from referee.completion import answer
-
-        return answer(os.environ[COMPLETE])
+        return _run(COMPLETION, [])
     if not words or words[0] in ("-h", "--help") or words == ["help"]:
         print(_help())
         return 0 if words else BAD_USAGE
@@ -83,16 +90,12 @@ def _main(argv: list[str] | None) -> int:
         return 0
     if words[0] == "help":
         return _main(["--help"] if words[1] == "help" else [*words[1:], "--help"])
-    if words[0] == "completion":
-        from referee.completion import print_script
-
-        return print_script(words[1:])
     return _run(words[0], words[1:])
 
 
 def commands() -> dict[str, str]:
     """The installed commands in the order of the help, and a line about each, "" for one that is not ours."""
-    names = {point.name for point in entry_points(GROUP)}
+    names = {point.name for point in entry_points(GROUP)} - {COMPLETION}
     known = {name: line for section in SECTIONS.values() for name, line in section.items() if name in names}
     return {**known, **dict.fromkeys(sorted(names - {*known}), "")}
 
@@ -130,10 +133,102 @@ def _help() -> str:
 
 
 def _nearest(name: str) -> str:
-    from referee.spelling import nearest
 
-    close = nearest(name, [*commands(), "help", "completion"])
+    close = nearest(name, [*commands(), "help", COMPLETION])
     return f"; did you mean {close}?" if close else ""
+
+
+# -- running a command of click -------------------------------------------------------------------------
+
+
+# Commands that start engines and bots, one after another, in their own process and nothing else.
+_STARTERS = {f"ggp {word}" for word in ("verify", "bisect", "export", "import", "show", "check", "console")}
+HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def run_command(command: "click.Command", name: str, argv: list[str]) -> int:
+    """The exit status: the command's own, 2 for a usage error or a Problem, 130 after Ctrl-C.
+
+    `name` as the user typed it (`ggp verify`). A Problem is a line on stderr. Processes that a program leaves behind
+    are ended with the command.
+    """
+    import click
+
+    from protocol.orphans import adopting_orphans
+
+    try:
+        with adopting_orphans() if name in _STARTERS else contextlib.nullcontext():
+            return int(command.main(argv, prog_name=name, standalone_mode=False) or 0)
+    except click.UsageError as error:
+        click.echo(f"{name}: {message_of(error)} ({name} --help)", err=True)
+    except click.ClickException as error:
+        click.echo(f"{name}: {message_of(error)}", err=True)
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except (Problem, LocalProtocolError) as error:
+        click.echo(f"{name}: {error}", err=True)
+    return BAD_USAGE
+
+
+def make_folder(option: str, path: "Path | None") -> str:
+    """The absolute path of the folder that an option names, made if it is not there; "" for none. Raises UsageError."""
+    import click
+
+    if path is None:
+        return ""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.UsageError(f"{option} {path}: {error.strerror}: name a folder that can be made") from None
+    return str(path.absolute())
+
+
+# -- suggestions ----------------------------------------------------------------------------------------
+
+
+_SHORTEST = 3  # letters of a beginning that is completed
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that is the fewest slips of the keyboard away, or the only one that begins like it; "" if none is
+    near: a suggestion that has little in common with what was typed misleads."""
+    typed, names = word.lower(), sorted(known)
+    letters = len(typed.lstrip("-:"))
+    slips = {name: _slips(typed, name.lower()) for name in names}
+    most = 0 if letters < 2 else 1 if letters < 6 else 2
+    close = min(names, key=lambda name: slips[name], default="")
+    if close and slips[close] <= most:
+        return close
+    longer = [name for name in names if letters >= _SHORTEST and name.lower().startswith(typed)]
+    return longer[0] if len(longer) == 1 else ""
+
+
+def message_of(error: "click.ClickException") -> str:
+    """The message of an error without passwords, with our suggestion for an option that does not exist; click's go by
+    common letters."""
+    from click import NoSuchOption
+
+    from protocol.printed import without_passwords
+
+    if isinstance(error, NoSuchOption):
+        parameters = error.ctx.command.params if error.ctx is not None else []
+        close = nearest(error.option_name, [name for each in parameters for name in (*each.opts, *each.secondary_opts)])
+        error = NoSuchOption(error.option_name, possibilities=[close] if close else None, ctx=error.ctx)
+    return without_passwords(error.format_message())
+
+
+def _slips(one: str, two: str) -> int:
+    """Letters added, left out, replaced, or two neighbours exchanged: the optimal string alignment distance."""
+    last: list[int] = []
+    before: list[int] = []
+    row = list(range(len(two) + 1))
+    for i, a in enumerate(one, 1):
+        last, before, row = before, row, [i]
+        for j, b in enumerate(two, 1):
+            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (a != b)))
+            if i > 1 and j > 1 and a == two[j - 2] and b == one[i - 2]:
+                row[j] = min(row[j], last[j - 2] + 1)
+    return row[-1]
 
 
 if __name__ == "__main__":

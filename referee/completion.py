@@ -3,6 +3,7 @@
 Only the command that is being typed is imported.
 """
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -14,7 +15,7 @@ from click.types import StringParamType, UnprocessedParamType
 
 from protocol.installed import entry_points
 from referee.cli import BAD_USAGE, COMPLETE, GROUP, commands
-from referee.play.words import BUILT_IN
+from referee.play.bot_spec import BUILT_IN
 
 SHELLS = {
     "bash": 'eval "$(ggp completion bash)"   in ~/.bashrc',
@@ -36,6 +37,11 @@ _NO_BLANK = {
 }
 GAMES = "ggp.games"
 _FILE_WORDS = ("FILE", "PLACE", "RECORD", "LADDER", "LOBBY", "COMMAND", "BOT", "DIR", "STORE")
+
+
+def main(argv: list[str]) -> int:
+    """The exit status. Answers the shell's completion script where the environment has its question."""
+    return answer(os.environ[COMPLETE]) if COMPLETE in os.environ and not argv else print_script(argv)
 
 
 def print_script(words: Sequence[str]) -> int:
@@ -91,7 +97,11 @@ def _command(name: str) -> click.Command | None:
         return _Words("help", lambda before, typed: list(commands()) if not before else [])
     if name == "completion":
         return _Words("completion", lambda before, typed: list(SHELLS) if not before else [])
-    module = next((import_module(point.module) for point in entry_points(GROUP) if point.name == name), None)
+    return _of_group(GROUP, name)
+
+
+def _of_group(group: str, name: str) -> click.Command | None:
+    module = next((import_module(point.module) for point in entry_points(group) if point.name == name), None)
     return _of_module(module, name) if module else None
 
 
@@ -99,13 +109,13 @@ def _of_module(module: ModuleType, name: str) -> click.Command | None:
     """By its table of sub-commands, its own function for completion, or its click command."""
     table = getattr(module, "SUBCOMMANDS", None)
     if table is not None:
-        lines = {sub: line for sub, (_, line) in table.items()}
-        return _Lazy(name, lines, lambda sub: _of_module(import_module(table[sub][0]), sub))
+        return _Lazy(name, table, lambda sub: _of_group(module.GROUP, sub))
     complete = getattr(module, "complete", None)
     if complete is not None:
         return _Words(name, complete)
     found = [each for each in vars(module).values() if isinstance(each, click.Command)]
-    command = next((each for each in found if each.name == name), found[0] if found else None)
+    found.sort(key=lambda each: (each.name != name, not str(each.name).startswith(name)))
+    command = found[0] if found else None
     return _with_kinds(command) if command else None
 
 

@@ -23,12 +23,12 @@ from hypothesis import HealthCheck, settings
 from protocol.channel import Channel
 from protocol.connection import PeerRole
 from protocol.transports.zmq import Dealer
-from tests.ggp_command import end_all
-from tests.zmq_service import SERVICE, Connect, Serving
+from tests.support.cli import end_all
+from tests.support.zmq_service import SERVICE, Connect, ServedZmq
 
 if TYPE_CHECKING:
     from referee.store.store import Store
-    from tests.postgres import Server
+    from tests.support.postgres import PostgresServer
 
 # A machine that stands still for a second is no fault of the code under test.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -58,12 +58,14 @@ RIGHTS = {
     "root": "only root can make the files of another user: run the tests as root",
 }
 
-QUICK = 2.0  # seconds of processor time that a test may take, set-up and children included, unless it is slow or long
-_LOOP = 0.08  # seconds that `_slowness` takes on the machine for which QUICK was chosen
+_LOOP = 0.08  # seconds that `_slowness` takes on the machine for which the limit of the quick tests was chosen
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-skips", action="store_true", help="fail the tests that need a program which is missing")
+    parser.addoption(
+        "--limit", type=float, help="seconds of processor time that a test may take, unless it is slow or long"
+    )
 
 
 @cache
@@ -79,7 +81,7 @@ def _is_installed(need: str) -> bool:
         probe = ["cc", "-E", "-include", "zmq.h", "-xc", os.devnull]
         return subprocess.run(probe, capture_output=True, check=False).returncode == 0
     if need == "postgres":
-        from tests.postgres import server_binaries
+        from tests.support.postgres import server_binaries
 
         return server_binaries() is not None
     return shutil.which(need, path=f"{os.environ['PATH']}:/usr/games") is not None
@@ -111,13 +113,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: "pytest.CallInfo[None]"
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail a quick test that takes too long. Processor time: that the machine has other work must not matter."""
+    """Fail a quick test that exceeds the limit. Processor time: that the machine has other work must not matter."""
     report = yield
-    if call.when == "call" and report.passed and not any(map(item.get_closest_marker, ("slow", "long"))):
-        took = _processor_time() - item.stash[_began]
-        if took > QUICK and (took := took / _slowness()) > QUICK:
+    limit = item.config.getoption("--limit")
+    if limit and call.when == "call" and report.passed and not any(map(item.get_closest_marker, ("slow", "long"))):
+        took = _processor_time() - item.stash[_began]  # set-up and children that have ended included
+        if took > limit and (took := took / _slowness()) > limit:
             report.outcome = "failed"
-            report.longrepr = f"it took {took:.1f} s of processor time, {QUICK} is allowed: speed it up or mark it slow"
+            report.longrepr = f"it took {took:.1f} s of processor time, {limit} is allowed: speed it up or mark it slow"
     return report
 
 
@@ -147,8 +150,8 @@ def _nothing_runs_on() -> Iterator[None]:
 
 
 @pytest.fixture
-def serving() -> Iterator[Serving]:
-    running = Serving()
+def serving() -> Iterator[ServedZmq]:
+    running = ServedZmq()
     yield running
     running.stop()
 
@@ -178,7 +181,7 @@ def process() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
 
 
 @pytest.fixture
-def raw(serving: Serving) -> Iterator[Callable[[int], "zmq.Socket[bytes]"]]:
+def raw(serving: ServedZmq) -> Iterator[Callable[[int], "zmq.Socket[bytes]"]]:
     """Sockets of any kind that are connected to the service."""
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
 
@@ -194,13 +197,13 @@ def raw(serving: Serving) -> Iterator[Callable[[int], "zmq.Socket[bytes]"]]:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator["Server"]:
+def postgres() -> Iterator["PostgresServer"]:
     """One server for all tests of this process."""
-    from tests.postgres import Server, server_binaries
+    from tests.support.postgres import PostgresServer, server_binaries
 
     binaries = server_binaries()
     assert binaries is not None, 'a test without the mark needs("postgres")'
-    server = Server(binaries)
+    server = PostgresServer(binaries)
     yield server
     server.stop()
 

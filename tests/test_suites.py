@@ -90,25 +90,25 @@ def test_every_need_is_found_or_names_its_package(monkeypatch: pytest.MonkeyPatc
             assert line == f"{need} is not installed: apt-get install {package}"
 
 
-def test_a_quick_test_that_uses_too_much_processor_time_fails(
-    run: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(conftest, "QUICK", 0.1)
-    monkeypatch.setattr(conftest, "_slowness", lambda: 1.0)
+def test_a_quick_test_above_the_limit_fails(run: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     run.makepyfile(SLOW)
-    result = run.runpytest_inprocess()
+    monkeypatch.setattr(conftest, "_slowness", lambda: 1.0)
+    result = run.runpytest_inprocess("--limit", "0.1")
     result.assert_outcomes(passed=3, failed=1)
     assert re.search(
         r"it took 0\.[2-9] s of processor time, 0\.1 is allowed: speed it up or mark it slow", result.outlines.__str__()
     )
 
 
-def test_a_machine_that_is_slower_gets_more_time(run: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conftest, "QUICK", 0.1)
-    monkeypatch.setattr(conftest, "_slowness", lambda: 50.0)
+def test_without_a_limit_no_test_fails_for_its_time(run: pytest.Pytester) -> None:
     run.makepyfile(SLOW)
     run.runpytest_inprocess().assert_outcomes(passed=4)
-    assert conftest._LOOP > 0
+
+
+def test_a_machine_that_is_slower_gets_more_time(run: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    run.makepyfile(SLOW)
+    monkeypatch.setattr(conftest, "_slowness", lambda: 50.0)
+    run.runpytest_inprocess("--limit", "0.1").assert_outcomes(passed=4)
 
 
 def test_ci_installs_every_package_that_a_test_may_need() -> None:

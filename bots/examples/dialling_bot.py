@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Dials out to a lobby without a line of the project: pyzmq only. It lends the connection to a bot on stdin and stdout.
+"""Dials out to a lobby without a line of the project. It lends the connection to a bot on stdin and stdout.
 
+    pip install pyzmq msgpack
     python dialling_bot.py tcp://127.0.0.1:5500 mybot -- ./first_bot yugo
 
 With keys: GGP_PUBLIC, GGP_SECRET and GGP_SERVER in the environment, 40 characters each. A message is two frames, a
@@ -14,18 +15,8 @@ import subprocess
 import sys
 import time
 
+import msgpack
 import zmq
-
-
-def text(word: str) -> bytes:
-    """A short text as msgpack has it (up to 31 bytes)."""
-    return bytes([0xA0 + len(word.encode())]) + word.encode()
-
-
-def hello(name: str, games: list[str]) -> bytes:
-    """The map {"ggp": 1, "name": name, "games": games}; no games: all."""
-    listed = bytes([0x90 + len(games)]) + b"".join(map(text, games))
-    return b"\x83" + text("ggp") + b"\x01" + text("name") + text(name) + text("games") + listed
 
 
 def answer_of(bot: "subprocess.Popen[bytes]") -> bytes:
@@ -53,7 +44,7 @@ def main(url: str, name: str, command: list[str]) -> None:
             socket.setsockopt_string(zmq.CURVE_SECRETKEY, os.environ["GGP_SECRET"])
         lost = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
         socket.connect(url)
-        socket.send_multipart([b"H", hello(name, [])])
+        socket.send_multipart([b"H", msgpack.packb({"ggp": 1, "name": name, "games": []})])  # no games: all
         while not lost.poll(0):
             if not socket.poll(1_000):
                 continue

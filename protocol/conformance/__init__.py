@@ -5,7 +5,7 @@ Here is what is asked and what must come back; no judgement of play, and no I/O 
 
 from protocol.conformance.bots import BOT
 from protocol.conformance.catalogue import catalogue, checks_for
-from protocol.conformance.checks import Check, Demand, Finding, Source, Verdict
+from protocol.conformance.checks import Check, CheckVerdict, Demand, Finding, RuleSource
 from protocol.conformance.engines import ENGINE
 from protocol.conformance.framing import FRAMING
 from protocol.conformance.rules import RULES, Rule, rule_of
@@ -17,11 +17,11 @@ __all__ = [
     "FRAMING",
     "RULES",
     "Check",
+    "CheckVerdict",
     "Demand",
     "Finding",
     "Rule",
-    "Source",
-    "Verdict",
+    "RuleSource",
     "catalogue",
     "checks_for",
     "rule_of",

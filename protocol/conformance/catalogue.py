@@ -2,7 +2,7 @@
 
 from protocol.commands import PLAIN_BOT, Who, required
 from protocol.conformance import bots, engines
-from protocol.conformance.checks import Check, Demand, Source
+from protocol.conformance.checks import Check, Demand, RuleSource
 from protocol.conformance.framing import FRAMING
 
 
@@ -38,7 +38,7 @@ def checks_for_all(who: Who, *, game: str, native: bool) -> list[Check]:
             rb"= true\n\n",
             Demand.REQUIRED if who is Who.ENGINE or name in _NEEDED_OF_BOTS else Demand.RECOMMENDED,
             remedy=f"answer {name}, and list it",
-            source=Source.GGP if name.startswith("ggp-") else Source.GTP,
+            source=RuleSource.GGP if name.startswith("ggp-") else RuleSource.GTP,
         )
         for i, name in enumerate(names, 1)
     ]

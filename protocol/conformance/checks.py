@@ -16,14 +16,14 @@ class Demand(StrEnum):
     NATIVE = "native"
 
 
-class Source(StrEnum):
+class RuleSource(StrEnum):
     """Whose rule it is: the GTP 2 draft's, or ours. One of ours never counts against a program as GTP."""
 
     GTP = "GTP 2"
     GGP = "GGP"
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     """NOT_TRIED: something before it failed, so nothing was seen of it."""
 
     PASS = "pass"
@@ -51,7 +51,7 @@ class Check(NamedTuple):
     end_input: bool = False
     pieces: bool = False
     remedy: str = ""
-    source: Source = Source.GTP
+    source: RuleSource = RuleSource.GTP
     script: str = ""
     setup: bytes = b""
 

@@ -3,7 +3,7 @@
 import re
 
 from protocol.commands import Who
-from protocol.conformance.checks import Check, Demand, Source
+from protocol.conformance.checks import Check, Demand, RuleSource
 
 _R, _N = Demand.REQUIRED, Demand.NATIVE
 _STATUS = rb"phase=\w+ to_play=(?:black|white|none) seat=[012] ply=\d+(?: [^\n]*)?"
@@ -18,7 +18,9 @@ def exchanges(game: str) -> tuple[Check, ...]:
     def check(
         number: str, title: str, sent: bytes, expected: bytes, remedy: str, demand: Demand = _R, setup: bytes = b""
     ) -> Check:
-        return Check(number, title, sent, expected, demand, Who.ENGINE, remedy=remedy, source=Source.GGP, setup=setup)
+        return Check(
+            number, title, sent, expected, demand, Who.ENGINE, remedy=remedy, source=RuleSource.GGP, setup=setup
+        )
 
     return (
         check("3.1.1", "ggp-version is 1", b"ggp-version\n", rb"= 1\n\n", "answer `1`"),
@@ -82,7 +84,7 @@ def exchanges(game: str) -> tuple[Check, ...]:
 
 
 def _script(number: str, title: str, script: str, remedy: str, demand: Demand = Demand.RECOMMENDED) -> Check:
-    return Check(number, title, demand=demand, who=Who.ENGINE, remedy=remedy, source=Source.GGP, script=script)
+    return Check(number, title, demand=demand, who=Who.ENGINE, remedy=remedy, source=RuleSource.GGP, script=script)
 
 
 ENGINE: tuple[Check, ...] = (

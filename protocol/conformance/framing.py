@@ -1,9 +1,9 @@
 """The checks of framing (rules 2.1 to 2.8): every program with a prompt is asked them, whatever it plays."""
 
-from protocol.conformance.checks import Check, Demand, Source
+from protocol.conformance.checks import Check, Demand, RuleSource
 from protocol.grammar import CONTROL, MAX_LINE
 
-_R, _N, _OURS = Demand.REQUIRED, Demand.NATIVE, Source.GGP
+_R, _N, _OURS = Demand.REQUIRED, Demand.NATIVE, RuleSource.GGP
 _TWO = rb"= 2\n\n"
 _UNKNOWN = rb"\? unknown command\n\n"
 _REFUSED = rb"\?(?: \S[^\n]*)?\n\n"  # which words a failure has is 2.4's part

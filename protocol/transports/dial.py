@@ -21,10 +21,10 @@ from protocol.dialling import (
     MAX_TEXT,
     REFUSED,
     REPLACED,
-    Ask,
     Bye,
     FrameError,
     Hello,
+    LobbyAsk,
     Message,
     Stderr,
     decode,
@@ -57,7 +57,7 @@ _ENDS: dict[int, str] = {
     zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the lobby does not let this key in",
     zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: NO_HANDSHAKE,
     zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: NO_HANDSHAKE,
-    zmq.EVENT_CLOSED: "nobody listens there",
+    zmq.EVENT_CLOSED: "no program listens there",
     zmq.EVENT_DISCONNECTED: "the connection was lost",
 }
 _BUSY = 500  # of a ZAP answer; of the 300 that would say so, a client of libzmq hears nothing
@@ -69,12 +69,12 @@ class Replaced(Exception):
     """A newer connection of the same bot took this one's place; str() is what the lobby said."""
 
 
-class Left(Exception):
+class LeftLobby(Exception):
     """The bot left as it had said, its game played."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lobby:
+class LobbyLink:
     """Where to dial: its address, and the keys of both sides unless it is on this machine.
 
     `inside`: its door for bots that it started itself, ipc://PATH, which asks for no keys.
@@ -104,7 +104,9 @@ class Dial:
     is no bot says no `hello`.
     """
 
-    def __init__(self, lobby: Lobby, hello: Hello | None, tell: Callable[[str, str], object], chance: Random) -> None:
+    def __init__(
+        self, lobby: LobbyLink, hello: Hello | None, tell: Callable[[str, str], object], chance: Random
+    ) -> None:
         self.hello = hello
         self.number = 0
         self.up = False
@@ -140,7 +142,7 @@ class Dial:
         self._next = math.inf
 
     def leave(self, reason: str) -> None:
-        """Play the game under way to its end and take no other. Left is raised by `poll` or `receive` when the lobby
+        """Finish the game under way and take no other. `poll` or `receive` raises LeftLobby when the lobby
         has said goodbye, or there is nothing to wait for."""
         if self._leaving is None:
             self._leaving = Bye(printable(f"{LEAVING}: {reason}"))
@@ -151,12 +153,12 @@ class Dial:
     def poll(self, seconds: float | None) -> list[int]:
         """Wait for something to do, so long at most (None: a day); the caller's descriptors that are ready.
 
-        Raises Replaced, Left, AccessRefused.
+        Raises Replaced, LeftLobby, AccessRefused.
         """
         now = time.monotonic()
         if self._leaving and not self.up and (not self._playing or now - self._lost > LAST_GAME):
             self._drop(0)
-            raise Left
+            raise LeftLobby
         if self._socket is None and now >= self._next:
             self._connect(now)
         wait = min(_DAY if seconds is None else seconds, _DAY if self.up else self._next - now)
@@ -174,7 +176,7 @@ class Dial:
     def receive(self) -> Message | None:
         """The next message, None if there is none now. A lobby that breaks the protocol is left, and dialled again.
 
-        Raises Replaced, Left, AccessRefused.
+        Raises Replaced, LeftLobby, AccessRefused.
         """
         if not self.up:
             return None
@@ -188,7 +190,7 @@ class Dial:
             return None
         if isinstance(message, Bye):
             self._dismissed(message.reason)
-        elif isinstance(message, Ask):
+        elif isinstance(message, LobbyAsk):
             words = message.data.lstrip(b"0123456789 ").split(None, 1)
             self._playing = bool(words) and words[0] != b"ggp-result" and (words[0] in _MOVING or self._playing)
         return message
@@ -290,7 +292,7 @@ class Dial:
             raise Replaced(reason)
         if self._leaving and kind == LEFT:
             self._drop(0)
-            raise Left
+            raise LeftLobby
         self._fail("")  # a lobby that is started again goes on with the game under way
 
     def _fail(self, reason: str) -> None:

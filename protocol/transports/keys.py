@@ -13,6 +13,7 @@ from pathlib import Path
 
 import zmq
 
+from protocol.errors import Problem
 from protocol.safe_files import create_file
 
 _Z85 = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
@@ -21,7 +22,7 @@ _NEEDED = "the secret half is needed here, which is in the file that ggp keys ne
 _HEAD = "# A key pair of the General Game Protocol. Whoever has this file is you: give away the public key only.\n"
 
 
-class KeyFileError(ValueError):
+class KeyFileError(Problem, ValueError):
     """A key, or a file of one, that cannot be used; str() says what to do."""
 
 

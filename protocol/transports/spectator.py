@@ -26,14 +26,14 @@ from protocol.spectating import (
     MAX_PUBLISHED,
     Begun,
     CaughtUp,
+    EventSequence,
     News,
     Over,
     Published,
     Rewritten,
     Roll,
-    Sequence,
     SpectatingError,
-    State,
+    SpectatorState,
     is_match_id,
     read_published,
     request_topic,
@@ -52,12 +52,12 @@ _DOWN: dict[int, str] = {
     zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the lobby lets no more spectators in for now",
     zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "the handshake failed",
     zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "the handshake failed",
-    zmq.EVENT_CLOSED: "nobody listens there",
+    zmq.EVENT_CLOSED: "no program listens there",
     zmq.EVENT_DISCONNECTED: "the connection was lost",
 }
 
 
-class Seen(NamedTuple):
+class SeenEvents(NamedTuple):
     """The next event of a match that is followed."""
 
     match: str
@@ -99,7 +99,7 @@ class Down(NamedTuple):
     reason: str
 
 
-Sight = Seen | Again | Missing | NoSuch | Happened | Up | Down
+Sight = SeenEvents | Again | Missing | NoSuch | Happened | Up | Down
 
 
 class _Thread:
@@ -108,7 +108,7 @@ class _Thread:
     def __init__(self, kind: str, name: str, now: float) -> None:
         self.kind, self.name = kind, name
         self.topic = topic_of(kind, name)
-        self.sequence = Sequence()
+        self.sequence = EventSequence()
         self.question = b""  # its topic, while an answer is due
         self.asked = 0  # from which number on
         self.ask_at = now  # when the next question is due
@@ -189,7 +189,7 @@ class Spectator:
                 raise LookupError(f"{self.url} knows no match {match}, or not any more")
             if isinstance(sight, Again):
                 raise LookupError(f"the match {match} was taken up from an earlier ply: begin anew")
-            if isinstance(sight, Seen):
+            if isinstance(sight, SeenEvents):
                 yield sight.event
                 if isinstance(sight.event, MatchEnded):
                     return
@@ -302,7 +302,7 @@ class Spectator:
             case MatchStarted() | MovePlayed() | MatchEnded():
                 if thread.kind == MATCH and said.match == thread.name:
                     self._hear_event(thread, said, link)
-            case Begun() | Over() | State():
+            case Begun() | Over() | SpectatorState():
                 if thread.kind == LADDER:
                     self._hear_of_ladder(thread, said)
             case CaughtUp(seq):
@@ -317,7 +317,7 @@ class Spectator:
         except Rewritten:
             self._sights.append(Again(thread.name))
             found = sequence.take(event, link)
-        self._sights.extend(Seen(thread.name, one) for one in found)
+        self._sights.extend(SeenEvents(thread.name, one) for one in found)
         if sequence.ended:
             self._end(thread)
         elif sequence.missing:
@@ -327,7 +327,7 @@ class Spectator:
             self._ask_soon(thread)
 
     def _hear_of_ladder(self, thread: _Thread, news: News) -> None:
-        if isinstance(news, State):
+        if isinstance(news, SpectatorState):
             self._answered(thread)
             thread.ask_at = time.monotonic() + QUIET
         if self.roll.take(news) is not None:

@@ -62,8 +62,8 @@ class StreamService:
             self._listener.close()
             reason = (error.strerror or error) if isinstance(error, OSError) else error
             raise AddressError(f"cannot listen at {url[:200]}: {reason}; write unix:///PATH of a new file") from None
-        self._sessions: dict[int, _Session] = {}
-        self._ended: list[_Session] = []
+        self._sessions: dict[int, _StreamSession] = {}
+        self._ended: list[_StreamSession] = []
         self._full = False  # nobody is let in
         self._poll = select.epoll()
         self._poll.register(self._listener, select.EPOLLIN)
@@ -125,9 +125,9 @@ class StreamService:
         peer.setblocking(False)
         responder = self._make()
         responder.slow = self._slow
-        self._sessions[peer.fileno()] = _Session(peer, responder, self._poll, self._turns, self._ended)
+        self._sessions[peer.fileno()] = _StreamSession(peer, responder, self._poll, self._turns, self._ended)
 
-    def _end(self, session: "_Session") -> None:
+    def _end(self, session: "_StreamSession") -> None:
         if self._sessions.pop(session.peer.fileno(), None) is None:
             return
         self._turns.forget(session)
@@ -144,13 +144,18 @@ class StreamService:
         return found.st_dev, found.st_ino
 
 
-class _Session:
+class _StreamSession:
     """One connection. It is read only while everything before is answered, and the answers have left."""
 
     __slots__ = ("_ended", "_poll", "_turns", "_unsent", "_wanted", "peer", "responder")
 
     def __init__(
-        self, peer: socket.socket, responder: "Responder", poll: select.epoll, turns: Turns, ended: list["_Session"]
+        self,
+        peer: socket.socket,
+        responder: "Responder",
+        poll: select.epoll,
+        turns: Turns,
+        ended: list["_StreamSession"],
     ) -> None:
         """ended: where it puts itself at the end of the connection."""
         self.peer, self.responder = peer, responder

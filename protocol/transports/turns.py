@@ -23,7 +23,7 @@ _NICE = 10  # so that short answers come first
 _CHUNK = 64 * 1024
 
 
-class Session(Protocol):
+class ServiceSession(Protocol):
     """One controller of a service."""
 
     responder: Responder
@@ -39,8 +39,8 @@ class Turns:
     """`add` a session that has received something, `step` while `ready`, `collect` when `descriptor` is readable."""
 
     def __init__(self) -> None:
-        self._ready: deque[Session] = deque()
-        self._waiting: deque[Session] = deque()  # with a slow command
+        self._ready: deque[ServiceSession] = deque()
+        self._waiting: deque[ServiceSession] = deque()  # with a slow command
         self._running: dict[int, _Child] = {}  # by the descriptor of its answer
         self._busy: set[int] = set()  # the id of each session that is in one of these
         self._poll = select.epoll()
@@ -51,17 +51,17 @@ class Turns:
         """Whether a session has something to answer now."""
         return bool(self._ready)
 
-    def busy(self, session: Session) -> bool:
+    def busy(self, session: ServiceSession) -> bool:
         """Whether a session has commands that are not answered yet, and should be sent no more."""
         return id(session) in self._busy
 
-    def add(self, session: Session) -> None:
+    def add(self, session: ServiceSession) -> None:
         """It may have something to answer."""
         if id(session) not in self._busy:
             self._busy.add(id(session))
             self._ready.append(session)
 
-    def forget(self, session: Session) -> None:
+    def forget(self, session: ServiceSession) -> None:
         """It has ended, and so does what was done for it."""
         if id(session) in self._busy:
             self._busy.discard(id(session))
@@ -138,7 +138,7 @@ class Turns:
 class _Child:
     """A copy of this process that answers one command and ends."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ServiceSession) -> None:
         """Raises OSError."""
         self.session, self.answer = session, bytearray()
         self.descriptor, write = os.pipe2(os.O_CLOEXEC)

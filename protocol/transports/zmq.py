@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from protocol.errors import AddressError, PeerTimeout
+from protocol.errors import AddressError, PeerTimeout, Problem
 from protocol.grammar import MAX_ANSWER, MAX_LINE
 from protocol.safe_files import owner_only
 from protocol.transports.descriptors import cut, received, resident, waiting
@@ -64,7 +64,7 @@ _FILE = re.compile(r"ipc://([^@].*)")
 _PORT = re.compile(r"tcp://.*:0*(\d+)")
 
 
-class AccessRefused(Exception):
+class AccessRefused(Problem):
     """The server refuses access, and dialling again cannot change that; str() says why and what to do."""
 
 
@@ -211,7 +211,7 @@ class Service:
         """slow: names of commands that take long and change nothing. Raises AddressError."""
         self._make, self._slow = make, slow
         self._limit = sessions
-        self._sessions: OrderedDict[bytes, _Session] = OrderedDict()
+        self._sessions: OrderedDict[bytes, _ZmqSession] = OrderedDict()
         self._context = zmq.Context()
         try:
             self._socket, self.url = bind_router(self._context, url)
@@ -304,7 +304,7 @@ class Service:
         if session is None:
             responder = self._make()
             responder.slow = self._slow
-            session = _Session(self._socket, peer, responder, self._turns, self._receive, self._end)
+            session = _ZmqSession(self._socket, peer, responder, self._turns, self._receive, self._end)
         self._sessions[peer] = session  # the end of the order is the latest that spoke
         if len(self._sessions) > self._limit:
             self._end(next(iter(self._sessions)))
@@ -321,7 +321,7 @@ class Service:
         self._turns.forget(self._sessions.pop(peer))
 
 
-class _Session:
+class _ZmqSession:
     """One peer of a Service."""
 
     def __init__(

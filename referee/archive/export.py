@@ -1,16 +1,129 @@
 """`ggp export FILE…`: records as JSON lines, as GTP scripts, as regression tests, as SGF."""
 
-from collections.abc import Callable
+import contextlib
+import csv
+import io
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import BinaryIO
 
 import click
 
 from protocol.drawing.scene import clean
-from protocol.records import Record, gtp_script
-from referee.archive.output import opened
+from protocol.records import MovePlayed, Record, escaped_line, gtp_script
+from protocol.regression import escape
+from protocol.safe_files import replacing
+from protocol.sgf import written
 from referee.archive.places import open_matches
-from referee.archive.regression import regression
-from referee.archive.sgf import sgf
-from referee.command_line import BAD_USAGE, HELP, run_command
+from referee.cli import BAD_USAGE, HELP, run_command
+from referee.ladder import source
+from referee.ladder.source import Trouble, ViewError, open_ladder, split, the_pool
+from referee.ladder.views import (
+    GameFilter,
+    check_filter,
+    ended_after,
+    filter_options,
+    long_before,
+    matching,
+    read_game,
+    read_one,
+    since_when,
+)
+from referee.play.player import LETTERS, fixed_handicap
+from referee.store.audit import BY_PLAY
+from referee.store.model import GameRow
+from referee.store.store import Store
+
+# -- A record as SGF FF[4]: go in the properties that every viewer knows, other games in private ones.
+
+
+PROGRAM = "general-game-protocol"
+OTHER = 100
+"""The GM of every game but go, above all registered numbers (1 to 40). Without one, FF[4] takes the game for go."""
+
+_POINTS = "abcdefghijklmnopqrstuvwxy"  # SGF skips no letter
+
+
+def sgf(record: Record) -> str:
+    """One game tree, with its LF. Times left are BL and WL, in seconds.
+
+    Other games than go have GM[100]. Private properties: XO (options) and XT (termination) of every game, XG (name) of
+    all but go, XB and XW (moves as in RULES) of all but go, and of go's lists of dead stones, which are a comment, too.
+    PB and PW are who had the colours in the end, after a swap of sides, because RE names a colour.
+    """
+    start = record.start
+    root = ["FF[4]CA[UTF-8]", written("AP", f"{PROGRAM}:1"), written("GN", start.match)]
+    swaps = sum(ply.move == "swap-sides" for ply in record.plies)
+    black, white = reversed(start.bots) if swaps % 2 else start.bots
+    root += [written("PB", black.name), written("PW", white.name), written("DT", start.started[:10])]
+    root += [written("OT", start.control), written("RE", (record.end.result or "Void") if record.end else "?")]
+    root += [written("XT", record.end.termination)] if record.end else []
+    root += [f"GM[{OTHER}]", written("XG", start.game)] if start.game != "go" else []
+    root += [written("XO", " ".join(f"{name}={value}" for name, value in start.options.items()))]
+    if start.game != "go":
+        return f"(;{''.join(root)}{''.join(map(_private, record.plies))})\n"
+    size = int(start.options.get("size", "19"))
+    root += ["GM[1]", f"SZ[{size}]", written("KM", start.options.get("komi", "7.5")), "RU[Chinese]"]
+    handicap = int(start.options.get("handicap", "0"))
+    if handicap:
+        stones = "".join(f"[{_point(vertex, size)}]" for vertex in fixed_handicap(size, handicap))
+        root.append(f"HA[{handicap}]AB{stones}PL[W]")
+    return f"(;{''.join(root)}{''.join(_node(ply, size) for ply in record.plies)})\n"
+
+
+def _node(ply: MovePlayed, size: int) -> str:
+    if ply.move.startswith("dead:"):
+        return _private(ply) + written("C", f"{ply.colour} says {ply.move}")
+    name = ply.colour[0].upper()
+    return f";{name}[{'' if ply.move == 'pass' else _point(ply.move, size)}]{_left(ply)}"
+
+
+def _private(ply: MovePlayed) -> str:
+    return f";{written('X' + ply.colour[0].upper(), ply.move)}{_left(ply)}"
+
+
+def _left(ply: MovePlayed) -> str:
+    return "" if ply.left is None else f"{ply.colour[0].upper()}L[{ply.left / 1000:.3f}]".replace(".000]", "]")
+
+
+def _point(vertex: str, size: int) -> str:
+    return _POINTS[LETTERS.index(vertex[0])] + _POINTS[size - int(vertex[1:])]
+
+
+# -- A record as a GTP regression test: a script that any engine of the game can run, with the answer tha
+
+
+def regression(record: Record) -> str:
+    """Numbered commands, each with its expectation `#? [regular expression]` below it, as GNU Go's regression has them.
+
+    Of a position the record tells whose turn it was; of the last one the result, if the game was over by the rules.
+    """
+    start, end = record.start, record.end
+    options = [f"{name}={value}" for name, value in start.options.items()]
+    lines = [f"# {start.match}: {start.bots[0].name} - {start.bots[1].name}"]
+    lines += [" ".join(["ggp-new", start.game, *options]), ""]
+    for ply, following in pairwise((*record.plies, None)):
+        assert ply is not None
+        lines += [
+            f"{10 * ply.ply} ggp-play {ply.colour} {ply.move}",
+            f"#? [move={escape(ply.move)} {_then(ply, following)}]",
+        ]
+        lines.append("")
+    plies = len(record.plies)
+    if end is not None and end.termination == "rules":
+        over = f"phase=over to_play=none seat=0 ply={plies} result={escape(end.result)} winner={end.winner}"
+        lines += [f"{10 * plies + 10} ggp-status", f"#? [{over}]", ""]
+    return "\n".join(lines)
+
+
+def _then(ply: MovePlayed, following: MovePlayed | None) -> str:
+    if following is None:
+        return f"phase=.* ply={ply.ply}.*"
+    return f"phase=[a-z]+ to_play={following.colour} seat={following.seat} ply={ply.ply}"
+
 
 FORMS: dict[str, Callable[[Record], str | bytes]] = {
     "jsonl": Record.lines,
@@ -47,7 +160,7 @@ def export_files(files: tuple[str, ...], form: str, key: str | None, output: str
         for file in files:
             for record in open_matches(file, key, _tell, damaged.append):
                 try:
-                    out.write(written(record, form))
+                    out.write(as_form(record, form))
                 except click.ClickException as error:
                     damaged.append(error.format_message())
         out.flush()
@@ -56,7 +169,7 @@ def export_files(files: tuple[str, ...], form: str, key: str | None, output: str
     return BAD_USAGE if damaged else 0
 
 
-def written(record: Record, form: str) -> bytes:
+def as_form(record: Record, form: str) -> bytes:
     """The record in that form. ClickException for one that cannot have it.
 
     A record's chain says that it was not changed, not that we wrote it: its words may be no options and moves."""
@@ -72,3 +185,145 @@ def written(record: Record, form: str) -> bytes:
 
 def _tell(piece: str) -> None:
     click.echo(f"ggp export: skipped {piece}", err=True)
+
+
+# -- Where a command of the archive writes: stdout, or a file that appears under its name when all is wri
+
+
+@contextlib.contextmanager
+def opened(
+    output: str | None,
+    refused: type[click.ClickException] = click.ClickException,
+    failed: type[click.ClickException] = click.ClickException,
+) -> Iterator[BinaryIO]:
+    """`output` None or `-` is stdout. Raises `refused` if it cannot be opened, `failed` later; then nothing appears."""
+    if output in (None, "-"):
+        yield sys.stdout.buffer
+        return
+    path = Path(str(output))
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(replacing(path))
+        except OSError as error:
+            raise refused(f"cannot write {output}: {error.strerror}; name another file") from None
+        try:
+            with stack.pop_all():
+                yield file
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise failed(f"cannot write {output}: {error.strerror}; make room or name another file") from None
+
+
+# -- `ggp ladder export`: the matches of a ladder as records, results, SGF or scripts, one at a time.
+
+
+def run_export(argv: list[str]) -> int:
+    """The exit status."""
+    return source.run_view(export, argv)
+
+
+@click.command("export", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@source.words("[LADDER]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv", "sgf", "gtp"]),
+    default="jsonl",
+    show_default=True,
+    help="jsonl: for ggp verify and ggp show; csv: first,second,result for ggp rate.",
+)
+@filter_options
+@click.option("--key", metavar="KEY", help="Only the match of this key.")
+@click.option("--played", is_flag=True, help="Only games that were decided by play, not by a fault.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE, which appears when all is written.")
+@click.option("--quiet", is_flag=True, help="No progress bar.")
+def export(
+    words: tuple[str, ...],
+    form: str,
+    pool_name: str | None,
+    bot: str | None,
+    against: str | None,
+    termination: str | None,
+    since: str | None,
+    key: str | None,
+    played: bool,
+    output: str | None,
+    quiet: bool,
+) -> int:
+    """Write the matches of a ladder, newest first, to stdout or a file.
+
+    Void matches are left out of csv, which has results alone; a forfeit is there as a win or a loss.
+    """
+    ladder, _ = split(words, 0, 0)
+    wanted = GameFilter(pool_name, bot, against, termination, since_when(since))
+    if key is not None and (wanted.any is False or played or form == "csv"):
+        raise click.UsageError("--key is one match: leave out what chooses among many, and the format csv")
+    with open_ladder(ladder) as store:
+        if form == "csv":
+            pool = the_pool(store.pools(), pool_name, "results of several may not be rated together")
+            wanted = replace(wanted, pool=pool.name)
+        damaged: list[str] = []
+        pieces = _one(store, key, form) if key is not None else _pieces(store, wanted, form, played, damaged)
+        with opened(output, ViewError, Trouble) as file:
+            counted = _with_progress(store, wanted, pieces) if _watched(output, quiet) else pieces
+            for piece in counted:
+                file.write(piece)
+            file.flush()
+    for reason in damaged:
+        click.echo(f"ggp ladder export: {reason}", err=True)
+    return source.TROUBLE if damaged else 0
+
+
+def _one(store: Store, key: str, form: str) -> Iterator[bytes]:
+    yield as_form(read_game(store, key), form)
+
+
+def _pieces(store: Store, wanted: GameFilter, form: str, played: bool, damaged: list[str]) -> Iterator[bytes]:
+    """What to write, a piece a match; b"" for one that is left out. `damaged` gets why a record cannot be written."""
+    if form == "csv":
+        yield b"first,second,result\n"
+        for row in matching(store, wanted):
+            yield _csv_line(row) if row.result and not (played and row.termination not in BY_PLAY) else b""
+        return
+    pool = check_filter(store, wanted)
+    found = store.records(pool, wanted.bot, wanted.against, wanted.termination, damaged=damaged.append)
+    for row, lines in found:
+        if wanted.since is not None and long_before(row, wanted.since):
+            return
+        early = wanted.since is not None and not ended_after(row, wanted.since)
+        if early or (played and row.termination not in BY_PLAY):
+            yield b""
+            continue
+        try:
+            record = read_one(lines, row.key)
+            yield escaped_line(lines) if form == "jsonl" else as_form(record, form)
+        except click.ClickException as error:
+            damaged.append(error.format_message())
+            yield b""
+
+
+def _csv_line(row: GameRow) -> bytes:
+    line = io.StringIO()
+    result = ("0.5", "1", "0")[row.winner]
+    csv.writer(line, lineterminator="\n").writerow((row.first, row.second, result))
+    return line.getvalue().encode()
+
+
+def _watched(output: str | None, quiet: bool) -> bool:
+    """Whether a bar on stderr would be seen, and disturb nothing."""
+    return not quiet and sys.stderr.isatty() and (output not in (None, "-") or not sys.stdout.isatty())
+
+
+def _with_progress(store: Store, wanted: GameFilter, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same pieces, counted before the eyes of the user."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    totals = store.totals()
+    total = totals.games + totals.void if wanted.any else None
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("matches"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console, transient=True
+    ) as bar:
+        yield from bar.track(pieces, total=total)

@@ -14,8 +14,7 @@ import click
 from protocol.drawing.scene import clean
 from protocol.printed import without_password
 from protocol.records import Record
-from referee.archive.live import Head, LiveMatch, find_live, live_base, running
-from referee.archive.reading import records_in
+from referee.records import LiveHead, LiveMatch, find_live, interrupted, live_base, records_in, running
 
 _STORES = (".toml", ".db", ".sqlite", ".sqlite3")
 _MAGIC = b"SQLite format 3\0"
@@ -23,7 +22,7 @@ _SHOWN = 10  # matches named where one is not found
 _PLACE = re.compile(r"(?P<source>.+?)(?:#(?P<key>[^@#]+))?(?:@(?P<ply>-?\d{1,9}))?", re.DOTALL)
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """A file, store or URL; a match of it ("" is the first of a file); after how many plies (None: all of them)."""
 
     source: str
@@ -31,27 +30,27 @@ class Place(NamedTuple):
     ply: int | None = None
 
 
-class Source(NamedTuple):
+class RecordSource(NamedTuple):
     """A match, how many of its plies the place asks for, and how to read it again while it is played.
 
     `again` is None where nothing can have changed. `playing`: whether it is still being played.
     """
 
-    place: Place
+    place: RecordPlace
     record: Record
     ply: int
     again: Callable[[], Record | None] = lambda: None
     playing: Callable[[], bool] = lambda: False
 
 
-def read_place(text: str) -> Place:
+def read_place(text: str) -> RecordPlace:
     """`FILE[#MATCH][@PLY]`, as in `games.jsonl#a1b2c3d4-7@17`; -1 is the last ply, -2 the one before. UsageError."""
     if _exists(text):  # its name may hold anything
-        return Place(text)
+        return RecordPlace(text)
     found = _PLACE.fullmatch(text)
     if found is None:
         raise click.UsageError("a place is FILE, FILE@PLY or FILE#MATCH@PLY")
-    return Place(found["source"], found["key"] or "", None if found["ply"] is None else int(found["ply"]))
+    return RecordPlace(found["source"], found["key"] or "", None if found["ply"] is None else int(found["ply"]))
 
 
 def is_ladder(word: str) -> bool:
@@ -74,14 +73,14 @@ def count_plies(record: Record, ply: int | None) -> int:
     return number
 
 
-def open_match(text: str, key: str | None = None) -> Source:
+def open_match(text: str, key: str | None = None) -> RecordSource:
     """The one match of a place; `key` names it, too. ClickException says what is there instead."""
     place = read_place(text)
     place = place._replace(key=key or place.key)
     record, live, stored = (_of_ladder if is_ladder(place.source) else _of_file)(place.source, place.key)
     ply = count_plies(record, place.ply)
     if live is None:
-        return Source(place, record, ply)
+        return RecordSource(place, record, ply)
     name = record.start.match
 
     def again() -> Record | None:
@@ -92,7 +91,7 @@ def open_match(text: str, key: str | None = None) -> Source:
             return stored(name)
         return found
 
-    return Source(place, record, ply, again, live.playing)
+    return RecordSource(place, record, ply, again, live.playing)
 
 
 def open_matches(
@@ -126,7 +125,7 @@ def open_matches(
             raise click.ClickException(clean(f"{text} holds no match" + (f" {name}" if name else "")))
 
 
-# -- one match: the record; its side file if it is being played; where it will be once it is finished -----------------
+# -- one match: the record; its side file if it is being played; where it will be once it is finished ---
 
 _Found = tuple[Record, LiveMatch | None, Callable[[str], Record]]
 
@@ -147,13 +146,13 @@ def _of_file(file: str, key: str) -> _Found:
 
 
 def _of_ladder(word: str, key: str) -> _Found:
+    from referee.ladder.source import store_url
     from referee.ladder.toml_section import ConfigError  # needed for ladders only, and slow to import
-    from referee.ladder.views.source import store_url
-    from referee.store.errors import StoreError
+    from referee.store.model import StoreError
     from referee.store.store import Store
 
     def stored(name: str) -> Record:
-        from referee.ladder.views.game import read_game
+        from referee.ladder.views import read_game
 
         try:
             with Store.open(url) as store:
@@ -178,6 +177,9 @@ def _of_ladder(word: str, key: str) -> _Found:
     except click.ClickException as error:
         if live is not None:  # it is over, and a worker delivers what it played in pairs
             return _read_live(live, key), live, stored
+        finished = interrupted(base).get(key)
+        if finished is not None and finished.end is not None:  # the worker has begun the next match of the pair
+            return finished, None, stored
         raise _missing(error, running(base)) from None
 
 
@@ -195,10 +197,10 @@ def _find_in_file(file: Path, key: str) -> Record:
 
 
 def _all_of_ladder(word: str, damaged: Callable[[str], None]) -> Iterator[Record]:
+    from referee.ladder.source import Trouble, open_ladder
     from referee.ladder.toml_section import ConfigError
-    from referee.ladder.views.game import read_one
-    from referee.ladder.views.source import Trouble, open_ladder
-    from referee.store.errors import StoreError
+    from referee.ladder.views import read_one
+    from referee.store.model import StoreError
 
     def tell(reason: str) -> None:
         damaged(f"{without_password(word)}: {reason}")
@@ -223,7 +225,7 @@ def _read_live(live: LiveMatch, key: str) -> Record:
     return record
 
 
-def _missing(error: click.ClickException, heads: list[Head]) -> click.ClickException:
+def _missing(error: click.ClickException, heads: list[LiveHead]) -> click.ClickException:
     """What is not there, and what is being played instead."""
     playing = _listed([f"#{head.match} ({' - '.join(head.bots)}, ply {head.ply})" for head in heads], "being played: ")
     return click.ClickException(clean(f"{error.format_message()}{f'; {playing}' if heads else ''}"))

@@ -19,13 +19,13 @@ from protocol.records import MovePlayed, Record
 from protocol.safe_files import replace_file
 from protocol.transports.blocking import run_blocking
 from referee.archive.places import count_plies, open_match
-from referee.archive.reading import started
-from referee.command_line import HELP, run_command
-from referee.config import Setting
-from referee.play.clock import Control, Kind
+from referee.cli import HELP, run_command
+from referee.play.bot_spec import read_engine, started
+from referee.play.clock import ControlKind, TimeControl
 from referee.play.engine import OVER, Engine, GameRefused, Status
-from referee.play.outcome import EngineFailed, Fault
-from referee.play.words import read_engine
+from referee.play.outcome import BotFault, EngineFailed
+from referee.play.setting import Setting
+from referee.terminal import draw_scene
 
 _COLOURS = {"class:black": "1;34", "class:white": "1;33", "class:mark": "1;32"}
 _RANGE = re.compile(r"(-?\d{1,9})(?:\.\.(-?\d{1,9}))?", re.ASCII)
@@ -38,7 +38,7 @@ PLIES  are N, -1 for the last, -2 for the one before, A..B, and lists of those: 
 """
 
 
-class Position(NamedTuple):
+class ShownPosition(NamedTuple):
     """After `number` plies: its drawing as the engine sent it and read ("" and None without one), and its status."""
 
     number: int
@@ -112,7 +112,7 @@ def _read_plies(words: str | None, placed: int, record: Record) -> list[int]:
     return numbers
 
 
-async def _replay(record: Record, wanted: "list[int] | range", word: str | None) -> list[Position]:
+async def _replay(record: Record, wanted: "list[int] | range", word: str | None) -> list[ShownPosition]:
     """The positions after so many plies, from the engine."""
     engine = await started(read_engine(word))
     try:
@@ -126,24 +126,24 @@ async def _replay(record: Record, wanted: "list[int] | range", word: str | None)
         await engine.peer.stop()
 
 
-async def _positions(record: Record, wanted: set[int], engine: Engine) -> AsyncIterator[Position]:
+async def _positions(record: Record, wanted: set[int], engine: Engine) -> AsyncIterator[ShownPosition]:
     start = record.start
     if start.game not in await engine.games():
         raise GameRefused(f"it knows no {start.game}; name an engine that does with --engine")
-    status = await engine.new_game(Setting(start.game, start.options, {}, Control(Kind.NONE)).new_game)
+    status = await engine.new_game(Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game)
     for number in range(max(wanted) + 1):
         if number:
             ply = record.plies[number - 1]
             try:
                 _, status = await engine.play(ply.colour, ply.move)
-            except Fault as fault:
+            except BotFault as fault:
                 raise EngineFailed(f"ply {ply.ply}: {fault}") from None
         if number in wanted:
             drawn = await engine.scene()
-            yield Position(number, drawn, read_scene(drawn) if drawn else None, status)
+            yield ShownPosition(number, drawn, read_scene(drawn) if drawn else None, status)
 
 
-def _print(record: Record, positions: list[Position], width: int) -> None:
+def _print(record: Record, positions: list[ShownPosition], width: int) -> None:
     """The match once, then each position; what the signs mean once more in the end."""
     click.echo("\n".join(_about(record, positions[0])))
     if len(positions) > 1:
@@ -177,7 +177,7 @@ def list_moves(plies: Sequence[MovePlayed], marked: int = 0, width: int = 100) -
     return "\n".join(lines)
 
 
-def _about(record: Record, position: Position) -> Iterator[str]:
+def _about(record: Record, position: ShownPosition) -> Iterator[str]:
     """The game, and who plays."""
     start, status = record.start, position.status
     yield clean(" ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())]))
@@ -224,13 +224,12 @@ def _stderr(record: Record) -> Iterator[str]:
             yield from (f"  {clean(line)[:_CUT]}" for line in lines)
 
 
-def _board(position: Position, scene: Scene, width: int) -> str:
+def _board(position: ShownPosition, scene: Scene, width: int) -> str:
     """Coloured on a terminal, unless the user wants none or the board comes in other parts."""
     plain = text.draw(scene, width)
     dumb = os.environ.get("TERM") in (None, "dumb")
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or dumb:
         return plain
-    from referee.console.drawing import draw_scene
 
     lines = draw_scene(position.drawn).lines
     if "\n".join("".join(piece for _, piece in line) for line in lines) != plain:

@@ -2,21 +2,345 @@
 
 import json
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
+from queue import SimpleQueue
 from textwrap import indent
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from protocol.drawing.scene import clean
+from protocol.drawing import text
+from protocol.drawing.scene import DrawingError, clean, read_scene
 from protocol.printed import without_password
 from protocol.records import Record
-from referee.archive.checking import Checked, Checker
+from protocol.transports.blocking import run_blocking
 from referee.archive.places import open_matches
-from referee.command_line import BAD_USAGE, HELP, run_command
-from referee.play.words import read_engine
+from referee.cli import BAD_USAGE, HELP, run_command
+from referee.play.bot_spec import BotSpec, read_engine, started
+from referee.play.clock import ControlKind, TimeControl
+from referee.play.engine import OVER, Engine, GameRefused, Status
+from referee.play.outcome import BotFault, EngineFailed, Termination
+from referee.play.setting import Setting, Timeouts
+
+# -- Plays a record again on an engine, or on two, and says at which ply it comes out otherwise, and whos
+
+
+T = TypeVar("T")
+RECORD, ENGINE, OTHER = "record", "engine", "other"
+"""Who departs: the record from the engine; our engine or the other, which failed or which the two cannot agree on."""
+
+
+class Deviation(NamedTuple):
+    """Where a match comes out otherwise. `ply` is the one that was being played, 0 for the start, None for the end.
+
+    `failed`: that engine died, stopped answering or answered nonsense. `board` is the position
+    before the ply, if an engine draws it.
+    """
+
+    who: str
+    what: str
+    ply: int | None
+    failed: bool = False
+    board: str = ""
+
+
+class _DeviationFound(Exception):
+    def __init__(self, who: str, what: str, ply: int | None, failed: bool = False) -> None:
+        self.deviation = Deviation(who, clean(what), ply, failed)
+
+
+async def verify(record: Record, engine: Engine, other: Engine | None = None, deep: bool = False) -> Deviation | None:
+    """Where the record comes out otherwise; None if it does nowhere.
+
+    Every move must be legal and come out in its canonical form, by the seat and colour that the record names;
+    a result by the rules must be the engine's, and so must the hash if it is the same engine in the same version.
+    With an `other` engine, both must agree after each ply on status and legal moves, and at the end on history and
+    score. `deep`: every ply is taken back again, and each position must be the one that was there before.
+    """
+    sides = [_Side(ENGINE, engine), *([_Side(OTHER, other)] if other else [])]
+    try:
+        await _replay(record, sides, deep)
+    except _DeviationFound as apart:
+        found = apart.deviation
+        return found if found.failed else found._replace(board=await _board_before(record, found.ply, engine))
+    return None
+
+
+class _Side(NamedTuple):
+    """One of the engines; what goes wrong with it is its own."""
+
+    who: str
+    engine: Engine
+
+    async def ask(self, question: Awaitable[T], ply: int | None) -> T:
+        try:
+            return await question
+        except GameRefused as refused:
+            raise _DeviationFound(self.who, f"{self.name} refuses the game: {refused}", 0) from None
+        except EngineFailed as failure:
+            said = str(failure).removeprefix("the engine ")
+            raise _DeviationFound(
+                self.who, f"{self.name} {said}" if said != str(failure) else said, ply, failed=True
+            ) from None
+
+    @property
+    def name(self) -> str:
+        return "the engine" if self.who == ENGINE else "the other engine"
+
+
+async def _replay(record: Record, sides: list[_Side], deep: bool) -> None:
+    start = record.start
+    setting = Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE))  # no clock runs
+    statuses = [await side.ask(side.engine.new_game(setting.new_game), 0) for side in sides]
+    _compare(statuses, 0)
+    if len(sides) > 1:
+        await _compare_legal_moves(sides, 0)
+    trail = [[await _seen(side, status, 0, deep) for side, status in zip(sides, statuses, strict=True)]]
+    for ply in record.plies:
+        status, number = statuses[0], ply.ply
+        if (ply.seat, ply.colour) != (status.seat, status.to_play):
+            said = f"the record says seat {ply.seat} ({ply.colour}), the engine {_turn(status)}"
+            raise _DeviationFound(RECORD, said, number)
+        statuses = [await _play(side, ply.colour, ply.move, number) for side in sides]
+        _compare(statuses, number)
+        if len(sides) > 1:
+            await _compare_legal_moves(sides, number)
+        if deep:
+            trail.append(
+                [await _seen(side, status, number, deep) for side, status in zip(sides, statuses, strict=True)]
+            )
+            _compare_hashes(sides, trail[-1], number)
+    await _verify_end(record, sides, statuses[0])
+    if deep:
+        await _take_back(sides, trail)
+
+
+async def _play(side: _Side, colour: str, move: str, number: int) -> Status:
+    ours = side.who == ENGINE
+    try:
+        name, status = await side.ask(side.engine.play(colour, move), number)
+    except BotFault as fault:
+        said = f"the record says {move}, the engine: {fault}" if ours else f"{move}: {side.name} says {fault}"
+        raise _DeviationFound(RECORD if ours else OTHER, said, number) from None
+    if name != move:
+        said = f"the record says {move}, the engine calls it {name}" if ours else f"{side.name} calls {move} {name}"
+        raise _DeviationFound(RECORD if ours else OTHER, said, number)
+    return status
+
+
+def _compare(statuses: list[Status], number: int) -> None:
+    ours, theirs = statuses[0], statuses[-1]
+    if ours != theirs:
+        raise _DeviationFound(OTHER, f"the engine says {_turn(ours)}, the other engine {_turn(theirs)}", number)
+
+
+async def _compare_legal_moves(sides: list[_Side], number: int) -> None:
+    ours, theirs = [set(await side.ask(side.engine.legal_moves(), number)) for side in sides]
+    said = [
+        f"legal for {side.name} only: {' '.join(sorted(more))[:200]}"
+        for side, more in zip(sides, (ours - theirs, theirs - ours), strict=True)
+        if more
+    ]
+    if said:
+        raise _DeviationFound(OTHER, "; ".join(said), number)
+
+
+async def _verify_end(record: Record, sides: list[_Side], status: Status) -> None:
+    end, started_by, engine = record.end, record.start.engine, sides[0].engine
+    if len(sides) > 1:
+        histories = [await side.ask(side.engine.history(), None) for side in sides]
+        if histories[0] != histories[1]:
+            raise _DeviationFound(OTHER, "the engines tell different histories", None)
+    finals = [await side.ask(side.engine.final(), None) for side in sides]
+    _compare_scores([score for _, score in finals])
+    if end is None:
+        return
+    if end.plies != len(record.plies):
+        raise _DeviationFound(RECORD, f"the record says {end.plies} plies and holds {len(record.plies)}", None)
+    by_rules = end.termination == Termination.RULES
+    if by_rules and (end.result, end.winner) != (status.result, status.winner):
+        said = status.result if status.phase == OVER else "that it is not over"
+        raise _DeviationFound(RECORD, f"the record says {end.result}, the engine {said}", None)
+    same = (started_by.program, started_by.version) == (engine.party.program, engine.party.version)
+    if same and end.hash and finals[0][0] != end.hash:
+        raise _DeviationFound(
+            RECORD, f"the record ends at hash {end.hash}, the engine at {finals[0][0] or 'none'}", None
+        )
+
+
+def _compare_scores(scores: list[str]) -> None:
+    """Where both know a score: the totals of black and white."""
+    if len(scores) < 2 or not all(scores):
+        return
+    try:
+        ours, theirs = [[json.loads(score)[colour]["total"] for colour in ("black", "white")] for score in scores]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise _DeviationFound(OTHER, "the other engine's ggp-score is not what it should be", None) from None
+    if ours != theirs:
+        raise _DeviationFound(
+            OTHER, f"the engine scores {ours[0]} to {ours[1]}, the other engine {theirs[0]} to {theirs[1]}"[:300], None
+        )
+
+
+async def _seen(side: _Side, status: Status, number: int, deep: bool) -> tuple[Status, str]:
+    """What is to be there again when all later plies are taken back: the status, and the hash if it has one."""
+    return status, await side.ask(side.engine.hash(), number) if deep else ""
+
+
+def _compare_hashes(sides: list[_Side], seen: list[tuple[Status, str]], number: int) -> None:
+    """Of engines that are the same in name and version."""
+    one, two = sides[0].engine.party, sides[-1].engine.party
+    if (one.program, one.version) == (two.program, two.version) and seen[0][1] != seen[-1][1]:
+        raise _DeviationFound(OTHER, f"the engine's hash is {seen[0][1]}, the other engine's {seen[-1][1]}", number)
+
+
+async def _take_back(sides: list[_Side], trail: list[list[tuple[Status, str]]]) -> None:
+    """Every ply, the last one first, on each engine that lists `ggp-undo`."""
+    for at, side in enumerate(sides):
+        for number in range(len(trail) - 1, 0, -1) if side.engine.lists("ggp-undo") else ():
+            there = trail[number - 1][at]
+            status = await side.ask(side.engine.undo(), number)
+            if (found := await _seen(side, status, number, True)) != there:
+                said = f"{_place(*found)}, where it was {_place(*there)}"
+                raise _DeviationFound(side.who, f"{side.name} takes it back and says {said}", number)
+
+
+async def _board_before(record: Record, number: int | None, engine: Engine) -> str:
+    """The position before this ply on our engine (None: the last one), "" if it cannot be drawn."""
+    start = record.start
+    try:
+        await engine.new_game(Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game)
+        for ply in record.plies[: len(record.plies) if number is None else max(0, number - 1)]:
+            await engine.play(ply.colour, ply.move)
+        scene = await engine.scene()
+        return text.draw(read_scene(scene)) if scene else ""
+    except (EngineFailed, GameRefused, BotFault, DrawingError):
+        return ""
+
+
+def _place(status: Status, position: str) -> str:
+    return f"{_turn(status)}, hash {position or 'none'}"
+
+
+def _turn(status: Status) -> str:
+    return f"over, {status.result}" if status.result else f"seat {status.seat} ({status.to_play}), {status.phase}"
+
+
+# -- Verifies many records at a time, each on an engine process of its own (or two), in the order they co
+
+
+_WAITING = 4  # records a job that are read ahead
+_WORTH = 8  # matches for which one engine more is worth its start
+_MOST_FAILURES = 10  # after which an engine is not started again
+
+
+class VerifiedMatch(NamedTuple):
+    """A match of a file, and where it came out otherwise."""
+
+    file: str
+    match: str
+    deviation: Deviation | None
+
+
+class Checker:
+    """Owns the engines. `for checked in checker.all(records)`, then close()."""
+
+    def __init__(
+        self, ours: BotSpec, other: BotSpec | None, jobs: int, deep: bool, budgets: Timeouts | None = None
+    ) -> None:
+        self._ours, self._other, self._jobs, self._deep = ours, other, jobs, deep
+        self._budgets = budgets or Timeouts()
+        self._desks: list[_EnginePair] = []
+        self._free: SimpleQueue[_EnginePair] = SimpleQueue()
+        self._threads = ThreadPoolExecutor(jobs)
+        try:
+            self._add_desk()  # what does not start at all is said at once
+        except BaseException:
+            self.close()
+            raise
+
+    def all(self, records: Iterable[tuple[str, Record]]) -> Iterator[VerifiedMatch]:
+        """Raises ClickException when an engine fails again and again."""
+        pending: deque[Future[VerifiedMatch]] = deque()
+        for number, (file, record) in enumerate(records, 1):
+            if len(self._desks) < min(self._jobs, 1 + number // _WORTH):
+                self._add_desk()  # here, in the thread that outlives them all
+            pending.append(self._threads.submit(self._check, file, record))
+            if len(pending) >= _WAITING * self._jobs:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+    def close(self) -> None:
+        """Wait for the matches under way, drop the others, end every engine."""
+        self._threads.shutdown(cancel_futures=True)
+        for desk in self._desks:
+            run_blocking(desk.close())
+
+    def _add_desk(self) -> None:
+        desk = _EnginePair(self._ours, self._other, self._budgets)
+        self._desks.append(desk)
+        run_blocking(desk.open())
+        self._free.put(desk)
+
+    def _check(self, file: str, record: Record) -> VerifiedMatch:
+        desk = self._free.get()
+        try:
+            return VerifiedMatch(file, record.start.match, run_blocking(desk.check(record, self._deep)))
+        finally:
+            self._free.put(desk)
+
+
+class _EnginePair:
+    """Our engine and the other one; each is restarted when it fails."""
+
+    def __init__(self, ours: BotSpec, other: BotSpec | None, budgets: Timeouts) -> None:
+        self._starts = {"engine": ours, **({OTHER: other} if other else {})}
+        self._budgets = budgets
+        self._engines: dict[str, Engine] = {}
+        self._failures = 0
+
+    async def open(self) -> None:
+        for who, start in self._starts.items():
+            if who not in self._engines:
+                self._engines[who] = await started(start, self._budgets)
+
+    async def check(self, record: Record, deep: bool) -> Deviation | None:
+        """On our engine and the other; a game that ours does not know, on the other alone."""
+        await self.open()
+        ours, other = self._engines["engine"], self._engines.get(OTHER)
+        try:
+            known = record.start.game in await ours.games()
+        except EngineFailed as failure:
+            found: Deviation | None = Deviation("engine", clean(str(failure)), 0, failed=True)
+        else:
+            if known:
+                found = await verify(record, ours, other, deep)
+            elif other is None:
+                said = f"our engine knows no game {clean(record.start.game)}: name one that does with --engine"
+                found = Deviation("engine", said, 0)
+            else:
+                found = await verify(record, other, None, deep)
+                found = found and found._replace(who=OTHER if found.who == "engine" else found.who)
+        if found and found.failed:
+            await self._drop(found)
+        return found
+
+    async def _drop(self, found: Deviation) -> None:
+        """The engine that failed is ended; the next match gets a new one."""
+        self._failures += 1
+        if self._failures >= _MOST_FAILURES:
+            raise click.ClickException(f"given up after {self._failures} failures: {found.what}")
+        await self._engines.pop(found.who).peer.stop(kill=True)
+
+    async def close(self) -> None:
+        for engine in self._engines.values():
+            await engine.peer.stop()
+        self._engines.clear()
+
 
 _MOST_TOLD = 1000  # matches that are listed in JSON
 EPILOGUE = """\b
@@ -93,7 +417,7 @@ class _Report:
         if len(self.unreadable) < _MOST_TOLD:
             self.unreadable.append(reason)
 
-    def add(self, checked: Checked) -> None:
+    def add(self, checked: VerifiedMatch) -> None:
         self._file["matches"] += 1
         found = checked.deviation
         if found is None:
@@ -160,7 +484,7 @@ def _count(matches: int) -> str:
 
 
 class _Bar:
-    """A line on stderr that grows; how many matches there are nobody knows before they are read."""
+    """A growing line on stderr; the number of matches is unknown before they are read."""
 
     def __init__(self, report: _Report) -> None:
         from rich.console import Console

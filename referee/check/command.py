@@ -1,39 +1,39 @@
-"""`ggp check`: the words of the command line, the program that they mean, and how the findings are told."""
+"""`ggp check`: the command line, the program under check, and the report."""
 
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import groupby
 from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
 
 import click
 
 from protocol.commands import Who
-from protocol.conformance import catalogue, rule_of
+from protocol.conformance import CheckVerdict, Demand, RuleSource, catalogue, rule_of
 from protocol.connection import PeerRole
 from protocol.safe_files import replace_file
 from protocol.transports.blocking import run_blocking
-from referee.check.report import as_json, as_junit, loses_games, print_report, usable
 from referee.check.run import Wanted, run_trial
-from referee.check.trial import Found, Trial
-from referee.command_line import HELP, run_command
-from referee.config import Budgets
-from referee.play.launch import Peer, Process, Remote, find_program
-from referee.play.outcome import EngineFailed
-from referee.play.seating import Extras, start_engine
-from referee.play.words import read_engine, read_game
+from referee.check.trial import CheckContext, StepResult
+from referee.cli import HELP, run_command
+from referee.play.bot_spec import ProcessLimits, read_engine, read_game, start_engine
+from referee.play.process import Peer, Process, Remote, find_program
+from referee.play.setting import Timeouts
 
 Tell = Callable[[int, int, str], None]
 EPILOG = (
-    "Exit status: 0 if the referee can use the program, 1 if not, 2 for a command line that cannot be. "
+    "Exit status: 0 if the referee can use the program, 1 if not, 2 for a usage error. "
     "The steps are listed in docs/reference/compliance.md."
 )
 
 
 def main(argv: list[str]) -> int:
     """The exit status; see EPILOG."""
-    return run_command(check, "ggp check", argv, EngineFailed)
+    return run_command(check, "ggp check", argv)
 
 
 @click.command("check", context_settings=HELP, epilog=EPILOG, no_args_is_help=False)
@@ -106,9 +106,9 @@ def check(
     return 0 if usable(found) and not (strict and loses_games(found)) else 1
 
 
-async def _run(trial: Trial, wanted: Wanted, judge: str | None, tell: Tell) -> list[Found]:
+async def _run(trial: CheckContext, wanted: Wanted, judge: str | None, tell: Tell) -> list[StepResult]:
     if trial.who is Who.BOT:
-        trial.judge = await start_engine(read_engine(judge), Budgets(), Extras())
+        trial.judge = await start_engine(read_engine(judge), Timeouts(), ProcessLimits())
     try:
         return await run_trial(trial, wanted, tell)
     finally:
@@ -116,9 +116,11 @@ async def _run(trial: Trial, wanted: Wanted, judge: str | None, tell: Tell) -> l
             await trial.judge.peer.stop()
 
 
-def _trial(who: Who, url: str | None, command: tuple[str, ...], timeout: float, first: float, verbose: bool) -> Trial:
+def _trial(
+    who: Who, url: str | None, command: tuple[str, ...], timeout: float, first: float, verbose: bool
+) -> CheckContext:
     role = PeerRole.ENGINE if who is Who.ENGINE else PeerRole.BOT
-    budgets = Budgets(command=timeout, quit=min(timeout, 3.0))
+    budgets = Timeouts(command=timeout, quit=min(timeout, 3.0))
     sink = _show if verbose else None
     if url:
         address = read_engine(url).url
@@ -128,9 +130,9 @@ def _trial(who: Who, url: str | None, command: tuple[str, ...], timeout: float, 
         def dial() -> Peer:
             return Remote(address, role, budgets, sink=sink)
 
-        return Trial(who, dial, timeout, first, remote=True)
+        return CheckContext(who, dial, timeout, first, remote=True)
     find_program(command[0])
-    return Trial(who, partial(Process, command, role, budgets, sink=sink), timeout, first)
+    return CheckContext(who, partial(Process, command, role, budgets, sink=sink), timeout, first)
 
 
 def _show(mark: str, seconds: float, data: bytes) -> None:
@@ -170,3 +172,197 @@ def _progress(silent: bool) -> Iterator[Tell]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("")
         yield lambda done, total, title: bar.update(task, completed=done, total=total, description=title[:40])
+
+
+# -- What a check found, for people, programs and build servers. It judges nothing.
+
+
+PAGE = "docs/reference/protocol.md"
+_CLIP = 240  # bytes shown of one side of an exchange
+_HEADS = {"2": "Framing", "3": "Engine commands", "4": "Bot commands", "5": "Clocks", "7": "ZeroMQ"}
+_MARKS = {
+    CheckVerdict.PASS: ("ok", "green"),
+    CheckVerdict.FAIL: ("FAIL", "bold red"),
+    CheckVerdict.NOT_TRIED: ("?", "yellow"),
+    CheckVerdict.NOT_APPLICABLE: ("-", "dim"),
+}
+_MISSED = (CheckVerdict.FAIL, CheckVerdict.NOT_TRIED)
+_FAILURES = (Demand.REQUIRED, Demand.FORFEIT)  # what is a failure for a build server
+
+
+def usable(found: list[StepResult]) -> bool:
+    """Whether the referee can use the program: no required step failed, and none was left untried."""
+    return not any(one.verdict in _MISSED and one.check.demand is Demand.REQUIRED for one in found)
+
+
+def loses_games(found: list[StepResult]) -> bool:
+    """Whether a step failed that loses the game in which that happens."""
+    return any(one.verdict is CheckVerdict.FAIL and one.check.demand is Demand.FORFEIT for one in found)
+
+
+def count(found: list[StepResult], source: RuleSource) -> tuple[int, int]:
+    """How many of the steps that apply passed, of those that are the draft's or ours."""
+    judged = [one for one in found if one.check.source is source and one.verdict is not CheckVerdict.NOT_APPLICABLE]
+    return sum(one.verdict is CheckVerdict.PASS for one in judged), len(judged)
+
+
+def summary(found: list[StepResult]) -> list[str]:
+    """The verdict."""
+    gtp, ggp = count(found, RuleSource.GTP), count(found, RuleSource.GGP)
+    answer = "no" if not usable(found) else "yes, but it loses games" if loses_games(found) else "yes"
+    return [
+        f"usable by the referee: {answer}",
+        f"GTP 2: {gtp[0]} of {gtp[1]}",
+        f"native GGP: {ggp[0]} of {ggp[1]}",
+        *(
+            ["no game was played: name one with --game, and an engine that knows it with --judge"]
+            if any(one.check.number == "4.1.4" and one.verdict is CheckVerdict.NOT_APPLICABLE for one in found)
+            else ()
+        ),
+    ]
+
+
+def to_change(found: list[StepResult]) -> list[str]:
+    """The last lines: what was not tried and why, then the failures with what to change, the most needed first."""
+    failures = [one for one in found if one.verdict is CheckVerdict.FAIL]
+    lines = []
+    for cause, steps in _grouped(found, CheckVerdict.NOT_TRIED, lambda one: one.note).items():
+        others = len(steps) + len(failures) == len(found) > 1
+        lines.append(f"not tried: {cause}: {'all other steps' if others else _numbered(steps)}")
+    if failures:
+        lines.append(f"failed: {len(failures)} {'step' if len(failures) == 1 else 'steps'}; what to change:")
+    for demand in Demand:
+        steps = [one for one in failures if one.check.demand is demand]
+        for remedy, same in _grouped(steps, CheckVerdict.FAIL, lambda one: one.remedy).items():
+            lines.append(f"  {_numbered(same)} [{demand}]: {remedy}")
+    return lines
+
+
+def print_report(found: list[StepResult], quiet: bool, everything: bool) -> None:
+    """On stdout, in colours where they are wanted; `everything`: the steps that passed or do not apply, too."""
+    from rich.console import Console  # imported for output to people only
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    shown = [one for one in found if everything or one.verdict is CheckVerdict.FAIL]
+    for section, group in groupby([] if quiet else shown, key=lambda one: one.check.number.partition(".")[0]):
+        console.print(Text(f"{section}. {_HEADS[section]}", style="bold"))
+        for one in group:
+            mark, style = _MARKS[one.verdict]
+            demand = f" [{one.check.demand}]" if one.verdict is CheckVerdict.FAIL else ""
+            note = f" ({_note(one)})" if one.note and one.verdict is not CheckVerdict.FAIL else ""
+            console.print(
+                Text.assemble((f"  {mark:4} ", style), f"{one.check.number:7}{one.check.title}{demand}{note}")
+            )
+            if one.verdict is CheckVerdict.FAIL:
+                for line in details(one):
+                    console.print(Text(f"         {line}"))
+    for line in summary(found):
+        console.print(Text(line, style="bold"))
+    for line in to_change(found):
+        console.print(Text(line))
+
+
+def _note(one: StepResult) -> str:
+    return f"not tried: {one.note}" if one.verdict is CheckVerdict.NOT_TRIED else one.note
+
+
+def _grouped(
+    found: list[StepResult], verdict: CheckVerdict, key: Callable[[StepResult], str]
+) -> dict[str, list[StepResult]]:
+    """The steps with that verdict by what they have in common, in order."""
+    groups: dict[str, list[StepResult]] = {}
+    for one in found:
+        if one.verdict is verdict:
+            groups.setdefault(key(one), []).append(one)
+    return groups
+
+
+def _numbered(found: list[StepResult]) -> str:
+    return " ".join(one.check.number for one in found)
+
+
+def details(one: StepResult) -> list[str]:
+    """What was sent, came back and was expected, where it is written, and what to change."""
+    rule = rule_of(one.check.number)
+    return [
+        f"sent      {shown(one.sent)}",
+        f"got       {shown(one.got)}",
+        f"expected  {one.expected}",
+        *([f"where     {one.note}"] if one.note else []),
+        f"rule      {rule.number} ({one.check.source}): {rule.text}; {PAGE}#{rule.anchor}",
+        *([f"change    {one.remedy}"] if one.remedy else []),
+    ]
+
+
+def shown(data: bytes) -> str:
+    """Bytes as a line of text: escapes, clipped in the middle."""
+    if not data:
+        return "(nothing)"
+    if len(data) > _CLIP:
+        left = len(data) - _CLIP
+        return f"{_escaped(data[: _CLIP // 2])} … {left} bytes … {_escaped(data[-_CLIP // 2 :])}"
+    return _escaped(data)
+
+
+def as_json(program: str, who: str, found: list[StepResult]) -> str:
+    """One object; bytes as text with escapes."""
+    gtp, ggp = count(found, RuleSource.GTP), count(found, RuleSource.GGP)
+    return json.dumps(
+        {
+            "program": program,
+            "as": who,
+            "usable": usable(found),
+            "loses_games": loses_games(found),
+            "gtp": {"passed": gtp[0], "of": gtp[1]},
+            "ggp": {"passed": ggp[0], "of": ggp[1]},
+            "steps": [_row(one) for one in found],
+        },
+        indent=1,
+    )
+
+
+def as_junit(program: str, found: list[StepResult]) -> str:
+    """JUnit XML, as build servers read it: a failed step that is required or loses games is a failure, any other that
+    did not pass is skipped."""
+    rows = []
+    for one in found:
+        name = quoteattr(f"{one.check.number} {one.check.title}")
+        group = quoteattr(f"{program}.{one.check.number.partition('.')[0]}")
+        text = escape("\n".join(details(one)))
+        if one.verdict is CheckVerdict.PASS:
+            inside = ""
+        elif one.verdict is CheckVerdict.FAIL and one.check.demand in _FAILURES:
+            inside = f"<failure message={quoteattr(one.expected)}>{text}</failure>"
+        elif one.verdict is CheckVerdict.FAIL:
+            inside = (
+                f"<skipped message={quoteattr(f'{one.check.demand}: {one.expected}')}/><system-out>{text}</system-out>"
+            )
+        else:
+            inside = f"<skipped message={quoteattr(_note(one))}/>"
+        rows.append(f"  <testcase classname={group} name={name}>{inside}</testcase>")
+    failures = sum(one.verdict is CheckVerdict.FAIL and one.check.demand in _FAILURES for one in found)
+    head = f'<testsuite name={quoteattr(f"ggp check {program}")} tests="{len(found)}" failures="{failures}">'
+    return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', head, *rows, "</testsuite>", ""])
+
+
+def _row(one: StepResult) -> dict[str, str]:
+    rule = rule_of(one.check.number)
+    return {
+        "number": one.check.number,
+        "title": one.check.title,
+        "demand": one.check.demand,
+        "source": one.check.source,
+        "verdict": one.verdict,
+        "sent": _escaped(one.sent[:4096]),
+        "got": _escaped(one.got[:4096]),
+        "expected": one.expected,
+        "note": one.note,
+        "rule": rule.text,
+        "link": f"{PAGE}#{rule.anchor}",
+        "remedy": one.remedy,
+    }
+
+
+def _escaped(data: bytes) -> str:
+    return repr(data)[2:-1].replace("\\'", "'")

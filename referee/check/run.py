@@ -1,21 +1,21 @@
 """A whole check: who the program is, what it plays, then every step in order. It reads no words and prints nothing."""
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from protocol.commands import Who
-from protocol.conformance import Check, catalogue
-from referee.check import bots, engines, gtp, processes
-from referee.check.exchange import run_exchange
-from referee.check.forms import read_option
-from referee.check.talk import NO_ANSWER, Surprise
-from referee.check.trial import Found, Trial
+from protocol.conformance import Check, Demand, catalogue
+from protocol.grammar import MAX_LINE
+from referee.check import bot_checks, engine_checks, process_checks
+from referee.check.raw_channel import NO_ANSWER, UnexpectedEnd
+from referee.check.trial import CheckContext, StepResult, read_option, refusal
 from referee.play.engine import GameRefused
-from referee.play.launch import LaunchError
 from referee.play.outcome import EngineFailed
+from referee.play.process import LaunchError
 
-SCRIPTS = {**processes.SCRIPTS, **gtp.SCRIPTS, **engines.SCRIPTS, **bots.SCRIPTS}
+SCRIPTS = {**process_checks.SCRIPTS, **bot_checks.GTP_SCRIPTS, **engine_checks.SCRIPTS, **bot_checks.SCRIPTS}
 _SIZES = ("9", "19", "13")  # of go, in the order in which a plain bot is asked for them
 _SMALL = 5  # a native bot is asked for a board of this size, if the game has it
 
@@ -29,8 +29,8 @@ class Wanted:
 
 
 async def run_trial(
-    trial: Trial, wanted: Wanted, progress: Callable[[int, int, str], None] = lambda done, total, title: None
-) -> list[Found]:
+    trial: CheckContext, wanted: Wanted, progress: Callable[[int, int, str], None] = lambda done, total, title: None
+) -> list[StepResult]:
     """Judge the program; a finding for each step, in order. Nothing that it started is left behind."""
     try:
         trial.expect(_chosen(trial, wanted))
@@ -55,7 +55,7 @@ _WORDY = (
 )
 
 
-def _not_started(trial: Trial, checks: list[Check], why: str) -> None:
+def _not_started(trial: CheckContext, checks: list[Check], why: str) -> None:
     """The one failure of a program that cannot be asked anything, whatever was to be checked."""
     step = _BOUNDS if why.startswith("an answer of") else _START
     if not trial.wants(step):
@@ -72,7 +72,7 @@ def _not_started(trial: Trial, checks: list[Check], why: str) -> None:
     trial.skip("it does not start" if ended else f"{step} failed", *[check.number for check in checks])
 
 
-async def _run_all(trial: Trial, checks: list[Check], progress: Callable[[int, int, str], None]) -> None:
+async def _run_all(trial: CheckContext, checks: list[Check], progress: Callable[[int, int, str], None]) -> None:
     done: set[str] = set()
     for index, check in enumerate(checks):
         progress(index, len(checks), check.title)
@@ -88,10 +88,10 @@ async def _run_all(trial: Trial, checks: list[Check], progress: Callable[[int, i
     progress(len(checks), len(checks), "")
 
 
-_NEEDS_A_GAME = {"empty", "growth", "words", "case", "board", *engines.SCRIPTS, *bots.SCRIPTS}
+_NEEDS_A_GAME = {"empty", "growth", "words", "case", "board", *engine_checks.SCRIPTS, *bot_checks.SCRIPTS}
 
 
-def _chosen(trial: Trial, wanted: Wanted) -> list[Check]:
+def _chosen(trial: CheckContext, wanted: Wanted) -> list[Check]:
     game = trial.games[0].split()[0] if trial.games else ""
     return [check for check in catalogue(trial.who, game=game, native=trial.native) if _wanted(check, wanted)]
 
@@ -100,7 +100,7 @@ def _wanted(check: Check, wanted: Wanted) -> bool:
     return not wanted.only or any(check.number == only or check.number.startswith(only + ".") for only in wanted.only)
 
 
-async def _get_acquainted(trial: Trial, wanted: Wanted) -> str:
+async def _get_acquainted(trial: CheckContext, wanted: Wanted) -> str:
     """Ids, commands, games; why it could not be asked, or ""."""
     try:
         talk = await trial.talk()
@@ -114,14 +114,14 @@ async def _get_acquainted(trial: Trial, wanted: Wanted) -> str:
         trial.lacking = await _lacking(trial)
         trial.games = await _games(trial, wanted)
         await _openings(trial)
-    except Surprise as surprise:
+    except UnexpectedEnd as surprise:
         return await trial.why(surprise)
     except LaunchError as error:
         return str(error)
     return ""
 
 
-async def _lacking(trial: Trial) -> frozenset[str]:
+async def _lacking(trial: CheckContext) -> frozenset[str]:
     """Which of the commands that every program has it neither lists nor answers."""
     found = []
     for name, line in (("protocol_version", "protocol_version"), ("name", "name"), (KNOWN, f"{KNOWN} name")):
@@ -130,7 +130,7 @@ async def _lacking(trial: Trial) -> frozenset[str]:
     return frozenset(found)
 
 
-async def _games(trial: Trial, wanted: Wanted) -> list[str]:
+async def _games(trial: CheckContext, wanted: Wanted) -> list[str]:
     if wanted.games:
         return [_with_size(game) if not trial.native else game for game in wanted.games]
     talk = await trial.talk()
@@ -154,7 +154,7 @@ def _with_size(game: str) -> str:
     return " ".join([name, f"size={values['size']}", f"komi={values['komi']}"])
 
 
-async def _for_a_bot(trial: Trial, listed: list[str]) -> list[str]:
+async def _for_a_bot(trial: CheckContext, listed: list[str]) -> list[str]:
     """Of the games that the judge knows those that the bot begins, on a small board if it takes that."""
     judge = trial.judge
     if judge is None:
@@ -180,9 +180,127 @@ def _variants(game: str, rows: list[tuple[str, str, str, str]]) -> list[str]:
     return [f"{small} agreement=on", small] if "agreement" in names else [small]
 
 
-async def _openings(trial: Trial) -> None:
+async def _openings(trial: CheckContext) -> None:
     if trial.judge is None or not trial.games:
         return
     with suppress(GameRefused, EngineFailed):
         await trial.judge.new_game(f"ggp-new {trial.games[0]}")
         trial.openings = await trial.judge.legal_moves()
+
+
+# -- Puts the checks that are one exchange, as data say, to the program; a process is shared where that i
+
+
+LONGEST_MESSAGE = 2 * MAX_LINE  # what ZeroMQ carries of one command; more loses the connection
+_SOON = 0.3  # seconds in which a wrong answer may go on
+
+
+async def run_exchange(trial: CheckContext, check: Check) -> None:
+    """Judge one check by sending what it says."""
+    trial.at, trial.where = check.number, ""
+    if trial.remote and (check.ends or check.end_input or check.pieces or len(check.sent) > LONGEST_MESSAGE):
+        trial.omit("a connection carries whole and short messages, and the service stays", check.number)
+        return
+    if (
+        check.demand is Demand.NATIVE
+        and check.source is check.source.GGP
+        and check.number[0] == "4"
+        and not trial.native
+    ):
+        trial.omit("it lists no ggp-new", check.number)
+        return
+    if not trial.ids and check.number in _OF_IDS:
+        trial.omit("it echoes no ids: 2.2.1", check.number)
+        return
+    if check.rule == "4.0":
+        await _look_for(trial, check)
+        return
+    sent, expected = (check.sent, check.expected) if trial.ids else _without_ids(check)
+    shown = readable(expected)
+    talk = await trial.talk(fresh=check.ends or check.end_input or _about_a_game(check))
+    if check.setup and (cause := await _set_up(trial, check)):
+        trial.skip(cause, check.number)
+        return
+    try:
+        for piece in [sent[i : i + 1] for i in range(len(sent))] if check.pieces else [sent]:
+            await talk.send(piece)
+        if check.end_input:
+            talk.transport.close_stdin()
+        if check.ends or check.end_input:
+            got = await talk.until_end(trial.end_patience)
+            note = "" if talk.ended else f"it did not end within {trial.end_patience:.0f} s"
+            right = talk.ended and re.fullmatch(expected, got) is not None
+            trial.hold(check.number, right, f"{shown}, then its end", note)
+            await trial.drop()
+            return
+        got = await (talk.until_synced() if trial.ids else talk.until_right(expected))
+        right = re.fullmatch(expected, got) is not None
+        if right or not (missing := _missing(trial, check)):
+            trial.hold(check.number, right, shown)
+        else:
+            trial.skip(f"{missing} is unknown", check.number)
+    except UnexpectedEnd as surprise:
+        await talk.hear(_SOON)
+        trial.hold(check.number, False, shown, await trial.why(surprise))
+        right = False
+    if not right:
+        await trial.drop()
+
+
+async def _look_for(trial: CheckContext, check: Check) -> None:
+    """A command that the referee needs: it looks for it in list_commands, and never asks known_command."""
+    name = check.sent.split()[1].decode()
+    await (await trial.talk()).ask("list_commands")
+    listed = bool(trial.commands) if name == "list_commands" else name in trial.commands
+    trial.hold(check.number, listed, f"`{name}` among them")
+
+
+async def _set_up(trial: CheckContext, check: Check) -> str:
+    """Send the command that prepares the check; why it could not be prepared, or ""."""
+    talk, line = trial.talking, check.setup.decode().strip()
+    try:
+        answer = await talk.ask(line)
+    except UnexpectedEnd as surprise:
+        cause = f"`{line}` was not answered: {await trial.why(surprise)}"
+        await trial.drop()
+        return cause
+    talk.begin()
+    return "" if answer.ok else refusal(trial, line, answer)
+
+
+# Checks that a program which echoes no ids has failed with 2.2.1.
+_OF_IDS = frozenset(("2.2.2", "2.2.3", "2.2.9"))
+
+
+def _without_ids(check: Check) -> tuple[bytes, bytes]:
+    """What is sent and expected of a program that echoes no ids: the same question without one, unless it is about
+    ids."""
+    if check.rule == "2.2" or check.number == "2.1.3":
+        return check.sent, check.expected
+    sent = re.sub(rb"(?m)^\d+ (?=[a-z])", b"", check.sent)
+    return sent, re.sub(rb"(=|\\\?)\d", rb"\1", check.expected)
+
+
+_ABOUT = {"2.3.1": "protocol_version", "2.5.1": "known_command"}  # the checks of these commands themselves
+
+
+def _missing(trial: CheckContext, check: Check) -> str:
+    """A command that the check takes for granted and the program does not know, "" if there is none."""
+    for name in sorted(trial.lacking):
+        if name.encode() in check.sent.split() and _ABOUT.get(check.number) != name:
+            return name
+    return ""
+
+
+def readable(pattern: bytes) -> str:
+    """A regular expression as a person reads it."""
+    text = pattern.decode("ascii", "backslashreplace")
+    text = text.replace(r"\?(?: \S[^\n]*)?\n\n", r"\? …\n\n").replace("7?", "[7]")
+    for old, new in ((r"\?", "?"), (r"\n", "⏎"), ("[^⏎]*", "…"), ("(?:.+⏎)*", "…⏎ "), (".+", "…"), (r"\S…", "…")):
+        text = text.replace(old, new)
+    return text or "nothing"
+
+
+def _about_a_game(check: Check) -> bool:
+    """Asked of a process without a game."""
+    return check.number == "3.1.4"

@@ -1,12 +1,19 @@
-"""`ggp console [GAME …| -- COMMAND … | --connect URL]`: reads the command line and chooses how the console is shown."""
+"""`ggp console [GAME …| -- COMMAND … | --connect URL]`: reads the command line and runs the console."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import click
 
-from referee.command_line import BAD_USAGE, HELP, run_command
-from referee.config import Budgets
-from referee.console.console import TIMEOUT
-from referee.console.run import Settings, run_console
-from referee.console.target import read_target
+from referee.cli import BAD_USAGE, HELP, run_command
+from referee.console.console import TIMEOUT, Console
+from referee.console.dialogue import Target, read_target
+from referee.console.filter import PipeConsole
+from referee.console.own_commands import OwnCommand
+from referee.console.screen import EndedBySignal, ends_in_order
+from referee.play.setting import Timeouts
 
 EPILOGUE = """\b
 Without arguments it is our engine that is talked to; with GAME name=value …
@@ -25,9 +32,9 @@ goes to the peer. Where stdin is no terminal the console is a filter: answers
 come out byte for byte, and what the console has to say is on stderr.
 
 \b
-The exit status is 0; 1 if an answer was a failure; 2 for a command line that
-cannot be, or a peer that cannot be started; 3 if the peer was lost, did not
-answer in time or broke the protocol; 130 after Ctrl-C, 143 after SIGTERM.
+The exit status is 0; 1 if an answer was a failure; 2 for an invalid command
+line, or a peer that fails to start; 3 if the peer was lost, did not answer in
+time or broke the protocol; 130 after Ctrl-C, 143 after SIGTERM.
 """
 
 
@@ -46,7 +53,9 @@ def main(argv: list[str]) -> int:
 @click.argument("words", metavar="[GAME [name=value]... | -- COMMAND...]", nargs=-1)
 @click.option("--program", multiple=True, hidden=True)
 @click.option("--match", "place", metavar="PLACE", help="Go through a recorded or running match: FILE[#MATCH][@PLY].")
-@click.option("--connect", metavar="URL", default="", help="Talk to who listens at tcp://host:port or ipc://path.")
+@click.option(
+    "--connect", metavar="URL", default="", help="Connect to the peer that listens at tcp://host:port or ipc://path."
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(0.001, 86_400),
@@ -72,11 +81,65 @@ def console(
     With no argument the peer is our engine; GAME name=value … starts a game on it.
     """
     if place is None:
-        return run_console(read_target(words, program, connect, Budgets()), Settings(timeout, raw, as_json, quiet))
-    from referee.console.past import open_past  # which reads records, and plays
+        return run_console(read_target(words, program, connect, Timeouts()), Settings(timeout, raw, as_json, quiet))
+    from referee.console.fork import open_past  # which reads records, and plays
 
-    past = open_past(place, words, program, connect, Budgets())
+    past = open_past(place, words, program, connect, Timeouts())
     try:
         return run_console(past.target, Settings(timeout, raw, as_json, quiet, past.more))
     finally:
         past.close()
+
+
+# -- running a console ------------------------------------------------------------------------------------------------
+
+
+BROKEN_PIPE = 141
+
+
+class Settings(NamedTuple):
+    """How a console is to behave; `more` is given to it (see Console)."""
+
+    timeout: float
+    raw: bool = False
+    as_json: bool = False
+    quiet: bool = False
+    more: Callable[[Console], Iterable[OwnCommand]] | None = None
+
+
+def run_console(target: Target, settings: Settings) -> int:
+    """The exit status. A filter if stdin is no terminal or JSON is asked for, else a prompt.
+
+    Raises LaunchError, also where the peer refuses its first command.
+    """
+    if settings.as_json or not sys.stdin.isatty():
+        shown = PipeConsole(as_json=settings.as_json, quiet=settings.quiet)
+        return _run(target, settings, shown.passed, shown.run)
+    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", ""):
+        from referee.console.prompt import PromptConsole  # and with it prompt_toolkit
+
+        prompt = PromptConsole()
+        return _run(target, settings, prompt.passed, prompt.run)
+    from referee.console.filter import PlainConsole
+
+    plain = PlainConsole()
+    return _run(target, settings, plain.passed, plain.run)
+
+
+def _run(
+    target: Target,
+    settings: Settings,
+    passed: Callable[[str, bytes, bool], None],
+    run: Callable[[Console], int],
+) -> int:
+    try:
+        with ends_in_order():
+            console = Console(target, passed, more=settings.more, timeout=settings.timeout, raw=settings.raw)
+            try:
+                return run(console)
+            except BrokenPipeError:  # the reader has closed the pipe
+                return BROKEN_PIPE
+            finally:
+                console.dialogue.close()
+    except EndedBySignal as ended:
+        return ended.status

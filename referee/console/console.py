@@ -1,21 +1,24 @@
-"""One console, whatever shows it: its peer, its settings, and its own commands. It knows no terminal."""
+"""The console without its display: the peer, the settings, and the console's own commands."""
 
 import shlex
+from ast import literal_eval
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from itertools import groupby
+from pathlib import Path
 
+from protocol.commands import TABLE
+from protocol.drawing import svg
+from protocol.drawing.scene import DrawingError, read_scene
 from protocol.errors import LocalProtocolError, PeerTimeout
-from referee.console.dialogue import MOMENT, Dialogue, Lost
-from referee.console.knowledge import LIST, Learner
-from referee.console.own import Own, OwnFailed
-from referee.console.rows import rows
-from referee.console.target import Target
-from referee.console.visible import visible
-from referee.play.launch import LaunchError
-from referee.spelling import nearest
-
-if TYPE_CHECKING:
-    from referee.console.caption import Caption  # which reads records
+from protocol.regression import write
+from protocol.safe_files import replace_file
+from referee.cli import nearest
+from referee.console.completion import LIST, PeerInfoReader, PeerKind
+from referee.console.dialogue import CHANGING, MOMENT, Dialogue, PeerLost, Target
+from referee.console.own_commands import ArgumentKind, OwnCommand, OwnFailed
+from referee.console.replay import MatchCaption
+from referee.play.process import LaunchError
+from referee.terminal import visible
 
 MARKS = (":", "!")
 _QUICK = frozenset(("raw", "send", "board", "save", "timeout", "stderr", "quit"))
@@ -30,7 +33,7 @@ class Console:
         target: Target,
         passed: Callable[[str, bytes, bool], None],
         *,
-        more: "Callable[[Console], Iterable[Own]] | None" = None,
+        more: "Callable[[Console], Iterable[OwnCommand]] | None" = None,
         timeout: float = TIMEOUT,
         raw: bool = False,
     ) -> None:
@@ -42,10 +45,10 @@ class Console:
         self.stale = True  # the position may be another one than the board that was drawn
         self.stderr = ""  # its tail
         self.dialogue = Dialogue(target, passed)
-        self.match: Caption | None = None  # what is known of the match that is looked at
+        self.match: MatchCaption | None = None  # what is known of the match that is looked at
         own = [*rows(self), *(more(self) if more else ())]
         self.own = {row.name: row for row in own}
-        self.learner = Learner(self.dialogue, own)
+        self.learner = PeerInfoReader(self.dialogue, own)
         self._see_match()
 
     def begin(self) -> None:
@@ -54,7 +57,7 @@ class Console:
         for number, line in enumerate((target.first, *target.then) if target.first else ()):
             try:
                 reply = self.dialogue.ask(line, MOMENT)
-            except (Lost, PeerTimeout) as error:
+            except (PeerLost, PeerTimeout) as error:
                 raise LaunchError(f"{line}: {error}") from None
             if not reply.ok:
                 raise LaunchError(visible(f"{line}: {reply.text}" if number else reply.text))
@@ -64,7 +67,7 @@ class Console:
         return line.lstrip().startswith(MARKS)
 
     def is_quick(self, line: str) -> bool:
-        """Whether a line for the console asks nobody anything, and so is done at once."""
+        """Whether a console command needs no answer of the peer, and so runs at once."""
         name = (line.strip()[1:].split() or [""])[0]
         return name not in self.own or name in _QUICK or (name == "help" and bool(self.learner.known.commands))
 
@@ -73,7 +76,7 @@ class Console:
         row, arguments = self._read(line)
         try:
             text = row.run(arguments)
-        except Lost as lost:
+        except PeerLost as lost:
             raise OwnFailed(str(lost)) from None
         except (LaunchError, PeerTimeout, LocalProtocolError) as error:
             raise OwnFailed(str(error)) from None
@@ -97,7 +100,7 @@ class Console:
     def restart(self, fresh: bool) -> int:
         """Restart the peer, in the position that it was in unless `fresh`; how many commands were sent again.
 
-        Raises LaunchError, OwnFailed, Lost, PeerTimeout.
+        Raises LaunchError, OwnFailed, PeerLost, PeerTimeout.
         """
         trail = self.dialogue.trail
         if not fresh and not trail.whole:
@@ -115,14 +118,14 @@ class Console:
         return len(trail.lines)
 
     def commands(self) -> tuple[str, ...]:
-        """What the peer lists; asks it, and waits, if that is not known. () if it does not say. Raises Lost."""
+        """What the peer lists; asks it, and waits, if that is not known. () if it does not say. Raises PeerLost."""
         if not self.learner.known.commands and not self.dialogue.lost:
             reply = self.dialogue.ask(LIST, MOMENT)
             if reply.ok:
                 self.learner.note_commands(reply)
         return self.learner.known.commands
 
-    def _read(self, line: str) -> tuple[Own, list[str]]:
+    def _read(self, line: str) -> tuple[OwnCommand, list[str]]:
         try:
             name, *arguments = shlex.split(line.strip()[1:]) or [""]
         except ValueError as error:
@@ -132,3 +135,173 @@ class Console:
             close = nearest(name, self.own)
             raise OwnFailed(f"there is no :{name}; " + (f"did you mean :{close}?" if close else ":help lists them"))
         return row, arguments
+
+
+# -- the console's own commands ---------------------------------------------------------------------------------------
+
+
+_STDERR = 20  # lines that :stderr shows
+_LONGEST = 86_400.0  # seconds
+
+
+def rows(console: "Console") -> list[OwnCommand]:
+    """Every command of its own that a console has, whatever its peer is."""
+    its = _ConsoleCommands(console)
+    return [
+        OwnCommand(
+            "help", "[COMMAND]", "what a command does; without one, which there are", its.help, (ArgumentKind.COMMAND,)
+        ),
+        OwnCommand("raw", "on|off", "show all bytes as they pass, with escapes", its.raw),
+        OwnCommand("send", "'BYTES'", "send exactly these bytes, escapes as in Python: :send 'name\\r\\n'", its.send),
+        OwnCommand("board", "on|off", "draw the board after each change", its.board),
+        OwnCommand("svg", "FILE", "write the position as a picture", its.svg, (ArgumentKind.FILE,)),
+        OwnCommand("save", "FILE.tst", "write what passed as a regression transcript", its.save, (ArgumentKind.FILE,)),
+        OwnCommand("timeout", "SECONDS", "time limit of an answer, after which a warning is shown", its.set_timeout),
+        OwnCommand("stderr", "", f"the last {_STDERR} lines that the peer wrote there", its.stderr),
+        OwnCommand(
+            "restart",
+            "[--fresh]",
+            "restart the peer and replay the position; --fresh: without it",
+            its.restart,
+            changes=True,
+        ),
+        OwnCommand("quit", "", "tell the peer to quit, and leave", its.quit),
+    ]
+
+
+class _ConsoleCommands:
+    def __init__(self, console: "Console") -> None:
+        self._console = console
+
+    def help(self, arguments: list[str]) -> str:
+        if not arguments:
+            return self._overview()
+        name = arguments[0].lstrip(":!")
+        lines = []
+        if own := self._console.own.get(name):
+            lines.append(f":{name} {own.arguments}".rstrip() + f" — {own.help}")
+        if not arguments[0].startswith((":", "!")):
+            lines += self._help_of_peers(name)
+        if not lines:
+            raise OwnFailed(f"unknown command {name}; :help lists them")
+        return "\n".join(lines)
+
+    def _help_of_peers(self, name: str) -> list[str]:
+        row, listed = TABLE.get(name), self._console.commands()
+        lines = []
+        if row:
+            lines.append(f"{name} {row.arguments}".rstrip() + f" — {row.help}")
+            lines.append(f"  answers: {row.answer or 'nothing'}")
+        if name in listed:
+            lines.append("  the peer lists it" + ("" if row else "; it is none of the protocol's"))
+        elif row:
+            lines.append("  the peer does not list it")
+        return lines
+
+    def _overview(self) -> str:
+        console = self._console
+        own = [f"  {f':{row.name} {row.arguments}':28} {row.help}" for row in console.own.values()]
+        kind = console.learner.known.kind if console.commands() else PeerKind.UNKNOWN
+        known = [name for name in console.commands() if name in TABLE]
+        others = [name for name in console.commands() if name not in TABLE]
+        lines = ["A line that begins with : or ! is for the console:", *own]
+        lines += [f"Every other line is for the {kind}, {console.dialogue.target.name}. It lists:"]
+        groups = groupby(known, key=lambda name: name.partition("-")[0] if "-" in name else "")
+        lines += [f"  {' '.join(group)}" for _, group in groups]
+        if others:
+            lines.append(f"  not of the protocol: {' '.join(others)}")
+        return "\n".join(lines)
+
+    def raw(self, arguments: list[str]) -> str:
+        self._console.raw = _switch(arguments, self._console.raw)
+        return f"raw bytes are {'shown' if self._console.raw else 'not shown'}"
+
+    def board(self, arguments: list[str]) -> str:
+        self._console.board = _switch(arguments, self._console.board)
+        self._console.stale = True
+        return f"the board is {'drawn' if self._console.board else 'not drawn'}"
+
+    def send(self, arguments: list[str]) -> str:
+        """The answers, if any come, are shown like any others."""
+        data = _bytes(" ".join(arguments))
+        awaited = self._console.dialogue.send(data)
+        if any(exchange.sent.split()[0] in CHANGING for exchange in awaited if exchange.sent):
+            self._console.changed()
+        return f"{len(data)} bytes sent; {len(awaited)} {'answer is' if len(awaited) == 1 else 'answers are'} awaited"
+
+    def svg(self, arguments: list[str]) -> str:
+
+        path = _path(" ".join(arguments))
+        if "ggp-scene" not in self._console.commands():
+            raise OwnFailed("the peer lists no ggp-scene: it cannot say what to draw")
+        reply = self._console.dialogue.ask("ggp-scene", MOMENT)
+        if not reply.ok:
+            raise OwnFailed(f"the peer answers ggp-scene with ? {reply.text}")
+        try:
+            replace_file(path, svg.draw(read_scene(reply.text)).encode())
+        except DrawingError as error:
+            raise OwnFailed(str(error)) from None
+        return f"{path} written"
+
+    def save(self, arguments: list[str]) -> str:
+
+        path = _path(" ".join(arguments))
+        kept = list(self._console.dialogue.kept)
+        if not kept:
+            raise OwnFailed("nothing was asked yet")
+        replace_file(path, write(kept).encode())
+        return f"{path} written: {len(kept)} {'command' if len(kept) == 1 else 'commands'}"
+
+    def set_timeout(self, arguments: list[str]) -> str:
+        try:
+            (word,) = arguments
+            seconds = float(word)
+        except ValueError:
+            seconds = 0.0
+        if not 0.001 <= seconds <= _LONGEST:
+            raise OwnFailed(
+                f"write :timeout SECONDS, from 0.001 to {_LONGEST:.0f}; now it is {self._console.timeout:g}"
+            )
+        self._console.timeout = seconds
+        return f"an answer may take {seconds:g} s"
+
+    def stderr(self, arguments: list[str]) -> str:
+        lines = self._console.dialogue.peer.stderr_tail().splitlines()[-_STDERR:]
+        return "\n".join(lines) or "nothing"
+
+    def restart(self, arguments: list[str]) -> str:
+        if arguments not in ([], ["--fresh"]):
+            raise OwnFailed("write :restart or :restart --fresh")
+        count = self._console.restart(fresh=bool(arguments))
+        again = f"; {count} {'command was' if count == 1 else 'commands were'} sent again" if count else ""
+        return f"{self._console.dialogue.target.name} was restarted{again}"
+
+    def quit(self, arguments: list[str]) -> str:
+        self._console.ended = True
+        return ""
+
+
+def _path(name: str) -> Path:
+    """A file's path as it was typed, `~` read. Raises OwnFailed for none."""
+    if not name:
+        raise OwnFailed("name a file")
+    return Path(name).expanduser()
+
+
+def _switch(arguments: list[str], now: bool) -> bool:
+    """on, off, or nothing for the other than now."""
+    words = {"on": True, "off": False}
+    if len(arguments) > 1 or (arguments and arguments[0] not in words):
+        raise OwnFailed("write on or off")
+    return words[arguments[0]] if arguments else not now
+
+
+def _bytes(text: str) -> bytes:
+    """`name\\n` with its escapes read; every character above 255 as UTF-8."""
+    try:
+        data: bytes = literal_eval("b'" + text.encode("ascii", "backslashreplace").decode().replace("'", "\\'") + "'")
+    except (ValueError, SyntaxError):
+        raise OwnFailed("the bytes cannot be read: write escapes as in Python, such as \\n, \\x00, \\\\") from None
+    if not data:
+        raise OwnFailed("write the bytes in quotes: :send 'name\\n'")
+    return data

@@ -1,21 +1,74 @@
-"""The dialogue with one peer: lines as they were typed, answers in order, what went wrong. No terminal, no prompt.
+"""The dialogue with one peer: lines as typed, answers in order, faults.
 
-The lines carry no ids but those that were typed, so that the peer gets exactly what somebody wants to try on it.
+Lines carry only the ids that were typed, so that the peer receives exactly what the user enters.
 """
 
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from protocol.channel import PEER_FAULTS, Channel
+from protocol.connection import PeerRole
 from protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, ProtocolError
-from protocol.grammar import MAX_LINE, clean_line
+from protocol.grammar import MAX_LINE, clean_line, parse_command
 from protocol.messages import Reply
 from protocol.transports.blocking import run_blocking
-from referee.console.faults import explain
-from referee.console.target import Target
-from referee.console.trail import Trail
-from referee.play.launch import LAST_WORDS, Peer
+from protocol.transports.transcript import Sink
+from referee.play.bot_spec import ENGINE, WordError, read_game, read_url
+from referee.play.process import LAST_WORDS, Peer, Process, Remote, find_program
+from referee.play.setting import Timeouts
+from referee.terminal import quote
+
+# -- targets ----------------------------------------------------------------------------------------------------------
+
+
+class Target(NamedTuple):
+    """`open` starts a peer that passes its bytes to the sink; it raises LaunchError. `name` is for display.
+
+    `first` is a command that is sent after every start, "" for none, and `then` are more behind it.
+    """
+
+    name: str
+    open: Callable[[Sink], Peer]
+    first: str = ""
+    then: tuple[str, ...] = ()
+
+
+def read_target(words: tuple[str, ...], command: tuple[str, ...], url: str, budgets: Timeouts) -> Target:
+    """`GAME name=value …` of our engine, or a command line, or a url; none of them: our engine without a game.
+
+    Raises WordError or LaunchError for what can be seen to be wrong without starting it.
+    """
+    if sum(map(bool, (words, command, url))) > 1:
+        raise WordError("give a GAME, or -- COMMAND, or --connect URL, and not two of them")
+    if url:
+        return listening(url, PeerRole.BOT, budgets)
+    if command:
+        return process(" ".join(command), command, PeerRole.BOT, budgets)
+    return process("ggp engine", ENGINE, PeerRole.ENGINE, budgets)._replace(first=_new_game(words))
+
+
+def listening(url: str, role: PeerRole, budgets: Timeouts) -> Target:
+    """The peer that listens at an address. Raises WordError."""
+    read_url(url)
+    return Target(url, lambda sink: Remote(url, role, budgets, sink=sink))
+
+
+def process(name: str, argv: tuple[str, ...], role: PeerRole, budgets: Timeouts) -> Target:
+    """A program that is started. Raises LaunchError."""
+    find_program(argv[0])
+    # No clock runs here: a bot may use every core.
+    return Target(name, lambda sink: Process(argv, role, budgets, spread=True, sink=sink))
+
+
+def _new_game(words: tuple[str, ...]) -> str:
+    """`ggp-new GAME …`, also for `GAME,name=value` as other commands write it; "" without words."""
+    if not words:
+        return ""
+    game, options = read_game(",".join(words))
+    return " ".join(["ggp-new", game, *(f"{name}={value}" for name, value in options.items())])
+
 
 MOMENT = 10.0  # seconds that the console waits for the answer to a question of its own
 KEPT = 100_000  # exchanges that :save can write
@@ -26,7 +79,7 @@ _SLICE = 1.0  # seconds between looks at whether a silent peer is still there
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """One command and, once it came, its answer. `own`: the console's question, which nobody typed.
+    """One command and, once it came, its answer. `own`: sent by the console, not typed.
 
     `seconds`: from the complete write to the complete read.
     """
@@ -47,12 +100,12 @@ def streams(line: str) -> bool:
     return name == "analyze" or name.endswith("-analyze")
 
 
-class Lost(Exception):
+class PeerLost(Exception):
     """The conversation is over until restart; str() says what happened, a line each, whose fault it was and why."""
 
 
 class Dialogue:
-    """`passed(mark, data, own)` is told all bytes: `>` sent, `<` received; `own`: they are of its questions."""
+    """`passed(mark, data, own)` receives all bytes: `>` sent, `<` received; `own`: of the console's own commands."""
 
     def __init__(self, target: Target, passed: Callable[[str, bytes, bool], None]) -> None:
         """Raises LaunchError."""
@@ -61,7 +114,7 @@ class Dialogue:
         self.pending: deque[Exchange] = deque()
         self.lost = ""  # why nothing can be said any more; "" while it can
         self.starts = 0
-        self.trail = Trail()
+        self.trail = ReplayTrail()
         self._passed = passed
         self._said = bytearray()
         self._half = b""  # what was sent behind the last LF
@@ -79,13 +132,13 @@ class Dialogue:
 
     # -- sending -------------------------------------------------------------------------------------------------
 
-    def say(self, line: str) -> Exchange | None:
-        """Send a line that somebody typed; None for a comment or a blank line, which gets no answer. Raises Lost."""
+    def send_line(self, line: str) -> Exchange | None:
+        """Send a typed line; None for a comment or a blank line, which gets no answer. Raises PeerLost."""
         text = clean_line(line.encode("utf-8", "surrogateescape"))
         return self._send(f"{text}\n".encode("utf-8", "surrogateescape"))[0] if text else None
 
     def send(self, data: bytes) -> list[Exchange]:
-        """Send bytes as they are; the answers that they should get. Raises Lost."""
+        """Send bytes as they are; the answers that they should get. Raises PeerLost."""
         return self._send(data)
 
     def question(self, line: str, then: Callable[[Reply], None]) -> bool:
@@ -94,13 +147,13 @@ class Dialogue:
             return False
         try:
             (asked,) = self._send(f"{line}\n".encode(), own=True)
-        except Lost:
+        except PeerLost:
             return False
         asked.then = then
         return True
 
     def ask(self, line: str, seconds: float) -> Reply:
-        """Ask on the console's own account, and wait, also for all that is still awaited. Raises Lost, PeerTimeout."""
+        """Ask for the console itself and wait for all outstanding answers. Raises PeerLost, PeerTimeout."""
         if self._half:
             raise LocalProtocolError("half a line has been sent: end it first, with :send '\\n'")
         (asked,) = self._send(f"{line}\n".encode(), own=True)
@@ -110,7 +163,7 @@ class Dialogue:
 
     def _send(self, data: bytes, own: bool = False) -> list[Exchange]:
         if self.lost:  # what happened was told when it did
-            raise Lost(f"{_ENDED if self.lost == _ENDED else _LOST}; type :restart")
+            raise PeerLost(f"{_ENDED if self.lost == _ENDED else _LOST}; type :restart")
         *whole, self._half = (self._half + data).split(b"\n")
         names = [
             text[:MAX_LINE] or "(a line too long)"
@@ -134,7 +187,7 @@ class Dialogue:
     def pump(self, deadline: float) -> Exchange | None:
         """Take what comes until the deadline; the next exchange that has got its answer, None if none came.
 
-        Raises Lost, once, when the conversation breaks.
+        Raises PeerLost, once, when the conversation breaks.
         """
         while not self.lost:
             ended = self.peer.exited() if self.pending else ""
@@ -154,15 +207,15 @@ class Dialogue:
         return None
 
     def wait(self, exchange: Exchange, deadline: float) -> None:
-        """Until that has been answered. Raises Lost; PeerTimeout at the deadline, and the answer may still come."""
+        """Until that has been answered. Raises PeerLost; PeerTimeout at the deadline, and the answer may still come."""
         while exchange.reply is None:
             if self.lost:
-                raise Lost(self.lost)
+                raise PeerLost(self.lost)
             if self.pump(deadline) is None and self.now() >= deadline and exchange.reply is None:
                 raise PeerTimeout(f"no answer to `{exchange.sent[:80]}` in time")
 
     def new_warnings(self) -> list[str]:
-        """What was borne with since it was last asked."""
+        """Tolerated faults since the last call."""
         warnings = self.channel.warnings[self._warned :]
         self._warned += len(warnings)
         return warnings
@@ -179,7 +232,7 @@ class Dialogue:
             done.then(reply)
         return done
 
-    def _lose(self, error: Exception) -> Lost:
+    def _lose(self, error: Exception) -> PeerLost:
         """Remember why, and let the peer go."""
         assert isinstance(error, ProtocolError)
         exited = self.peer.exited(LAST_WORDS) if isinstance(error, PeerGone) else ""
@@ -188,18 +241,18 @@ class Dialogue:
         else:
             self.lost = "\n".join(explain(error, bytes(self._said), exited, self.peer.stderr_tail()))
         self.pending.clear()
-        return Lost(self.lost)
+        return PeerLost(self.lost)
 
     # -- starting and ending -------------------------------------------------------------------------------------
 
     def restart(self) -> None:
         """End the peer, without asking it if it is in trouble, and start it anew. Raises LaunchError."""
         self.close()
-        self.trail = Trail()
+        self.trail = ReplayTrail()
         self.peer = self._open()
 
     def close(self) -> None:
-        """End the peer; nothing of it is left behind. What it says to that is nobody's business."""
+        """End the peer and its processes; its last output is ignored."""
         self._asks = True
         run_blocking(self.peer.stop(kill=bool(self.pending or self.lost)))
         self.pending.clear()
@@ -220,3 +273,109 @@ class Dialogue:
             self._said += data
             del self._said[:-_SAID]
         self._passed(mark, data, own)
+
+
+# -- diagnosis of a broken dialogue -----------------------------------------------------------------------------------
+
+
+# A phrase of the error, and the rule of PROTOCOL §2 that it breaks.
+_RULES = (
+    ("an answer is at most", "2.8: an answer is at most 1 MiB and 10,000 lines"),
+    ("blank lines before", "2.8: everything that is read is bounded"),
+    ("lines before an answer", "2.10: at most 200 lines that are no answer are tolerated"),
+    ("begins with = or ?", "2.3: nothing but answers is written to stdout"),
+    ("nobody asked", "2.3: one answer a command, and nothing else is written to stdout"),
+    ("expected", "2.2: an id is echoed, and only if one was given"),
+    ("echoes no ids", "2.11: a peer that echoes no ids must answer in time"),
+    ("does not read", "2.8: never a hang"),
+)
+_SHOWN = 300  # bytes of what it said last
+
+
+def explain(error: ProtocolError, said: bytes, exited: str, stderr: str) -> list[str]:
+    """Lines for a person. `said`: what came since the last whole answer; `exited`: how it ended, or ""; `stderr`: its
+    tail."""
+    lines = [_blame(error, exited)]
+    if said:
+        lines.append(f"since the last whole answer it said: {quote(said[-_SHOWN:])}")
+    if isinstance(error, PeerGone) and (last := stderr.strip().splitlines()[-1:]):
+        lines.append(f"the last line of its stderr: {last[0]}")
+    return lines
+
+
+def _blame(error: ProtocolError, exited: str) -> str:
+    if isinstance(error, LocalProtocolError):
+        return f"this was not sent: {error}"
+    if isinstance(error, PeerGone):
+        ended = f" ({exited})" if exited else ""
+        return f"the peer's fault: {error}{ended}; PROTOCOL §2.5: it ends after `quit` or when its input ends"
+    if isinstance(error, PeerTimeout):
+        return f"the peer's fault: {error}; PROTOCOL §2.8: never a hang"
+    rule = next((rule for phrase, rule in _RULES if phrase in str(error)), "")
+    return f"the peer's fault: {error}" + (f"; PROTOCOL §{rule}" if rule else "")
+
+
+# -- the commands that led to the position, resent after a restart ----------------------------------------------------
+
+
+_PLAYS = frozenset(("play", "ggp-play"))
+_GENMOVES = frozenset(("genmove", "ggp-genmove_analyze", "lz-genmove_analyze", "kata-genmove_analyze"))
+_UNDOES = frozenset(("undo", "ggp-undo"))
+_SET_UPS = frozenset(("fixed_handicap", "set_free_handicap", "place_free_handicap", "gogui-play_sequence", "loadsgf"))
+CHANGING = _PLAYS | _GENMOVES | _UNDOES | _SET_UPS | {"ggp-new", "boardsize", "clear_board", "komi"}
+"""Commands after which the position may be another one."""
+_CLOCKS = frozenset(("time_settings", "kgs-time_settings", "kata-time_settings", "time_left", "ggp-clock"))
+_SETTINGS = _CLOCKS | {"set_random_seed", "kgs-rules", "kata-set-rules", "kata-set-param"}
+_MOST = 20_000  # commands
+
+
+class ReplayTrail:
+    """Kept short: a new game forgets the one before, and a ply that is taken back was not played."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.whole = True  # whether these lines lead to the position; not if they were too many
+
+    def note(self, sent: str, reply: Reply) -> None:
+        """A command was answered."""
+        if not reply.ok or not sent.split():
+            return
+        name, arguments, _ = parse_command(sent)
+        line = " ".join([name, *arguments])
+        if name == "ggp-new":
+            self.lines = [each for each in self.lines if each.split()[0] in _SETTINGS]
+            self.whole = True
+        elif name in ("clear_board", "loadsgf"):
+            self.lines = [each for each in self.lines if each.split()[0] not in _PLAYS | _UNDOES | _SET_UPS]
+        if name in _UNDOES:
+            self._take_back(name, int(arguments[0]) if arguments and arguments[0].isdecimal() else 1)
+        elif name in _GENMOVES:
+            if arguments and (move := _move_of(reply.text)):
+                self._add(f"play {arguments[0]} {move}")
+        elif name in _SETTINGS:
+            self.lines = [each for each in self.lines if each.split()[:2] != [name, *arguments[:1]]]
+            self._add(line)
+        elif name in CHANGING:
+            self._add(line)
+
+    def _take_back(self, name: str, count: int) -> None:
+        while count and self.lines and self.lines[-1].split()[0] in _PLAYS:
+            self.lines.pop()
+            count -= 1
+        for _ in range(count):
+            self._add(name)
+
+    def _add(self, line: str) -> None:
+        if len(self.lines) < _MOST:
+            self.lines.append(line)
+        else:
+            self.whole = False
+
+
+def _move_of(answer: str) -> str:
+    """The move that a genmove was answered with, "" if it was none: its first word, or behind `play`."""
+    lines = [line.split() for line in answer.splitlines()]
+    played = [words[1] for words in lines if len(words) > 1 and words[0] == "play"]
+    first = [words[0] for words in lines if words]
+    move = (played or first or [""])[0]
+    return "" if move.lower() in ("resign", "") else move

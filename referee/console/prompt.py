@@ -1,36 +1,54 @@
-"""The console on a terminal: an input line that is always there, the dialogue above it, the board beside it.
+"""The console on a terminal: a permanent input line, the dialogue above it, the board beside it.
 
-The dialogue is plain text that scrolls as any program's, so that it can be copied and scrolled back; only the lines
-of the prompt and the board at the bottom are drawn again. Answers are shown when they come, whatever is being typed.
+The dialogue is plain text that scrolls, so that it can be copied and scrolled back; only the prompt's lines and the
+board are redrawn. Answers appear when they arrive, also while a line is being typed.
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
 
 from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
-from prompt_toolkit.filters import Condition
-from prompt_toolkit.formatted_text import FormattedText
+from prompt_toolkit.filters import Condition, has_completions, is_done
+from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
+from prompt_toolkit.history import History
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import (
+    BufferControl,
+    ConditionalContainer,
+    Container,
+    Dimension,
+    DynamicContainer,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    ScrollbarMargin,
+    ScrollOffsets,
+    VSplit,
+    Window,
+)
+from prompt_toolkit.layout.menus import CompletionsMenuControl
+from prompt_toolkit.layout.processors import BeforeInput
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.renderer import print_formatted_text
 from prompt_toolkit.styles import Style
+from prompt_toolkit.widgets import SearchToolbar
 
-from referee.console.complete import agreed, complete, ends_a_word, hint, needs, wants_file
+from protocol.safe_files import open_to_append, replace_file
+from referee.console.completion import PeerInfoReader, agreed, complete, ends_a_word, hint, needs, wants_file
 from referee.console.console import Console
-from referee.console.ending import SIGNALS, ends_in_order
-from referee.console.history import Lines, path_of_history
-from referee.console.knowledge import Learner
-from referee.console.panes import Shown, layout
-from referee.console.talk import Talk
-from referee.console.visible import duration
-from referee.play.launch import LaunchError
+from referee.console.screen import PROMPT, SIGNALS, ConsoleView, ends_in_order
+from referee.play.process import LaunchError
+from referee.terminal import BoardText, duration, wrapped
 
 _QUICK = 0.005  # seconds that a line just sent is waited for at once: most answers are there by then
 _WAITING, _IDLE = 0.01, 0.05  # seconds between looks at the peer
@@ -54,11 +72,11 @@ _STYLE = {
 }
 
 
-class Prompt:
+class PromptConsole:
     """`passed` is what the console's dialogue has to be given; `run` then is the session."""
 
     def __init__(self) -> None:
-        self._talk = Talk()
+        self._talk = ConsoleView()
         self.passed = self._talk.passed
         self._wake = asyncio.Event()
         self._sent = False  # something was, a moment ago
@@ -96,10 +114,10 @@ class Prompt:
             completer=_Completer(self._console.learner),
             complete_while_typing=True,
             multiline=False,
-            history=Lines(path_of_history(os.environ)),
+            history=PromptHistory(path_of_history(os.environ)),
             accept_handler=self._accept,
         )
-        shown = Shown(self._hint, self._talk.notes, lambda: self._talk.board)
+        shown = PaneContents(self._hint, self._talk.notes, lambda: self._talk.board)
         return Application(
             layout(self._buffer, shown),
             style=self._style,
@@ -222,7 +240,7 @@ class Prompt:
         while not app.is_done:
             quick, self._sent = _QUICK if self._sent else 0.0, False
             try:
-                self._talk.look(quick)
+                self._talk.refresh(quick)
             except LaunchError as error:
                 self._failed = error
                 app.exit(result=None)
@@ -257,7 +275,7 @@ class Prompt:
 class _Completer(Completer):
     """Completion of prompt_toolkit's kind around the pure one; it lets the peer be asked first."""
 
-    def __init__(self, learner: Learner) -> None:
+    def __init__(self, learner: PeerInfoReader) -> None:
         self._learner = learner
         self._paths = PathCompleter(expanduser=True)
 
@@ -285,3 +303,175 @@ class _Completer(Completer):
             await asyncio.sleep(_WAITING)
         for completion in self.get_completions(document, complete_event):
             yield completion
+
+
+# -- layout -----------------------------------------------------------------------------------------------------------
+
+
+MENU = 10  # lines of the menu of completions
+_LEFT = 44  # columns that the dialogue's side needs at least
+_GAP = 2
+_HINT = 3  # lines
+_UNDER = 4  # lines that the menu leaves to the input, the hint and the notes
+_KEPT = 6  # lines of the screen that the board leaves to the dialogue
+
+
+class PaneContents(NamedTuple):
+    """What the panes show, asked for whenever they are drawn."""
+
+    hint: Callable[[], str]
+    notes: Callable[[], list[str]]
+    board: Callable[[], BoardText]
+
+
+def layout(buffer: Buffer, shown: PaneContents) -> Layout:
+    """The layout; the board goes where there is room for it, and nowhere if there is none."""
+    search = SearchToolbar()
+    control = BufferControl(
+        buffer, input_processors=[BeforeInput([("class:prompt", PROMPT)])], search_buffer_control=search.control
+    )
+    line = Window(control, height=_height_of_input, wrap_lines=True, dont_extend_height=True)
+    hint = Window(
+        FormattedTextControl(lambda: [("class:dim", wrapped(shown.hint(), _left(shown)))]),
+        height=Dimension(min=1, max=_HINT),
+        dont_extend_height=True,
+    )
+    left = HSplit(
+        [
+            line,
+            search,
+            hint,
+            _menu(shown),
+            Window(FormattedTextControl(lambda: _dim(_notes(shown))), wrap_lines=True, height=Dimension(min=0)),
+        ]
+    )
+    board = Window(
+        FormattedTextControl(lambda: _text(_fitted(shown))),
+        width=lambda: Dimension.exact(_fitted(shown).width),
+        dont_extend_height=True,
+        ignore_content_width=True,
+    )
+    beside = VSplit([left, Window(width=_GAP), board])
+    below = HSplit([left, Window(board.content, dont_extend_height=True)])
+
+    def fitting() -> Container:
+        return {"beside": beside, "below": below}.get(place(_fitted(shown), *_size()), left)
+
+    return Layout(DynamicContainer(fitting), focused_element=line)
+
+
+def _menu(shown: PaneContents) -> Container:
+    """The completions between the hint and the notes, so that they cover neither them nor the board."""
+
+    def room() -> Dimension:
+        board, (columns, rows) = _fitted(shown), _size()
+        taken = board.height if place(board, columns, rows) == "below" else 0
+        return Dimension(min=1, max=max(1, min(MENU, rows - taken - _UNDER)))
+
+    menu = Window(
+        CompletionsMenuControl(),
+        height=room,
+        dont_extend_width=True,
+        dont_extend_height=True,
+        right_margins=[ScrollbarMargin()],
+        scroll_offsets=ScrollOffsets(top=1, bottom=1),
+        style="class:completion-menu",
+    )
+    return ConditionalContainer(VSplit([menu, Window()]), filter=has_completions & ~is_done)
+
+
+def fitted(board: BoardText, columns: int, rows: int) -> BoardText:
+    """With its caption where both have room at the board's place; else that is left over, for the notes."""
+    whole = board.captioned()
+    fits = board.lines and place(whole, columns, rows) == place(board, columns, rows) != ""
+    return whole if fits else board
+
+
+def place(board: BoardText, columns: int, rows: int) -> str:
+    """Where a board fits on a screen: "beside" the dialogue, "below" it, or "" for nowhere."""
+    if not board.lines:
+        return ""
+    if board.width + _GAP + _LEFT <= columns and board.height + 1 <= rows:
+        return "beside"
+    return "below" if board.width <= columns and board.height + 2 + _KEPT <= rows else ""
+
+
+def _left(shown: PaneContents) -> int:
+    """Columns of the dialogue's side."""
+    board, (columns, rows) = _fitted(shown), _size()
+    return columns - board.width - _GAP if place(board, columns, rows) == "beside" else columns
+
+
+def _fitted(shown: PaneContents) -> BoardText:
+    return fitted(shown.board(), *_size())
+
+
+def _size() -> tuple[int, int]:
+    size = get_app().output.get_size()
+    return size.columns, size.rows
+
+
+def _height_of_input() -> Dimension:
+    return Dimension(min=1)
+
+
+def _notes(shown: PaneContents) -> list[str]:
+    board, (columns, rows) = _fitted(shown), _size()
+    notes = [*board.caption, *shown.notes()]
+    if board.lines and not place(board, columns, rows):
+        return [f"(the board needs {board.width} columns and {board.height + 1} lines)", *notes]
+    return notes
+
+
+def _dim(lines: list[str]) -> StyleAndTextTuples:
+    return [("class:dim", "\n".join(lines))]
+
+
+def _text(board: BoardText) -> StyleAndTextTuples:
+    out: StyleAndTextTuples = []
+    for line in board.lines:
+        out += [*line, ("", "\n")]
+    return out[:-1]
+
+
+# -- history file -----------------------------------------------------------------------------------------------------
+
+
+LINES, BYTES = 2_000, 1024 * 1024  # of the file
+
+
+class PromptHistory(History):
+    """The history of a prompt. Where the folder or the file cannot be written, it lasts as long as the session."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def load_history_strings(self) -> Iterable[str]:
+        """The latest first; a file that has grown is made short again."""
+        lines: list[str] = []
+        with contextlib.suppress(OSError):
+            with self._path.open("rb") as file:
+                file.seek(max(0, self._path.stat().st_size - BYTES))
+                lines = file.read(BYTES).decode("utf-8", "replace").splitlines()
+            if len(lines) > LINES:
+                lines = lines[-LINES:]
+                self._rewrite(lines)
+        return reversed([line for line in lines if line.isprintable()])
+
+    def store_string(self, string: str) -> None:
+        """Add a line; several consoles may do so at once."""
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with os.fdopen(open_to_append(self._path, 0o600), "ab") as file:
+                file.write(f"{string}\n".encode("utf-8", "replace"))
+
+    def _rewrite(self, lines: list[str]) -> None:
+        replace_file(self._path, "".join(f"{line}\n" for line in lines).encode(), 0o600)
+
+
+def path_of_history(environment: Mapping[str, str]) -> Path:
+    """`$XDG_STATE_HOME/ggp/console-history`; that is ~/.local/state if it is not set."""
+    state = environment.get("XDG_STATE_HOME", "")
+    folder = Path(state) if state.startswith("/") else Path(environment.get("HOME", "/")) / ".local" / "state"
+    return folder / "ggp" / "console-history"

@@ -1,4 +1,4 @@
-"""`ggp ladder check`: whether what is stored is as the records say; `--repair` makes it so. It plays nothing."""
+"""`ggp ladder check`: compares the store with its records, `--repair` corrects it; `ggp ladder readmit`."""
 
 import sys
 from collections.abc import Iterator
@@ -8,27 +8,28 @@ from typing import TYPE_CHECKING
 import click
 
 from protocol.printed import json_text
-from referee.ladder.views import running
-from referee.ladder.views.sheet import clean, say
-from referee.ladder.views.source import open_ladder, split
+from referee.ladder import source
+from referee.ladder.source import check_bots, open_ladder, split
+from referee.terminal import clean, say
 
 if TYPE_CHECKING:
-    from referee.store.rebuild import Progress
+    from referee.store.audit import Progress
+
 
 _MOST = 100  # lines that are shown
 _STEP = 500  # matches between two steps of the bar
 
 
-def main(argv: list[str]) -> int:
-    """The exit status: 1 if something differs, with --repair if something cannot be mended."""
-    return running.run_view(check, argv)
+def run_check(argv: list[str]) -> int:
+    """The exit status: 1 if something differs, with --repair if something cannot be repaired."""
+    return source.run_view(check, argv)
 
 
-@click.command("check", epilog=running.EPILOGUE, context_settings=running.SETTINGS)
-@running.words("[LADDER]")
+@click.command("check", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@source.words("[LADDER]")
 @click.option("--repair", is_flag=True, help="Make it what the records say; the ladder must not run.")
 @click.option("--quiet", is_flag=True, help="No progress bar, and nothing to say if all is well.")
-@running.json_option
+@source.json_option
 def check(words: tuple[str, ...], repair: bool, quiet: bool, as_object: bool) -> int:
     """Check every record's hash chain, every game against its record, every count and pair against the games."""
     ladder, _ = split(words, 0, 0)
@@ -52,13 +53,13 @@ def _summary(games: int, differences: int, left: int, repair: bool) -> str:
         return f"{games} games: all as their records say"
     if not repair:
         return f"{games} games, {differences} differences: --repair makes everything what the records say"
-    beyond = f", {left} cannot be: the records themselves are not right" if left else ""
-    return f"{games} games, {differences} differences: {differences - left} mended{beyond}"
+    beyond = f", {left} cannot be: their records are damaged" if left else ""
+    return f"{games} games, {differences} differences: {differences - left} repaired{beyond}"
 
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator["Progress"]:
-    """A bar on stderr, where somebody looks at it."""
+    """A bar on stderr if that is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -75,3 +76,25 @@ def _progress(quiet: bool) -> Iterator["Progress"]:
                 bar.update(task, completed=done, total=total)
 
         yield step
+
+
+# -- `ggp ladder readmit NAME`: lifts a bot's suspension from the next batch on.
+
+
+def run_readmit(argv: list[str]) -> int:
+    """The exit status."""
+    return source.run_view(readmit, argv)
+
+
+@click.command("readmit", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@source.words("NAME [LADDER]")
+@click.option("--quiet", is_flag=True, help="Say nothing.")
+def readmit(words: tuple[str, ...], quiet: bool) -> int:
+    """Lift the suspension of a bot, once its cause is fixed. A bot that changed is a new version anyway."""
+    ladder, (name,) = split(words, 1, 1)
+    with open_ladder(ladder) as store:
+        check_bots([seat for pool in store.pools() for seat in store.seats(pool.id)], name)
+        lifted = store.readmit(name)
+    if not quiet:
+        say(clean(f"{name} is paired again from the next batch on" if lifted else f"{name} was not suspended"))
+    return 0

@@ -1,24 +1,26 @@
-"""`ggp ladder SUB …`: finds the sub-command and hands over. Each has a file of its own: main(argv) -> exit status."""
+"""`ggp ladder SUB …`: finds the sub-command among the entry points of `ggp.ladder`, callables (argv) -> exit status."""
 
 import sys
-from importlib import import_module
+from collections.abc import Callable
+from typing import cast
 
-from referee.spelling import nearest
+from protocol.installed import entry_points
+from referee.cli import BAD_USAGE, nearest
 
-BAD_USAGE = 2
+GROUP = "ggp.ladder"
 SUBCOMMANDS = {
-    "init": ("referee.ladder.example", "write a commented ladder.toml that runs as it is"),
-    "run": ("referee.ladder.run_command", "play; killed at any instant, the same command goes on"),
-    "standings": ("referee.ladder.views.standings", "ratings with error bars"),
-    "crosstable": ("referee.ladder.views.crosstable", "everybody against everybody"),
-    "games": ("referee.ladder.views.games", "games, the newest first, or one by its key"),
-    "pair": ("referee.ladder.views.pair", "two bots against each other"),
-    "bot": ("referee.ladder.views.bot", "all about one bot: versions, results, faults"),
-    "export": ("referee.ladder.views.export", "games as jsonl, csv, sgf or gtp"),
-    "report": ("referee.ladder.report.command", "a static site with plots"),
-    "events": ("referee.ladder.views.events", "who joined, left, was replaced or suspended"),
-    "readmit": ("referee.ladder.views.readmit", "let a suspended bot play again"),
-    "check": ("referee.ladder.check", "compare everything that is stored with the records"),
+    "init": "write a commented ladder.toml that runs as it is",
+    "run": "play; killed at any instant, the same command goes on",
+    "standings": "ratings with error bars",
+    "crosstable": "everybody against everybody",
+    "games": "games, the newest first, or one by its key",
+    "pair": "two bots against each other",
+    "bot": "all about one bot: versions, results, faults",
+    "export": "games as jsonl, csv, sgf or gtp",
+    "report": "a static site with plots",
+    "events": "who joined, left, was replaced or suspended",
+    "readmit": "let a suspended bot play again",
+    "check": "compare everything that is stored with the records",
 }
 
 
@@ -33,7 +35,10 @@ def main(argv: list[str]) -> int:
         meant = f"; did you mean {close}?" if close else ""
         print(f"ggp ladder: there is no {name!r}{meant} (ggp ladder --help)", file=sys.stderr)
         return BAD_USAGE
-    return int(import_module(SUBCOMMANDS[name][0]).main(words))
+    command = cast(
+        "Callable[[list[str]], int]", next(point for point in entry_points(GROUP) if point.name == name).load()
+    )
+    return command(words)
 
 
 def _help() -> str:
@@ -44,7 +49,7 @@ def _help() -> str:
             "",
             "Ladders and tournaments of bots: ratings with error bars, tests between versions, nothing lost.",
             "",
-            *(f"  {name:{width}}  {what}" for name, (_, what) in SUBCOMMANDS.items()),
+            *(f"  {name:{width}}  {what}" for name, what in SUBCOMMANDS.items()),
             "",
             "First steps: ggp ladder init, then ggp ladder run. Each says more with --help.",
         ]

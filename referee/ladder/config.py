@@ -1,25 +1,40 @@
-"""Reads a ladder file into a Ladder: `read_ladder`. It starts no process, so games and built-in bots are not asked for
-(see prepare); programs are looked up, and hashed for the versions of bots.
+"""Reads a ladder file into a Ladder (`read_ladder`).
+
+It looks programs up and hashes them for the versions of bots, and starts none of them; session.prepare_pools asks the
+engines and the built-in bots.
 """
 
+import os
 import re
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from urllib.parse import quote, urlsplit
 
-from referee.config import Budgets, Setting
-from referee.ladder.bot_section import read_entrant
-from referee.ladder.entries import Entrant, Ladder, Pool
-from referee.ladder.format_section import read_format
-from referee.ladder.keys import BOT, BUDGET, MOST_BOTS, MOST_POOLS, POOL, TOP, Key
-from referee.ladder.store_url import read_store
-from referee.ladder.toml_section import ConfigError, Section, dotted, nearest, read_toml, shown
-from referee.play.clock import Control
-from referee.play.launch import LaunchError
-from referee.play.seating import Start
-from referee.play.versions import Snapshot
-from referee.play.words import WordError, read_engine, read_game
+from referee.ladder.toml_section import (
+    BOT,
+    BUDGET,
+    FORMAT,
+    MOST_BOTS,
+    MOST_POOLS,
+    PAIRS,
+    POOL,
+    TOP,
+    ConfigError,
+    Key,
+    Section,
+    dotted,
+    nearest,
+    read_toml,
+    shown,
+)
+from referee.play.bot_spec import BOTS, BotSpec, Snapshot, WordError, is_built_in, read_bot, read_engine, read_game
+from referee.play.clock import TimeControl
+from referee.play.process import LaunchError
+from referee.play.setting import Setting, Timeouts
+from referee.ratings.sprt import PRESETS, Hypotheses, Model, SprtError
+from referee.store.model import Entrant, Format, FormatKind, Ladder, Pool
 
 __all__ = ["ConfigError", "bots_of", "budgets_of", "engine_of", "ladder_name", "ladder_of", "pools_of", "read_ladder"]
 
@@ -66,7 +81,7 @@ def ladder_name(top: Section, path: Path) -> str:
     return name
 
 
-def engine_of(section: Section, folder: Path, default: Start | None) -> Start:
+def engine_of(section: Section, folder: Path, default: BotSpec | None) -> BotSpec:
     """What the key `engine` says; the default, or else the built-in one. Raises ConfigError."""
     if default is not None and not section.given("engine"):
         return default
@@ -76,10 +91,10 @@ def engine_of(section: Section, folder: Path, default: Start | None) -> Start:
         raise section.error("engine", str(error)) from None
 
 
-def budgets_of(top: Section) -> Budgets:
+def budgets_of(top: Section) -> Timeouts:
     """The table `[budget]`. Raises ConfigError."""
     section = Section(top.file, "budget", top.table("budget"), BUDGET)
-    return Budgets(**{row.name: section.number(row.name) for row in fields(Budgets)})
+    return Timeouts(**{row.name: section.number(row.name) for row in fields(Timeouts)})
 
 
 def _named(top: Section, kind: str, most: int) -> dict[str, dict[str, Any]]:
@@ -97,10 +112,10 @@ def _named(top: Section, kind: str, most: int) -> dict[str, dict[str, Any]]:
     return tables
 
 
-# -- pools -----------------------------------------------------------------------------------------------------------
+# -- pools ----------------------------------------------------------------------------------------------
 
 
-def pools_of(top: Section, folder: Path, engine: Start) -> tuple[Pool, ...]:
+def pools_of(top: Section, folder: Path, engine: BotSpec) -> tuple[Pool, ...]:
     """The tables `[pool.NAME]`. Raises ConfigError."""
     tables = _named(top, "pool", MOST_POOLS)
     pools = tuple(
@@ -117,7 +132,7 @@ def pools_of(top: Section, folder: Path, engine: Start) -> tuple[Pool, ...]:
     return pools
 
 
-def _pool(name: str, section: Section, folder: Path, engine: Start) -> Pool:
+def _pool(name: str, section: Section, folder: Path, engine: BotSpec) -> Pool:
     if not section.given("game"):
         raise section.error("game", 'is missing: name a game, as in game = "yugo,size=7"')
     try:
@@ -130,7 +145,7 @@ def _pool(name: str, section: Section, folder: Path, engine: Start) -> Pool:
         options[key] = value
     said = section.text("control")
     try:
-        control = Control.parse(said)
+        control = TimeControl.parse(said)
     except ValueError as error:
         raise section.error("control", str(error)) from None
     return Pool(
@@ -143,7 +158,7 @@ def _pool(name: str, section: Section, folder: Path, engine: Start) -> Pool:
     )
 
 
-# -- bots ------------------------------------------------------------------------------------------------------------
+# -- bots -----------------------------------------------------------------------------------------------
 
 
 def bots_of(top: Section, folder: Path, pools: Sequence[Pool], rows: Sequence[Key] = BOT) -> tuple[Entrant, ...]:
@@ -160,7 +175,7 @@ def bots_of(top: Section, folder: Path, pools: Sequence[Pool], rows: Sequence[Ke
 
 
 def _check_parents(file: str, parents: dict[str, str]) -> None:
-    """Every parent is entered, and nobody descends from itself."""
+    """Check that every parent is entered and that no bot descends from itself."""
     fine = {""}
     for bot in parents:
         line: dict[str, None] = {}  # from the bot up; in order, and quick to look up
@@ -180,5 +195,197 @@ def _check_parents(file: str, parents: dict[str, str]) -> None:
 
 def _check_entered(file: str, pool: str, entered: int) -> None:
     if entered < 2:
-        who = "only one bot plays" if entered else "nobody plays"
+        who = "only one bot plays" if entered else "no bot plays"
         raise ConfigError(file, dotted("pool", pool), f"{who} in it: enter two bots at least, or remove the pool")
+
+
+# -- Reads one `[bot.NAME]` of a ladder file into an Entrant with the version of its files.
+
+
+_ASSIGNED = re.compile(r"[A-Za-z0-9_.-]+=")
+_OF_PROCESSES = ("environment", "memory", "cores", "restart")
+
+
+def read_entrant(name: str, section: Section, folder: Path, pools: Sequence[str], files: Snapshot) -> Entrant:
+    """`pools` are all there are; `files` looks up what bots share once. Raises ConfigError."""
+    start = _start(name, section, folder)
+    try:
+        start = replace(start, version=files.version_of(start))
+    except LaunchError as error:
+        raise section.error("command", str(error)) from None
+    for pool in section.names("pools"):
+        if pool not in pools:
+            raise section.error("pools", f"there is no pool {shown(pool)}{nearest(pool, pools)}: {', '.join(pools)}")
+    return Entrant(
+        name=name,
+        start=start,
+        pools=section.names("pools") or tuple(pools),
+        parent=section.text("parent"),
+        anchor=section.number("anchor") if section.given("anchor") else None,
+    )
+
+
+def _start(name: str, section: Section, folder: Path) -> BotSpec:
+    if not section.given("command"):
+        raise section.error("command", 'is missing: name a built-in bot or a command line, as in command = "greedy"')
+    text = section.text("command")
+    if _ASSIGNED.match(text):
+        problem = f"{shown(text)} begins with NAME=: variables go into environment, and the bot's name is its table's"
+        raise section.error("command", problem)
+    try:
+        start = _with_options(read_bot(text, folder), section)
+    except (WordError, LaunchError) as error:
+        raise section.error("command", str(error)) from None
+    for key in _OF_PROCESSES if start.url else ():
+        if section.given(key):
+            raise section.error(key, f"it has no effect on a bot that listens at {start.url}: leave it out")
+    return replace(
+        start,
+        name=name,
+        environment=_environment(section),
+        memory=section.whole("memory"),
+        cores=section.whole("cores") if section.given("cores") else start.cores,  # not every kind of file has these
+        restart=section.flag("restart") if section.given("restart") else start.restart,
+    )
+
+
+def _with_options(start: BotSpec, section: Section) -> BotSpec:
+    """A built-in bot with its options in alphabetical order, however they were written: the same version."""
+    given = section.options("options")
+    if not is_built_in(start):
+        if given:
+            raise section.error("options", "only built-in bots have them: put yours into the command")
+        return start
+    bot, *words = start.argv[len(BOTS) :]
+    for key, value in given.items():
+        if key in [word.partition("=")[0] for word in words]:
+            raise section.error("options", f"{key} is also said by command: say it once")
+        words.append(f"{key}={value}")
+    words.sort()
+    return replace(start, command=":".join([bot, *([",".join(words)] if words else [])]), argv=(*BOTS, bot, *words))
+
+
+def _environment(section: Section) -> tuple[tuple[str, str], ...]:
+    variables = section.texts("environment")
+    for name in variables:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise section.error("environment", f"{shown(name)} is no name of a variable: write letters, digits and _")
+    return tuple(sorted(variables.items()))
+
+
+# -- Reads `[format]` of a ladder file and checks it against the bots of a pool.
+
+
+def read_format(top: Section, bots: Sequence[Entrant], pools: Sequence[Pool]) -> Format:
+    """The format, which every pool must fit. Raises ConfigError."""
+    section = Section(top.file, "format", top.table("format"), FORMAT)
+    kind = FormatKind(section.text("kind"))
+    for row in FORMAT:
+        if row.kinds and kind not in row.kinds and section.given(row.name):
+            raise section.error(row.name, f"format {kind} does not know it, only {', '.join(row.kinds)}: leave it out")
+    test = _hypotheses(section)
+    form = Format(
+        kind=kind,
+        pairs=section.whole("pairs") or PAIRS.get(kind, 0),
+        rounds=section.whole("rounds") if kind is FormatKind.SWISS else 0,
+        bots=_bots(section, kind, bots),
+        share=section.number("share"),
+        batch=section.whole("batch"),
+        model=test.model,
+        elo0=test.elo0,
+        elo1=test.elo1,
+        alpha=test.alpha,
+        beta=test.beta,
+    )
+    for pool in pools:
+        _check_pool(section, form, pool.name, [bot.name for bot in bots if pool.name in bot.pools])
+    return form
+
+
+def _bots(section: Section, kind: FormatKind, bots: Sequence[Entrant]) -> tuple[str, ...]:
+    named = section.names("bots")
+    known = [bot.name for bot in bots]
+    for name in named:
+        if name not in known:
+            raise section.error(
+                "bots", f"there is no bot {shown(name)}{nearest(name, known)}: enter it, or name another"
+            )
+    if kind is FormatKind.GAUNTLET and not named:
+        raise section.error("bots", f'is missing: name who meets all others, as in bots = ["{known[0]}"]')
+    if kind is FormatKind.TEST and not named and len(bots) == 2:
+        old, new = sorted(bots, key=lambda bot: bot.parent in known)  # stable: without parents the first is new
+        return (new.name, old.name) if new.parent == old.name else (old.name, new.name)
+    if kind is FormatKind.TEST and len(named) != 2:
+        raise section.error("bots", "a test is between two: name the new version, then the old one")
+    return named
+
+
+def _check_pool(section: Section, form: Format, pool: str, entered: Sequence[str]) -> None:
+    there = [name for name in form.bots if name in entered]
+    if form.kind is FormatKind.TEST and sorted(entered) != sorted(form.bots):
+        problem = f"a test needs {' and '.join(form.bots)} in it, and no other bot: there are {len(entered)} bots"
+        raise ConfigError(section.file, dotted("pool", pool), problem)
+    if form.kind is FormatKind.GAUNTLET and not there:
+        raise section.error("bots", f"none of them plays in pool {pool}: enter one there, or remove the pool")
+    if form.kind is FormatKind.GAUNTLET and len(there) == len(entered):
+        raise section.error("bots", f"no other bot plays in pool {pool}: leave out one, or enter an opponent")
+
+
+def _hypotheses(section: Section) -> Hypotheses:
+    model = cast("Model", section.text("model"))  # one of the row's choices
+    given = [key for key in ("elo0", "elo1", "model") if section.given(key)]
+    if section.given("preset") and given:
+        raise section.error("preset", f"says {given[0]} already: leave out {given[0]}, or the preset")
+    chosen = PRESETS[section.text("preset") or "gate"]
+    elo0, elo1 = chosen.elo0, chosen.elo1
+    if given:
+        for key in ("elo0", "elo1"):
+            if not section.given(key):
+                raise section.error(key, "is missing: say elo0 and elo1, or a preset alone")
+        elo0, elo1 = section.number("elo0"), section.number("elo1")
+    try:
+        return Hypotheses(elo0, elo1, section.number("alpha"), section.number("beta"), model)
+    except SprtError as error:
+        raise section.error("", str(error)) from None
+
+
+# -- The store of a ladder file as a URL of SQLAlchemy.
+
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_SQLITE = "sqlite:///"
+_POSTGRES = re.compile(r"postgres(?:ql)?(?:\+psycopg)?://")
+
+
+def read_store(section: Section, folder: Path, name: str) -> str:
+    """`sqlite:////absolute/path` or `postgresql+psycopg://…`; what is relative is seen from `folder`.
+
+    No message shows what the file says: a password may be in it. Raises ConfigError.
+    """
+    said = section.text("store") or f"{name}.db"
+    text = _VARIABLE.sub(lambda match: _value(section, match), said)
+    if "${" in _VARIABLE.sub("", said):
+        raise section.error("store", "a variable is written ${NAME}, with letters, digits and _")
+    if postgres := _POSTGRES.match(text):
+        try:
+            urlsplit(f"postgresql://{text[postgres.end() :]}").port  # noqa: B018  (it raises)
+        except ValueError:
+            form = "postgresql://user:password@host:port/database"
+            problem = f"is no URL: write {form}, and %40, %2F and %3A for @, / and : in a password"
+            raise section.error("store", problem) from None
+        return f"postgresql+psycopg://{text[postgres.end() :]}"
+    if "://" in text and not text.startswith(_SQLITE):
+        raise section.error("store", "is no store that is known: name a file, or write postgresql://user@host/database")
+    path = text.removeprefix(_SQLITE)
+    if path in ("", ":memory:") or "?" in path or "\0" in path:
+        raise section.error("store", "names no file that could be kept: write a path without ? in it")
+    return f"{_SQLITE}{folder / path}"
+
+
+def _value(section: Section, match: re.Match[str]) -> str:
+    """What a variable stands for; encoded where it is a user's name or a password within a URL."""
+    value = os.environ.get(match[1])
+    if value is None:
+        raise section.error("store", f"there is no variable {match[1]} in the environment: export it first")
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    return quote(value, safe="") if "://" in before and "@" in after else value

@@ -1,4 +1,4 @@
-"""`ggp ladder init [FILE]`: writes a ladder file that runs as it is, and says in comments what else could be in it."""
+"""`ggp ladder init [FILE]`: writes a ladder file that runs as it is; its comments explain the other keys."""
 
 import shlex
 import sys
@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from protocol.safe_files import create_file, replace_file
+from referee.cli import message_of
 from referee.ladder.config import ConfigError, ladder_of
-from referee.ladder.entries import Ladder
-from referee.ladder.prepare import check_programs, prepare_pools
-from referee.play.words import WordError, read_game
-from referee.spelling import message_of
+from referee.ladder.session import check_programs, prepare_pools
+from referee.play.bot_spec import WordError, read_game
+from referee.store.model import Ladder
 
 BAD_USAGE = 2
 GAME = "yugo,size=7"  # quick to play

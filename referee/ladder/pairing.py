@@ -1,20 +1,20 @@
-"""Pairing without rounds: whom to play next so that a pair of games tells most. It rates nothing and keeps nothing.
+"""Pairing without rounds: chooses the pairs of bots whose games give the most information.
 
-A bot is drawn from a mixture (few games, large error, high upper confidence, anchors), then its opponent by
-p(1 − p) / (1 + n), n being the pairs of the two so far. The same arguments give the same batch, to the last pair.
+The first bot is drawn from a mixture (few games, large error, high upper confidence bound, anchors), its opponent with
+weight p(1 − p) / (1 + n), where n counts the pairs of the two so far. The same arguments give the same batch.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import ceil, floor
 from random import Random
 
 import numpy as np
 
-from referee.ladder.pairs import Pairing, Seat
-from referee.ratings.counts import Floats, Ints
-from referee.ratings.priors import ELO
+from referee.ratings.bradley_terry import ELO, Floats, Ints
+from referee.store.model import Format, FormatKind, Pairing, PoolEntry
 
 FEW_GAMES, LARGE_ERROR, UPPER_CONFIDENCE, ANCHORS = 0.4, 0.3, 0.2, 0.1
 _SIGMAS = 2.0  # of the upper confidence
@@ -29,7 +29,7 @@ class Field:
     the same between any two.
     """
 
-    seats: Sequence[Seat]
+    seats: Sequence[PoolEntry]
     elo: Floats
     error: Floats
     rated: Ints
@@ -77,7 +77,7 @@ class _Draw:
             found = self._try(weights, must, free, chance)
             if found is not None:
                 break
-            self._left += 1  # versions of one hash cannot meet: somebody has to play more than the cap says
+            self._left += 1  # versions of one hash do not meet: some bot has to play more than the cap says
         one, other = found
         for bot in found:
             self._left[bot] -= 1
@@ -88,7 +88,7 @@ class _Draw:
         return Pairing(self._ids[first], self._ids[second])
 
     def _try(self, weights: Floats, must: Ints, free: int, chance: Random) -> tuple[int, int] | None:
-        """A bot and its opponent, at most `free` of the two not in `must`; None if nobody has an opponent."""
+        """A bot and its opponent, at most `free` of the two not in `must`; None if no bot has an opponent."""
         while True:
             allowed = _only(weights, must) if free < 1 else weights
             if not allowed.any():
@@ -142,3 +142,108 @@ def _pick(weights: Floats, chance: Random) -> int:
     sums = np.cumsum(weights)
     found = int(np.searchsorted(sums, chance.random() * sums[-1], side="right"))
     return min(found, int(np.flatnonzero(weights)[-1]))  # rounding may point behind the last
+
+
+# -- The formats that are known beforehand: round-robin, gauntlet and test.
+
+
+LEAST, MOST = 16, 512  # pairs in a batch
+
+
+def batch_size(format: Format, issued: int, bots: int) -> int:
+    """Pairs in the next batch: as the format says, or an eighth of those so far, at least two a bot, within reason."""
+    return format.batch or min(MOST, max(LEAST, 2 * bots, issued // 8))
+
+
+def by_name(seats: Sequence[PoolEntry], name: str) -> PoolEntry | None:
+    """The active seat of an entry."""
+    return next((seat for seat in seats if seat.active and seat.name == name), None)
+
+
+def cycles(format: Format, seats: Sequence[PoolEntry], met: Ints, size: int) -> list[Pairing]:
+    """Up to `size` pairs of a round-robin or gauntlet: all that are due once come before any that is due again.
+
+    `met` is how often any two were paired. So a bot that joins late catches up. PoolEntry 1 in the first game
+    alternates from cycle to cycle. Versions of one hash never meet.
+    """
+    one, other = _candidates(format, seats)
+    times = met[one, other]
+    order = np.lexsort((one, _circle(one, other, len(seats))))
+    batch: list[Pairing] = []
+    for cycle in range(int(times.min(initial=format.pairs)), format.pairs):
+        due = order[times[order] <= cycle][: size - len(batch)]
+        for i, j in zip(one[due].tolist(), other[due].tolist(), strict=True):
+            first, second = (i, j) if (i + j + cycle) % 2 else (j, i)
+            batch.append(Pairing(seats[first].id, seats[second].id))
+        if len(batch) >= size:
+            break
+    return batch
+
+
+def _candidates(format: Format, seats: Sequence[PoolEntry]) -> tuple[Ints, Ints]:
+    """Any two that are to meet, as places among the seats, the lower first."""
+    one, other = np.triu_indices(len(seats), 1)
+    versions = np.unique([seat.version for seat in seats], return_inverse=True)[1].reshape(-1)
+    meet = versions[one] != versions[other]
+    if format.kind is FormatKind.GAUNTLET:
+        named = np.array([seat.name in format.bots for seat in seats], dtype=bool)
+        meet &= named[one] != named[other]
+    return one[meet], other[meet]
+
+
+def _circle(one: Ints, other: Ints, bots: int) -> Ints:
+    """The round in which two meet by the circle method: no bot plays twice in a round."""
+    rounds = bots - 1 + bots % 2
+    return np.where(other == rounds, 2 * one, one + other) % max(1, rounds)
+
+
+# -- How often two bots were paired, open pairs included.
+
+
+class PairCounts:
+    """Counts of pairs: between any two versions, and of each."""
+
+    def __init__(self, met: Mapping[tuple[int, int], int]) -> None:
+        self._met = dict(met)
+        self._ids: list[int] = []
+        self._table, self._each = self._tabled()
+
+    def add(self, one: int, other: int, times: int = 1) -> None:
+        """One pair more."""
+        two = (one, other) if one < other else (other, one)
+        self._met[two] = self._met.get(two, 0) + times
+        places = [self._places.get(id) for id in two]
+        for place in places:
+            if place is not None:
+                self._each[place] += times
+        low, high = places
+        if low is not None and high is not None:
+            self._table[low, high] += times
+            self._table[high, low] += times
+
+    def table(self, ids: Sequence[int]) -> tuple[Ints, Ints]:
+        """Among the versions with these rising ids: pairs of any two (symmetric), and all pairs of each one.
+
+        The latter count pairs with others too. A caller that keeps the arrays copies them: later pairs change them.
+        """
+        if list(ids) != self._ids:
+            self._ids = list(ids)
+            self._table, self._each = self._tabled()
+        return self._table, self._each
+
+    def _tabled(self) -> tuple[Ints, Ints]:
+        self._places = {id: place for place, id in enumerate(self._ids)}
+        count, size = len(self._met), len(self._ids)
+        pairs = np.fromiter(chain.from_iterable(self._met), np.int64, 2 * count).reshape(-1, 2)
+        times = np.fromiter(self._met.values(), np.int64, count)
+        table, each = np.zeros((size, size), dtype=np.int64), np.zeros(size, dtype=np.int64)
+        if not size:
+            return table, each
+        chosen = np.array(self._ids, dtype=np.int64)
+        places = np.minimum(np.searchsorted(chosen, pairs), size - 1)
+        here = chosen[places] == pairs
+        for side in (0, 1):
+            np.add.at(each, places[here[:, side], side], times[here[:, side]])
+        low, high = places[here.all(axis=1)].T
+        table[low, high] = table[high, low] = times[here.all(axis=1)]
+        return table, each

@@ -1,30 +1,25 @@
-"""The loop of a ladder: pairs to the workers, what they played to the store, then it counts. It draws no screen.
+"""The loop of a ladder: it gives pairs to the workers, stores what they played, and counts what is stored.
 
-The data's way: schedule → store (a batch is durable before a game of it begins) → workers → store (a game is durable
-before it counts) → schedule. Killed at any instant it loses what no commit has reached, and that is played again
-under the same key and from the same chance.
+The data flows schedule → store (a batch is durable before a game of it begins) → workers → store (a game is durable
+before it counts) → schedule. A run that is killed loses what is not committed; the next run plays that again under the
+same keys and with the same random draws.
 """
 
 import time
 from collections.abc import Callable
 from types import FrameType
+from typing import Protocol
 
 from protocol.records import Record
-from referee.ladder.contest import Contest, pairs_each
-from referee.ladder.entries import Ladder
-from referee.ladder.helm import Helm
-from referee.ladder.limits import Limits
-from referee.ladder.news import News
-from referee.ladder.pairs import GAMES, Pair
-from referee.ladder.progress import Progress
+from referee.ladder.jobs import NO_EXTRAS, CommitBuffer, PairsUnderWay, series_of
+from referee.ladder.progress import Progress, StopConditions
+from referee.ladder.schedule import PoolSchedule, pairs_each
 from referee.ladder.toml_section import ConfigError
-from referee.ladder.unsaved import Unsaved
-from referee.ladder.work import NO_EXTRAS, UnderWay, series_of
-from referee.play.pool import Pool, WorkersLost, on_signals
-from referee.play.seating import CHANGED, Extras
-from referee.play.worker import Chunk, Work
-from referee.store.errors import StoreError, Taken
-from referee.store.rows import Unplayable
+from referee.ladder.tracker import ProgressTracker
+from referee.play.bot_spec import CHANGED, ProcessLimits
+from referee.play.pool import WorkerPool, WorkersLost, on_signals
+from referee.play.worker import Batch, BatchResult
+from referee.store.model import GAMES, Ladder, Pair, StoreError, Taken, UnplayablePair
 from referee.store.store import Store
 
 COMMIT = 0.05  # seconds that a finished game may wait for others: "durable by group commit (at most 100 ms)"
@@ -34,49 +29,85 @@ _BEAT = 10.0  # seconds between heartbeats
 _DEATHS = 3  # times in a row that workers may die without a game in between
 
 
+class RunControl(Protocol):
+    """What the loop asks, in its thread, of the object that controls a run from outside (referee.control)."""
+
+    @property
+    def paused(self) -> bool:
+        """Whether the ladder gives out no pairs now."""
+
+    @property
+    def ending(self) -> str:
+        """Why the run ends at once, "" while it goes on."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether the run goes on after the end of its time, for matches that are not the ladder's."""
+
+    def serve(self, run: "LadderRun") -> None:
+        """Execute the commands that came since the last turn of the loop."""
+
+    def should_wait(self, why: str) -> bool:
+        """Whether a run that has nothing to play, for the reason `why`, waits for commands instead of ending."""
+
+    def rest(self, seconds: float) -> None:
+        """Wait so long, or until a command comes."""
+
+    def on_start(self) -> None:
+        """The run starts, or goes on with another configuration."""
+
+    def next_batches(self) -> list[Batch]:
+        """The next chunk of matches that are not the ladder's, [] if there is none."""
+
+    def on_result(self, chunk: BatchResult) -> bool:
+        """Whether this is the result of such a chunk; if so, it is counted."""
+
+    def on_workers_lost(self) -> None:
+        """The workers died; the matches of `next_batches` that they had are played again."""
+
+
 class LadderRun:
     """One run of a ladder whose store is open and locked by us.
 
-    `hire` gives a new pool of workers; `seen` is told how it goes, a few times a second; `read` gives the ladder
-    when its file or a program has changed, else None, and raises ConfigError for a file that cannot be. `helm`: who
-    steers it from outside. `left` gives the matches that workers which were killed left, by key. `extras` are for the
-    processes of every match.
+    `hire` returns a new pool of workers. `seen` gets the progress a few times a second. `read` returns the ladder when
+    its file or a program has changed, else None, and raises ConfigError for an invalid file. `left` returns the matches
+    that killed workers left unfinished, by key. `extras` are the limits for the processes of every match.
     """
 
     def __init__(
         self,
         ladder: Ladder,
         store: Store,
-        hire: Callable[[], Pool],
-        limits: Limits,
+        hire: Callable[[], WorkerPool],
+        limits: StopConditions,
         seen: Callable[[Progress], None],
         read: Callable[[], Ladder | None] = lambda: None,
-        helm: Helm | None = None,
+        control: RunControl | None = None,
         left: Callable[[], dict[str, Record]] = dict,
-        extras: Extras = NO_EXTRAS,
+        extras: ProcessLimits = NO_EXTRAS,
     ) -> None:
         self.progress = Progress(ladder.name, target=limits.games)
         self.ladder = ladder  # as it was read last
         self.store = store
-        self.under_way = UnderWay(series_of(ladder), extras)
-        self._helm = helm or Helm()
+        self.under_way = PairsUnderWay(series_of(ladder), extras)
+        self._control = control
         self._hire = hire
         self._left = left
         self._limits = limits
         self._seen = seen
         self._read = read
-        self._contests: dict[int, Contest] = {}
-        self._unsaved = Unsaved(store)
+        self._contests: dict[int, PoolSchedule] = {}
+        self._unsaved = CommitBuffer(store)
         self._changed: Ladder | None = None  # the configuration that comes into force when the store takes it
-        self._doubtful: list[Unplayable] = []  # whose program was changed: the configuration may say why
-        self._news = News(self.progress, store, limits)
+        self._doubtful: list[UnplayablePair] = []  # whose program was changed: the configuration may say why
+        self._news = ProgressTracker(self.progress, store, limits)
         self._looked = self._beaten = time.monotonic()
         self._deaths = 0
         self._hungry = False  # workers could do with more than the schedule gives, which waits for results
-        self._pool: Pool
+        self._pool: WorkerPool
 
     def go(self) -> Progress:
-        """Play until the limits are reached, nothing is left, somebody stops us or the store fails for good.
+        """Play until the limits are reached, nothing is left, a signal stops the run, or the store fails for good.
 
         Raises StoreError if the store cannot even be begun with, WorkersLost if no workers can be had at first.
         """
@@ -91,20 +122,32 @@ class LadderRun:
         return self.progress
 
     def _play(self) -> None:
-        progress, helm = self.progress, self._helm
-        while not (progress.stopped or progress.failed):
+        while not (self.progress.stopped or self.progress.failed):
             self._look()
             self._give()
-            helm.serve(self)
-            if helm.ending or (self._idle and not helm.stays(why := self._why_over())):
-                progress.finished = helm.ending or why
-                return
-            if self._news.late and not helm.busy:
-                progress.finished = self._news.enough + self._dropping
+            if self._control:
+                self._control.serve(self)
+            if self._ends():
                 return
             self._take()
             self._save()
             self._news.tell(self._contests, self.under_way, self._pool.playing, self._seen)
+
+    def _ends(self) -> bool:
+        """Whether the run ends now; `progress.finished` then says why."""
+        control, progress = self._control, self.progress
+        if control and control.ending:
+            progress.finished = control.ending
+            return True
+        if self._idle:
+            why = self._why_over()
+            if control is None or not control.should_wait(why):
+                progress.finished = (control and control.ending) or why
+                return True
+        if self._news.late and not (control and control.busy):
+            progress.finished = self._news.enough + self._dropping
+            return True
+        return False
 
     @property
     def _idle(self) -> bool:
@@ -116,7 +159,7 @@ class LadderRun:
         return "; games that are not finished are played again by the next run" if self.under_way else ""
 
     def _wind_up(self) -> None:
-        """Drop what is being played, keep what was; then the last words."""
+        """Drop what is being played, keep what was, report the end."""
         if self._pool.running:
             self._pool.stop()
         self._drain()
@@ -125,7 +168,7 @@ class LadderRun:
         self._save(last=True)
         self._news.end(self._contests, self._seen)
 
-    # -- what it is told from outside ----------------------------------------------------------------------------
+    # -- calls of the control ------------------------------------------------------------------------------------
 
     def read_again(self, ladder: Ladder) -> None:
         """Go on with this configuration. Raises StoreError, and then all is as before."""
@@ -134,7 +177,7 @@ class LadderRun:
         self._news.say("the configuration was read again")
 
     def drop(self, keys: list[str]) -> bool:
-        """Have these matches dropped; False if the workers cannot be told."""
+        """Have these matches dropped; False if the workers do not support that."""
         return self._pool.drop(keys)
 
     def names(self, pair: Pair) -> tuple[str, str, str]:
@@ -147,7 +190,7 @@ class LadderRun:
         """Matches at a time."""
         return self._pool.jobs
 
-    # -- who plays -------------------------------------------------------------------------------------------
+    # -- configuration ----------------------------------------------------------------------------------------
 
     def _enrol(self, ladder: Ladder) -> None:
         """Begin (again) from what the file and the store say. Raises StoreError, and then all is as before."""
@@ -155,22 +198,23 @@ class LadderRun:
         games = self._limits.games
         each = {} if games is None else {"limit": pairs_each(games, len(rows))}
         contests = {
-            rows[pool.name]: Contest(ladder, pool, rows[pool.name], self.store, **each) for pool in ladder.pools
+            rows[pool.name]: PoolSchedule(ladder, pool, rows[pool.name], self.store, **each) for pool in ladder.pools
         }
         self._news.begin(contests)
         self.ladder, self._contests = ladder, contests
-        self._helm.begun()
+        if self._control:
+            self._control.on_start()
 
     def _look(self) -> None:
-        """Now and then: show that we live, and see whether the file or a program has changed."""
+        """From time to time: write the heartbeat, and read the configuration if its file or a program has changed."""
         now = time.monotonic()
         if now - self._beaten > _BEAT:
             self._beaten = now
             try:
                 self.store.beat()
-            except Taken as taken:  # whoever has it plays the same pairs
+            except Taken as taken:  # the other process plays the same pairs
                 self.progress.failed = str(taken)
-            except StoreError:  # whoever saves games says so
+            except StoreError:  # the saving of games reports it
                 pass
         if now - self._looked < _LOOK and not self._doubtful:
             return
@@ -181,7 +225,7 @@ class LadderRun:
             self._news.say(f"{error}; going on as before")
             return
         if self._changed is None:
-            self._unsaved.add((), self._doubtful)  # nothing explains it: the bot is at fault
+            self._unsaved.add((), self._doubtful)  # the configuration has not changed: the bot is at fault
             self._doubtful = []
         elif self._save(now_or_never=True):
             self._change(self._changed)
@@ -196,13 +240,16 @@ class LadderRun:
     # -- pairs go out, and come back -------------------------------------------------------------------------
 
     def _give(self) -> None:
-        """Work for everybody: at most two chunks a worker, so that none waits for us."""
-        while self._pool.running < 2 * self._pool.jobs and (chunk := self._helm.work() or self._of_ladder()):
+        """Submit chunks until each worker has one in hand and one waiting."""
+        while self._pool.running < 2 * self._pool.jobs:
+            chunk = (self._control.next_batches() if self._control else []) or self._of_ladder()
+            if not chunk:
+                return
             self._pool.submit(chunk)
 
-    def _of_ladder(self) -> list[Work]:
+    def _of_ladder(self) -> list[Batch]:
         """Its next chunk, if there is one and it may be given out."""
-        if self._news.enough or self._unsaved.resting or self._helm.holds:
+        if self._news.enough or self._unsaved.resting or (self._control and self._control.paused):
             return []
         try:
             chunk = self._chunk()
@@ -214,12 +261,12 @@ class LadderRun:
         self._hungry = not chunk
         return chunk
 
-    def _chunk(self) -> list[Work]:
+    def _chunk(self) -> list[Batch]:
         """Pairs of the pool that has come least far; more of them when matches are short."""
         most, share = max(1, self._pool.size // GAMES), 2 * self._pool.jobs
         for contest in sorted(self._contests.values(), key=lambda contest: contest.next):
             pairs = max(1, min(most, contest.ready(most * share) // share))
-            chunk: list[Work] = []
+            chunk: list[Batch] = []
             while len(chunk) < pairs and (pair := contest.take()) is not None:
                 if pair not in self.under_way:
                     work = self.under_way.begin(pair, contest.pool, contest.starts, self.ladder.budgets)
@@ -229,9 +276,10 @@ class LadderRun:
         return []
 
     def _take(self) -> None:
-        """What came back in the meantime."""
+        """Take the results that arrived."""
         if not self._pool.running:
-            self._helm.rest(COMMIT if self._unsaved.troubled or self._changed or self._idle else 0)
+            rest = self._control.rest if self._control else time.sleep
+            rest(COMMIT if self._unsaved.troubled or self._changed or self._idle else 0)
             return
         try:
             chunks = self._pool.gather(COMMIT)
@@ -240,31 +288,31 @@ class LadderRun:
             return
         for chunk in chunks:
             self._deaths = 0 if chunk.played else self._deaths
-            if self._helm.took(chunk):
-                continue
-            self._news.refused(chunk)
-            self._keep(chunk)
+            if not self._control or not self._control.on_result(chunk):
+                self._news.refused(chunk)
+                self._keep(chunk)
 
     def _drain(self) -> None:
         """Keep what workers have played that are being stopped, or have ended."""
         for chunk in self._pool.drain():
-            if not self._helm.took(chunk):
+            if not self._control or not self._control.on_result(chunk):
                 self._keep(chunk)
 
-    def _keep(self, chunk: Chunk) -> None:
+    def _keep(self, chunk: BatchResult) -> None:
         self._news.played(chunk)
         finished, unplayable = self.under_way.end(chunk)
         self._doubtful += [row for row in unplayable if CHANGED in row.reason]
         self._unsaved.add(finished, [row for row in unplayable if CHANGED not in row.reason])
 
     def _replace_workers(self, lost: WorkersLost) -> None:
-        """What they had in hand is begun anew from the store."""
+        """Hire new workers; the pairs of the lost ones start again from the store."""
         self._deaths += 1
         self._drain()
         self._pool.close()
         self.under_way.clear()
         self.under_way.left = self._left()
-        self._helm.lost()
+        if self._control:
+            self._control.on_workers_lost()
         if self._deaths > _DEATHS or not self._save(now_or_never=True):
             self.progress.failed = f"{lost}, {self._deaths} times in a row"
             return
@@ -296,12 +344,12 @@ class LadderRun:
         return not self._unsaved
 
     def _refuse(self, error: StoreError) -> None:
-        """It did not take what is no game: ask again after a while."""
+        """The store did not take what is no game: try again after a while."""
         self._unsaved.refused()
         self._refused(error)
 
     def _refused(self, error: StoreError, last: bool = False) -> None:
-        """The store takes nothing: wait, but not for ever."""
+        """The store takes nothing: wait, but not longer than PATIENCE."""
         self._news.say(str(error) if last else f"{error}; the run waits")
         if self._unsaved.troubled > PATIENCE or last:
             self.progress.failed = str(error)

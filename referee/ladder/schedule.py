@@ -1,28 +1,27 @@
-"""The schedule of a pool: which pair of games is next, a pure function of format, seed and results. It plays nothing.
+"""The schedule of a pool: the next pairs of games, a pure function of format, seed and results.
 
-Pairs come in batches. A batch is computed from the results of all batches but the last (swiss: of all) and from who is
-entered at that moment: workers are never idle meanwhile, and whoever begins again from what a store holds goes on with
-the very same pairs, in whatever order results came and whenever it was interrupted.
+Pairs come in batches. A batch is computed from the results of all batches but the last (swiss: of all) and from the
+bots that are entered at that moment. So workers do not wait for results, and a run that starts again from the store
+continues with the same pairs, whatever the order of the results and the moment of the interruption.
 """
 
 import heapq
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+import math
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from referee.ladder.encounters import Encounters
-from referee.ladder.entries import Format, Kind
-from referee.ladder.formats import batch_size, cycles
-from referee.ladder.pairing import Field, draw_batch, random_for
-from referee.ladder.pairs import GAMES, Pair, Pairing, PairResult, Past, Seat
-from referee.ladder.rating import elo_and_error, rate_tally
+from referee.ladder.pairing import Field, PairCounts, batch_size, cycles, draw_batch, random_for
+from referee.ladder.rating import ResultsTable, elo_and_error, rate_tally
 from referee.ladder.sequential import SequentialTest
-from referee.ladder.swiss import Table, pair_round
-from referee.ladder.tally import Tally
-from referee.ratings.counts import CountsError
+from referee.ladder.swiss import SwissTable, pair_round
+from referee.play.bot_spec import BotSpec
+from referee.ratings.bradley_terry import CountsError
 from referee.ratings.ratings import Ratings
 from referee.ratings.sprt import Verdict
+from referee.store.model import GAMES, Format, FormatKind, Ladder, Pair, Pairing, PairResult, Pool, PoolEntry, PoolPast
+from referee.store.store import Store
 
 _COLD = 200  # versions up to which a fit begins from nothing: then it is the same after a restart to the last bit
 
@@ -34,13 +33,13 @@ class Schedule:
     """
 
     def __init__(
-        self, format: Format, name: str, seed: int, seats: Sequence[Seat], past: Past, model: str = "davidson"
+        self, format: Format, name: str, seed: int, seats: Sequence[PoolEntry], past: PoolPast, model: str = "davidson"
     ) -> None:
         self._format, self._name, self._seed, self._model = format, name, seed, model
-        self._lag = 1 if format.kind is Kind.SWISS else 2
+        self._lag = 1 if format.kind is FormatKind.SWISS else 2
         self.batches, self._issued = past.batches, past.issued
-        self._tally, self._tallied = Tally(past.settled), max(0, past.batches - 2)  # of the batches below
-        self._met, self._lost = Encounters(past.met), Encounters(past.withdrawn)
+        self._tally, self._tallied = ResultsTable(past.settled), max(0, past.batches - 2)  # of the batches below
+        self._met, self._lost = PairCounts(past.met), PairCounts(past.withdrawn)
         self._results: defaultdict[int, list[PairResult]] = defaultdict(list)  # by batch, from `_tallied` on
         self._open: dict[int, Pair] = {}  # issued by the store and not fixed, by number
         self._waiting: list[int] = []  # a heap of the open ones that are to be played; some are no longer open
@@ -54,7 +53,7 @@ class Schedule:
         self._test: SequentialTest | None = None
         self._verdict: tuple[object, Verdict] | None = None
         self._history = {result.number: result for result in past.results}  # of a test
-        self._seats: list[Seat] = []
+        self._seats: list[PoolEntry] = []
         self._idle = ""
         for pair, result in past.recent:
             if result is None:
@@ -66,8 +65,8 @@ class Schedule:
         self.enter(seats)
         self._here = [seat.id for seat in self._seats if seat.active]  # who the next or last batch is of
 
-    def enter(self, seats: Sequence[Seat]) -> None:
-        """Who is or was here; acts from the next batch. Open pairs of whoever left are withdrawn.
+    def enter(self, seats: Sequence[PoolEntry]) -> None:
+        """Who is or was here; acts from the next batch. Open pairs of a bot that left are withdrawn.
 
         Those of a suspended seat are still issued, whenever the suspension is known: they will prove unplayable.
         """
@@ -77,7 +76,7 @@ class Schedule:
         self._seats, self._idle = seats, ""
         self._present = {seat.id for seat in seats if seat.active or (seat.suspended and seat.entered)}
         self._withdraw(self._open.values())
-        if self._format.kind is Kind.TEST:
+        if self._format.kind is FormatKind.TEST:
             self._begin_test()
 
     def due(self) -> list[Pairing] | None:
@@ -135,7 +134,7 @@ class Schedule:
 
     @property
     def finished(self) -> str:
-        """Why nothing more will be issued unless somebody enters; "" while there is something to play or wait for."""
+        """Why nothing more will be issued unless a bot enters; "" while there is something to play or wait for."""
         if self._test and self._test.accepted:
             return f"{self._test.accepted} is accepted after {self._test.pairs} pairs"
         return "" if self._open else self._idle
@@ -197,7 +196,7 @@ class Schedule:
         self._tallied = max(self._tallied, last + 1)
 
     def _remember(self, result: PairResult) -> None:
-        if self._format.kind is Kind.TEST:
+        if self._format.kind is FormatKind.TEST:
             self._history[result.number] = result
 
     def _begin_test(self) -> None:
@@ -225,15 +224,17 @@ class Schedule:
         if len({seat.version for seat in seats}) < 2:
             return [], "fewer than two different bots are entered"
         size = batch_size(self._format, self._issued, len(seats))
-        if self._format.kind is Kind.LADDER:
+        if self._format.kind is FormatKind.LADDER:
             return self._draw(seats, size), ""
-        if self._format.kind is Kind.TEST:
+        if self._format.kind is FormatKind.TEST:
             return self._tested(size)
-        if self._format.kind is Kind.SWISS:
+        if self._format.kind is FormatKind.SWISS:
             return self._round(seats)
         met = self._met.table(ids)[0] - self._lost.table(ids)[0]
         reason = f"all have met in {self._format.pairs} pairs"
-        if self._format.kind is Kind.GAUNTLET and not any(s.active and s.name in self._format.bots for s in seats):
+        if self._format.kind is FormatKind.GAUNTLET and not any(
+            s.active and s.name in self._format.bots for s in seats
+        ):
             reason = f"{' or '.join(self._format.bots)} is not there"
         return cycles(self._format, seats, met, size), reason
 
@@ -246,8 +247,8 @@ class Schedule:
         left = min(size, self._format.pairs - issued) if self._format.pairs else size
         return [Pairing(test.new, test.old)] * left, f"inconclusive after {issued} pairs"
 
-    def _round(self, seats: Sequence[Seat]) -> tuple[list[Pairing], str]:
-        """A round of a Swiss tournament is a batch. Nobody wrote down byes: they are rounds without a pair.
+    def _round(self, seats: Sequence[PoolEntry]) -> tuple[list[Pairing], str]:
+        """A round of a Swiss tournament is a batch. Byes are not stored: they are rounds without a pair.
 
         A bye is as good as winning all games of a round. Who joined late missed rounds, too: no more of them count as
         byes than one in as many rounds as there are bots. A game that does not count is half a point to either.
@@ -262,15 +263,15 @@ class Schedule:
         points = points + (GAMES * issued - games) / 2 + GAMES * each * byes
         versions = np.unique([seat.version for seat in seats], return_inverse=True)[1].reshape(-1)
         chance = random_for(self._seed, self._name, self.batches)
-        pairs = pair_round(Table(points, missed, versions, -(-met // each)), chance)
+        pairs = pair_round(SwissTable(points, missed, versions, -(-met // each)), chance)
         turns = [pairs if turn % 2 == 0 else [(two, one) for one, two in pairs] for turn in range(each)]
         return [Pairing(ids[one], ids[two]) for turn in turns for one, two in turn], "nobody is left to meet"
 
-    def _pardoned(self, seat: Seat) -> bool:
+    def _pardoned(self, seat: PoolEntry) -> bool:
         """Whether its suspension may not be known yet: it is the result of a batch that does not count yet."""
         return bool(seat.suspended) and seat.entered and seat.since > max(-1, self.batches - self._lag)
 
-    def _draw(self, seats: Sequence[Seat], size: int) -> list[Pairing]:
+    def _draw(self, seats: Sequence[PoolEntry], size: int) -> list[Pairing]:
         ratings = self._rated(self._tally, self._tallied)
         assert ratings is not None, "two seats can be rated"
         elo, error = elo_and_error(ratings, self._here)
@@ -278,7 +279,7 @@ class Schedule:
         field = Field(seats, elo, error, self._tally.totals(self._here)[0] // GAMES, issued, met)
         return draw_batch(field, size, self._format.share, random_for(self._seed, self._name, self.batches))
 
-    def _rated(self, tally: Tally, upto: int) -> Ratings | None:
+    def _rated(self, tally: ResultsTable, upto: int) -> Ratings | None:
         """Those of before, if nothing was counted since."""
         key = (upto, self._late, self._here)
         if self._ratings is None or self._key != key:
@@ -289,3 +290,81 @@ class Schedule:
                 return None
             self._key = key
         return self._ratings
+
+
+# -- One pool of a running ladder: its schedule, connected to the store.
+
+
+class PoolSchedule:
+    """The pairs of a pool that are to be played next. `limit`: pairs of this number and above are left for later."""
+
+    def __init__(self, ladder: Ladder, pool: Pool, row: int, store: Store, limit: float = math.inf) -> None:
+        self.pool = pool
+        self.row = row  # of the pool in the store
+        self.model = ladder.model
+        self.limit = limit
+        self._store = store
+        self._ready: deque[Pair] = deque()
+        seats = store.seats(row)
+        self.starts: Mapping[int, BotSpec] = _starts(ladder, pool, seats)
+        past = store.past(row, ladder.format.kind)
+        self.schedule = Schedule(ladder.format, pool.key, ladder.seed, seats, past, ladder.model)
+        self._next = min((pair.number for pair, result in past.recent if result is None), default=past.issued)
+
+    @property
+    def next(self) -> int:
+        """The number of the pair that comes next: pools that play side by side take turns by it."""
+        return self._ready[0].number if self._ready else self._next
+
+    def ready(self, pairs: int) -> int:
+        """How many of so many pairs may be played now; batches that are due are made and stored first.
+
+        Raises StoreError.
+        """
+        while len(self._ready) < pairs and self._next < self.limit:
+            pair = self.schedule.issue()
+            if pair is None and not self._make_batch():
+                break
+            if pair is not None:
+                self._next = pair.number + 1
+                if pair.number < self.limit:
+                    self._ready.append(pair)
+        return len(self._ready)
+
+    def take(self) -> Pair | None:
+        """The next of those that are ready."""
+        return self._ready.popleft() if self._ready else None
+
+    @property
+    def over(self) -> str:
+        """Why there is nothing to play. Raises StoreError."""
+        if self._next < self.limit:
+            return self.schedule.finished
+        wanted, counted = GAMES * int(self.limit), self._store.counted(self.row)
+        if counted >= wanted:
+            return f"{wanted} games were to be played, and are"
+        return f"{wanted} games were to be played: {counted} count, the others could not be played or are void"
+
+    def fix(self, result: PairResult) -> None:
+        """The store has it."""
+        self.schedule.fix(result)
+
+    def _make_batch(self) -> bool:
+        number = self.schedule.batches
+        self.schedule.enter(self._store.seats(self.row))
+        pairings = self.schedule.due()
+        if not pairings:
+            return False
+        self.schedule.add(self._store.issue(self.row, number, pairings))
+        return True
+
+
+def pairs_each(games: int, pools: int) -> int:
+    """How many pairs a pool plays if there are to be so many games in all."""
+    return math.ceil(games / GAMES / pools)
+
+
+def _starts(ladder: Ladder, pool: Pool, seats: Sequence[PoolEntry]) -> dict[int, BotSpec]:
+    """How the versions that are entered now come to the table, by their ids."""
+    entered = {(bot.name, bot.version): bot.start for bot in ladder.entered(pool)}
+    return {seat.id: entered[seat.name, seat.version] for seat in seats if (seat.name, seat.version) in entered}

@@ -1,7 +1,7 @@
-"""The sequential test of a pool: results are looked at in the order of the schedule, and the first crossing decides.
+"""The sequential test of a pool: it reads results in the order of the schedule, and the first crossing decides.
 
-Results may become known in any order: only those are looked at before which none is missing. Whatever was played beyond
-the stop is not looked at. The statistics are in referee.ratings.sprt; who meets whom is not decided here.
+Results may arrive in any order; a result is read when none before it is missing, and results after the stop are
+ignored. referee.ratings.sprt has the statistics.
 """
 
 from collections import deque
@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
-from referee.ladder.entries import Format
-from referee.ladder.pairs import PairResult
 from referee.ratings.scale import after_stop, in_elo
 from referee.ratings.sprt import Hypotheses, Model, Verdict, judge, log_likelihood_ratio
+from referee.store.model import Format, PairResult
 
 
 @dataclass

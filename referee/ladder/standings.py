@@ -1,7 +1,4 @@
-"""The standings of a pool, as values: games counted per version, ratings of a fit, what is to be said of a line.
-
-Pure: it opens no store and draws nothing. numpy is loaded only where a fit is made; who reads one does without.
-"""
+"""The standings of a pool as values: games counted per version, ratings of a fit, notes of each line."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,20 +6,34 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from referee.ladder.pairs import Meeting, Seat
-from referee.ladder.progress import Line
 from referee.ratings.scale import half, zero_line
-from referee.store.rows import Drift, Fit, FitRow, Misfit
+from referee.store.model import Drift, FitRow, MisfitRow, PairScore, PoolEntry, StoredFit
 
 if TYPE_CHECKING:
     from referee.ratings.ratings import Ratings, Standing
+
+
+@dataclass(frozen=True, slots=True)
+class StandingLine:
+    """A bot's line in the standings of a pool: `share` of points won in its `games`, Elo and its standard error.
+
+    An anchor's error is 0.
+    """
+
+    label: str
+    elo: float
+    se: float
+    games: int
+    share: float
+    note: str = ""  # "suspended: why", "anchor", ""
+
 
 WORST = 5  # misfits that a fit keeps
 _EQUAL = 1e-6  # Elo
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class BotScore:
     """Games of a version that count. Of the losses `forfeits` were its own fault, of the wins `gifts` the other's."""
 
     wins: int = 0
@@ -45,8 +56,8 @@ class Score:
         """Of the points that could be won; 0 without games."""
         return self.points / self.games if self.games else 0.0
 
-    def __add__(self, other: "Score") -> "Score":
-        return Score(
+    def __add__(self, other: "BotScore") -> "BotScore":
+        return BotScore(
             self.wins + other.wins,
             self.ties + other.ties,
             self.losses + other.losses,
@@ -57,16 +68,16 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RankedPlace:
     """A version's line in the standings; `note`: "anchor", "suspended: why", how its twin drifts, or ""."""
 
-    seat: Seat
+    seat: PoolEntry
     row: FitRow
-    score: Score
+    score: BotScore
     note: str
 
 
-def score_of(meeting: Meeting, seat: int = 1) -> Score:
+def score_of(meeting: PairScore, seat: int = 1) -> BotScore:
     """The meeting as the version in that seat sees it."""
     if seat == 1:
         won, lost = meeting.wins, meeting.losses
@@ -74,11 +85,11 @@ def score_of(meeting: Meeting, seat: int = 1) -> Score:
     else:
         won, lost = meeting.losses, meeting.wins
         gifts, forfeits = meeting.forfeit_losses, meeting.forfeit_wins
-    return Score(won + gifts, meeting.ties, lost + forfeits, forfeits, gifts, meeting.void)
+    return BotScore(won + gifts, meeting.ties, lost + forfeits, forfeits, gifts, meeting.void)
 
 
-def scores(meetings: Iterable[Meeting]) -> dict[int, Score]:
-    """Of every version that met anybody."""
+def scores(meetings: Iterable[PairScore]) -> dict[int, BotScore]:
+    """Of every version that played."""
     found: dict[int, list[int]] = {}
     for one in meetings:
         first = found.setdefault(one.first, [0] * 6)
@@ -93,18 +104,20 @@ def scores(meetings: Iterable[Meeting]) -> dict[int, Score]:
             cells[3] += forfeits
             cells[4] += gifts
             cells[5] += one.void
-    return {version: Score(*cells) for version, cells in found.items()}
+    return {version: BotScore(*cells) for version, cells in found.items()}
 
 
-def entered(seat: Seat) -> bool:
+def entered(seat: PoolEntry) -> bool:
     """Whether it is in the pool now, be it suspended; versions that were withdrawn are not."""
     return seat.active or (seat.entered and bool(seat.suspended))
 
 
-def is_current(fit: Fit, seats: Sequence[Seat], scored: Mapping[int, Score], everyone: bool = False) -> bool:
+def is_current(
+    fit: StoredFit, seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], everyone: bool = False
+) -> bool:
     """Whether a stored fit says all that the standings of these seats need, who have these scores now."""
     games = sum(score.games for score in scored.values()) // 2
-    rated = {seat.id for seat in seats if seat.active or scored.get(seat.id, Score()).games}
+    rated = {seat.id for seat in seats if seat.active or scored.get(seat.id, BotScore()).games}
     if fit.games != games or fit.anchors != _anchors(seats, rated) or rated != {row.id for row in fit.rows}:
         return False
     shown = {seat.id for seat in seats if everyone or entered(seat)}
@@ -119,14 +132,16 @@ def is_current(fit: Fit, seats: Sequence[Seat], scored: Mapping[int, Score], eve
     )
 
 
-def make_fit(ratings: "Ratings", pool: int, games: int, seats: Sequence[Seat], everyone: bool = False) -> Fit:
+def make_fit(
+    ratings: "Ratings", pool: int, games: int, seats: Sequence[PoolEntry], everyone: bool = False
+) -> StoredFit:
     """What is kept of ratings whose names are version ids. `games`: how many counted when they were fitted.
 
     `next_*` of those who are entered compares with the next lower one of them; with `everyone`, of all versions.
     """
     shown = {str(seat.id) for seat in seats if everyone or entered(seat)}
     best = ratings.standings(shown)
-    return Fit(
+    return StoredFit(
         pool=pool,
         games=games,
         model=ratings.model.name,
@@ -138,7 +153,7 @@ def make_fit(ratings: "Ratings", pool: int, games: int, seats: Sequence[Seat], e
         deviance=ratings.deviance(),
         freedom=ratings.degrees_of_freedom(),
         misfits=tuple(
-            Misfit(int(pair.first), int(pair.second), pair.games, pair.score, pair.expected, pair.deviance)
+            MisfitRow(int(pair.first), int(pair.second), pair.games, pair.score, pair.expected, pair.deviance)
             for pair in ratings.misfits(WORST)
         ),
         drifts=tuple(_drifts(ratings, seats)),
@@ -146,11 +161,11 @@ def make_fit(ratings: "Ratings", pool: int, games: int, seats: Sequence[Seat], e
 
 
 def fit_meetings(
-    pool: int, games: int, meetings: Sequence[Meeting], seats: Sequence[Seat], model: str, everyone: bool = False
-) -> Fit | None:
+    pool: int, games: int, meetings: Sequence[PairScore], seats: Sequence[PoolEntry], model: str, everyone: bool = False
+) -> StoredFit | None:
     """A fit made anew; None where nothing can be rated: fewer than two versions."""
     from referee.ladder.rating import rate_seats
-    from referee.ratings.counts import CountsError
+    from referee.ratings.bradley_terry import CountsError
 
     try:
         return make_fit(rate_seats(meetings, seats, model), pool, games, seats, everyone)
@@ -158,37 +173,41 @@ def fit_meetings(
         return None
 
 
-def places(seats: Sequence[Seat], scored: Mapping[int, Score], fit: Fit, everyone: bool = False) -> list[Place]:
+def places(
+    seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], fit: StoredFit, everyone: bool = False
+) -> list[RankedPlace]:
     """The standings, best first: who is entered, or every version that ever was."""
     shown = {seat.id: seat for seat in seats if everyone or entered(seat)}
     notes = _notes(seats, fit)
     return [
-        Place(shown[row.id], row, scored.get(row.id, Score()), notes.get(row.id, ""))
+        RankedPlace(shown[row.id], row, scored.get(row.id, BotScore()), notes.get(row.id, ""))
         for row in fit.rows
         if row.id in shown
     ]
 
 
-def standing_lines(seats: Sequence[Seat], scored: Mapping[int, Score], fit: "Fit | Ratings") -> list[Line]:
+def standing_lines(
+    seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], fit: "StoredFit | Ratings"
+) -> list[StandingLine]:
     """The standings of who is entered as the live table wants them. Ratings are those of rate_seats."""
-    found = fit if isinstance(fit, Fit) else make_fit(fit, 0, 0, seats)
+    found = fit if isinstance(fit, StoredFit) else make_fit(fit, 0, 0, seats)
     return [
-        Line(place.seat.label, place.row.elo, place.row.se, place.score.games, place.score.share, place.note)
+        StandingLine(place.seat.label, place.row.elo, place.row.se, place.score.games, place.score.share, place.note)
         for place in places(seats, scored, found)
     ]
 
 
-def held(seats: Sequence[Seat], fit: Fit) -> dict[str, float]:
+def held(seats: Sequence[PoolEntry], fit: StoredFit) -> dict[str, float]:
     """The anchors by their labels, with the ratings at which they are held."""
     return {seat.label: fit.anchors[seat.id] for seat in seats if seat.id in fit.anchors}
 
 
-def zero_of(seats: Sequence[Seat], fit: Fit, shown: Sequence[Place], here: bool = True) -> str:
+def zero_of(seats: Sequence[PoolEntry], fit: StoredFit, shown: Sequence[RankedPlace], here: bool = True) -> str:
     """The line under the standings: what zero is, and what ± is of. Not `here`: the standings are somewhere else."""
     return zero_line(held(seats, fit), idle=not all(place.score.games for place in shown), here=here)
 
 
-def misfits_badly(fit: Fit) -> bool:
+def misfits_badly(fit: StoredFit) -> bool:
     """Whether the deviance is more than three standard deviations above what it should be."""
     return fit.freedom > 0 and fit.deviance > fit.freedom + 3 * math.sqrt(2 * fit.freedom)
 
@@ -198,19 +217,19 @@ def _row(line: "Standing") -> FitRow:
     return replace(row, next_elo=line.next.elo, next_se=line.next.se, next_los=line.next.los) if line.next else row
 
 
-def _has_its_zero(fit: Fit, rows: Sequence[FitRow], scored: Mapping[int, Score]) -> bool:
+def _has_its_zero(fit: StoredFit, rows: Sequence[FitRow], scored: Mapping[int, BotScore]) -> bool:
     """Whether zero is where these rows want it: at the mean of those with games, or where the anchors have it."""
     if fit.anchors:
         return all(row.elo == fit.anchors[row.id] for row in fit.rows if row.id in fit.anchors)
-    met = [row.elo for row in rows if scored.get(row.id, Score()).games] or [row.elo for row in rows]
+    met = [row.elo for row in rows if scored.get(row.id, BotScore()).games] or [row.elo for row in rows]
     return not met or abs(math.fsum(met)) < _EQUAL * len(met)
 
 
-def _anchors(seats: Sequence[Seat], rated: set[int]) -> dict[int, float]:
+def _anchors(seats: Sequence[PoolEntry], rated: set[int]) -> dict[int, float]:
     return {seat.id: seat.anchor for seat in seats if seat.anchor is not None and seat.id in rated}
 
 
-def _drifts(ratings: "Ratings", seats: Sequence[Seat]) -> Iterable[Drift]:
+def _drifts(ratings: "Ratings", seats: Sequence[PoolEntry]) -> Iterable[Drift]:
     """Unpinned twins, the same version under another name, that have left their anchor."""
     rated = set(ratings.counts.names)
     present = [seat for seat in seats if str(seat.id) in rated]
@@ -221,7 +240,7 @@ def _drifts(ratings: "Ratings", seats: Sequence[Seat]) -> Iterable[Drift]:
                 yield Drift(twin.id, anchor.id, apart.elo, apart.se)
 
 
-def _notes(seats: Sequence[Seat], fit: Fit) -> dict[int, str]:
+def _notes(seats: Sequence[PoolEntry], fit: StoredFit) -> dict[int, str]:
     labels = {seat.id: seat.label for seat in seats}
     notes: dict[int, list[str]] = {}
     for seat in seats:

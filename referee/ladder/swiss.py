@@ -1,9 +1,10 @@
-"""A round of a Swiss tournament: equals meet equals, nobody meets anybody again while that can be avoided.
+"""Pairs a round of a Swiss tournament: bots with equal points meet, and no two meet again while that can be avoided.
 
-Among those who have as many points the upper half meets the lower half (who is upper is drawn by lot), and whoever
-finds nobody there floats to the nearest. An odd one has a bye: the lowest who had none yet. It keeps no table.
+Within a group of equal points the upper half meets the lower half, in an order drawn by lot; a bot without an opponent
+there floats to the nearest group. With an odd number the lowest bot that had no bye gets one.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -11,8 +12,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.ladder.matching import matched
-from referee.ratings.counts import Floats, Ints
+from referee.ratings.bradley_terry import Floats, Ints
 
 Flags = NDArray[np.bool_]
 NOBODY = -1
@@ -23,7 +23,7 @@ _SWEEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SwissTable:
     """Before a round, arrays by player. `versions`: equal ones never meet; `met`: how often any two have."""
 
     points: Floats
@@ -32,8 +32,8 @@ class Table:
     met: Ints
 
 
-def pair_round(table: Table, chance: Random) -> list[tuple[int, int]]:
-    """Who meets whom, the highest first; whoever is in none of the pairs has a bye."""
+def pair_round(table: SwissTable, chance: Random) -> list[tuple[int, int]]:
+    """The pairs, the highest first; a bot that is in none of them has a bye."""
     size = len(table.points)
     lot = [chance.random() for _ in range(size)]
     ranked = sorted(range(size), key=lambda player: (-table.points[player], lot[player]))
@@ -45,8 +45,8 @@ def pair_round(table: Table, chance: Random) -> list[tuple[int, int]]:
     return [(ranked[one], ranked[other]) for one, other in pairs]
 
 
-def _meetings(table: Table, ranked: Sequence[int], odd: bool) -> tuple[Ints, Flags]:
-    """By rank, the bye being one more player whom everybody may meet: how often two have met, and whether they may."""
+def _meetings(table: SwissTable, ranked: Sequence[int], odd: bool) -> tuple[Ints, Flags]:
+    """By rank, the bye being one more player that all may meet: how often two have met, and whether they may."""
     size = len(ranked) + odd
     again, allowed = np.zeros((size, size), dtype=np.int64), np.ones((size, size), dtype=bool)
     order, versions = np.ix_(ranked, ranked), table.versions[list(ranked)]
@@ -93,7 +93,7 @@ def _any_pairs(cost: Floats, again: Ints, allowed: Flags, odd: bool) -> list[int
 
 
 def _greedy(neighbours: Sequence[Sequence[int]], odd: bool) -> list[int]:
-    """From the top, but first the bye, which is the last if there is one: everybody takes the nearest who is free."""
+    """From the top, but first the bye, which is the last if there is one: each takes the nearest that is free."""
     last = len(neighbours) - 1
     partner = [NOBODY] * len(neighbours)
     for player in [last, *range(last)] if odd else range(last + 1):
@@ -131,3 +131,91 @@ def _improved(partner: list[int], cost: Floats) -> list[int]:
     for one, other in pairs.tolist():
         result[one], result[other] = other, one
     return result
+
+
+# -- Maximum matching in a graph (Edmonds, "Paths, trees, and flowers", 1965).
+
+
+_NOBODY = -1
+
+
+def matched(neighbours: Sequence[Sequence[int]], start: Sequence[int]) -> list[int]:
+    """The partner of every vertex, -1 if it has none, with as many partners as can be.
+
+    `start` is a matching to begin from: a vertex that has a partner there will have one. Edges go both ways.
+    """
+    search = _Search(neighbours, list(start))
+    for vertex in range(len(neighbours)):
+        if search.partner[vertex] == _NOBODY:
+            search.augment(vertex)
+    return search.partner
+
+
+class _Search:
+    """Alternating trees that grow breadth first; odd circles (blossoms) are shrunk into their base."""
+
+    def __init__(self, neighbours: Sequence[Sequence[int]], partner: list[int]) -> None:
+        self._neighbours, self.partner = neighbours, partner
+        self._size = len(neighbours)
+
+    def augment(self, root: int) -> bool:
+        """Find an augmenting path from `root` and exchange the pairs along it; whether there is one."""
+        self._parent, self._base = [_NOBODY] * self._size, list(range(self._size))
+        self._even = [False] * self._size
+        self._even[root], self._queue = True, deque([root])
+        while self._queue:
+            vertex = self._queue.popleft()
+            for other in self._neighbours[vertex]:
+                if self._base[vertex] == self._base[other] or self.partner[vertex] == other:
+                    continue
+                mate = self.partner[other]
+                if other == root or (mate != _NOBODY and self._parent[mate] != _NOBODY):
+                    self._shrink(vertex, other)
+                elif self._parent[other] == _NOBODY:
+                    self._parent[other] = vertex
+                    if mate == _NOBODY:
+                        self._exchange(other)
+                        return True
+                    self._even[mate] = True
+                    self._queue.append(mate)
+        return False
+
+    def _exchange(self, end: int) -> None:
+        while end != _NOBODY:
+            before = self._parent[end]
+            after = self.partner[before]
+            self.partner[end], self.partner[before] = before, end
+            end = after
+
+    def _shrink(self, one: int, other: int) -> None:
+        """The circle that the edge between these two closes becomes one vertex, and all of it is even."""
+        base = self._common_base(one, other)
+        inside = [False] * self._size
+        self._mark(one, base, other, inside)
+        self._mark(other, base, one, inside)
+        for vertex in range(self._size):
+            if inside[self._base[vertex]]:
+                self._base[vertex] = base
+                if not self._even[vertex]:
+                    self._even[vertex] = True
+                    self._queue.append(vertex)
+
+    def _common_base(self, one: int, other: int) -> int:
+        seen = [False] * self._size
+        while True:
+            one = self._base[one]
+            seen[one] = True
+            if self.partner[one] == _NOBODY:
+                break
+            one = self._parent[self.partner[one]]
+        while not seen[self._base[other]]:
+            other = self._parent[self.partner[self._base[other]]]
+        return self._base[other]
+
+    def _mark(self, vertex: int, base: int, child: int, inside: list[bool]) -> None:
+        while self._base[vertex] != base:
+            mate = self.partner[vertex]
+            inside[self._base[vertex]] = inside[self._base[mate]] = True
+            self._parent[vertex] = child
+            child = mate
+            vertex = self._parent[mate]

@@ -1,1 +1,1 @@
-"""The lobby: the server that bots dial in to, and what goes with it (PROTOCOL §7)."""
+"""The ZeroMQ server: socket, sessions, authentication, matchmaking, challenges, spectators; connect and keys."""

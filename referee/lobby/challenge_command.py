@@ -1,20 +1,72 @@
-"""`ggp challenge URL POOL MINE THEIRS`: has a lobby play an unrated series between two bots, and shows how it goes."""
+"""`ggp challenge URL POOL MINE THEIRS`: asks a lobby for an unrated series between two bots, and shows its progress."""
 
 import json
 import signal
 import time
 from pathlib import Path
+from random import Random
 
 import click
 
-from protocol.dialling import printable
-from protocol.errors import AddressError
-from protocol.transports.dial import Lobby, Replaced
-from protocol.transports.keys import KeyFileError, read_pair, read_public
+from protocol.dialling import LobbyAnswer, LobbyAsk, printable
+from protocol.grammar import parse_reply
+from protocol.transports.dial import NO_HANDSHAKE, Dial, LobbyLink, Replaced
+from protocol.transports.keys import read_pair, read_public
 from protocol.transports.stopping import Stopped, Stopping
-from protocol.transports.zmq import AccessRefused
-from referee.command_line import HELP, run_command
-from referee.lobby.ordering import NotReached, Ordering, Refused
+from referee.cli import HELP, run_command
+
+# -- the client's side of challenge commands --------------------------------------------------------------------------
+
+
+class NotReached(Exception):
+    """There is no lobby to ask, or it said goodbye; str() says why."""
+
+
+class ChallengeRefused(Exception):
+    """The lobby answered `?`; str() is what it said."""
+
+
+class Ordering:
+    """`stopping` is looked at while an answer is waited for, which raises Stopped. `close` at the end."""
+
+    def __init__(self, lobby: LobbyLink, stopping: Stopping) -> None:
+        self._stopping = stopping
+        self._trouble = ""
+        self._reached = False
+        self._dial = Dial(lobby, None, self._told, Random())
+        self._dial.watch(stopping.descriptor)
+
+    def ask(self, line: str, patient: bool = False) -> str:
+        """The answer. `patient`: asked again on the next connection if this one is lost, for ever, once the lobby was
+        reached. Raises NotReached, ChallengeRefused, AccessRefused, Replaced."""
+        asked = 0
+        while True:
+            if self._dial.up and self._dial.number != asked:
+                asked = self._dial.number
+                self._dial.send(LobbyAsk(f"{line}\n".encode()))
+            self.wait(1.0)
+            while (message := self._dial.receive()) is not None:
+                if isinstance(message, LobbyAnswer) and (reply := parse_reply(message.data.rstrip(b"\n"))) is not None:
+                    if not reply.ok:
+                        raise ChallengeRefused(reply.text)
+                    return reply.text
+            if self._trouble and not (patient and self._reached):
+                raise NotReached(self._trouble)
+
+    def wait(self, seconds: float) -> None:
+        """So long at most, until something comes."""
+        self._dial.poll(seconds)
+        self._stopping.check()
+
+    def close(self) -> None:
+        self._dial.close("done")
+
+    def _told(self, what: str, why: str) -> None:
+        if what == "up":
+            self._reached, self._trouble = True, ""
+        elif what in ("lost", "bye") and (self._reached or why != NO_HANDSHAKE):  # of that Dial itself has enough soon
+            self._trouble = why
+
 
 NOT_PLAYED, INTERRUPTED, TERMINATED = 1, 130, 143
 LOOK = 1.0  # seconds between questions how it goes
@@ -26,7 +78,7 @@ Values = dict[str, str]
 
 def main(argv: list[str]) -> int:
     """The exit status."""
-    return run_command(challenge, "ggp challenge", argv, AddressError, KeyFileError, AccessRefused)
+    return run_command(challenge, "ggp challenge", argv)
 
 
 @click.command("challenge", epilog=EPILOGUE, context_settings=HELP)
@@ -52,8 +104,8 @@ def challenge(
 ) -> int:
     """Have your bot MINE play THEIRS at a lobby, unrated, both sides of each opening of POOL.
 
-    With the address alone: who is there, what is played, and which challenges are open. A challenge waits until both
-    bots are there; the lobby goes on with it whoever watches.
+    With the address alone: the connected bots, the pools and the open challenges. A challenge waits until both
+    bots are connected; the lobby plays it whether this command watches or not.
     """
     if len(words) not in (0, 3):
         raise click.UsageError("name POOL, MINE and THEIRS, or nothing to see what there is")
@@ -61,7 +113,7 @@ def challenge(
         raise click.UsageError("--withdraw ID stands alone")
     if not all(word.isprintable() and word and not set(word) & set(" #") for word in words):
         raise click.UsageError("names of pools and bots hold no blanks and no #")
-    lobby = Lobby(url, read_pair(key) if key else None, read_public(server_key) if server_key else "")
+    lobby = LobbyLink(url, read_pair(key) if key else None, read_public(server_key) if server_key else "")
     with Stopping() as stopping:
         ordering = Ordering(lobby, stopping)
         try:
@@ -75,7 +127,7 @@ def challenge(
                 click.echo(json.dumps({"event": "asked", "id": int(id)}) if as_json else id)
                 return 0
             return _follow(ordering, id, quiet, as_json)
-        except (NotReached, Refused, Replaced) as error:
+        except (NotReached, ChallengeRefused, Replaced) as error:
             click.echo(f"ggp challenge: {printable(str(error), 1000)}", err=True)
             return NOT_PLAYED
         except Stopped as stopped:

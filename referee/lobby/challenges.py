@@ -1,25 +1,29 @@
-"""Challenges: unrated series between two bots that an author asked for. Beside Rated, it begins meetings at the tables.
+"""Challenges: unrated series between two bots that an author requested, and the commands for them.
 
-A challenge is a batch of pairs in the unrated pool beside a pool, so all that is true of pairs is true of it. A bot
-that was challenged is offered a rated game before it is challenged again. All of it lives in the loop but for what the
-ledger's thread is asked to do.
+A challenge is a batch of pairs in the unrated pool beside a pool. A bot that was challenged is offered a rated game
+before it is challenged again. Everything runs in the event loop except the store's work.
 """
 
+import asyncio
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
+from protocol.commands import LOBBIES, TABLE, Who, commands_of
 from protocol.errors import CommandFailed
-from referee.ladder.entries import UNRATED
-from referee.ladder.pairs import Pair, Pairing, Seat
-from referee.lobby.admission import Author
-from referee.lobby.fixtures import Fixtures
-from referee.lobby.guest import Guest
-from referee.lobby.journal import Journal
-from referee.lobby.ledger import Ledger
-from referee.lobby.rated import Rated, Tables
-from referee.store.rows import ChallengeRow
+from protocol.grammar import MAX_ANSWER, MAX_ANSWER_LINES, clean_line, format_reply, parse_command
+from protocol.installed import version
+from protocol.messages import Reply
+from referee.background import BackgroundTasks
+from referee.lobby.auth import Author
+from referee.lobby.game import RunningPairs
+from referee.lobby.log import EventLog
+from referee.lobby.matchmaking import Rated
+from referee.lobby.pending import OpenPairs, StoreWriter
+from referee.lobby.remote_bot import ConnectedBot
+from referee.store.model import UNRATED, ChallengeRow, Pair, Pairing, PoolEntry, StoreError
 from referee.store.store import Store
 
 MOST = 1000  # open at a time, of all owners
@@ -28,14 +32,14 @@ LISTED = 100  # in one answer, the newest
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an owner may ask for: challenges at a time, pairs of each; days after which what is left is withdrawn."""
+    """Limits of an owner: open challenges, pairs of each; days after which the rest of a challenge is withdrawn."""
 
     challenges: int = 10
     pairs: int = 50
     days: float = 7.0
 
 
-class Unrated(Fixtures):
+class Unrated(OpenPairs):
     """The pairs of challenges in one pool, by batch and in their order."""
 
     def load(self) -> None:
@@ -50,44 +54,44 @@ class Unrated(Fixtures):
             self.open[pair.id] = pair
             self.batches[pair.batch].append(pair.id)
 
-    def take(self, pair: Pair) -> None:
-        super().take(pair)
+    def claim(self, pair: Pair) -> None:
+        super().claim(pair)
         if pair.id in self.batches[pair.batch]:
             self.batches[pair.batch].remove(pair.id)
 
-    def give_back(self, pair: Pair, left: Pair | None) -> None:
-        super().give_back(pair, left)
+    def release(self, pair: Pair, left: Pair | None) -> None:
+        super().release(pair, left)
         if left is not None:
             self.batches[pair.batch].insert(0, left.id)
 
     def next(self, batch: int) -> Pair | None:
-        """The pair of this challenge that comes next."""
+        """The next pair of this challenge."""
         ids = self.batches.get(batch)
         return self.open[ids[0]] if ids else None
 
     def played_now(self, batch: int) -> list[int]:
-        """The pairs of this challenge that are being played, or are waited for."""
+        """The pairs of this challenge that are running, or wait for their bots."""
         return [pair.id for pair in self.taken.values() if pair.batch == batch]
 
     def drop(self, batch: int) -> None:
-        """Nothing of this challenge is to be played any more."""
+        """Remove the open pairs of this challenge."""
         for id in self.batches.pop(batch, ()):
             del self.open[id]
 
 
 @dataclass(slots=True, eq=False)
 class Challenge:
-    """One that is open: `first` challenged `second`. `reason`: it was withdrawn, and what is played of it ends."""
+    """An open challenge: `first` challenged `second`. `reason`: why it was withdrawn."""
 
     id: int
     fixtures: Unrated
     batch: int
     owner: str
-    first: Seat
-    second: Seat
+    first: PoolEntry
+    second: PoolEntry
     until: str
     reason: str
-    turn: int = 0  # grows with every meeting of any challenge
+    turn: int = 0  # grows with every started pair of any challenge
 
     @property
     def bots(self) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -102,15 +106,15 @@ class Challenges:
         self,
         fixtures: list[Unrated],
         terms: Terms,
-        tables: Tables,
+        running: RunningPairs,
         rated: Rated,
-        ledger: Ledger,
+        ledger: StoreWriter,
         store: Store,
-        journal: Journal,
+        journal: EventLog,
     ) -> None:
         self.open: dict[int, Challenge] = {}
         self._fixtures = {one.pool.name.removesuffix(UNRATED): one for one in fixtures}
-        self._terms, self._tables, self._rated = terms, tables, rated
+        self._terms, self._running, self._rated = terms, running, rated
         self._ledger, self._store, self._journal = ledger, store, journal
         self._turns = count(1)
         for one in fixtures:
@@ -119,33 +123,33 @@ class Challenges:
 
     # -- playing -----------------------------------------------------------------------------------------------------
 
-    async def look(self) -> None:
-        """Begin what can begin, end what cannot go on. Raises StoreError."""
+    async def update(self) -> None:
+        """Start pairs that can start, withdraw challenges that have become impossible. Raises StoreError."""
         moment = _now()
         for one in list(self.open.values()):
             if reason := one.reason or self._hopeless(one, moment):
                 await self._end(one, reason)
             elif not one.fixtures.next(one.batch) and not one.fixtures.played_now(one.batch):
                 await self._over(one)
-        idle = {(guest.name, guest.version): guest for guest in self._tables.idle()}
+        idle = {(guest.name, guest.version): guest for guest in self._running.idle()}
         for one in self._in_turn():
             pair = one.fixtures.next(one.batch)
             first, second = (idle.get(bot) for bot in one.bots)
-            if pair is None or first is None or second is None or not self._tables.room_left():
+            if pair is None or first is None or second is None or not self._running.room_left():
                 continue
             if self._may_be_challenged(first) and self._may_be_challenged(second):
                 one.turn = next(self._turns)
                 for bot in one.bots:
                     del idle[bot]
-                self._tables.begin(one.fixtures, pair, (first, second))
+                self._running.start(one.fixtures, pair, (first, second))
 
-    def held(self) -> set[Guest]:
-        """Challengers, kept from rated games while whom they challenged is at a table: one for each of these."""
+    def waiting_challengers(self) -> set[ConnectedBot]:
+        """Idle challengers to keep out of rated pairing while their opponent plays; one per opponent."""
         if not self.open:
             return set()
-        idle = {(guest.name, guest.version): guest for guest in self._tables.idle()}
-        here = {(guest.name, guest.version) for guest in self._tables.guests()}
-        held: dict[tuple[str, str], Guest] = {}
+        idle = {(guest.name, guest.version): guest for guest in self._running.idle()}
+        here = {(guest.name, guest.version) for guest in self._running.guests()}
+        held: dict[tuple[str, str], ConnectedBot] = {}
         for one in self._in_turn():
             challenger, other = one.bots
             first = idle.get(challenger)
@@ -154,32 +158,32 @@ class Challenges:
         return set(held.values())
 
     def _in_turn(self) -> list[Challenge]:
-        """Of which something can be begun, whoever waited longest first."""
+        """The challenges with a pair to play, the one that waited longest first."""
         some = (one for one in self.open.values() if not one.reason and one.fixtures.next(one.batch))
         return sorted(some, key=lambda one: (one.turn, one.id))
 
-    def _may_be_challenged(self, guest: Guest) -> bool:
-        """At most every second meeting, if there is anybody to be rated against."""
+    def _may_be_challenged(self, guest: ConnectedBot) -> bool:
+        """At most every second pair is a challenge, if a rated opponent is connected."""
         return not guest.challenged or not self._rated.anybody_for(guest)
 
     def _hopeless(self, one: Challenge, moment: str) -> str:
-        """Why nothing more will be played of it, "" if it may."""
+        """Why no more pairs of it will be played; "" if they may."""
         if one.until <= moment:
             return f"it was not finished by {one.until}"
         for bot in one.bots:
             seat = one.fixtures.seats.get(bot)
             if seat is None or not seat.active:
                 why = f"is suspended: {seat.suspended}" if seat and seat.suspended else "is another version now"
-                guest = next((guest for guest in self._tables.guests() if guest.name == bot[0]), None)
+                guest = next((guest for guest in self._running.guests() if guest.name == bot[0]), None)
                 return f"{bot[0]} {'takes no challenges' if guest and not guest.challenges else why}"
         return ""
 
     async def _end(self, one: Challenge, reason: str) -> None:
-        """Play no more of it but for the pair that is being played. Raises StoreError."""
+        """Withdraw it; a running pair is played to its end. Raises StoreError."""
         playing, new = one.fixtures.played_now(one.batch), not one.reason
         if new:
             one.reason = reason  # from here on nothing of it begins, however long the store takes
-            self._journal.tell("challenge", "withdrawn", id=one.id, reason=reason)
+            self._journal.log("challenge", "withdrawn", id=one.id, reason=reason)
         if new or not playing or one.fixtures.next(one.batch):  # what was being played may be open again
             await self._ledger.work(lambda: self._store.withdraw(one.id, one.reason, playing))
             one.fixtures.drop(one.batch)
@@ -190,14 +194,14 @@ class Challenges:
         row = await self._ledger.work(lambda: self._store.find_challenge(one.id))
         self.open.pop(one.id, None)
         if row is not None and not one.reason:
-            self._journal.tell(
+            self._journal.log(
                 "challenge", "over", id=one.id, wins=row.wins, draws=row.draws, losses=row.losses, void=row.void
             )
 
     # -- orders ------------------------------------------------------------------------------------------------------
 
     async def order(self, author: Author, pool: str, mine: str, theirs: str, pairs: int) -> int:
-        """A new one, durable; its id. Raises CommandFailed, StoreError."""
+        """Store a new challenge; returns its id. Raises CommandFailed, StoreError."""
         fixtures = self._fixtures.get(pool)
         if fixtures is None:
             raise CommandFailed(f"no pool {pool[:60]}: there are {', '.join(self._fixtures)}")
@@ -215,17 +219,17 @@ class Challenges:
         if sum(one.owner == owner for one in self.open.values()) >= self._terms.challenges:
             raise CommandFailed(f"{owner} has {self._terms.challenges} challenges open: wait, or withdraw one")
         if len(self.open) >= MOST:
-            raise CommandFailed(f"{MOST} challenges are open, which is as many as may be: ask later")
+            raise CommandFailed(f"too many open challenges (limit {MOST}): ask later")
         until = _now(timedelta(days=self._terms.days))
         pairing = Pairing(first.id, second.id)
         id, made = await self._ledger.work(lambda: self._store.challenge(fixtures.row, pairing, pairs, owner, until))
         fixtures.issued(made)
         self._add(fixtures, id, made[0].batch, owner, first.id, second.id, until, "")
-        self._journal.tell("challenge", "asked", id=id, by=owner, pool=pool, first=mine, second=theirs, pairs=pairs)
+        self._journal.log("challenge", "asked", id=id, by=owner, pool=pool, first=mine, second=theirs, pairs=pairs)
         return id
 
     async def withdraw(self, author: Author, id: int) -> None:
-        """By whoever asked for it, or has one of the two bots. Raises CommandFailed, StoreError."""
+        """For its author, or an owner of one of the two bots. Raises CommandFailed, StoreError."""
         one = self.open.get(id)
         if one is None:
             row = await self._ledger.work(lambda: self._store.find_challenge(id))
@@ -244,7 +248,7 @@ class Challenges:
         return self._line(row)
 
     async def listed(self) -> list[str]:
-        """Those that are open, the newest so many, a line each. Raises StoreError."""
+        """The newest open challenges, a line each. Raises StoreError."""
         rows = await self._ledger.work(lambda: self._store.challenges(only_open=True, most=LISTED))
         return [self._line(row) for row in rows]
 
@@ -260,9 +264,9 @@ class Challenges:
         return lines
 
     def bots(self) -> list[str]:
-        """Who is here, a line each."""
+        """The connected bots, a line each."""
         lines = []
-        for guest in sorted(self._tables.guests(), key=lambda guest: guest.name):
+        for guest in sorted(self._running.guests(), key=lambda guest: guest.name):
             state = "playing" if guest.playing else "idle" if guest.player else "joining"
             games = ",".join(sorted(guest.games)) or "all"
             takes = "yes" if guest.challenges else "no"
@@ -278,15 +282,15 @@ class Challenges:
         seats = {seat.id: seat for seat in fixtures.seats.values()}
         self.open[id] = Challenge(id, fixtures, batch, owner, seats[first], seats[second], until, reason)
 
-    def _seat(self, fixtures: Unrated, name: str) -> Seat:
-        """Of the version that is entered now. Raises CommandFailed."""
+    def _seat(self, fixtures: Unrated, name: str) -> PoolEntry:
+        """The entry of the current version. Raises CommandFailed."""
         for seat in fixtures.seats.values():
             if seat.name == name and seat.entered:
                 if seat.suspended:
                     raise CommandFailed(f"{name} is suspended here: {seat.suspended}")
                 return seat
         pool = fixtures.pool.name.removesuffix(UNRATED)
-        raise CommandFailed(f"{name[:60]} was never in {pool}, or takes no challenges: ggp-bots lists who is here")
+        raise CommandFailed(f"{name[:60]} was never in {pool}, or takes no challenges: ggp-bots lists the bots")
 
     def _line(self, row: ChallengeRow) -> str:
         fixtures = next((one for one in self._fixtures.values() if one.row == row.pool), None)
@@ -314,7 +318,7 @@ class Challenges:
         return "waiting", self._why(one)
 
     def _why(self, one: Challenge) -> str:
-        here = {(guest.name, guest.version): guest for guest in self._tables.guests()}
+        here = {(guest.name, guest.version): guest for guest in self._running.guests()}
         away = [name for name, version in one.bots if (name, version) not in here]
         if away:
             return f"{' and '.join(away)} {'are' if len(away) > 1 else 'is'} away"
@@ -328,3 +332,132 @@ class Challenges:
 def _now(later: timedelta = timedelta()) -> str:
     """UTC, ISO 8601."""
     return (datetime.now(UTC) + later).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# -- commands of authors ----------------------------------------------------------------------------------------------
+
+
+NAME = "ggp-lobby"
+WAITING = 1000  # orders of all connections that are not answered yet
+PAIRS = 1  # of a challenge, where nothing is said
+_ROOM = MAX_ANSWER - 1000  # bytes of text in an answer
+_DIGITS = 9
+_PAUSE = 0.01  # seconds; a list of a thousand bots takes the loop's thread a fifth of that
+Send = Callable[[bytes, bytes], None]
+_Handler = Callable[[Author, list[str]], Awaitable[str]]
+
+
+class LobbyCommands:
+    """Answers the commands of authors in turn. `send(route, answer)` may fail for a closed connection; `hang_up(route)`
+    is called after `quit`; `open` in the loop."""
+
+    def __init__(self, challenges: Challenges, journal: EventLog, send: Send, hang_up: Callable[[bytes], None]) -> None:
+        self._challenges, self._journal, self._send, self._hang_up = challenges, journal, send, hang_up
+        self._waiting: asyncio.Queue[tuple[bytes, Author, bytes]] = asyncio.Queue(WAITING)
+        self._tasks = BackgroundTasks(journal.fault)
+        self._handlers: dict[str, tuple[int, int, _Handler]] = {
+            "protocol_version": (0, 99, _always("2")),
+            "name": (0, 99, _always(NAME)),
+            "version": (0, 99, _always(version("general-game-protocol"))),
+            "known_command": (0, 99, self._known_command),
+            "list_commands": (0, 99, _always("\n".join(sorted(row.name for row in commands_of(Who.LOBBY))))),
+            "quit": (0, 99, _always("")),
+            "ggp-version": (0, 0, _always("1")),
+            "ggp-bots": (0, 0, self._bots),
+            "ggp-pools": (0, 0, self._pools),
+            "ggp-challenge": (3, 4, self._challenge),
+            "ggp-challenge-status": (1, 1, self._status),
+            "ggp-challenges": (0, 0, self._list),
+            "ggp-withdraw": (1, 1, self._withdraw),
+        }
+
+    def open(self) -> None:
+        self._tasks.keep("orders", self._work)
+
+    async def close(self) -> None:
+        await self._tasks.close()
+
+    def submit(self, route: bytes, author: Author, line: bytes) -> None:
+        """A command line, with its LF."""
+        try:
+            self._waiting.put_nowait((route, author, line))
+        except asyncio.QueueFull:
+            identity = parse_command(clean_line(line)).id
+            self._send(route, format_reply(Reply(False, "the lobby is busy: ask again", identity)))
+
+    async def _work(self) -> None:
+        while True:
+            route, author, line = await self._waiting.get()
+            name, arguments, identity = parse_command(clean_line(line))
+            try:
+                reply = Reply(True, await self._answer(author, name, [*arguments]), identity)
+            except (CommandFailed, StoreError) as error:
+                reply = Reply(False, " ".join(str(error).split()), identity)
+            except Exception as error:  # a bug in a handler must not stop the other commands
+                self._journal.fault("order", error, order=name)
+                reply = Reply(False, f"internal error: {type(error).__name__}", identity)
+            self._send(route, format_reply(reply))
+            if name == "quit":
+                self._hang_up(route)
+            await asyncio.sleep(_PAUSE)
+
+    async def _answer(self, author: Author, name: str, arguments: list[str]) -> str:
+        if name not in self._handlers:
+            raise CommandFailed("unknown command")
+        least, most, handler = self._handlers[name]
+        if not least <= len(arguments) <= most:
+            usage = (LOBBIES.get(name) or TABLE[name]).arguments
+            raise CommandFailed(f"syntax error: {name} {usage}".rstrip())
+        return await handler(author, arguments)
+
+    async def _known_command(self, author: Author, arguments: list[str]) -> str:
+        return "true" if arguments and arguments[0] in self._handlers else "false"
+
+    async def _bots(self, author: Author, arguments: list[str]) -> str:
+        return _lines(self._challenges.bots())
+
+    async def _pools(self, author: Author, arguments: list[str]) -> str:
+        return _lines(self._challenges.pools())
+
+    async def _list(self, author: Author, arguments: list[str]) -> str:
+        return _lines(await self._challenges.listed())
+
+    async def _challenge(self, author: Author, arguments: list[str]) -> str:
+        pool, mine, theirs = arguments[:3]
+        pairs = PAIRS
+        if len(arguments) > 3:
+            name, _, value = arguments[3].partition("=")
+            if name != "pairs":
+                raise CommandFailed(f"{arguments[3][:60]!r} is no option: write pairs=N")
+            pairs = _number(value)
+        return f"id={await self._challenges.order(author, pool, mine, theirs, pairs)}"
+
+    async def _status(self, author: Author, arguments: list[str]) -> str:
+        return await self._challenges.status(_number(arguments[0]))
+
+    async def _withdraw(self, author: Author, arguments: list[str]) -> str:
+        await self._challenges.withdraw(author, _number(arguments[0]))
+        return ""
+
+
+def _always(text: str) -> _Handler:
+    async def answer(author: Author, arguments: list[str]) -> str:
+        return text
+
+    return answer
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+        raise CommandFailed(f"{text[:40]!r} is no number")
+    return int(text)
+
+
+def _lines(lines: list[str]) -> str:
+    """The lines that fit into an answer; the last line counts the others."""
+    size = 0
+    for number, line in enumerate(lines):
+        size += len(line.encode()) + 1
+        if size > _ROOM or number == MAX_ANSWER_LINES - 2:
+            return "\n".join([*lines[:number], f"cut={len(lines) - number}"])
+    return "\n".join(lines)

@@ -1,27 +1,160 @@
-"""Lends a bot of this machine a connection to a lobby: commands in, answers out, until somebody stops it.
+"""Connects a local bot to a lobby: passes commands in and answers out, unchanged, until it is stopped.
 
-A bot that ends is started anew and a connection that is lost is made anew; the lobby tells the bot the position
-again. Nothing of the bytes is changed on the way.
+It restarts a bot that ended and renews a lost connection; the lobby then sends the position again.
 """
 
+import contextlib
+import json
+import os
 import re
+import signal
+import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from functools import partial
+from pathlib import Path
 from random import Random
 
-from protocol.dialling import MAX_GAMES, NAME, Answer, Ask, Hello, Stderr, printable
-from protocol.errors import LocalProtocolError
-from protocol.transports.dial import Dial, Lobby
+import click
+
+from protocol.answers import Answers
+from protocol.channel import PEER_FAULTS, Channel
+from protocol.connection import PeerRole
+from protocol.dialling import MAX_GAMES, NAME, Hello, LobbyAnswer, LobbyAsk, Stderr, printable
+from protocol.errors import LocalProtocolError, Problem, RemoteProtocolError
+from protocol.stderr_lines import LONGEST_LINE, StderrLines
+from protocol.transports.blocking import run_blocking
+from protocol.transports.dial import Dial, LeftLobby, LobbyLink, Replaced
+from protocol.transports.keys import read_pair, read_public
 from protocol.transports.stopping import Stopped, Stopping
-from referee.lobby.lent import BotEnded, Lent
-from referee.play.launch import LaunchError
+from referee.cli import HELP, run_command
+from referee.play.process import LAST_WORDS, LaunchError, Process
+from referee.play.setting import Timeouts
+
+# -- the bot: start, handshake, reading -------------------------------------------------------------------------------
+
+
+CHUNK = 64 * 1024
+MOST_PENDING = 4 * 1024 * 1024  # bytes of commands for a bot that does not read
+
+
+class BotEnded(Problem):
+    """The bot is of no use any more; str() says how it ended or what it did."""
+
+
+class Lent:
+    """One process; `memory` and `environment` as launch.Process has them, `nice`: how much nicer than we are it is.
+
+    Raises LaunchError, or BotEnded if it does not say what it is.
+
+    `name` and `games` are what it says, `games` () for a native bot that does not say.
+    """
+
+    def __init__(
+        self,
+        argv: tuple[str, ...],
+        budgets: Timeouts,
+        *,
+        memory: int = 0,
+        environment: Iterable[tuple[str, str]] = (),
+        nice: int = 0,
+    ) -> None:
+        self.began = time.monotonic()
+        self.session = os.urandom(8).hex()  # see Hello
+        self._process = Process(argv, PeerRole.BOT, budgets, memory=memory, environment=environment)
+        if nice:
+            with contextlib.suppress(ProcessLookupError):
+                own = os.getpriority(os.PRIO_PROCESS, 0)
+                os.setpriority(os.PRIO_PGRP, self._process.pid, min(19, own + nice))
+        try:
+            self.name, self.games = run_blocking(_meet(self._process.channel, budgets))
+        except PEER_FAULTS as error:
+            ended = self._process.exited(LAST_WORDS) or str(error)
+            lines = [line for line in self._process.stderr_tail().splitlines() if line.strip()]
+            self.stop(kill=True)
+            raise BotEnded(printable(f"{ended}: {lines[-1]}" if lines else ended, LONGEST_LINE)) from None
+        except BaseException:
+            self.stop(kill=True)
+            raise
+        self.stdin, self.stdout, self.stderr = self._process.descriptors
+        self._answers = Answers()
+        self._pending = bytearray()
+        self._said = StderrLines()
+        self.early = self._process.stderr_tail().encode()  # what it wrote to stderr before it was heard
+
+    def write(self, data: bytes) -> bool:
+        """Whether it took all; else call write(b"") when stdin can be written again."""
+        self._pending += data
+        try:
+            while self._pending:
+                del self._pending[: os.write(self.stdin, self._pending)]
+        except BlockingIOError:
+            if len(self._pending) > MOST_PENDING:
+                raise BotEnded("it does not read what it is asked") from None
+        except BrokenPipeError:  # what it still says, and how it ended, is found by reading
+            self._pending.clear()
+        return not self._pending
+
+    def read(self) -> list[bytes]:
+        """The whole answers that stdout holds, without waiting. Raises BotEnded."""
+        try:
+            data = os.read(self.stdout, CHUNK)
+            answers = self._answers.receive(data) if data else self._answers.end()
+        except BlockingIOError:
+            return []
+        except RemoteProtocolError as error:
+            raise BotEnded(str(error)) from None
+        for line in self._answers.junk:
+            self._said.add(b"stdout: " + line + b"\n")
+        self._answers.junk.clear()
+        if not data and not answers:
+            raise BotEnded(self._process.exited(LAST_WORDS) or "it closed its output")
+        return answers
+
+    def read_stderr(self) -> bytes:
+        """What it has written there, without waiting; `said` has it, too. At its end `stderr` becomes None."""
+        if self.stderr is None:
+            return b""
+        try:
+            data = os.read(self.stderr, CHUNK)
+        except BlockingIOError:
+            return b""
+        self._said.add(data)
+        if not data:
+            self.stderr = None
+        return data
+
+    @property
+    def last_line(self) -> str:
+        """Of stderr: often it says why a bot ended."""
+        return self._said.last
+
+    def said(self, now: float) -> list[str]:
+        """Lines of stderr to be passed on, not too many a second."""
+        return self._said.lines(now)
+
+    def stop(self, kill: bool = False) -> None:
+        run_blocking(self._process.stop(kill))
+
+
+async def _meet(channel: Channel, budgets: Timeouts) -> tuple[str, tuple[str, ...]]:
+    """Its name and its games."""
+    await channel.probe_ids(channel.now() + budgets.start)
+    name = (await channel.ask("name", channel.now() + budgets.command)).text
+    commands = await channel.list_commands(channel.now() + budgets.command)
+    if "ggp-games" in commands:
+        games = await channel.ask("ggp-games", channel.now() + budgets.command)
+        return name, tuple(games.text.split()) if games.ok else ()
+    return name, () if "ggp-new" in commands else ("go",)
+
 
 QUICK = 10.0  # seconds: a bot that ends sooner after its start has not done well
-MOST_QUICK = 3  # such ends in a row, after which the lobby is told goodbye
+MOST_QUICK = 3  # such ends in a row, after which it leaves the lobby
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before the next start
 GOODBYE = "its author ended it"
-_LAST_READS = 64  # of stderr, when a bot has ended; who writes more than a pipe holds is no dying bot
+_LAST_READS = 64  # reads of stderr after the end of a bot; a pipe holds no more
 
 Tell = Callable[[str, str], object]
 """(what, why): `up`, `lost`, `bye`, `wait` of the connection; `started`, `ended` of the bot."""
@@ -38,7 +171,7 @@ class Lender:
     def __init__(
         self,
         start: Callable[[], Lent],
-        lobby: Lobby,
+        lobby: LobbyLink,
         name: str,
         tell: Tell,
         echo: Callable[[bytes], object],
@@ -154,16 +287,16 @@ class Lender:
 
     def _pass_commands(self, bot: Lent) -> None:
         while (message := self._dial.receive()) is not None:
-            if isinstance(message, Ask):
+            if isinstance(message, LobbyAsk):
                 self._owed.append(self._dial.number)
                 self._write(bot, message.data)
 
     def _pass_answers(self, bot: Lent) -> None:
         for data in bot.read():
             if not self._owed:
-                raise BotEnded(f"it answered what nobody asked: {printable(data[:80])}")
+                raise BotEnded(f"unexpected answer: {printable(data[:80])}")
             if self._owed.popleft() == self._dial.number:  # else it was asked on a connection that is no more
-                self._dial.send(Answer(data))
+                self._dial.send(LobbyAnswer(data))
         self._pass_said(bot)
 
     def _pass_stderr(self, bot: Lent, descriptor: int) -> None:
@@ -198,3 +331,98 @@ class Lender:
         if watched is not None and bot.stderr is None:
             self._dial.forget(watched)
         self._pass_said(bot)
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+
+REPLACED, INTERRUPTED = 1, 130
+NOTICE = "ggp connect: the bot plays its game to the end, takes no other, and leaves; a second signal ends it now"
+EPILOGUE = """Exit status: 0 after SIGTERM, 130 after Ctrl-C, 1 if another connection of the same bot took this one's
+place, 2 for a wrong command line, a bot that does not start, or a lobby that refuses the key or the name."""
+
+
+def main(argv: list[str]) -> int:
+    """The exit status."""
+    return run_command(connect, "ggp connect", argv)
+
+
+@click.command("connect", epilog=EPILOGUE, context_settings={**HELP, "ignore_unknown_options": False})
+@click.argument("url", metavar="tcp://HOST:PORT")
+@click.argument("words", metavar="-- COMMAND…", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--key", type=click.Path(path_type=Path), metavar="FILE", help="Your key pair (ggp keys new).")
+@click.option("--server-key", metavar="KEY|FILE", help="The lobby's public key.")
+@click.option("--name", metavar="NAME", default="", help="The bot's name at the lobby.  [default: as it calls itself]")
+@click.option("--no-challenges", is_flag=True, help="Rated games only: the bot accepts no challenges.")
+@click.option("-q", "--quiet", is_flag=True, help="Only what is wrong, and nothing of the bot's stderr.")
+@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
+def connect(
+    url: str,
+    words: tuple[str, ...],
+    key: Path | None,
+    server_key: str | None,
+    name: str,
+    no_challenges: bool,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Lend a bot that speaks on stdin and stdout a connection to a lobby.
+
+    The bot plays as if the lobby had started it here. A lost connection is made again, and a bot that ends is started
+    again; the lobby then tells it the position. After Ctrl-C or SIGTERM the bot plays its game to the end and leaves;
+    the second one ends it now, which forfeits the game.
+    """
+    if name and (len(name) > 40 or not name.isprintable()):
+        raise click.UsageError(f"--name {printable(name, 60)}: a name has at most 40 printable characters")
+    lobby = LobbyLink(url, read_pair(key) if key else None, read_public(server_key) if server_key else "")
+    show = _show_json if as_json else _show_nothing if quiet else _show_text
+    with Stopping(NOTICE) as stopping:
+        echo = _echo_nothing if quiet else _echo
+        lent = partial(Lent, words, Timeouts())
+        lender = Lender(lent, lobby, name, show, echo, stopping, challenges=not no_challenges)
+        reason = GOODBYE
+        try:
+            lender.run()
+        except (Stopped, LeftLobby):
+            return INTERRUPTED if stopping.number == signal.SIGINT else 0
+        except BotEnded as ended:
+            raise BotEnded(f"the bot does not start: {ended}") from None
+        except Replaced as replaced:
+            click.echo(f"ggp connect: another connection of this bot took this one's place: {replaced}", err=True)
+            reason = ""
+        finally:
+            lender.close(reason)
+    return REPLACED
+
+
+_TEXTS: dict[str, Callable[[str], str]] = {
+    "up": lambda why: "connected",
+    "lost": lambda why: why,
+    "bye": lambda why: f"the lobby said goodbye: {why}",
+    "wait": lambda why: f"trying again in {why} s",
+    "started": lambda why: f"the bot runs: {why}",
+    "ended": lambda why: f"the bot ended: {why}",
+}
+
+
+def _show_text(what: str, why: str) -> None:
+    click.echo(f"{datetime.now():%H:%M:%S} {_TEXTS[what](printable(why, 1000))}", err=True)
+
+
+def _show_json(what: str, why: str) -> None:
+    print(json.dumps({"time": round(time.time(), 3), "event": what, **({"reason": why} if why else {})}), flush=True)
+
+
+def _show_nothing(what: str, why: str) -> None:
+    return
+
+
+def _echo(data: bytes) -> None:
+    """What the bot writes to stderr, as it is."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.buffer.write(data)
+        sys.stderr.buffer.flush()
+
+
+def _echo_nothing(data: bytes) -> None:
+    return

@@ -1,7 +1,6 @@
-"""Who is let in: the registry of public keys, a JSON file that commands edit and a running server reads again.
+"""The registry of public keys: a JSON file that commands edit and a running server reads again.
 
-A key belongs to one owner and may speak for his bots that it names; a bot has one owner. Key files and the keys
-themselves are protocol.transports.keys; whom a connection belongs to is zap.
+A key belongs to one owner and is valid for the bots of this owner that it names; a bot has one owner.
 """
 
 import contextlib
@@ -11,7 +10,7 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +18,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from protocol.errors import Problem
 from protocol.printed import escaped
 from protocol.safe_files import open_lock, replace_file, resolve_file
 from protocol.transports.keys import is_key
@@ -31,8 +31,8 @@ Name = Annotated[str, Meta(pattern=rf"\A{OWNER_OR_BOT.pattern}\Z")]
 Bound = Annotated[int, Meta(ge=0, le=10**12)] | None
 
 
-class RegistryError(ValueError):
-    """A registry that cannot be read or changed, or a change that cannot be; str() says what to do."""
+class RegistryError(Problem, ValueError):
+    """A registry that cannot be read or changed, or an invalid change; str() says what to do."""
 
 
 class Refusal(StrEnum):
@@ -43,8 +43,8 @@ class Refusal(StrEnum):
     EXPIRED = "key that was replaced, and whose grace is over"
 
 
-class Limits(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What an owner may take, all his bots together; None is the server's own default."""
+class KeyLimits(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Limits of an owner, for all its bots together; None is the server's default."""
 
     connections: Bound = None
     matches: Bound = None  # at once
@@ -57,7 +57,7 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         return {**defaults, **{name: value for name, value in own.items() if value is not None}}
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
+class KeyEntry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
     """One key: whose it is, which bots it speaks for, from when to when."""
 
     key: str
@@ -76,8 +76,8 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 class Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All that the file says."""
 
-    keys: tuple[Entry, ...] = ()
-    limits: dict[Name, Limits] = {}  # by owner
+    keys: tuple[KeyEntry, ...] = ()
+    limits: dict[Name, KeyLimits] = {}  # by owner
 
 
 def now() -> datetime:
@@ -85,24 +85,24 @@ def now() -> datetime:
     return datetime.fromtimestamp(int(time.time()), UTC)
 
 
-class Registry:
+class KeyRegistry:
     """The file as a server sees it: `refresh` notices a change, `find` says whose a key is.
 
     A file that is broken or gone leaves what it said before in force, and `problem` says so; at the start that is
-    nothing, so nobody is let in.
+    nothing, so every key is refused.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.problem = ""
         self._seen: tuple[int, ...] | None = None
-        self._entries: dict[str, Entry] = {}
-        self._limits: dict[str, Limits] = {}
+        self._entries: dict[str, KeyEntry] = {}
+        self._limits: dict[str, KeyLimits] = {}
         self.refresh()
 
     def refresh(self) -> bool:
-        """Look at the file, which costs microseconds if nobody changed it; True if it, or `problem`, is another."""
-        before, seen = self.problem, _look(self.path)
+        """Read the file if it has changed, which costs microseconds to check; True if it, or `problem`, has changed."""
+        before, seen = self.problem, _stat(self.path)
         if seen is not None and seen == self._seen:
             return False
         self._seen = seen
@@ -116,15 +116,15 @@ class Registry:
         self._limits = dict(book.limits)
         return True
 
-    def find(self, key: str, when: datetime | None = None) -> Entry | Refusal:
+    def find(self, key: str, when: datetime | None = None) -> KeyEntry | Refusal:
         """Whose key it is, if it is valid at that time (now)."""
         entry = self._entries.get(key)
         if entry is None:
             return Refusal.UNKNOWN
         return entry.refusal(when or now()) or entry
 
-    def limits(self, owner: str) -> Limits:
-        return self._limits.get(owner) or Limits()
+    def limits(self, owner: str) -> KeyLimits:
+        return self._limits.get(owner) or KeyLimits()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -154,7 +154,7 @@ def read(path: Path) -> Book:
 
 @contextlib.contextmanager
 def change(path: Path) -> Iterator[Callable[[Book], None]]:
-    """Nobody else changes the file meanwhile: read it, and give the new Book to what this yields. Raises
+    """Lock the file, read it, and write the new Book that is given to what this yields. Raises
     RegistryError; then the file is as it was. A crash leaves the file of before or the new one, never half of one."""
     with _locked(path):
         yield lambda book: _write(path, book)
@@ -210,7 +210,7 @@ def _check(book: Book, path: Path) -> None:
                 raise RegistryError(f"{path}: the bot {bot} is both {owners[bot]}'s and {entry.owner}'s")
 
 
-def _look(path: Path) -> tuple[int, ...] | None:
+def _stat(path: Path) -> tuple[int, ...] | None:
     try:
         found = path.stat()
     except OSError:
@@ -222,3 +222,102 @@ def _unreadable(path: Path, error: OSError) -> RegistryError:
     if isinstance(error, FileNotFoundError):
         return RegistryError(f"{path} does not exist: ggp keys allow OWNER/BOT KEY --registry {path} makes it")
     return RegistryError(f"cannot read {path}: {error.strerror}")
+
+
+# -- edits: pure functions from Book to Book --------------------------------------------------------------------------
+
+
+MOST = 10**12
+
+
+def allow(book: Book, owner: str, bot: str, key: str, when: datetime) -> Book:
+    """Allow the key for the owner's bot; a key of this owner that is present gets one bot more."""
+    for name in (owner, bot):
+        if not OWNER_OR_BOT.fullmatch(name):
+            raise RegistryError(f"a name has 1 to 40 letters, digits, `_`, `.` or `-`, not {name[:60]!r}")
+    taken = next((entry.owner for entry in book.keys if bot in entry.bots and entry.owner != owner), None)
+    if taken is not None:
+        raise RegistryError(f"the bot {bot} is {taken}'s: choose another name")
+    present = next((entry for entry in book.keys if entry.key == key), None)
+    if present is None:
+        new = KeyEntry(key=key, owner=owner, bots=(bot,), created=when)
+        return Book((*book.keys, new), book.limits)
+    if present.owner != owner:
+        raise RegistryError(f"that key is {present.owner}'s: every owner needs a key of its own (ggp keys new)")
+    if (refusal := present.refusal(when)) is not None:
+        raise RegistryError(f"that is a {refusal}: make a new one (ggp keys new)")
+    if bot in present.bots:
+        raise RegistryError(f"that key speaks for {owner}/{bot} already")
+    return _with(book, present, bots=(*present.bots, bot))
+
+
+def revoke(book: Book, what: str, when: datetime) -> tuple[Book, list[KeyEntry]]:
+    """Revoke a key, all keys of OWNER/BOT, or all keys of OWNER; returns the revoked entries.
+
+    A key that speaks for other bots too goes on speaking for those when OWNER/BOT is revoked.
+    """
+    entries = select(book, what, when)
+    bot = "" if entries[0].key == what else what.partition("/")[2]
+    for entry in entries:
+        left = tuple(name for name in entry.bots if name != bot)
+        book = _with(book, entry, bots=left) if bot and left else _with(book, entry, revoked=when)
+    return book, entries
+
+
+def rotate(book: Book, what: str, key: str, when: datetime, grace: timedelta) -> tuple[Book, list[KeyEntry]]:
+    """A new key takes the place of what `what` selects, which is valid for `grace` more; the entries it replaces."""
+    if any(entry.key == key for entry in book.keys):
+        raise RegistryError("that key is in the registry already: make a new one (ggp keys new)")
+    entries = select(book, what, when)
+    if len({entry.owner for entry in entries}) != 1:
+        raise RegistryError(f"{what} is not one owner's: rotate key by key")
+    bots = tuple(dict.fromkeys(bot for entry in entries for bot in entry.bots))
+    until = when + grace
+    for entry in entries:
+        book = _with(book, entry, expires=min(until, entry.expires) if entry.expires else until)
+    return Book((*book.keys, KeyEntry(key=key, owner=entries[0].owner, bots=bots, created=when)), book.limits), entries
+
+
+def limit(book: Book, owner: str, words: Mapping[str, str]) -> Book:
+    """Change an owner's limits: name -> a whole number, or `default`."""
+    if not any(entry.owner == owner for entry in book.keys):
+        raise RegistryError(f"there is no owner {owner[:60]}; {_names(book)}")
+    own = book.limits.get(owner, KeyLimits())
+    for name, text in words.items():
+        if name not in KeyLimits.__struct_fields__:
+            raise RegistryError(f"there is no limit {name[:60]!r}: {' '.join(KeyLimits.__struct_fields__)}")
+        own = msgspec.structs.replace(own, **{name: _bound(name, text)})
+    others = {name: limits for name, limits in book.limits.items() if name != owner}
+    return Book(book.keys, others | ({owner: own} if own != KeyLimits() else {}))
+
+
+def select(book: Book, what: str, when: datetime) -> list[KeyEntry]:
+    """The valid keys that a word means: a key, OWNER/BOT or OWNER. Raises RegistryError if there is none."""
+    meant = [entry for entry in book.keys if entry.key == what]
+    if not meant:
+        owner, slash, bot = what.partition("/")
+        meant = [entry for entry in book.keys if entry.owner == owner and (not slash or bot in entry.bots)]
+    valid = [entry for entry in meant if entry.refusal(when) is None]
+    if not meant:
+        raise RegistryError(f"{what[:60]} is neither a key here nor OWNER/BOT nor OWNER; {_names(book)}")
+    if not valid:
+        raise RegistryError(f"{what[:60]} has no valid key any more")
+    return valid
+
+
+def _with(book: Book, entry: KeyEntry, **changes: object) -> Book:
+    new = msgspec.structs.replace(entry, **changes)
+    return Book(tuple(new if old.key == entry.key else old for old in book.keys), book.limits)
+
+
+def _bound(name: str, text: str) -> int | None:
+    if text == "default":
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 13 and int(text) <= MOST):
+        raise RegistryError(f"{name} is a whole number, or `default`, not {text[:40]!r}")
+    return int(text)
+
+
+def _names(book: Book) -> str:
+    names = sorted({f"{entry.owner}/{bot}" for entry in book.keys for bot in entry.bots})
+    return f"there are {' '.join(names[:10])}{' …' if len(names) > 10 else ''}" if names else "it is empty"

@@ -1,4 +1,4 @@
-"""`ggp keys new|public|list|…`: makes key pairs, shows them, and says whom a lobby lets in with which key."""
+"""`ggp keys new|public|list|…`: makes and shows key pairs, and edits the registry of a lobby."""
 
 import json
 import re
@@ -11,10 +11,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from protocol.transports.keys import KeyFileError, new_pair, read_public, write_pair
-from referee.command_line import BAD_USAGE, HELP, run_command
-from referee.lobby import granting
-from referee.lobby.keys import Book, Entry, RegistryError, change, now, read
+from protocol.transports.keys import new_pair, read_public, write_pair
+from referee.cli import BAD_USAGE, HELP, run_command
+from referee.lobby import keys as granting
+from referee.lobby.keys import Book, KeyEntry, change, now, read
 
 REGISTRY = "keys.json"
 _UNITS = {"m": 60, "h": 3600, "d": 86400}
@@ -27,7 +27,7 @@ _registry = click.option(
     metavar="FILE",
     help="The lobby's registry; also the environment's GGP_KEYS.",
 )
-_quiet = click.option("-q", "--quiet", is_flag=True, help="Say nothing on stderr but what is wrong.")
+_quiet = click.option("-q", "--quiet", is_flag=True, help="Write only problems to stderr.")
 
 
 def main(argv: list[str]) -> int:
@@ -35,15 +35,15 @@ def main(argv: list[str]) -> int:
     if not argv:
         run_command(keys, "ggp keys", ["--help"])
         return BAD_USAGE
-    return run_command(keys, "ggp keys", argv, KeyFileError, RegistryError)
+    return run_command(keys, "ggp keys", argv)
 
 
-@click.group("keys", context_settings=HELP, epilog="Exit status: 0, or 2 for what cannot be.")
+@click.group("keys", context_settings=HELP, epilog="Exit status: 0, or 2 for invalid input.")
 def keys() -> None:
-    """Key pairs, and whom a lobby lets in.
+    """Key pairs, and the registry of a lobby.
 
-    A bot's author makes a pair with `ggp keys new` and gives its public half to who runs the lobby, who lets it in
-    with `ggp keys allow`. A running lobby notices every change.
+    A bot's author makes a pair with `ggp keys new` and sends its public half to the operator of the lobby, who allows
+    it with `ggp keys allow`. A running lobby notices every change.
     """
 
 
@@ -58,7 +58,7 @@ def new(file: Path | None, server: bool, quiet: bool) -> int:
     write_pair(path, pair)
     click.echo(pair.public)
     if not quiet:
-        click.echo(f"{path} is yours alone: keep it, and give nobody more than the line above.", err=True)
+        click.echo(f"{path} is secret: keep it, and share only the line above.", err=True)
         use = (
             "Bots' authors need it: ggp connect … --server-key"
             if server
@@ -80,7 +80,7 @@ def public(file: Path) -> int:
 @_registry
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def list_keys(registry: Path, as_json: bool) -> int:
-    """Who is let in: keys, owners, bots, dates, limits."""
+    """List the allowed keys: owners, bots, dates, limits."""
     book, when = read(registry), now()
     if as_json:
         rows = [{"valid": entry.refusal(when) is None, **msgspec.to_builtins(entry)} for entry in book.keys]
@@ -115,7 +115,7 @@ def allow(name: str, key: str, registry: Path, quiet: bool) -> int:
     public = read_public(key)
     with change(registry) as write:
         write(granting.allow(_present(registry), owner, bot, public, now()))
-    _say(quiet, f"{name} is let in with {public}")
+    _echo(quiet, f"{name} is let in with {public}")
     return 0
 
 
@@ -124,13 +124,13 @@ def allow(name: str, key: str, registry: Path, quiet: bool) -> int:
 @_registry
 @_quiet
 def revoke(what: str, registry: Path, quiet: bool) -> int:
-    """Let nobody in any more with a key, with any key of a bot, or of an owner. A running lobby ends their
+    """Revoke a key, all keys of a bot, or all keys of an owner. A running lobby ends their
     connections."""
     with change(registry) as write:
         book, hit = granting.revoke(read(registry), what, now())
         write(book)
     for entry in hit:
-        _say(quiet, f"{entry.owner} ({' '.join(entry.bots)}) is no longer let in as {what} with {entry.key}")
+        _echo(quiet, f"{entry.owner} ({' '.join(entry.bots)}) is no longer let in as {what} with {entry.key}")
     return 0
 
 
@@ -148,7 +148,7 @@ def rotate(what: str, key: str, grace: str, registry: Path, quiet: bool) -> int:
         book, replaced = granting.rotate(read(registry), what, public, when, time_left)
         write(book)
     bots = " ".join(f"{replaced[0].owner}/{bot}" for entry in replaced for bot in entry.bots)
-    _say(quiet, f"{bots} is let in with {public}; the old key is valid until {when + time_left:%Y-%m-%d %H:%M} UTC")
+    _echo(quiet, f"{bots} is let in with {public}; the old key is valid until {when + time_left:%Y-%m-%d %H:%M} UTC")
     return 0
 
 
@@ -158,7 +158,7 @@ def rotate(what: str, key: str, grace: str, registry: Path, quiet: bool) -> int:
 @_registry
 @_quiet
 def limit(owner: str, words: tuple[str, ...], registry: Path, quiet: bool) -> int:
-    """Change what an owner may take, all his bots together: connections, matches at once, messages and bytes a
+    """Change the limits of an owner, for all its bots together: connections, matches at once, messages and bytes a
     second; `default` is the lobby's own."""
     changes = {}
     for word in words:
@@ -168,7 +168,7 @@ def limit(owner: str, words: tuple[str, ...], registry: Path, quiet: bool) -> in
         changes[name] = value
     with change(registry) as write:
         write(granting.limit(read(registry), owner, changes))
-    _say(quiet, f"limits of {owner}: {' '.join(words)}")
+    _echo(quiet, f"limits of {owner}: {' '.join(words)}")
     return 0
 
 
@@ -177,7 +177,7 @@ def _present(registry: Path) -> Book:
     return read(registry) if registry.exists() else Book()
 
 
-def _state(entry: Entry, when: datetime) -> str:
+def _state(entry: KeyEntry, when: datetime) -> str:
     if entry.revoked is not None:
         return f"revoked {_day(entry.revoked)}"
     if entry.expires is None:
@@ -198,6 +198,6 @@ def _duration(text: str) -> timedelta:
     return timedelta(seconds=int(found[1]) * _UNITS[found[2]])
 
 
-def _say(quiet: bool, text: str) -> None:
+def _echo(quiet: bool, text: str) -> None:
     if not quiet:
         click.echo(text, err=True)

@@ -1,6 +1,6 @@
-"""The process that lends one local bot its connection: told what to start on stdin, it says on stdout what went wrong.
+"""The process that connects one local bot: reads a LocalOrder on stdin, reports failures on stdout.
 
-`python -m referee.lobby.local_process`, for local alone. It ends with the lobby, however that ends, and its bot, too.
+`python -m referee.lobby.local_process`, started by local_bots only. It and its bot end with the lobby.
 """
 
 import contextlib
@@ -12,19 +12,17 @@ from typing import Literal
 import msgspec
 
 from protocol.orphans import adopt_orphans, end_with_parent
-from protocol.transports.dial import Lobby, Replaced
+from protocol.transports.dial import LobbyLink, Replaced
 from protocol.transports.stopping import Stopped, Stopping
 from protocol.transports.zmq import AccessRefused
-from referee.config import Budgets
-from referee.lobby.connect import Lender
-from referee.lobby.lent import BotEnded, Lent
-from referee.play.launch import LaunchError
-from referee.play.seating import CHANGED, Start
-from referee.play.versions import version_of
+from referee.lobby.connect import BotEnded, Lender, Lent
+from referee.play.bot_spec import CHANGED, BotSpec, version_of
+from referee.play.process import LaunchError
+from referee.play.setting import Timeouts
 
 
-class Order(msgspec.Struct, frozen=True):
-    """What is to be started (see Start), whom to dial, how nice the bot is to be, which process started us."""
+class LocalOrder(msgspec.Struct, frozen=True):
+    """What is to be started (see BotSpec), whom to dial, how nice the bot is to be, which process started us."""
 
     url: str
     name: str
@@ -37,7 +35,7 @@ class Order(msgspec.Struct, frozen=True):
     parent: int
 
 
-class Said(msgspec.Struct, frozen=True):
+class LocalReport(msgspec.Struct, frozen=True):
     """Why there is no bot now, and whose doing that was."""
 
     culprit: Literal["bot", "host"]
@@ -46,42 +44,47 @@ class Said(msgspec.Struct, frozen=True):
 
 def main() -> int:
     """The exit status."""
-    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=LocalOrder)
     end_with_parent(signal.SIGTERM)
     if os.getppid() != order.parent:  # it died before it was asked for
         return 0
     adopt_orphans()
     with Stopping() as stopping:
         lender = Lender(
-            lambda: _start(order), Lobby(order.url, inside=True), order.name, _tell, lambda data: None, stopping
+            lambda: _start(order),
+            LobbyLink(order.url, inside=True),
+            order.name,
+            _report_event,
+            lambda data: None,
+            stopping,
         )
         try:
             lender.run()
         except Stopped:
             return 0
         except (BotEnded, LaunchError) as error:
-            _say(Said("bot", str(error)))
+            _report(LocalReport("bot", str(error)))
         except (Replaced, AccessRefused) as error:
-            _say(Said("host", str(error)))
+            _report(LocalReport("host", str(error)))
         finally:
             lender.close("")
     return 1
 
 
-def _start(order: Order) -> Lent:
+def _start(order: LocalOrder) -> Lent:
     """Raises BotEnded, LaunchError: also for a program that is not the one whose version it would play as."""
-    start = Start(order.name, order.command, order.argv, "", order.environment, order.memory)
+    start = BotSpec(order.name, order.command, order.argv, "", order.environment, order.memory)
     if (found := version_of(start)) != order.version:
         raise BotEnded(f"{CHANGED}: its version is {found}, not {order.version}: start the lobby again")
-    return Lent(order.argv, Budgets(), memory=order.memory, environment=order.environment, nice=order.nice)
+    return Lent(order.argv, Timeouts(), memory=order.memory, environment=order.environment, nice=order.nice)
 
 
-def _tell(what: str, why: str) -> None:
+def _report_event(what: str, why: str) -> None:
     if what == "ended":
-        _say(Said("bot", why))
+        _report(LocalReport("bot", why))
 
 
-def _say(said: Said) -> None:
+def _report(said: LocalReport) -> None:
     with contextlib.suppress(OSError):  # a lobby that is gone hears nothing
         sys.stdout.buffer.write(msgspec.json.encode(said) + b"\n")
         sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""The referee's view of an engine: a channel to whoever knows the rules. It knows no game, and no Python of ours."""
+"""The referee's side of an engine: typed questions and answers over a channel."""
 
 import json
 from decimal import Decimal
@@ -8,9 +8,9 @@ from typing import NamedTuple
 from protocol.channel import PEER_FAULTS
 from protocol.messages import Reply
 from protocol.records import Party
-from referee.config import Budgets
-from referee.play.launch import LAST_WORDS, Peer
-from referee.play.outcome import EngineFailed, Fault, Termination
+from referee.play.outcome import BotFault, EngineFailed, Termination
+from referee.play.process import LAST_WORDS, Peer
+from referee.play.setting import Timeouts
 
 REQUIRED = ("ggp-games", "ggp-options", "ggp-new", "ggp-play", "ggp-legal_moves")
 _MAX_MOVE = 8192  # characters
@@ -35,7 +35,7 @@ class Status(NamedTuple):
 class Engine:
     """Asks one engine process. Whatever goes wrong with it is EngineFailed; `lacks` says what it cannot do."""
 
-    def __init__(self, peer: Peer, command: str, budgets: Budgets) -> None:
+    def __init__(self, peer: Peer, command: str, budgets: Timeouts) -> None:
         self.peer = peer
         self.party = Party(name="engine", command=command)
         self.lacks: list[str] = []
@@ -85,7 +85,7 @@ class Engine:
     async def play(self, colour: str, move: str) -> tuple[str, Status]:
         """The one question a ply: is it legal, what is its canonical form, who is next, is it over?
 
-        Returns the canonical move and the new status. Raises Fault (illegal_move, with the engine's reason).
+        Returns the canonical move and the new status. Raises BotFault (illegal_move, with the engine's reason).
         """
         channel, line = self._channel, f"ggp-play {colour} {move}"
         try:
@@ -97,7 +97,7 @@ class Engine:
             canonical, _, status = text.partition(" ")
             return canonical[5:], parse_status(status)
         if not ok and text.startswith("illegal move"):
-            raise Fault(Termination.ILLEGAL_MOVE, text)
+            raise BotFault(Termination.ILLEGAL_MOVE, text)
         raise EngineFailed(f"the engine answers `{line[:200]}` with `{'=' if ok else '?'} {text[:200]}`")
 
     async def legal_moves(self) -> list[str]:

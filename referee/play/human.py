@@ -1,28 +1,233 @@
-"""A human as a player of a match: asked at a desk (see desk) for each of his plies, with the engine's help. No process.
+"""A human player: asked for each ply at the terminal, with the engine's help.
 
-What he types is a move, a short form of one (see _meant), `resign`, or a question that begins with `:`.
+Input is a move, a short form of one (see _meant), `resign`, or a question that begins with `:`.
 """
 
+import os
+import select
 import shutil
+import signal
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Protocol, TextIO
 
 from protocol.channel import Channel
 from protocol.connection import PeerRole
 from protocol.drawing import text
 from protocol.drawing.scene import DrawingError, clean, read_scene
 from protocol.messages import Reply
-from protocol.records import Diagnostics, Party
+from protocol.records import Diagnostics, Event, MatchEnded, MatchStarted, Party
 from protocol.responder import Responder
+from protocol.transports.blocking import run_blocking
 from protocol.transports.memory import Memory
-from referee.config import Budgets, Setting
-from referee.play.clock import NO_LIMIT, Clock, Kind
-from referee.play.desk import Desk, Left, TimeUp
+from referee.play.bot_spec import HUMAN, BotSpec, is_human
+from referee.play.clock import NO_LIMIT, Clock, ControlKind
 from referee.play.engine import AGREE, Engine
-from referee.play.launch import Peer
-from referee.play.outcome import Fault, Termination
+from referee.play.match_runner import MatchRunner, Suspended
+from referee.play.outcome import BotFault, Termination
 from referee.play.player import Player
-from referee.play.seating import HUMAN, Start
+from referee.play.pool import SeriesReport, on_signals
+from referee.play.process import Peer
+from referee.play.record_file import Recorder
+from referee.play.series import GameResult, SeriesConfig, SeriesTally
+from referee.play.setting import Setting, Timeouts
+
+# -- the terminal: output, and input lines from a terminal or a pipe -------------------------------------------------
+
+
+_HELD = (signal.SIGTERM, signal.SIGHUP)  # Ctrl-C is a key to a line editor
+_LONGEST = 64 * 1024  # characters of a line; what is more is cut off
+_DAY = 86400.0
+
+
+class TimeUp(Exception):
+    """There was no line before the deadline."""
+
+
+class HumanLeft(Exception):
+    """The input has ended."""
+
+
+class HumanTerminal(Protocol):
+    """Shows text and reads lines."""
+
+    def show(self, text: str) -> None: ...
+
+    def read(self, prompt: str, words: Sequence[str], deadline: float | None, status: Callable[[], str]) -> str:
+        """A line without blanks at its ends. `words` may be completed, `status` is shown below while it is typed.
+
+        `deadline` is of time.monotonic, None: no limit. Raises TimeUp, HumanLeft, KeyboardInterrupt.
+        """
+
+
+def open_terminal(out: TextIO) -> HumanTerminal:
+    """With completion where both input and output are terminals."""
+    if sys.stdin.isatty() and out.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        return TerminalDesk(out)
+    return PlainDesk(out)
+
+
+class PlainDesk:
+    """Lines of standard input, one after another; each is shown again behind the prompt unless a terminal does that."""
+
+    def __init__(self, out: TextIO, stdin: int = 0) -> None:
+        self._out = out
+        self._stdin = stdin
+        self._rest = b""
+        self._echo = not os.isatty(stdin)
+
+    def show(self, text: str) -> None:
+        print(text, file=self._out, flush=True)
+
+    def read(self, prompt: str, words: Sequence[str], deadline: float | None, status: Callable[[], str]) -> str:
+        """See HumanTerminal.read."""
+        if text := status():
+            self.show(text)
+        print(prompt, end="", file=self._out, flush=True)
+        try:
+            line = self._line(deadline)
+        except (TimeUp, HumanLeft):
+            self.show("")
+            raise
+        if self._echo:
+            self.show(line)
+        return line
+
+    def _line(self, deadline: float | None) -> str:
+        while b"\n" not in self._rest:
+            wait = _DAY if deadline is None else deadline - time.monotonic()
+            if not select.select([self._stdin], [], [], max(0.0, min(wait, _DAY)))[0]:
+                if wait <= 0:
+                    raise TimeUp
+                continue
+            data = os.read(self._stdin, 4096)
+            if not data and not self._rest:
+                raise HumanLeft
+            self._rest = (self._rest + data)[:_LONGEST] + (b"" if data else b"\n")
+            if len(self._rest) == _LONGEST and b"\n" not in self._rest:
+                self._rest = self._rest[: _LONGEST // 2]  # no valid input is that long
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line.decode("utf-8", "replace").strip()
+
+
+class TerminalDesk:
+    """A line editor with completion and history; the clock runs in the line below."""
+
+    def __init__(self, out: TextIO) -> None:
+        from prompt_toolkit import PromptSession  # only who plays at a terminal waits for it
+        from prompt_toolkit.output import create_output
+
+        self._out = out
+        self._session: PromptSession[str] = PromptSession(output=create_output(out))
+
+    def show(self, text: str) -> None:
+        print(text, file=self._out, flush=True)
+
+    def read(self, prompt: str, words: Sequence[str], deadline: float | None, status: Callable[[], str]) -> str:
+        """See HumanTerminal.read."""
+        from prompt_toolkit.completion import WordCompleter
+
+        try:
+            with _signals_end_the_editor() as begun:
+
+                def begin() -> None:
+                    begun()
+                    if deadline is not None:
+                        _end_at(deadline)
+
+                line = self._session.prompt(
+                    prompt,
+                    completer=WordCompleter([*words], ignore_case=True, sentence=True),
+                    complete_while_typing=False,
+                    bottom_toolbar=(lambda: status()) if status() else None,
+                    refresh_interval=0.2 if deadline is not None else 0,
+                    pre_run=begin,
+                    in_thread=_loop_runs(),
+                )
+        except EOFError:
+            raise HumanLeft from None
+        return line.strip()
+
+
+@contextmanager
+def _signals_end_the_editor() -> Iterator[Callable[[], None]]:
+    """Signals that come in here end the line editor, and only then reach their handlers: what these raise would be
+    swallowed by the editor's loop. What is yielded is to be called once the editor has begun.
+    """
+    taken: list[int] = []
+    ends: list[Callable[[], None]] = []
+
+    def take(number: int, frame: FrameType | None) -> None:
+        taken.append(number)
+        for end in ends:
+            end()
+
+    def begun() -> None:
+        ends.append(_ender())
+        if taken:
+            ends[0]()
+
+    before = {number: signal.getsignal(number) for number in _HELD}
+    held = [number for number in _HELD if before[number] != signal.SIG_IGN]
+    for number in held:
+        signal.signal(number, take)
+    try:
+        yield begun
+    finally:
+        for number in held:
+            signal.signal(number, before[number])
+        if taken:
+            signal.raise_signal(signal.Signals(taken[0]))
+
+
+def _ender() -> Callable[[], None]:
+    """A function that ends the current line editor from any thread; it does nothing afterwards."""
+    import asyncio
+
+    from prompt_toolkit.application import get_app
+
+    app, loop = get_app(), asyncio.get_running_loop()
+
+    def give_up() -> None:
+        if app.is_running and not app.is_done:
+            app.exit(exception=KeyboardInterrupt())
+
+    def end() -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(give_up)
+
+    return end
+
+
+def _end_at(deadline: float) -> None:
+    """Have the line editor that has just begun give up then."""
+    import asyncio
+
+    from prompt_toolkit.application import get_app
+
+    app = get_app()
+
+    async def give_up() -> None:
+        await asyncio.sleep(max(0.0, deadline - time.monotonic()))
+        if app.is_running and app.future is not None and not app.future.done():
+            app.exit(exception=TimeUp())
+
+    app.create_background_task(give_up())
+
+
+def _loop_runs() -> bool:
+    """Whether an asyncio loop runs in this thread, so that an editor with its own loop needs another thread."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
 
 HELP = """A move as the engine writes it, as in D4, or `resign`; Tab completes. The end of input resigns, too.
 Ctrl-C drops the match.
@@ -39,39 +244,41 @@ _MOST = 5000  # words that completion is given
 
 
 class HumanPlayer(Player):
-    """One human through all his games; he shares the table's engine, which stands where the match does."""
+    """One human through all games of a series; shares the engine of the match."""
 
-    def __init__(self, start: Start, engine: Callable[[], Engine], desk: Desk, shows_end: bool = True) -> None:
-        """`engine` is asked for anew each time: it may have been replaced. `shows_end`: he is the one who is told."""
+    def __init__(
+        self, start: BotSpec, engine: Callable[[], Engine], desk: HumanTerminal, shows_end: bool = True
+    ) -> None:
+        """`engine` returns the current engine, which may be a new one. `shows_end`: print the end of the match."""
         party = Party(name=start.name, program=HUMAN, command=HUMAN)
-        super().__init__(_Nobody(), party, frozenset(), Budgets())
+        super().__init__(_NoProcess(), party, frozenset(), Timeouts())
         self._engine = engine
         self._desk = desk
         self._shows_end = shows_end
         self._news: list[tuple[str, str]] = []
 
     async def new_game(self, setting: Setting, seed: int | None = None) -> None:
-        """He knows every game."""
+        """Always succeeds: a human plays every game."""
         self._news.clear()
 
     def tell(self, colour: str, move: str) -> None:
-        """He reads of it with his next turn."""
+        """Shown at the next turn."""
         self._news.append((colour, move))
 
     def check_alive(self) -> None:
-        """He is."""
+        """Always true."""
 
     @property
     def agrees_by_genmove(self) -> bool:
         return True
 
     async def agree(self, colour: str) -> Reply:
-        """His list of dead stones, for which he has all the time he wants."""
+        """The dead stones that the human names; no clock runs."""
         return Reply(True, await self._turn(colour, None, "", AGREE))
 
     async def genmove(self, colour: str, mine: Clock, other: Clock) -> tuple[Reply, int]:
-        """His move and the ms it took. Where no clock runs a move may take longer than a bot's."""
-        untimed, began = mine.control.kind is Kind.NONE, time.monotonic()
+        """The move, and the ms it took. Without a clock there is no time limit."""
+        untimed, began = mine.control.kind is ControlKind.NONE, time.monotonic()
         deadline = None if untimed else began + mine.left / 1000
         theirs = "" if untimed else f"the other {_shown(other.left / 1000)}"
         reply = Reply(True, await self._turn(colour, deadline, theirs))
@@ -79,7 +286,7 @@ class HumanPlayer(Player):
         return reply, min(ms, NO_LIMIT) if untimed else ms
 
     async def end_game(self, result: str) -> bool:
-        """The last position; he can always go on."""
+        """Show the last position; True: a human is always ready for another game."""
         if self._shows_end and result:
             self._tell_news()
             await self._show(self._engine())
@@ -98,7 +305,7 @@ class HumanPlayer(Player):
     # -- a turn ----------------------------------------------------------------------------------------------
 
     async def _turn(self, colour: str, deadline: float | None, theirs: str, phase: str = "") -> str:
-        """A legal move or `resign`. Raises Fault when the time is up."""
+        """A legal move or `resign`. Raises BotFault when the time is up."""
         engine, desk = self._engine(), self._desk
         proposed = next((move for _, move in self._news[-1:] if move.startswith("dead:")), "")
         self._tell_news()
@@ -116,8 +323,8 @@ class HumanPlayer(Player):
             try:
                 typed = desk.read(f"{colour} ({self.name})> ", words, deadline, clocks)
             except TimeUp:
-                raise Fault(Termination.TIME, "there was no move when the time was up") from None
-            except Left:
+                raise BotFault(Termination.TIME, "there was no move when the time was up") from None
+            except HumanLeft:
                 desk.show("The input has ended: resigned")
                 return "resign"
             if typed.startswith(":"):
@@ -197,8 +404,8 @@ def _shown(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"
 
 
-class _Nobody(Peer):
-    """The Peer of somebody who is no process."""
+class _NoProcess(Peer):
+    """The Peer of a human: there is no process."""
 
     def __init__(self) -> None:
         self.channel = Channel(Memory.of(Responder(HUMAN, "", {})), PeerRole.BOT)
@@ -214,3 +421,77 @@ class _Nobody(Peer):
 
     async def stop(self, kill: bool = False) -> None:
         self.channel.close()
+
+
+# -- matches in this process, for a human or a viewer -------------------------------------------------------------
+
+
+class _Stop(BaseException):
+    """Raised by a signal that ends the match."""
+
+
+def play_by_hand(
+    setup: SeriesConfig,
+    numbers: list[int],
+    recorder: Recorder,
+    tally: SeriesTally,
+    desk: HumanTerminal,
+    seen: Callable[[Event], None],
+) -> SeriesReport:
+    """Play these matches and add them to the tally. `seen` is called with each event; humans use the terminal."""
+    report, began, keeping = SeriesReport(tally), time.monotonic(), False
+    tally.forget_voids()
+
+    def keep(record: bytes, facts: GameResult) -> None:
+        nonlocal keeping
+        keeping = True  # not to be stopped between the record and the count
+        recorder.append(record)
+        recorder.commit()
+        tally.add(facts)
+        report.plies += facts.plies
+        keeping = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        first, report.stopped = not report.stopped, report.stopped or number
+        if first and not keeping:
+            raise _Stop
+
+    humans = [bot for bot in setup.bots if is_human(bot)]
+
+    def host(start: BotSpec, engine: Callable[[], Engine]) -> Player:
+        return HumanPlayer(start, engine, desk, shows_end=start == humans[0])
+
+    if humans:
+        desk.show(HELP)
+    table = MatchRunner(keep, recorder.side_file(), seen=seen, host=host)
+    killed = True
+    with on_signals(stop, signal.SIGHUP):
+        try:
+            for number in numbers:
+                if not (report.stopped or report.suspended):
+                    run_blocking(table.play(setup, number, tally.tried[number]))
+                    report.suspended = tally.suspended
+            killed = bool(report.stopped)
+        except Suspended as error:
+            report.suspended = error.who, str(error)
+        except OSError as error:  # of a write to the record
+            report.failed = str(error)
+        except (KeyboardInterrupt, _Stop):  # an editor of lines takes Ctrl-C for itself
+            report.stopped = report.stopped or signal.SIGINT
+        finally:
+            keeping = True  # a second signal does not disturb the ending
+            run_blocking(table.close(killed))
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def announce(event: Event) -> str:
+    """The start and the end of a match as a line, "" for a ply: what happens in between its players know."""
+    if isinstance(event, MatchStarted):
+        options = "".join(f" {name}={value}" for name, value in event.options.items())
+        first, second = (bot.name for bot in event.bots)
+        return clean(f"{event.game}{options}: {first} (seat 1) - {second} (seat 2), time {event.control}")
+    if isinstance(event, MatchEnded):
+        detail = f": {event.detail}" if event.detail else ""
+        return clean(f"Result: {event.result or 'void'}, {event.termination}{detail}")
+    return ""

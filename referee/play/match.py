@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 
 from protocol.messages import Reply
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed
-from referee.config import Setting
-from referee.play.clock import Clock, Kind
+from referee.play.clock import Clock, ControlKind
 from referee.play.engine import AGREE, OVER, Engine, GameRefused, Status, score_result
-from referee.play.outcome import FAULTS, CannotStart, EngineFailed, Fault, Outcome, Termination, forfeit
+from referee.play.outcome import FAULTS, BotFault, CannotStart, EngineFailed, Outcome, Termination, forfeit
 from referee.play.player import Player
+from referee.play.setting import Setting
 
 EARLY = 2  # chosen plies; from then on every fault of a bot is a loss
 _MAX_MOVE = 8192  # characters; a list of all dead stones of the largest board is shorter
@@ -28,7 +28,7 @@ Renew = Callable[[], Awaitable[Engine]]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What is to be played, under which limits: `margin` in ms, `opening` plies that nobody chooses."""
+    """A match to play and its limits: `margin` in ms; `opening`: the plies that the bots do not choose."""
 
     key: str
     setting: Setting
@@ -55,13 +55,13 @@ async def play_match(
     `renew` gives another engine in the place of one that failed; the caller ends both. Raises CannotStart and
     GameRefused: then what was emitted is not a match and is not to be recorded.
     """
-    life = _Life(match, engine, players, emit, renew)
+    life = _MatchState(match, engine, players, emit, renew)
     try:
         await life.start()
         await life.open()
         await life.set_up()
         outcome = await life.play()
-    except Fault as fault:
+    except BotFault as fault:
         outcome = forfeit(fault, life.seat, life.black(), void=fault.void and life.early())
     except EngineFailed as failure:
         outcome = Outcome(Termination.ENGINE_FAILED, culprit="engine", detail=str(failure))
@@ -69,8 +69,8 @@ async def play_match(
 
 
 @dataclass(slots=True)
-class _Life:
-    """The parts of a match's life, in their order, and what they hand on."""
+class _MatchState:
+    """The stages of a match in order, and the state that they share."""
 
     match: Match
     engine: Engine
@@ -121,8 +121,11 @@ class _Life:
         for number, move in enumerate([ply.move for ply in past] or self.match.opening):
             seat, colour, phase = status.seat, status.to_play, status.phase
             try:
-                played, status = await self._play_on_engine(move)
-            except Fault as refused:
+                try:
+                    played, status = await self.engine.play(colour, move)
+                except EngineFailed as failure:
+                    played, status = await self._play_on_another_engine(move, failure)
+            except BotFault as refused:
                 raise EngineFailed(f"the engine takes back its word on the opening: {refused}") from None
             event = MovePlayed(status.ply, self.match.key, status.ply, seat, colour, played, 0)
             if past:
@@ -135,7 +138,7 @@ class _Life:
     async def set_up(self) -> None:
         """Each bot sets up the game; it learns the plies of `open` with its first question.
 
-        A bot that refuses the rest of a match that was interrupted loses it. Raises CannotStart, Fault.
+        A bot that refuses the rest of a match that was interrupted loses it. Raises CannotStart, BotFault.
         """
         match = self.match
         for seat, player in enumerate(self.players, 1):
@@ -149,15 +152,16 @@ class _Life:
             except CannotStart as refused:
                 if self.early():
                     raise
-                raise Fault(Termination.REFUSED, f"it refuses to go on with the match: {refused}") from None
+                raise BotFault(Termination.REFUSED, f"it refuses to go on with the match: {refused}") from None
             for colour, move in self.moves:
                 player.tell(colour, move)
 
     async def play(self) -> Outcome:
-        """Ask the side to act, ask the engine once, tell the other side; until it is over."""
+        """Ask the side to move, ask the engine once, pass the move on to the other side; until the game is over."""
         emit, key, max_plies = self.emit, self.match.key, self.match.max_plies
-        clocks, untimed = self.clocks, self.match.setting.control.kind is Kind.NONE
+        clocks, untimed = self.clocks, self.match.setting.control.kind is ControlKind.NONE
         status, move = self.status, self.moves[-1][1] if self.moves else ""
+        early = len(self.match.opening) + EARLY  # see `early`
 
         while status.phase != OVER:
             if status.ply >= max_plies:
@@ -166,7 +170,7 @@ class _Life:
             self.seat = seat
             player, clock = self.players[seat - 1], clocks[seat - 1]
             other = self.players[2 - seat]
-            if self.early():
+            if ply <= early:
                 player.check_alive()
 
             if phase == AGREE:
@@ -181,7 +185,10 @@ class _Life:
             answer, analysis = read_move(reply, player.analyses)
 
             # Legal? What is it called? Who is next? Is it over? One question for all four.
-            move, status = await self._play_on_engine(answer)
+            try:
+                move, status = await self.engine.play(colour, answer)
+            except EngineFailed as failure:
+                move, status = await self._play_on_another_engine(answer, failure)
             if status.ply != ply + 1:
                 raise EngineFailed(f"the engine counts {status.ply} plies where {ply + 1} were played")
             ply += 1
@@ -193,7 +200,7 @@ class _Life:
         return Outcome(Termination.RULES, status.result, status.winner)
 
     async def end(self, outcome: Outcome) -> Outcome:
-        """The last words of everybody, and the last event. The engine may still fail here."""
+        """Finish the match: final position, score, diagnostics, MatchEnded. The engine may still fail here."""
         at_fault = self.players[self.seat - 1] if outcome.culprit.startswith("seat") else None
         diagnostics = at_fault.diagnostics() if at_fault else None
         position, score = "", ""
@@ -272,28 +279,23 @@ class _Life:
             self.warnings.append(f"the engine was replaced: {failure}"[:_MAX_WARNING])
             return await self.engine.new_game(line)
 
-    async def _play_on_engine(self, answer: str) -> tuple[str, Status]:
-        """As `Engine.play`; where the engine fails, another one takes over from the same position.
+    async def _play_on_another_engine(self, answer: str, failure: EngineFailed) -> tuple[str, Status]:
+        """As `Engine.play`, after the engine failed at this move: another one takes over from the same position.
 
         So a bot gains nothing by making engines fail or ending their processes, not even at every ply. Where the other
         engine fails at the same move, the mover loses if the move is not legal; otherwise EngineFailed is raised.
         """
-        colour = self.status.to_play
-        try:
-            return await self.engine.play(colour, answer)
-        except EngineFailed as error:
-            failure = error
         await self._renew_engine(failure)
         try:
             legal = await self.engine.lists_legal(answer)
         except EngineFailed:
             raise failure from None
         try:
-            return await self.engine.play(colour, answer)
+            return await self.engine.play(self.status.to_play, answer)
         except EngineFailed:
             if legal:
                 raise
-        raise Fault(Termination.ILLEGAL_MOVE, f"illegal move: {answer[:80]}, at which the engine failed: {failure}")
+        raise BotFault(Termination.ILLEGAL_MOVE, f"illegal move: {answer[:80]}, at which the engine failed: {failure}")
 
     async def _renew_engine(self, failure: EngineFailed) -> None:
         """Have another engine play the plies so far. Raises EngineFailed."""
@@ -304,7 +306,7 @@ class _Life:
             status = await engine.new_game(self.match.setting.new_game)
             for colour, move in self.moves:
                 _, status = await engine.play(colour, move)
-        except (EngineFailed, GameRefused, Fault):
+        except (EngineFailed, GameRefused, BotFault):
             raise failure from None
         if status != self.status:
             raise failure
@@ -322,7 +324,7 @@ class _Life:
         why = self.players[self.seat - 1].peer.late_because(overrun)
         because = f"; {why}" if why else ""
         if overrun > self.match.margin:
-            raise Fault(Termination.TIME, f"the answer came {overrun} ms after its time was up{because}")
+            raise BotFault(Termination.TIME, f"the answer came {overrun} ms after its time was up{because}")
         self.warnings.append(f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms late, forgiven{because}")
 
     def _tell_credit(self, overrun: int) -> None:
@@ -346,24 +348,26 @@ async def _dead_list(player: Player, other: Player, colour: str, last_move: str)
     if listed is None:
         try:
             listed = await other.dead_stones()
-        except Fault:  # it is not its turn; what is wrong with it shows when it is
+        except BotFault:  # it is not its turn; what is wrong with it shows when it is
             listed = None
     return Reply(True, listed or "dead:")
 
 
 def read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
-    """The move, one word that may be sent to the engine, and the analysis. Raises Fault."""
+    """The move, one word that may be sent to the engine, and the analysis. Raises BotFault."""
     if not reply.ok:
-        raise Fault(Termination.REFUSED, f"answers `genmove` with `? {reply.text[:200]}`")
+        raise BotFault(Termination.REFUSED, f"answers `genmove` with `? {reply.text[:200]}`")
     move, analysis = reply.text, ""
-    if move.isalnum() and move.isascii() and len(move) < 6:  # a vertex, `pass` or a word nobody knows
+    if move.isalnum() and move.isascii() and len(move) < 6:  # a vertex, `pass` or an unknown word
         return move, ""
     if analyses:
         move, _, analysis = move.partition("\n")
     if move.lower() == "resign":
-        raise Fault(Termination.RESIGNATION, "")
+        raise BotFault(Termination.RESIGNATION, "")
     if len(move) > _MAX_MOVE or "#" in move or not move.isprintable() or len(move.split()) != 1:
-        raise Fault(Termination.ILLEGAL_MOVE, f"unreadable move {reply.text[:80]!r}: an answer to genmove is one word")
+        raise BotFault(
+            Termination.ILLEGAL_MOVE, f"unreadable move {reply.text[:80]!r}: an answer to genmove is one word"
+        )
     return move, analysis[:_MAX_ANALYSIS]
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from protocol.errors import Problem
+
 REPLAYS = 3  # void attempts of a bot that are replayed: of one game in a row, and among its last games
 WINDOW = 100  # games over which they are counted
 
@@ -29,29 +31,29 @@ class Termination(StrEnum):
     ENGINE_FAILED = "engine_failed"
 
 
-class Row(NamedTuple):
+class FaultRow(NamedTuple):
     """What a termination means for the one who brought it about."""
 
-    letter: str  # of the result: R, T or F; "" for a termination that is nobody's loss
-    restart: bool  # the process is ended and started anew before the next game
+    letter: str  # of the result: R, T or F; "" for a termination without a loser
+    restart: bool  # the process is restarted before the next game
 
 
 # §6, first and last column. A bot that rejects a move still owes us the answer to `genmove`, so it is
 # restarted too: what it says next would be taken for the answer to another question.
 FAULTS = {
-    Termination.RESIGNATION: Row("R", restart=False),
-    Termination.ILLEGAL_MOVE: Row("F", restart=False),
-    Termination.REFUSED: Row("F", restart=False),
-    Termination.REJECTS_LEGAL_MOVE: Row("F", restart=True),
-    Termination.TIME: Row("T", restart=False),
-    Termination.STALLED: Row("T", restart=True),
-    Termination.DISCONNECTED: Row("F", restart=True),
-    Termination.PROTOCOL_ERROR: Row("F", restart=True),
-    Termination.ENGINE_FAILED: Row("", restart=True),
+    Termination.RESIGNATION: FaultRow("R", restart=False),
+    Termination.ILLEGAL_MOVE: FaultRow("F", restart=False),
+    Termination.REFUSED: FaultRow("F", restart=False),
+    Termination.REJECTS_LEGAL_MOVE: FaultRow("F", restart=True),
+    Termination.TIME: FaultRow("T", restart=False),
+    Termination.STALLED: FaultRow("T", restart=True),
+    Termination.DISCONNECTED: FaultRow("F", restart=True),
+    Termination.PROTOCOL_ERROR: FaultRow("F", restart=True),
+    Termination.ENGINE_FAILED: FaultRow("", restart=True),
 }
 
 
-class Fault(Exception):
+class BotFault(Exception):
     """A bot did what ends the match; str() is the detail for its author. `void`: it did so out of its turn, which
     makes a match void that has hardly begun."""
 
@@ -61,8 +63,8 @@ class Fault(Exception):
         self.void = void
 
 
-class EngineFailed(Exception):
-    """The engine crashed, fell silent or contradicted itself: nobody's loss, and loud."""
+class EngineFailed(Problem):
+    """The engine crashed, stopped answering or contradicted itself: the match has no loser."""
 
 
 class CannotStart(Exception):
@@ -75,7 +77,7 @@ class CannotStart(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a match. `result` as in RULES.md, "" for a void one; seats are 1, 2 or 0 for nobody."""
+    """The end of a match. `result` as in RULES.md, "" for a void one; seats are 1, 2, or 0 for none."""
 
     termination: Termination
     result: str = ""
@@ -88,11 +90,11 @@ class Outcome:
         return not self.result
 
 
-def forfeit(fault: Fault, seat: int, black: int, void: bool = False) -> Outcome:
+def forfeit(fault: BotFault, seat: int, black: int, void: bool = False) -> Outcome:
     """The outcome when `seat` is at fault while `black` (a seat) holds the black stones."""
     culprit, detail = f"seat{seat}", str(fault)
     if fault.termination is Termination.RESIGNATION:
-        culprit = ""  # whoever gives up has done nothing wrong
+        culprit = ""  # resigning is no fault
     if void:
         return Outcome(fault.termination, culprit=culprit, detail=detail)
     winner = 3 - seat

@@ -1,8 +1,9 @@
-"""A bot at the table, whatever its dialect (see dialects). It judges no move and keeps no clock.
+"""A bot in a match, whatever its dialect. The match judges its moves and keeps its clock.
 
 Moves of the others are held back and travel in one write with the next question.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
 
@@ -10,10 +11,11 @@ from protocol.channel import PEER_FAULTS
 from protocol.errors import PeerGone, PeerTimeout, RemoteProtocolError
 from protocol.messages import Reply
 from protocol.records import Diagnostics, Party
-from referee.config import Budgets, Setting
-from referee.play.clock import Clock
-from referee.play.launch import LAST_WORDS, Peer
-from referee.play.outcome import CannotStart, Fault, Termination
+from referee.play import clock
+from referee.play.clock import Clock, ggp_clock
+from referee.play.outcome import BotFault, CannotStart, Termination
+from referee.play.process import LAST_WORDS, Peer
+from referee.play.setting import Setting, Timeouts
 
 DIALOGUE_LINES = 20
 SEED = "set_random_seed"
@@ -27,20 +29,20 @@ _TERMINATIONS: dict[type[Exception], Termination] = {
 
 
 class Player(ABC):
-    """One bot through all its games. Its faults are raised as Fault.
+    """One bot through all its games. Its faults are raised as BotFault.
 
     `late` is how many seconds the referee itself kept this bot's answers waiting, at most, in this game; `credited`
     the ms of its last answer's time that were not charged.
     """
 
-    def __init__(self, peer: Peer, party: Party, commands: frozenset[str], budgets: Budgets) -> None:
+    def __init__(self, peer: Peer, party: Party, commands: frozenset[str], budgets: Timeouts) -> None:
         self.peer = peer
         self.party = party
         self.name = party.name
         self.late = 0.0
         self.credited = 0
         self.patience = 0.0125  # seconds that a bot may think before we look whether we are late ourselves
-        self.fit = True  # whether it can go on to a next game; if not, the process is started anew
+        self.fit = True  # whether it can go on to a next game; if not, the process is restarted
         self._commands = commands
         self._budgets = budgets
         self._channel = peer.channel
@@ -62,7 +64,7 @@ class Player(ABC):
     async def new_game(self, setting: Setting, seed: int | None = None) -> None:
         """Raises CannotStart when it refuses; every other fault makes the match void.
 
-        `seed`: what it shall draw its chance from, if it lets itself be told (`set_random_seed`, as GNU Go's);
+        `seed`: the seed for its random choices, if it lists `set_random_seed` (as GNU Go does);
         it may refuse that.
         """
         self._unsent.clear()
@@ -82,7 +84,7 @@ class Player(ABC):
     def check_alive(self) -> None:
         """Before ply 2 a bot that is already gone makes the match void instead of losing it."""
         if ended := self.peer.exited():
-            raise Fault(Termination.DISCONNECTED, f"it ended before its turn: {ended}", void=True)
+            raise BotFault(Termination.DISCONNECTED, f"it ended before its turn: {ended}", void=True)
 
     async def agree(self, colour: str) -> Reply:
         """Its `dead:` move by genmove, off the clock."""
@@ -106,7 +108,7 @@ class Player(ABC):
         """
         try:
             reply, _ = await self._question("final_status_list dead", self._budgets.agreement)
-        except Fault as fault:
+        except BotFault as fault:
             if fault.termination is not Termination.STALLED:
                 raise
             self._unsent.clear()
@@ -119,19 +121,19 @@ class Player(ABC):
         try:
             if result and "ggp-result" in self._commands:
                 await self._question(f"ggp-result {result}", self._budgets.command)
-        except Fault:
+        except BotFault:
             return False
         return not self._channel.connection.awaited and not self.peer.exited()
 
     def new_warnings(self) -> list[str]:
-        """What was borne with since it was last asked."""
+        """New warnings since the last call."""
         warnings = self._channel.warnings[self._warned :]
         self._warned += len(warnings)
         declined, self._declined = self._declined, ""
         return [declined, *warnings] if declined else warnings
 
     def diagnostics(self) -> Diagnostics:
-        """What a fault left behind; `exit` is "" for a bot that still runs, or of which nobody can know."""
+        """Diagnostics of a fault; `exit` is "" for a bot that still runs, or whose exit is unknown."""
         return Diagnostics(
             dialogue=tuple(self._channel.dialogue_tail(DIALOGUE_LINES)),
             stderr=self.peer.stderr_tail(),
@@ -142,7 +144,7 @@ class Player(ABC):
 
     @abstractmethod
     def _lines_of_a_new_game(self, setting: Setting) -> dict[str, bool]:
-        """The commands of a new game, and whether it cannot be played when one is refused. Raises CannotStart."""
+        """The commands of a new game, and whether a refusal means that it cannot play. Raises CannotStart."""
 
     async def _set_up(self, lines: dict[str, bool]) -> None:
         """Send them in one write. Raises CannotStart."""
@@ -165,7 +167,7 @@ class Player(ABC):
         """The command that tells the time before a genmove, or ""."""
 
     async def _question(self, line: str, seconds: float) -> tuple[Reply, int]:
-        """All that is unsent and this line in one write -> the reply to the line, ms used."""
+        """Send the queued lines and this one in one write -> the reply to this line, ms used."""
         channel, lines = self._channel, (*self._unsent, line)
         try:
             await channel.send(*lines)
@@ -179,14 +181,14 @@ class Player(ABC):
                 self._owed -= 1
             for asked in lines:
                 try:
-                    if self.peer.look > seconds:  # nobody has to look after it
+                    if self.peer.look > seconds:  # no check is due before
                         reply = channel.next_reply() or await self._receive_late(deadline)
                     else:
                         reply = channel.next_reply() or await channel.receive(early)
                 except PeerTimeout:  # who thinks longer than our patience is waited for with care
                     reply = await self._receive_late(deadline)
                 if not reply.ok and asked.startswith("play "):
-                    raise Fault(Termination.REJECTS_LEGAL_MOVE, f"answers `{asked}` with `? {reply.text[:200]}`")
+                    raise BotFault(Termination.REJECTS_LEGAL_MOVE, f"answers `{asked}` with `? {reply.text[:200]}`")
         except PEER_FAULTS as error:
             raise self._fault(error) from None
         self._unsent.clear()
@@ -213,11 +215,164 @@ class Player(ABC):
         finally:
             self.late = max(self.late, peer.waited() - waited)
 
-    def _fault(self, error: Exception, void: bool = False) -> Fault:
+    def _fault(self, error: Exception, void: bool = False) -> BotFault:
         termination = _TERMINATIONS.get(type(error), Termination.PROTOCOL_ERROR)
         detail = str(error)
         if termination is Termination.DISCONNECTED:
             exited, stderr = self.peer.exited(LAST_WORDS), self.peer.stderr_tail().strip().splitlines()
             last = [line[:_MAX_LAST_LINE] for line in stderr[-1:]]
             detail = "; ".join([detail, *filter(None, [exited]), *last])
-        return Fault(termination, detail, void)
+        return BotFault(termination, detail, void)
+
+
+# -- The two dialects of bots, native (any game of the protocol) and plain GTP (go), and who speaks which
+
+
+RULES_OF_KATAGO, RULES_OF_KGS = "kata-set-rules", "kgs-rules"
+FIXED, FREE = "fixed_handicap", "set_free_handicap"
+_LONGEST = 200  # characters of a bot's name and version, which stand in every record
+_NEEDED = ("play", "genmove")
+
+
+async def meet(peer: Peer, party: Party, budgets: Timeouts) -> Player:
+    """Ask a bot that has just started who it is; the Player that speaks its dialect. Raises CannotStart."""
+    channel = peer.channel
+    deadline = channel.now() + budgets.start
+    try:
+        await channel.probe_ids(deadline)
+        program = (await channel.ask("name", deadline)).text
+        version = (await channel.ask("version", deadline)).text
+        commands = await channel.list_commands(deadline)
+        systems = clock.SYSTEMS[clock.KATA]
+        if "ggp-new" not in commands and clock.LIST in commands:
+            listed = await channel.ask(clock.LIST, deadline)
+            systems = clock.read_systems(listed.text) if listed.ok else systems
+    except PEER_FAULTS as error:
+        exited, stderr = peer.exited(LAST_WORDS), peer.stderr_tail().strip().splitlines()
+        parts = [str(error), exited, *stderr[-1:]]
+        raise CannotStart(party.name, f"does not start: {'; '.join(part for part in parts if part)}") from None
+    missing = [command for command in _NEEDED if command not in commands]
+    if missing:
+        raise CannotStart(party.name, f"lists no {' and no '.join(missing)}: not a bot")
+    program, version = program[:_LONGEST], version[:_LONGEST]
+    known = Party(name=party.name, program=program, version=version, command=party.command, hash=party.hash)
+    if "ggp-new" in commands:
+        return NativePlayer(peer, known, commands, budgets)
+    return PlainPlayer(peer, known, commands, budgets, systems)
+
+
+class NativePlayer(Player):
+    """A bot that lists `ggp-new`: it plays any game of the protocol, and knows its phases."""
+
+    def __init__(self, peer: Peer, party: Party, commands: frozenset[str], budgets: Timeouts) -> None:
+        super().__init__(peer, party, commands, budgets)
+        self._wants_clock = "ggp-clock" in commands
+        if "ggp-genmove_analyze" in commands:
+            self.analyses, self._genmove = True, "ggp-genmove_analyze"
+
+    @property
+    def agrees_by_genmove(self) -> bool:
+        return True
+
+    def _lines_of_a_new_game(self, setting: Setting) -> dict[str, bool]:
+        return {setting.new_game: True}
+
+    def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
+        black, white = (mine, other) if colour == "black" else (other, mine)
+        return ggp_clock(black, white, mine)
+
+
+class PlainPlayer(Player):
+    """A bot of plain GTP: it plays go, under the rules that it was started with if it has no command for rules.
+
+    `systems`: the time systems of its kata-time_settings, if it lists that.
+    """
+
+    def __init__(
+        self, peer: Peer, party: Party, commands: frozenset[str], budgets: Timeouts, systems: frozenset[str]
+    ) -> None:
+        super().__init__(peer, party, commands, budgets)
+        self._wants_clock = "time_left" in commands
+        self._systems = systems
+        self._handicap: frozenset[str] = frozenset()  # the points that its fixed_handicap has to answer
+
+    def tell(self, colour: str, move: str) -> None:
+        """GTP has no command for a list of dead stones, nor needs one: play goes on or the game is over."""
+        if not move.startswith("dead:"):
+            super().tell(colour, move)
+
+    @property
+    def agrees_by_genmove(self) -> bool:
+        return False
+
+    def _lines_of_a_new_game(self, setting: Setting) -> dict[str, bool]:
+        values = setting.values
+        if setting.game != "go":
+            raise CannotStart(self.name, f"lists no ggp-new, so it can play go only, not {setting.game}")
+        handicap = self._points(values["size"], values.get("handicap", "0"))
+        self._handicap = frozenset(handicap)
+        self._told = clock.tell(setting.control, self._commands, self._systems)
+        needed = [f"boardsize {values['size']}", "clear_board", f"komi {values['komi']}"]
+        needed += _stones(handicap, self._commands)
+        rules = _rules(values.get("ko", "positional"), self._commands)
+        lines = {rules: False, **dict.fromkeys(needed, True), self._told.settings: False}
+        if "komi" not in self.commands:  # it plays without knowing it; the engine counts
+            lines[f"komi {values['komi']}"] = False
+        return {line: required for line, required in lines.items() if line}
+
+    def _points(self, size: str, stones: str) -> list[str]:
+        """The handicap stones; options are an engine's words, which need not be ours. Raises CannotStart."""
+        if stones == "0":
+            return []
+        if re.fullmatch("[2-9]", stones) and re.fullmatch("[7-9]|1[0-9]|2[0-5]", size):
+            return fixed_handicap(int(size), int(stones))
+        raise CannotStart(self.name, f"lists no ggp-new, and GTP has no points for handicap={stones} on size={size}")
+
+    def _objection(self, line: str, reply: Reply) -> str:
+        """GTP fixes the points of fixed_handicap; a bot with others would play another game."""
+        placed = frozenset(reply.text.upper().split())
+        if line.startswith(FIXED) and placed and placed != self._handicap:
+            return f"answers `{line}` with {reply.text[:200]}, which are not {' '.join(sorted(self._handicap))}"
+        return ""
+
+    def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
+        return self._told.time_left(colour, mine)
+
+
+def _stones(points: list[str], listed: frozenset[str]) -> list[str]:
+    """The commands that place these handicap stones; GTP lets one side play several times in a row."""
+    if not points:
+        return []
+    if FIXED in listed:
+        return [f"{FIXED} {len(points)}"]
+    return [f"{FREE} {' '.join(points)}"] if FREE in listed else [f"play black {point}" for point in points]
+
+
+def _rules(ko: str, listed: frozenset[str]) -> str:
+    """The command that tells the rules of our go, as exactly as the bot's `listed` commands can say them; "" if none.
+
+    Area scoring without suicide or bonus for handicap. KGS's Chinese rules have positional superko, which forbids
+    whatever another ko rule does; of handicaps they think otherwise, and nothing that KGS knows is nearer.
+    """
+    if RULES_OF_KATAGO in listed:
+        said = f'"ko":"{ko.upper()}","scoring":"AREA","tax":"NONE","suicide":false,"hasButton":false'
+        return f'{RULES_OF_KATAGO} {{{said},"whiteHandicapBonus":"0"}}'
+    return f"{RULES_OF_KGS} chinese" if RULES_OF_KGS in listed else ""
+
+
+# -- The points of GTP's fixed handicap in go, which an engine's option `handicap` names by their number
+
+
+LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # vertices skip I
+
+
+def fixed_handicap(size: int, stones: int) -> list[str]:
+    """The vertices of GTP's `fixed_handicap` (draft 2, 4.1.1): corners, then middles of sides, the centre last."""
+    low, middle = (4 if size > 11 else 3), (size + 1) // 2
+    high = size + 1 - low
+    sides = [(low, middle), (high, middle), (middle, low), (middle, high)]
+    points = [(low, low), (high, high), (low, high), (high, low)][: min(stones, 4)]
+    points += sides[: (stones - 4) // 2 * 2] if stones > 5 else []
+    if stones in (5, 7, 9):
+        points.append((middle, middle))
+    return [f"{LETTERS[column - 1]}{row}" for column, row in points]

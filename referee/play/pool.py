@@ -7,15 +7,18 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
 from types import FrameType
 from typing import Protocol
 
-from referee.play.crew import ABANDON, Crew
-from referee.play.worker import Chunk, Place, Work, begin, play_chunk
+from protocol.records import Record
+from referee.play.record_file import Recorder
+from referee.play.series import SeriesConfig, SeriesTally, attempt_of
+from referee.play.worker import ABANDON, Batch, BatchResult, WorkerConfig, WorkerRegistry, begin, play_batch
 
 _SHORT = 0.1  # seconds: chunks that take less are made larger
 _LARGEST = 128  # matches in a chunk
@@ -23,10 +26,10 @@ _SAFE = "PYTHONSAFEPATH"
 
 
 class WorkersLost(Exception):
-    """Worker processes are gone and cannot be had again; str() is one line about why."""
+    """Worker processes ended and cannot be replaced; str() is one line that says why."""
 
 
-class Pool(Protocol):
+class WorkerPool(Protocol):
     """Workers somewhere, each with one chunk in hand and one waiting."""
 
     jobs: int
@@ -39,13 +42,13 @@ class Pool(Protocol):
     def size(self) -> int:
         """How many matches a chunk should hold: more where they are short."""
 
-    def submit(self, chunk: list[Work]) -> None: ...
+    def submit(self, chunk: list[Batch]) -> None: ...
 
-    def gather(self, seconds: float) -> list[Chunk]:
+    def gather(self, seconds: float) -> list[BatchResult]:
         """The chunks that are done; waits so long for the first. Raises WorkersLost, and OSError of a full disk."""
 
     def drop(self, keys: list[str]) -> bool:
-        """Have these matches dropped, or not begun, and what follows them in their Work; False if that cannot be."""
+        """Cancel these matches and the rest of their batches; False if workers cannot be reached."""
 
     def playing(self) -> dict[int, float] | None:
         """The marks (see crew) of the matches that are being played, and since when; None: it is not known."""
@@ -53,7 +56,7 @@ class Pool(Protocol):
     def stop(self) -> None:
         """Have the matches under way dropped."""
 
-    def drain(self) -> list[Chunk]:
+    def drain(self) -> list[BatchResult]:
         """What the running chunks have played, to be asked after `stop`: those that wait come back empty."""
 
     def close(self) -> None:
@@ -63,14 +66,14 @@ class Pool(Protocol):
 class LocalPool:
     """Worker processes on this machine, one a core: see Pool."""
 
-    def __init__(self, jobs: int, place: Place) -> None:
+    def __init__(self, jobs: int, place: WorkerConfig) -> None:
         self.jobs = jobs
         context = NamelessContext()
         ours = _SAFE not in os.environ
-        self._crew = Crew(context, jobs)
+        self._crew = WorkerRegistry(context, jobs)
         with _safe_path():  # its queues start a process that counts such things
             self._executor = ProcessPoolExecutor(jobs, context, _begin, (ours, place, self._crew))
-        self._running: set[Future[Chunk]] = set()
+        self._running: set[Future[BatchResult]] = set()
         self._size = 1
 
     @property
@@ -81,16 +84,16 @@ class LocalPool:
     def size(self) -> int:
         return self._size
 
-    def submit(self, chunk: list[Work]) -> None:
+    def submit(self, chunk: list[Batch]) -> None:
         with _signals_blocked(), _safe_path():  # workers may be started in here
             try:
-                self._running.add(self._executor.submit(play_chunk, chunk))
+                self._running.add(self._executor.submit(play_batch, chunk))
             except BrokenProcessPool as broken:  # gather says so
-                future: Future[Chunk] = Future()
+                future: Future[BatchResult] = Future()
                 future.set_exception(broken)
                 self._running.add(future)
 
-    def gather(self, seconds: float) -> list[Chunk]:
+    def gather(self, seconds: float) -> list[BatchResult]:
         done, self._running = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
         try:
             results = [future.result() for future in done]
@@ -110,7 +113,7 @@ class LocalPool:
     def stop(self) -> None:
         self._crew.tell(signal.SIGTERM)
 
-    def drain(self) -> list[Chunk]:
+    def drain(self) -> list[BatchResult]:
         # Not cancelled: stopped workers give waiting chunks back at once, and an executor whose last futures are
         # cancelled never ends in Python before 3.11.4 (its issue 94440).
         left, self._running = self._running, set()
@@ -172,7 +175,7 @@ class NamelessContext(SpawnContext):
         return Tokens(self, value)
 
 
-def paced(size: int, results: list[Chunk], short: float = _SHORT) -> int:
+def paced(size: int, results: list[BatchResult], short: float = _SHORT) -> int:
     """How large the next chunks are to be, after these; what takes less than `short` seconds is too small."""
     if any(chunk.ended - chunk.began < short for chunk in results):
         return min(2 * size, _LARGEST)
@@ -191,8 +194,8 @@ def on_signals(handler: Callable[[int, FrameType | None], object], *more: signal
             signal.signal(number, old)
 
 
-def _begin(ours: bool, place: Place, crew: Crew) -> None:
-    """Initialise a worker. A bot's script finds the modules beside it, unless somebody else forbids that."""
+def _begin(ours: bool, place: WorkerConfig, crew: WorkerRegistry) -> None:
+    """Initialise a worker. A bot's script finds the modules beside it, unless the environment forbids that."""
     if ours:
         os.environ.pop(_SAFE, None)
     begin(place, crew)
@@ -222,3 +225,98 @@ def _signals_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# -- Runs a series: chunks of it to worker processes; what they played is made durable, then counted. It
+
+
+_COMMIT = (
+    0.05  # seconds: "durable by group commit (at most 100 ms)", the time of a slow disk and of a late wake-up in it
+)
+
+
+@dataclass(slots=True)
+class SeriesReport:
+    """How a series went. `seconds` from the first move of the first match to the end of the last."""
+
+    tally: SeriesTally
+    plies: int = 0  # of these matches
+    suspended: tuple[str, str] | None = None
+    stopped: int = 0  # the signal that ended it early
+    seconds: float = 0.0
+    cpu: float = 0.0
+    rss: int = 0  # KiB, the largest worker
+    broken: bool = False  # a worker died
+    failed: str = ""  # why a worker could not keep what it played
+
+
+def run_series(
+    setup: SeriesConfig,
+    numbers: list[int],
+    jobs: int,
+    recorder: Recorder,
+    tally: SeriesTally,
+    seen: Callable[[SeriesReport], None],
+) -> SeriesReport:
+    """Play these matches of the schedule and add them to the tally; `seen` is called after each commit."""
+    report = SeriesReport(tally)
+    tally.forget_voids()
+    if not numbers:
+        return report
+    pool = LocalPool(jobs, WorkerConfig(setup.pin, setup.record))
+    span: list[float] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        report.stopped = number
+
+    with on_signals(stop):
+        begun = recorder.left
+        left = _fill(pool, setup, numbers, begun, tally.tried)
+        try:
+            while pool.running and not (report.suspended or report.stopped):
+                _count(pool.gather(_COMMIT), recorder, report, span)
+                seen(report)
+                left = _fill(pool, setup, left, begun, tally.tried)
+        except OSError as error:  # of a write to the record; what others finished before is kept
+            report.failed = str(error)
+        except WorkersLost:
+            report.broken = recorder.broken = True
+        if report.stopped or report.suspended or report.failed:
+            pool.stop()
+        _count(pool.drain(), recorder, report, span)
+        pool.close()
+    return report
+
+
+def _fill(
+    pool: LocalPool, setup: SeriesConfig, left: list[int], begun: Mapping[str, Record], void: Mapping[int, int]
+) -> list[int]:
+    """Submit batches, at most two a worker, so that no worker waits; return what is left.
+
+    `begun` matches go on; `void`: how many attempts at each match the record holds.
+    """
+    by_number = {setup.number(key): record for key, record in begun.items()}
+    while pool.running < 2 * pool.jobs and left:
+        size = max(1, min(pool.size, len(left) // (4 * pool.jobs)))
+        chunk, left = left[:size], left[size:]
+        these = {number: by_number[number] for number in chunk if number in by_number}
+        last = {number: attempt_of(record.start.match) for number, record in these.items()}
+        tried = tuple(max(void.get(number, 0), last.get(number, 0)) for number in chunk)
+        pool.submit([Batch(setup, tuple(chunk), tried, tuple(these.values()))])
+    return left
+
+
+def _count(chunks: list[BatchResult], recorder: Recorder, report: SeriesReport, span: list[float]) -> None:
+    """Durable first, then counted; then it may be announced."""
+    recorder.commit()
+    for chunk in chunks:
+        for match in chunk.played:
+            report.tally.add(match)
+            report.plies += match.plies
+        span += [chunk.began, chunk.ended] if chunk.played else []
+        report.cpu += chunk.cpu
+        report.rss = max(report.rss, chunk.rss)
+        for refused in chunk.refused:
+            report.suspended = report.suspended or (refused.who, refused.reason)
+        report.suspended = report.suspended or report.tally.suspended
+    report.seconds = max(span) - min(span) if span else 0.0

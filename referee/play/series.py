@@ -5,33 +5,39 @@ It plays nothing (see table) and writes nothing (see recorder).
 
 import hashlib
 import json
+import random
 from collections import Counter, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 
+from protocol.errors import Problem
 from protocol.records import Record
-from referee.config import Budgets, Setting
-from referee.play.outcome import REPLAYS, WINDOW, Termination, void_reason
-from referee.play.seating import Extras, Start
+from protocol.transports.blocking import run_blocking
+from referee.play.bot_spec import BotSpec, ProcessLimits, start_engine
+from referee.play.engine import OVER, Engine, GameRefused
+from referee.play.outcome import REPLAYS, WINDOW, BotFault, EngineFailed, Termination, void_reason
+from referee.play.process import LaunchError
+from referee.play.setting import Setting, Timeouts
 
 MOST_SUSPECTS = 1000  # whose keys a tally keeps
 
 
 @dataclass(frozen=True)
-class Setup:
-    """All that a worker needs to play any match of the series. `record` is the path of the record, "" for none."""
+class SeriesConfig:
+    """Everything a worker needs to play any match of the series. `record`: the path of the record, "" for none."""
 
     setting: Setting
-    engine: Start
-    bots: tuple[Start, Start]
+    engine: BotSpec
+    bots: tuple[BotSpec, BotSpec]
     games: int
     max_plies: int
     margin: int
     seed: int
     openings: int
-    budgets: Budgets
+    budgets: Timeouts
     restart: bool
-    extras: Extras
+    extras: ProcessLimits
     pin: bool
     record: str
     referee: str
@@ -84,13 +90,13 @@ def seats(number: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class GameResult:
     """The facts of a match that was played to its end, void ones included; by bot, not by seat."""
 
     number: int
     key: str
     result: str
-    winner: int  # the bot, 0 or 1; -1 for nobody
+    winner: int  # the bot, 0 or 1; -1 for none
     culprit: str  # a bot's name, "engine" or ""
     termination: str
     detail: str
@@ -105,13 +111,13 @@ class Played:
         return not self.result and self.termination != Termination.PLY_LIMIT
 
 
-def played(setup: Setup, number: int, record: Record) -> Played:
+def played(setup: SeriesConfig, number: int, record: Record) -> GameResult:
     """The facts of a finished match."""
     end, order = record.end, seats(number)
     assert end is not None
     by_seat = [sum([ply.ms for ply in record.plies if ply.seat == seat]) for seat in (1, 2)]
     at_fault = end.culprit.removeprefix("seat")
-    return Played(
+    return GameResult(
         number=number,
         key=end.match,
         result=end.result,
@@ -127,7 +133,7 @@ def played(setup: Setup, number: int, record: Record) -> Played:
 
 
 @dataclass(slots=True)
-class Score:
+class SeriesScore:
     """One bot's score, as wins, draws and losses."""
 
     wins: int = 0
@@ -153,14 +159,16 @@ class Score:
 
 
 @dataclass(slots=True)
-class Tally:
+class SeriesTally:
     """The score of a series as it grows: by bot, by seat, by colour."""
 
-    bots: tuple[Score, Score] = field(default_factory=lambda: (Score(), Score()))
-    seats: tuple[tuple[Score, Score], tuple[Score, Score]] = field(
-        default_factory=lambda: ((Score(), Score()), (Score(), Score()))
+    bots: tuple[SeriesScore, SeriesScore] = field(default_factory=lambda: (SeriesScore(), SeriesScore()))
+    seats: tuple[tuple[SeriesScore, SeriesScore], tuple[SeriesScore, SeriesScore]] = field(
+        default_factory=lambda: ((SeriesScore(), SeriesScore()), (SeriesScore(), SeriesScore()))
     )  # of each bot: in seat 1, in seat 2
-    colours: tuple[Score, Score] = field(default_factory=lambda: (Score(), Score()))  # black, white
+    colours: tuple[SeriesScore, SeriesScore] = field(
+        default_factory=lambda: (SeriesScore(), SeriesScore())
+    )  # black, white
     terminations: Counter[str] = field(default_factory=Counter)
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)  # (who, termination)
     reasons: dict[tuple[str, str], str] = field(default_factory=dict)  # why, of the last of each of these
@@ -185,7 +193,7 @@ class Tally:
         self.suspended = None
         self._void.clear()
 
-    def add(self, played: Played) -> None:
+    def add(self, played: GameResult) -> None:
         """Count a match that is in the record."""
         self.terminations[played.termination] += 1
         if played.culprit:
@@ -215,3 +223,129 @@ class Tally:
             self.seats[bot][seats(played.number).index(bot)].add(won)
         for colour, letter in enumerate("BW"):
             self.colours[colour].add(None if played.winner < 0 else played.result[0] == letter)
+
+
+# -- Turns the words of a command line into a SeriesConfig, asking the engine what they mean. It plays nothing.
+
+
+PLIES_PER_CELL = 20  # "A match ends void after --max-plies (default 20 x cells)"
+
+
+class PrepareError(Problem):
+    """The engine knows no such game or option, or is none; str() is one line that names the remedy."""
+
+
+def prepare(setup: SeriesConfig) -> tuple[SeriesConfig, list[str]]:
+    """The setup with the game's defaults and the limit on plies filled in, and what this engine cannot do."""
+    return run_blocking(_prepare(setup))
+
+
+async def _prepare(setup: SeriesConfig) -> tuple[SeriesConfig, list[str]]:
+    try:
+        engine = await start_engine(setup.engine, setup.budgets, setup.extras)
+    except (EngineFailed, LaunchError) as error:
+        raise PrepareError(f"{setup.engine.command}: {error}") from None
+    try:
+        return await _ask(engine, setup)
+    except EngineFailed as error:
+        raise PrepareError(f"{setup.engine.command}: {error}") from None
+    finally:
+        await engine.peer.stop()
+
+
+async def _ask(engine: Engine, setup: SeriesConfig) -> tuple[SeriesConfig, list[str]]:
+    setting, max_plies = await ask(engine, setup.setting, setup.max_plies)
+    await _play_up_to(engine, setup)
+    return replace(setup, setting=setting, max_plies=max_plies), lacks(engine)
+
+
+async def ask(engine: Engine, setting: Setting, max_plies: int) -> tuple[Setting, int]:
+    """The setting with the game's defaults; the limit on plies, for which 0 asks. Raises PrepareError, EngineFailed."""
+    games = await engine.games()
+    if setting.game not in games:
+        near = get_close_matches(setting.game, games, 1)
+        guess = f"; did you mean {near[0]}?" if near else ""
+        raise PrepareError(f"the engine knows no game {setting.game!r}; it knows {', '.join(games)}{guess}")
+    try:
+        defaults = await engine.options(setting.game)
+        await engine.new_game(setting.new_game)
+    except GameRefused as refused:
+        raise PrepareError(f"{setting.game}: {refused}") from None
+    return replace(setting, defaults=defaults), max_plies or PLIES_PER_CELL * await _cells(engine)
+
+
+async def _play_up_to(engine: Engine, setup: SeriesConfig) -> None:
+    """Whether this engine lets the plies be played that every match begins with, and a game is left to play then."""
+    status = await engine.new_game(setup.setting.new_game) if setup.position else None
+    for number, move in enumerate(setup.position, 1):
+        assert status is not None
+        try:
+            _, status = await engine.play(status.to_play, move)
+        except BotFault as fault:
+            raise PrepareError(f"the engine does not take ply {number} of the position, {move}: {fault}") from None
+    if status is not None and status.phase == OVER:
+        raise PrepareError(f"the game is over after ply {status.ply}: begin from an earlier one, as in FILE@-2")
+
+
+def lacks(engine: Engine) -> list[str]:
+    """What is missed with this engine, in words."""
+    return [f"the engine has no {command}: {_MISSED[command]}" for command in engine.lacks]
+
+
+_MISSED = {
+    "ggp-hash": "records hold no hash of the last position",
+    "ggp-score": "records hold no score",
+    "ggp-scene": "--max-plies is counted from the first legal moves instead of the cells",
+}
+
+
+async def _cells(engine: Engine) -> int:
+    """How many cells the board has; without a scene, how many moves there are at first."""
+    scene = await engine.scene()
+    if scene:
+        try:
+            drawn = json.loads(scene)
+            return max(1, len(drawn.get("cells") or drawn.get("points") or ()))
+        except (ValueError, AttributeError, TypeError) as error:
+            raise EngineFailed(f"ggp-scene answers no JSON object: {error}") from None
+    return max(1, len(await engine.legal_moves()))
+
+
+# -- random openings: plies drawn by a seed from the engine's legal moves --------------------------------------------
+
+
+_DRAWS = 100  # attempts to draw an opening that is not over before it begins
+
+
+async def draw_opening(engine: Engine, setup: SeriesConfig, pair: int) -> tuple[str, ...]:
+    """The setup's position and random plies after it, the same for both matches of a pair. Raises GameRefused,
+    EngineFailed.
+
+    Words (`pass`, `swap-sides`, `bid:7`) are drawn only where no move on the board is legal.
+    """
+    if not setup.openings:
+        return setup.position
+    for draw in range(_DRAWS):
+        chance = random.Random(f"{setup.seed} {pair} {draw}")
+        moves = await _random_plies(engine, setup, chance)
+        if moves is not None:
+            return moves
+    raise GameRefused(f"no opening of {setup.openings} plies leaves a game to play: ask for fewer")
+
+
+async def _random_plies(engine: Engine, setup: SeriesConfig, chance: random.Random) -> tuple[str, ...] | None:
+    """Canonical moves from the start of the game, or None if the game is over before the opening is."""
+    status, moves = await engine.new_game(setup.setting.new_game), list[str]()
+    for move in setup.position:
+        _, status = await engine.play(status.to_play, move)
+        moves.append(move)
+    while status.phase != OVER and len(moves) < len(setup.position) + setup.openings:
+        legal = await engine.legal_moves()
+        on_board = [move for move in legal if not move[0].islower()]
+        words = [move for move in legal if move != "pass"]
+        try:
+            move, status = await engine.play(status.to_play, chance.choice(on_board or words or legal))
+        except BotFault as fault:
+            raise EngineFailed(f"the engine refuses a move that it listed as legal: {fault}") from None
+        moves.append(move)
+    return None if status.phase == OVER else tuple(moves)

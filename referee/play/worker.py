@@ -7,6 +7,7 @@ next; ABANDON, at the parent's death or when the pool is broken, to end there an
 
 import contextlib
 import errno
+import hashlib
 import multiprocessing.util
 import os
 import resource
@@ -14,24 +15,101 @@ import signal
 import threading
 import time
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import zip_longest
+from multiprocessing.context import SpawnContext
 from pathlib import Path
+from struct import Struct
 from types import FrameType
 
 from protocol.orphans import adopt_orphans, kill_strays
 from protocol.records import Record
 from protocol.safe_files import open_to_append
 from protocol.transports.blocking import run_blocking
-from referee.play.cores import pin
-from referee.play.crew import ABANDON, DROP, Crew, mark
-from referee.play.recorder import SideFile, done_path
-from referee.play.series import Played, Setup
-from referee.play.table import MOST_BOTS, Suspended, Table
+from referee.play.match_runner import MOST_BOTS, MatchRunner, Suspended
+from referee.play.process import pin
+from referee.play.record_file import SideFile
+from referee.play.series import GameResult, SeriesConfig
+from referee.records import done_path
+
+# -- The workers of a pool, in memory that they share with their parent: who they are, and what they all
+
+
+CALLED_OFF = 64  # the newest matches that were called off are remembered
+# What a worker makes of these, `worker` says. ABANDON is not SIGTERM, which an executor sends to workers as well.
+ABANDON = signal.SIGUSR1
+DROP = signal.SIGUSR2
+_PLACE = Struct("i")
+
+
+class WorkerRegistry:
+    """At most `size` workers. Made by the parent, who gives it to each of them as they are started."""
+
+    def __init__(self, context: SpawnContext, size: int) -> None:
+        self._places, free = context.Pipe(duplex=False)
+        with free:  # it fits into the pipe; each read takes one whole number
+            os.write(free.fileno(), b"".join(map(_PLACE.pack, range(size))))
+        self._pids = context.RawArray("i", size)  # 0: the place is free
+        self._told = context.RawValue("i", 0)  # the signal that all were sent, 0 before
+        self._called_off = context.RawArray("Q", CALLED_OFF)
+        self._next = 0  # among these
+        self._matches = context.RawArray("Q", size)  # what each place plays now, 0: nothing
+        self._since = context.RawArray("d", size)  # from when on, seconds of CLOCK_MONOTONIC
+
+    # -- the parent's ------------------------------------------------------------------------------------------------
+
+    def tell(self, number: signal.Signals) -> None:
+        """Signal every worker; one that starts later finds the signal recorded."""
+        self._told.value = number
+        self._signal(number)
+
+    def call_off(self, keys: Iterable[str]) -> None:
+        """Cancel these matches, also where they are being played. The oldest marks are forgotten."""
+        for key in keys:
+            self._called_off[self._next] = mark(key)
+            self._next = (self._next + 1) % CALLED_OFF
+        self._signal(DROP)
+
+    def playing(self) -> dict[int, float]:
+        """The marks of the matches that are being played, and since when (CLOCK_MONOTONIC)."""
+        return {match: since for match, since in zip(self._matches[:], self._since[:], strict=True) if match}
+
+    def _signal(self, number: signal.Signals) -> None:
+        for pid in self._pids[:]:
+            if pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+
+    # -- a worker's --------------------------------------------------------------------------------------------------
+
+    def join(self) -> int:
+        """Register this process; its number, from 0. Signals sent to all before are delivered now, perhaps again."""
+        with self._places as free:
+            (place,) = _PLACE.unpack(os.read(free.fileno(), _PLACE.size))
+        self._pids[place] = os.getpid()
+        if self._told.value:
+            os.kill(os.getpid(), self._told.value)
+        return int(place)
+
+    def plays(self, place: int, match: int, now: float) -> None:
+        """It begins the match with this mark, or 0: it plays none."""
+        if match:
+            self._since[place] = now
+        self._matches[place] = match
+
+    def is_called_off(self, match: int) -> bool:
+        """Whether this mark is one of those."""
+        return match in self._called_off[:]
+
+
+def mark(key: str) -> int:
+    """A match in so many bits that no two are taken for each other; never 0."""
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) >> 1 or 1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkerConfig:
     """Where a worker works: on a core of its own or not, with a record file that it appends to or without ("").
 
     `live`: what the names of the side files begin with that its plies are written to, "" for the record's.
@@ -44,21 +122,21 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Batch:
     """Matches of one setup, by number; `tried`: how many void attempts of each were kept before, none by default.
 
     `begun`: what a worker that was killed left of them. It is kept if it was finished, else the match goes on.
     """
 
-    setup: Setup
+    setup: SeriesConfig
     numbers: tuple[int, ...]
     tried: tuple[int, ...] = ()
     begun: tuple[Record, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """A series whose next match could not be played: its name in keys, who is to blame ("engine" too), why.
+class SeriesRefused:
+    """A series whose next match could not be played: its name in keys, the bot (or "engine") at fault, and why.
 
     REFEREE is to blame for one that was called off.
     """
@@ -69,7 +147,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class BatchResult:
     """What a worker played: whole matches only. Times are CLOCK_MONOTONIC seconds, the same in all processes.
 
     `given`: the series it had work for. `records` of what was played, in the same order, compressed (zlib), if the
@@ -77,9 +155,9 @@ class Chunk:
     """
 
     given: list[str]
-    played: list[Played]
+    played: list[GameResult]
     records: list[bytes]
-    refused: list[Refused]
+    refused: list[SeriesRefused]
     began: float
     ended: float
     cpu: float  # seconds of this process alone
@@ -87,11 +165,11 @@ class Chunk:
     number: int = 0  # of the first match that it had work for
 
 
-class Stop(BaseException):
+class StopMatch(BaseException):
     """Raised in a worker that is to drop the match it is in."""
 
 
-class Dropped(BaseException):
+class MatchDropped(BaseException):
     """Raised in a worker whose match was called off."""
 
 
@@ -102,24 +180,24 @@ _AGAIN = 0.1  # seconds
 class _State:
     """What a worker process keeps between chunks."""
 
-    place: Place = Place()
-    table: Table | None = None
+    place: WorkerConfig = WorkerConfig()
+    table: MatchRunner | None = None
     live: SideFile | None = None
     record: int | None = None
     done: int | None = None  # where matches are kept until their chunk is handed over
-    played: list[Played]
+    played: list[GameResult]
     records: list[bytes]
-    playing = False  # whether SIGTERM may raise Stop, and DROP Dropped
+    playing = False  # whether SIGTERM may raise StopMatch, and DROP Dropped
     stopped = False
     at = 0  # the match that is played, as `mark` has it
-    crew: Crew | None = None
+    crew: WorkerRegistry | None = None
     slot = 0  # its place in the crew
 
 
 state = _State()
 
 
-def begin(place: Place, crew: Crew) -> None:
+def begin(place: WorkerConfig, crew: WorkerRegistry) -> None:
     """Initialise this process: take a place in the crew, and the core that goes with it."""
     state.place, state.crew = place, crew
     signal.signal(ABANDON, _abandon)
@@ -144,42 +222,42 @@ def begin(place: Place, crew: Crew) -> None:
     multiprocessing.util.Finalize(None, close_table, exitpriority=10)
 
 
-def play_chunk(chunk: list[Work]) -> Chunk:
+def play_batch(chunk: list[Batch]) -> BatchResult:
     """Play these matches and record them; stops early when asked to.
 
-    Where a match cannot be played, the rest of its setup is left and the next setup begun.
+    Where a match cannot be played, skip the rest of its series and go on with the next series.
     """
     state.played, state.records = [], []
     if state.done is not None:
         os.ftruncate(state.done, 0)  # the chunk before has been handed over
-    refused: list[Refused] = []
+    refused: list[SeriesRefused] = []
     began, cpu = time.monotonic(), time.process_time()
     try:
         for work in chunk:
             try:
                 _play(work)
             except Suspended as error:
-                refused.append(Refused(work.setup.series, error.who, str(error)))
-            except Dropped:
-                refused.append(Refused(work.setup.series, REFEREE, ABORTED))
+                refused.append(SeriesRefused(work.setup.series, error.who, str(error)))
+            except MatchDropped:
+                refused.append(SeriesRefused(work.setup.series, REFEREE, ABORTED))
                 close_table(kill=True)
-    except Stop:
+    except StopMatch:
         close_table(kill=True)
     finally:
         state.playing = False
     rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ended, cpu = time.monotonic(), time.process_time() - cpu
     given, number = [work.setup.series for work in chunk], chunk[0].numbers[0]
-    return Chunk(given, state.played, state.records, refused, began, ended, cpu, rss, number)
+    return BatchResult(given, state.played, state.records, refused, began, ended, cpu, rss, number)
 
 
-def _play(work: Work) -> None:
-    """Raises Suspended; Stop and Dropped, also where nothing was begun."""
+def _play(work: Batch) -> None:
+    """Raises Suspended; StopMatch and MatchDropped, also where nothing was begun."""
     state.playing = True
     if state.stopped:
-        raise Stop
+        raise StopMatch
     if state.table is None:
-        state.table = Table(_keep, state.live, state.place.bots)
+        state.table = MatchRunner(_keep, state.live, state.place.bots)
     try:
         for number, tried in zip_longest(work.numbers, work.tried, fillvalue=0):
             state.at = mark(work.setup.key(number))
@@ -196,10 +274,10 @@ def _say_what_is_played(match: int) -> None:
         state.crew.plays(state.slot, match, time.monotonic())
 
 
-def _keep(record: bytes, facts: Played) -> None:
+def _keep(record: bytes, facts: GameResult) -> None:
     """One write for a whole match, so those of several workers do not mix; it outlives us. The parent syncs.
 
-    Whoever is killed in the middle of it leaves half a line, and the next match begins behind that: see read_records.
+    A worker killed in the middle leaves half a line, and the next match begins behind that: see read_records.
     Without a file the record goes to the parent, small enough to be stored as it is.
     """
     state.playing = False  # not to be stopped between the record and the count
@@ -216,7 +294,7 @@ def _keep(record: bytes, facts: Played) -> None:
     state.playing = True
     if state.stopped:
         state.playing = False
-        raise Stop
+        raise StopMatch
     _look_whether_called_off()
 
 
@@ -232,7 +310,7 @@ def _on_sigterm(number: int, frame: FrameType | None) -> None:
     state.stopped = True
     if state.playing:
         state.playing = False
-        raise Stop
+        raise StopMatch
 
 
 def _on_drop(number: int, frame: FrameType | None) -> None:
@@ -243,7 +321,7 @@ def _on_drop(number: int, frame: FrameType | None) -> None:
 def _look_whether_called_off() -> None:
     if state.at and state.crew is not None and state.crew.is_called_off(state.at):
         state.playing, state.at = False, 0
-        raise Dropped
+        raise MatchDropped
 
 
 def _abandon(number: int, frame: FrameType | None) -> None:

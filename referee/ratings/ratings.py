@@ -1,4 +1,4 @@
-"""Ratings of a pool: what the fit says in Elo, with error bars, neighbours, and where the model misfits."""
+"""Ratings of a pool in Elo: the fit with error bars, the distances to the next bot, and where the model misfits."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -6,11 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from referee.ratings.brownian import phi
-from referee.ratings.counts import Counts, Floats, Ints
-from referee.ratings.fit import Fit, fit
-from referee.ratings.outcome_models import DAVIDSON, NO_TIES, Model
-from referee.ratings.priors import ELO, Priors
+from referee.ratings.bradley_terry import DAVIDSON, ELO, NO_TIES, Counts, Fit, Floats, Ints, OutcomeModel, Priors, fit
+from referee.ratings.sprt import phi
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class PairMisfit:
     """An ordered pair's games: points of the first, points expected, and the deviance 2·Σ n·ln(n / expected n)."""
 
     first: str
@@ -51,7 +48,7 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class _Fitness:
-    """The numbers of Misfit of all ordered pairs that met, in the order of `counts.played`."""
+    """The numbers of PairMisfit of all ordered pairs that met, in the order of `counts.played`."""
 
     games: Floats
     points: Floats
@@ -64,7 +61,7 @@ class Ratings:
     """The ratings of a pool, Elo, in the order of `counts.names`. `fitted` is what a later `rate` may start from."""
 
     counts: Counts
-    model: Model
+    model: OutcomeModel
     anchors: Mapping[str, float]
     fitted: Fit
     elo: Floats
@@ -146,11 +143,11 @@ class Ratings:
         """Of all ordered pairs that met."""
         return math.fsum(self._fitness().deviance.tolist())
 
-    def misfits(self, most: int | None = None) -> list[Misfit]:
+    def misfits(self, most: int | None = None) -> list[PairMisfit]:
         """The ordered pairs that met, the worst fit first: all of them, or so many."""
         played, names, fitness = self.counts.played, self.counts.names, self._fitness()
         return [
-            Misfit(
+            PairMisfit(
                 names[played.first[pair]],
                 names[played.second[pair]],
                 float(fitness.games[pair]),
@@ -222,7 +219,7 @@ class Ratings:
 
 def rate(
     counts: Counts,
-    model: Model = DAVIDSON,
+    model: OutcomeModel = DAVIDSON,
     priors: Priors | None = None,
     advantage: bool = True,
     start: Ratings | None = None,

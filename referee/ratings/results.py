@@ -1,7 +1,7 @@
-"""Reads results of games from CSV or PGN text, bounded in every way; it opens no file and rates nothing.
+"""Reads results of games from CSV or PGN text; every size is bounded.
 
-CSV: columns `first,second,result[,count]` by their header, or in that order without one; `result` is 1, 0.5 or 0
-for the first. PGN: the tags White (who is first), Black and Result of every game; what is not finished is skipped.
+CSV: the columns `first,second,result[,count]` by their header, or in that order without one; `result` is 1, 0.5 or 0
+for the first. PGN: the tags White (the first), Black and Result of every game; unfinished games are skipped.
 """
 
 import csv
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import BinaryIO
+
+from protocol.errors import Problem
 
 LONGEST_LINE = 1 << 20  # bytes; a whole game of PGN may stand in one line
 LONGEST_NAME = 200
@@ -21,7 +23,7 @@ _COLUMNS = ("first", "second", "result", "count")
 _TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]\s*$')
 
 
-class ResultsError(ValueError):
+class ResultsError(Problem, ValueError):
     """Text that is no results: the message names file and line, and what would be right."""
 
 
@@ -38,7 +40,7 @@ class Results:
             yield first, second, wins, ties, losses
 
     def add(self, first: str, second: str, outcome: int, count: int) -> None:
-        """`outcome` 0, 1, 2: the first won, tied, lost. ResultsError for names that cannot be."""
+        """`outcome` 0, 1, 2: the first won, tied, lost. Raises ResultsError for invalid names."""
         cell = self.cells.get((first, second))
         if cell is None:
             for name in (first, second):
@@ -54,7 +56,7 @@ class Results:
 
 def read_results(file: BinaryIO, source: str, into: Results) -> None:
     """Add all results of a file. ResultsError for the first line that cannot be read, or if there is no line."""
-    lines = _Lines(file)
+    lines = _ResultLines(file)
     try:
         start = next((line for line in lines if line.strip()), "")
         if not start:
@@ -68,13 +70,13 @@ def read_results(file: BinaryIO, source: str, into: Results) -> None:
         raise ResultsError(f"{source}, line {lines.number}: {error}") from None
 
 
-class _Lines:
+class _ResultLines:
     """The lines of a file without their ends; `number` is that of the last one given."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self.number, self.pgn = file, 0, False
 
-    def __iter__(self) -> "_Lines":
+    def __iter__(self) -> "_ResultLines":
         return self
 
     def __next__(self) -> str:
@@ -92,7 +94,7 @@ class _Lines:
             raise ResultsError("the line is no UTF-8 text") from None
 
 
-def _read_csv(start: str, lines: _Lines, into: Results) -> None:
+def _read_csv(start: str, lines: _ResultLines, into: Results) -> None:
     head = [cell.lower() for cell in _cells(start)]
     if "result" in head:
         if unknown := [name for name in head if name not in _COLUMNS]:
@@ -134,7 +136,7 @@ def _cells(line: str) -> list[str]:
         raise ResultsError(f"the quotes cannot be read: {error}") from None
 
 
-def _read_pgn(start: str, lines: _Lines, into: Results) -> None:
+def _read_pgn(start: str, lines: _ResultLines, into: Results) -> None:
     """A game's tags stand before its moves; what looks like a tag inside a comment is none."""
     tags: dict[str, str] = {}
     moves = comment = False

@@ -1,4 +1,4 @@
-"""How ratings and effects are written: the error beside a number, bounds, what zero is. Text only, without numpy."""
+"""The text forms of ratings and effects: a number with its error, bounds, the meaning of zero. Imports no numpy."""
 
 from collections.abc import Mapping
 

@@ -1,18 +1,134 @@
 """The sequential test between two versions: hypotheses, the log-likelihood ratio, the verdict and the estimates.
 
 A generalised sequential probability ratio test (GSPRT) over pairs of games (same opening, seats exchanged), or over
-single games where pairs are not known. Pure: it plays nothing, and whoever stops by it must ask after complete pairs
-only, in the order of the schedule. Effects are in Elo: logistic (score s = 1 / (1 + 10^(−Elo/400))), normalised
+single games where pairs are unknown. A caller that stops by the verdict must ask after complete pairs only, in the
+order of the schedule. Effects are in Elo: logistic (score s = 1 / (1 + 10^(−Elo/400))), normalised
 (nElo = (μ − ½) / σ of a game · 800 / ln 10), or, for `bayes`, BayesElo with the ties of the sample.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
-from referee.ratings.brownian import Corridor, phi
-from referee.ratings.likelihood import Sample, tilt_to_mean, tilt_to_t
+from protocol.errors import Problem
+
+# -- The likelihood of a record of a sequential test under a fixed score or a fixed t value.
+
+
+NELO_PER_T = 800 / math.log(10)  # normalised Elo for a t value of 1 in one game
+EMPTY_CELL = 1e-3  # what stands for a count of 0: every likelihood stays finite
+_ROUNDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSample:
+    """Counts of games (loss, tie, win) or of pairs (scores 0, ¼, ½, ¾, 1), worst first, as a distribution of scores.
+
+    `total` games or pairs; `games` is the games in one of them; `scores` and `shares` per cell, no share being 0;
+    `mean` and `variance` of one score. ValueError if there are not 3 or 5 counts, or one is negative.
+    """
+
+    counts: tuple[float, ...]
+    total: float
+    games: int
+    scores: tuple[float, ...]
+    shares: tuple[float, ...]
+    mean: float
+    variance: float
+
+    @classmethod
+    def of(cls, counts: Sequence[float]) -> "ScoreSample":
+        if len(counts) not in (3, 5) or min(counts) < 0:
+            raise ValueError("a record is 3 counts of games or 5 of pairs, none negative")
+        filled = [count or EMPTY_CELL for count in counts]
+        total = math.fsum(filled)
+        shares = tuple(count / total for count in filled)
+        scores = tuple(cell / (len(counts) - 1) for cell in range(len(counts)))
+        mean, variance = moments(scores, shares)
+        return cls(tuple(counts), total, 1 if len(counts) == 3 else 2, scores, shares, mean, variance)
+
+    @property
+    def t_per_nelo(self) -> float:
+        """The t value of one score, for a normalised Elo of 1 (σ of a pair's mean is σ of a game / √2)."""
+        return math.sqrt(self.games) / NELO_PER_T
+
+
+def moments(values: Sequence[float], shares: Sequence[float]) -> tuple[float, float]:
+    """Mean and variance of a distribution."""
+    mean = math.fsum(value * share for value, share in zip(values, shares, strict=True))
+    return mean, math.fsum(share * (value - mean) ** 2 for value, share in zip(values, shares, strict=True))
+
+
+def tilt_to_mean(sample: ScoreSample, mean: float) -> list[float] | None:
+    """ln(share / likeliest share) of every cell if the mean score is fixed (proposition 1.1); None: there is none."""
+    return _tilt([score - mean for score in sample.scores], sample.shares)
+
+
+def tilt_to_t(sample: ScoreSample, t: float) -> list[float] | None:
+    """The same if (mean − ½) / σ is fixed, by the iteration of section 4.1; None: it finds none."""
+    scores, likeliest = sample.scores, [1 / len(sample.scores)] * len(sample.scores)
+    change = math.inf
+    for _ in range(_ROUNDS):
+        mean, variance = moments(scores, likeliest)
+        if variance <= 0:
+            return None
+        sigma = math.sqrt(variance)
+        tilt = _tilt([s - 0.5 - t * sigma * (1 + ((mean - s) / sigma) ** 2) / 2 for s in scores], sample.shares)
+        if tilt is None:
+            return None
+        before, likeliest = likeliest, [p * math.exp(-e) for p, e in zip(sample.shares, tilt, strict=True)]
+        last, change = change, max(abs(new - old) for new, old in zip(likeliest, before, strict=True))
+        if last < 1e-6 and change >= last:  # as near as rounding lets it
+            return tilt
+    return None
+
+
+def _tilt(values: Sequence[float], shares: Sequence[float]) -> list[float] | None:
+    """ln(1 + xv) of every value v, x being the root of the secular equation Σ p·v / (1 + xv) = 0.
+
+    None if all values have one sign: there is no root. Where the root is close to a pole −1/v the factors are taken
+    from that pole, x = −1/v + d: a cell that hardly occurred keeps its digits.
+    """
+    least, most = min(values), max(values)
+    if not least < 0 < most:
+        return None
+    upward = math.fsum(p * v for p, v in zip(shares, values, strict=True)) > 0  # the root is positive
+    pole = least if upward else most
+    rest = [(pole - value) / pole for value in values]
+
+    def secular(d: float) -> tuple[float, float]:
+        parts = [(p, v / (r + d * v)) for p, v, r in zip(shares, values, rest, strict=True)]
+        return math.fsum(p * part for p, part in parts), -math.fsum(p * part * part for p, part in parts)
+
+    d = _falling_root(secular, *((1 / least, 0.0) if upward else (0.0, 1 / most)))
+    x = d - 1 / pole
+    return [
+        math.log1p(x * value) if abs(x * value) < 0.5 else math.log(kept + d * value)
+        for value, kept in zip(values, rest, strict=True)
+    ]
+
+
+def _falling_root(function: Callable[[float], tuple[float, float]], low: float, high: float) -> float:
+    """The root between `low` and `high`, one of them 0 and a pole, of a function that falls.
+
+    `function` gives value and slope. Newton steps that stay inside the bracket; else halving, by magnitude where
+    the root may be close to 0.
+    """
+    x = (low + high) / 2
+    for _ in range(200):
+        value, slope = function(x)
+        if value == 0:
+            break
+        low, high = (x, high) if value > 0 else (low, x)
+        step = x - value / slope
+        if not low < step < high:
+            step = (low + high) / 2 if low and high else (low + high) / 1024
+        if abs(step - x) <= 1e-16 * abs(step) or not low < step < high:
+            break
+        x = step
+    return x
+
 
 Model = Literal["normalized", "logistic", "bayes"]
 State = Literal["continue", "H0", "H1", "inconclusive"]
@@ -21,8 +137,8 @@ FARTHEST = 2000.0  # Elo
 Z95 = 1.959963984540054  # Φ(Z95) = 0.975
 
 
-class SprtError(ValueError):
-    """A test that cannot be: the message says what to change."""
+class SprtError(Problem, ValueError):
+    """An invalid test: the message says what to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +232,7 @@ def judge(counts: Sequence[int], hypotheses: Hypotheses, cap: int | None = None)
     `cap` is how many pairs or games are played at the most: an open test is then inconclusive. ValueError for
     counts that are no record, SprtError for pairs under `bayes`, which is a model of single games.
     """
-    sample = Sample.of(counts)
+    sample = ScoreSample.of(counts)
     played = sum(counts)
     steps, plain = _increments(sample, hypotheses), _plain(sample)
     llr = sample.total * steps.mean if played else 0.0
@@ -145,16 +261,16 @@ def judge(counts: Sequence[int], hypotheses: Hypotheses, cap: int | None = None)
 
 def effect(counts: Sequence[int]) -> Effect:
     """The plain estimates of a record, counted as for `judge`, where nothing is tested."""
-    return _plain(Sample.of(counts))
+    return _plain(ScoreSample.of(counts))
 
 
 def log_likelihood_ratio(counts: Sequence[float], hypotheses: Hypotheses) -> float:
     """LLR of H1 against H0, natural units; cells of 0 count as 10⁻³."""
-    sample = Sample.of(counts)
+    sample = ScoreSample.of(counts)
     return sample.total * _increments(sample, hypotheses).mean
 
 
-def score_of(nelo_or_elo: float, sample: Sample, model: Model) -> float:
+def score_of(nelo_or_elo: float, sample: ScoreSample, model: Model) -> float:
     """The mean score that an effect stands for, with the sample's spread or ties where the model needs them."""
     if model == "normalized":
         return 0.5 + nelo_or_elo * sample.t_per_nelo * math.sqrt(sample.variance)
@@ -178,7 +294,7 @@ class _Increments:
         return 2 * hypotheses.lower - self.largest < llr < 2 * hypotheses.upper + self.largest
 
 
-def _increments(sample: Sample, hypotheses: Hypotheses) -> _Increments:
+def _increments(sample: ScoreSample, hypotheses: Hypotheses) -> _Increments:
     if hypotheses.model == "bayes":
         steps: list[float] | None = _bayes_steps(sample, hypotheses)
     else:
@@ -192,7 +308,7 @@ def _increments(sample: Sample, hypotheses: Hypotheses) -> _Increments:
     return _Increments(mean, variance, covariance / sample.variance, max(abs(step) for step in steps))
 
 
-def _steps(sample: Sample, hypotheses: Hypotheses) -> list[float] | None:
+def _steps(sample: ScoreSample, hypotheses: Hypotheses) -> list[float] | None:
     """ln(likelihood under H1 / under H0) of each cell, by maximum likelihood under either; None: there is none."""
     tilts = []
     for elo in (hypotheses.elo0, hypotheses.elo1):
@@ -206,7 +322,7 @@ def _steps(sample: Sample, hypotheses: Hypotheses) -> list[float] | None:
     return [zero - one for zero, one in zip(*tilts, strict=True)]
 
 
-def _bayes_steps(sample: Sample, hypotheses: Hypotheses) -> list[float]:
+def _bayes_steps(sample: ScoreSample, hypotheses: Hypotheses) -> list[float]:
     """The same for P(win) = 1 / (1 + a), P(loss) = 1 / (1 + b), P(tie) = (ab − 1) / ((1 + a)(1 + b)).
 
     ab depends on the sample's ties alone, so it cancels between the hypotheses.
@@ -216,7 +332,7 @@ def _bayes_steps(sample: Sample, hypotheses: Hypotheses) -> list[float]:
     return [loss, win + loss, win]
 
 
-def _bayes_odds(sample: Sample, elo: float) -> tuple[float, float, float]:
+def _bayes_odds(sample: ScoreSample, elo: float) -> tuple[float, float, float]:
     """a = 10^((D − e)/400), b = 10^((D + e)/400) and ab − 1, with D = 200·log10[(1 − l)(1 − w) / (l·w)]."""
     if len(sample.shares) != 3:
         raise SprtError("the model bayes counts games, not pairs: give wins, ties and losses")
@@ -225,7 +341,7 @@ def _bayes_odds(sample: Sample, elo: float) -> tuple[float, float, float]:
     return root * 10 ** (-elo / 400), root * 10 ** (elo / 400), tie / (loss * win)
 
 
-def _closed_form(sample: Sample, hypotheses: Hypotheses) -> _Increments:
+def _closed_form(sample: ScoreSample, hypotheses: Hypotheses) -> _Increments:
     """LLR ≈ ½·ln[(1 + (t − t0)²) / (1 + (t − t1)²)] of one score ("Normalized Elo", section 4.2)."""
     sigma = math.sqrt(sample.variance)
     t = (sample.mean - 0.5) / sigma
@@ -240,7 +356,7 @@ def _time_left(steps: _Increments, hypotheses: Hypotheses, llr: float) -> float 
     return Corridor(hypotheses.lower, hypotheses.upper, steps.mean, steps.variance).time_left(llr)
 
 
-def _worst_case(sample: Sample, hypotheses: Hypotheses) -> float | None:
+def _worst_case(sample: ScoreSample, hypotheses: Hypotheses) -> float | None:
     """Games: −lower·upper·Var / (s1 − s0)², which is 8.67·Var / (s1 − s0)² pairs at 5 % and 5 %."""
     scores = [score_of(elo, sample, hypotheses.model) for elo in (hypotheses.elo0, hypotheses.elo1)]
     width = scores[1] - scores[0]
@@ -249,7 +365,7 @@ def _worst_case(sample: Sample, hypotheses: Hypotheses) -> float | None:
     return -hypotheses.lower * hypotheses.upper * sample.variance / width**2 * sample.games
 
 
-def _estimate(sample: Sample, steps: _Increments, hypotheses: Hypotheses, llr: float) -> Estimate:
+def _estimate(sample: ScoreSample, steps: _Increments, hypotheses: Hypotheses, llr: float) -> Estimate:
     """The effects under which an outcome no better than this one has the probabilities ½, 97.5 % and 2.5 %.
 
     The LLR is taken as a Brownian motion whose drift depends on the effect and whose variance is the sample's. A
@@ -278,7 +394,7 @@ def _elo(score: float) -> float | None:
     return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
 
 
-def _plain(sample: Sample) -> Effect:
+def _plain(sample: ScoreSample) -> Effect:
     """By the normal distribution; by bounds that always hold where it cannot be.
 
     A record that has one outcome only tells no variance. If its N pairs (or games) all ended with the score s, the
@@ -329,3 +445,91 @@ def hoeffding(mean: float, count: float, alpha: float = 0.025) -> tuple[float, f
         return (near + far) / 2
 
     return end(0.0), end(1.0)
+
+
+# -- A Brownian motion between two barriers: the probability, place and time of its stop.
+
+
+_SPREAD = 4.0  # widths of the corridor; e^(−π²·16/2) of the paths are then still inside
+
+
+@dataclass(frozen=True, slots=True)
+class Corridor:
+    """Starts at 0, stops at `low` < 0 or `high` > 0; `drift` and `variance` > 0 for a unit of time."""
+
+    low: float
+    high: float
+    drift: float
+    variance: float
+
+    def worse(self, time: float, place: float) -> float:
+        """The probability of an outcome no better than being at `place` at `time`.
+
+        Worst is stopping low early, then stopping low late, being lower or higher at `time`, stopping high late,
+        and best stopping high early. With `place` = `high` the path has just stopped there, likewise `low`.
+        """
+        if self.variance * time > (_SPREAD * (self.high - self.low)) ** 2:
+            return 1 - self.ends_high()
+        return min(1.0, max(0.0, self._stopped_low(time) + self._inside(time, place)))
+
+    def ends_high(self, start: float = 0.0) -> float:
+        """The probability of stopping high in the end, from `start`."""
+        rate = 2 * self.drift / self.variance
+        up, width = start - self.low, self.high - self.low
+        if abs(rate) * width < 1e-9:
+            return up / width
+        if rate > 0:
+            return math.expm1(-rate * up) / math.expm1(-rate * width)
+        return math.exp(rate * (width - up)) * math.expm1(rate * up) / math.expm1(rate * width)
+
+    def time_left(self, start: float = 0.0) -> float:
+        """The expected time until it stops, from `start`."""
+        if abs(self.drift) * (self.high - self.low) < 1e-6 * self.variance:
+            return (self.high - start) * (start - self.low) / self.variance
+        return (self.low + (self.high - self.low) * self.ends_high(start) - start) / self.drift
+
+    def _stopped_low(self, time: float) -> float:
+        """The probability of having stopped low by `time`: the inverse Gaussian law of every image."""
+        sigma, drift = math.sqrt(self.variance * time), abs(self.drift)
+        gamma = self.drift / self.variance
+        total = []
+        for image in self._images(sigma):
+            distance = 2 * image * (self.high - self.low) - self.low
+            way = abs(distance)
+            rate = abs(gamma) * way
+            near = gamma * self.low - rate + _log_phi((drift * time - way) / sigma)
+            far = gamma * self.low + rate + _log_phi((-drift * time - way) / sigma)
+            total.append(math.copysign(math.exp(near) + math.exp(far), distance))
+        return math.fsum(total)
+
+    def _inside(self, time: float, place: float) -> float:
+        """The probability of not having stopped by `time` and being no higher than `place`."""
+        sigma, shift = math.sqrt(self.variance * time), self.drift * time
+        gamma = self.drift / self.variance
+        total = []
+        for image in self._images(sigma):
+            for sign, origin in ((1, 0.0), (-1, 2 * self.low)):
+                source = origin + 2 * image * (self.high - self.low)
+                ends = [(end - source - shift) / sigma for end in (self.low, place)]
+                if ends[0] > 0:  # take the smaller tails: the difference keeps its digits
+                    ends = [-ends[1], -ends[0]]
+                upper, lower = (math.exp(gamma * source + _log_phi(end)) for end in reversed(ends))
+                total.append(sign * (upper - lower))
+        return math.fsum(total)
+
+    def _images(self, sigma: float) -> range:
+        """Those that are not farther than nine standard deviations after all reflections."""
+        far = math.ceil(4.5 * sigma / (self.high - self.low)) + 2
+        return range(-far, far + 1)
+
+
+def phi(x: float) -> float:
+    """The normal distribution function."""
+    return math.erfc(-x / math.sqrt(2)) / 2
+
+
+def _log_phi(x: float) -> float:
+    """ln Φ(x), also where Φ is too small for a float (Mills' ratio)."""
+    if x > -30:
+        return math.log(phi(x))
+    return -x * x / 2 - math.log(-x * math.sqrt(2 * math.pi)) + math.log1p(-1 / (x * x) + 3 / x**4)

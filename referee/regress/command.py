@@ -3,18 +3,18 @@
 import json
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
+from protocol.messages import Reply
+from protocol.regression import RegressionVerdict, Step, update
 from protocol.safe_files import replace_file
-from referee.command_line import HELP, run_command
-from referee.play.launch import LaunchError
-from referee.play.seating import Start
-from referee.play.words import WordError, read_bot
-from referee.regress.running import FileReport, Limits
-from referee.regress.suite import SuiteError, Transcript, read_suite
+from referee.cli import HELP, run_command
+from referee.play.bot_spec import BotSpec, WordError, read_bot
+from referee.play.process import LaunchError
+from referee.regress.run import CommandOutcome, FileReport, RegressLimits, SuiteError, TestFile, read_suite
 
 EPILOG = """\b
 Exit status:
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
         words = [*words[:cut], f"--command={text}"]
     # --update takes no word that stands behind it, for that is a file; its other form is --update=all.
     words = ["--update=failing" if word == "--update" else word for word in words]
-    return run_command(regress, "ggp regress", words, SuiteError)
+    return run_command(regress, "ggp regress", words)
 
 
 @click.command("regress", context_settings=HELP, epilog=EPILOG, options_metavar="[OPTIONS]")
@@ -73,18 +73,16 @@ def regress(
     """
     start = _program(text, connect)
     transcripts = read_suite(files)
-    limits = Limits(timeout, file_timeout, memory or 0)
+    limits = RegressLimits(timeout, file_timeout, memory or 0)
     one_at_once = 1 if start.url else len(os.sched_getaffinity(0))
-    from referee.regress.several import run_all  # what follows is for who gets this far
+    from referee.regress.run import run_all  # what follows is for who gets this far
 
     reports = run_all(transcripts, start, limits, jobs or one_at_once, output, shown=not (as_json or quiet))
     _write(reports, transcripts, start, update, junit, html)
     if as_json:
-        from referee.regress.facts import as_facts
-
         click.echo(json.dumps(as_facts(reports, start.command), indent=1))
     else:
-        from referee.regress.table import show
+        from referee.regress.report import show
 
         show(reports, quiet)
     return status(reports, strict)
@@ -95,7 +93,7 @@ def status(reports: Iterable[FileReport], strict: bool) -> int:
     return int(any(report.bad or (strict and report.surprises) for report in reports))
 
 
-def _program(text: str | None, connect: str | None) -> Start:
+def _program(text: str | None, connect: str | None) -> BotSpec:
     if (text is None) == (connect is None):
         raise click.UsageError("name the program: FILES… -- COMMAND, or --connect URL")
     if connect is not None and not connect.startswith("tcp://"):
@@ -107,22 +105,103 @@ def _program(text: str | None, connect: str | None) -> Start:
 
 
 def _write(
-    reports: list[FileReport], transcripts: list[Transcript], start: Start, update: str | None, junit: Path | None,
+    reports: list[FileReport], transcripts: list[TestFile], start: BotSpec, update: str | None, junit: Path | None,
     html: Path | None,
 ) -> None:  # fmt: skip
     try:
         if update:
-            from referee.regress.updating import update_files
-
             for line in update_files(reports, transcripts, every=update == "all"):
                 click.echo(line, err=True)
         if junit:
-            from referee.regress.junit import junit_xml
+            from referee.regress.report import junit_xml
 
             replace_file(junit, junit_xml(reports))
         if html:
-            from referee.regress.html import write_pages
+            from referee.regress.report import write_pages
 
             write_pages(html, reports, start.command)
     except OSError as error:
         raise SuiteError(f"{error.filename} cannot be written: {error.strerror}") from None
+
+
+# -- Rewrites transcripts with what was answered, for --update; comments and layout stay.
+
+
+def update_files(reports: list[FileReport], transcripts: list[TestFile], every: bool) -> Iterator[str]:
+    """Rewrite each file whose expectations change; a line about each. `every`: also of the tests that passed.
+
+    A test that passed unexpectedly loses its mark; one that is expected to fail keeps what it hopes for.
+    Raises OSError.
+    """
+    for report, transcript in zip(reports, transcripts, strict=True):
+        answers, passed = _changes(report, every)
+        text = update(transcript.script, answers, passed)
+        if text != transcript.text:
+            replace_file(transcript.path, text.encode("utf-8", "surrogateescape"))
+            yield f"{transcript.path}: {len(answers)} expectations rewritten, {len(passed)} marks taken away"
+        if report.trouble:
+            yield f"{transcript.path}: what was not answered stays as it was: {report.trouble}"
+
+
+def _changes(report: FileReport, every: bool) -> tuple[dict[Step, Reply], list[Step]]:
+    answers: dict[Step, Reply] = {}
+    passed: list[Step] = []
+    for outcome in report.outcomes:
+        if outcome.reply is None:
+            continue
+        if outcome.bad or (every and outcome.step.is_test and outcome.verdict is RegressionVerdict.PASS):
+            answers[outcome.step] = outcome.reply
+        elif outcome.verdict is RegressionVerdict.UNEXPECTED_PASS:
+            passed.append(outcome.step)
+    return answers, passed
+
+
+# -- A report as plain values, for --json; the field's counts have the names that a reader of GoGui's sum
+
+
+COUNTED = {
+    RegressionVerdict.PASS: "pass",
+    RegressionVerdict.UNEXPECTED_PASS: "unexpected_pass",
+    RegressionVerdict.EXPECTED_FAIL: "expected_fail",
+    RegressionVerdict.FAIL: "unexpected_fail",
+    RegressionVerdict.ERROR: "error",
+}
+
+
+def as_facts(reports: list[FileReport], command: str) -> dict[str, object]:
+    """JSON values; seconds are rounded to microseconds."""
+    return {
+        "command": command,
+        "files": [_file(report) for report in reports],
+        "total": {name: sum(report.count(verdict) for report in reports) for verdict, name in COUNTED.items()},
+    }
+
+
+def _file(report: FileReport) -> dict[str, object]:
+    return {
+        "file": str(report.path),
+        "name": report.name,
+        "version": report.version,
+        "tests": report.tests,
+        **{name: report.count(verdict) for verdict, name in COUNTED.items()},
+        "seconds": round(report.seconds, 6),
+        "cpu_seconds": round(report.cpu, 6),
+        "trouble": report.trouble,
+        "exit": report.exit,
+        "stderr": report.stderr,
+        "commands": [_outcome(outcome) for outcome in report.outcomes],
+    }
+
+
+def _outcome(outcome: CommandOutcome) -> dict[str, object]:
+    expected, reply = outcome.step.expectation, outcome.reply
+    return {
+        "line": outcome.step.line,
+        "command": outcome.step.command,
+        "expected": None if expected is None else expected.text,
+        "verdict": COUNTED.get(outcome.verdict, "none"),
+        "ok": None if reply is None else reply.ok,
+        "answer": None if reply is None else reply.text,
+        "seconds": round(outcome.seconds, 6),
+        "why": outcome.why,
+    }

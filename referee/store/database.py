@@ -1,23 +1,41 @@
-"""Connections and transactions of a store, SQLite or PostgreSQL, and what their errors mean. It knows no table.
+"""Connections and transactions of a store, SQLite or PostgreSQL, the errors of both, and the version of the tables.
 
-Writing is one transaction at a time, over all processes. Reading waits for nobody and nobody waits for it.
+One transaction at a time writes, over all processes. Readers and the writer do not block each other.
 """
 
 import contextlib
 import errno
+import json
 import sqlite3
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy import (
+    URL,
+    ColumnElement,
+    Connection,
+    Engine,
+    Insert,
+    Row,
+    Select,
+    Table,
+    create_engine,
+    event,
+    inspect,
+    make_url,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.pool import QueuePool
 
 from protocol.printed import without_password
 from protocol.safe_files import resolve_file
-from referee.store.errors import Locked, StoreError
-from referee.store.meaning import meaning
+from referee.store.model import Full, Locked, StoreError, TooNew
+from referee.store.schema import meta, metadata
 
 PATIENCE = 5  # seconds to wait for another process that writes
 WRITING = 0x6767705F  # of PostgreSQL's advisory locks, the one that every writer holds
@@ -26,7 +44,7 @@ _FORMS = "sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE"
 
 
 class Database:
-    """Where a store is. Raises StoreError for a url that cannot be one, or whose driver is missing."""
+    """The connections to one store. Raises StoreError for an invalid url, and for one whose driver is missing."""
 
     def __init__(self, url: str) -> None:
         self.url = _read_url(url)
@@ -143,7 +161,7 @@ def _open_to_write(path: Path) -> sqlite3.Connection:
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
-    """Read-only. SQLite wants shared memory beside the file; where it may not, and nobody writes, it does without."""
+    """Read-only. SQLite creates shared memory beside the file; where it may not, the file is opened as immutable."""
     for mode in ("mode=ro", "immutable=1"):
         connection = sqlite3.connect(
             f"{path.as_uri()}?{mode}", timeout=PATIENCE, isolation_level=None, check_same_thread=False, uri=True
@@ -177,3 +195,158 @@ def _postgresql_reader(url: URL) -> Engine:
 
 def _patient() -> dict[str, object]:
     return {"connect_timeout": PATIENCE * 2, "options": f"-c lock_timeout={PATIENCE}s -c synchronous_commit=on"}
+
+
+# -- Errors of SQLite and PostgreSQL as errors of the store.
+
+
+_SQLITE: dict[int, tuple[type[StoreError], str]] = {
+    sqlite3.SQLITE_BUSY: (Locked, "{0} is locked by another process: wait until it is done, or end it"),
+    sqlite3.SQLITE_LOCKED: (Locked, "{0} is locked by another process: wait until it is done, or end it"),
+    sqlite3.SQLITE_FULL: (Full, "{0} cannot grow, the disk is full: make room and go on, nothing is lost"),
+    sqlite3.SQLITE_IOERR: (Full, "{0} cannot be written or read ({1}): make room or repair the disk, nothing is lost"),
+    sqlite3.SQLITE_NOTADB: (StoreError, "{0} is no SQLite database: name another file"),
+    sqlite3.SQLITE_CORRUPT: (StoreError, "{0} is damaged ({1}): restore a copy of it"),
+    sqlite3.SQLITE_READONLY: (StoreError, "{0} may not be written ({1}): see to its permissions, or name another file"),
+    sqlite3.SQLITE_CANTOPEN: (StoreError, "{0} cannot be opened: see to its folder and its permissions"),
+    sqlite3.SQLITE_PERM: (StoreError, "{0} may not be opened: see to its permissions"),
+    sqlite3.SQLITE_AUTH: (StoreError, "{0} may not be opened: see to its permissions"),
+}
+_POSTGRESQL: dict[str, tuple[type[StoreError], str]] = {
+    "55P03": (Locked, "{0} is locked by another process: wait until it is done, or end it"),
+    "57014": (Locked, "{0} is locked by another process: wait until it is done, or end it"),
+    "40P01": (Locked, "{0} is locked by another process: wait until it is done, or end it"),
+    "53100": (Full, "{0} cannot grow, its disk is full: make room and go on, nothing is lost"),
+    "53200": (Full, "{0} has no memory left: free some and go on, nothing is lost"),
+    "42501": (StoreError, "{0} may not be used by this user ({1}): grant it"),
+    "25006": (StoreError, "{0} may not be written ({1}): name another server"),
+}
+_LACKS = ("no such table", "no such column")  # of SQLite: another program changed the tables
+
+
+def meaning(error: DBAPIError, name: str) -> Exception:
+    """The StoreError for what a driver raised; an error of this program is returned unchanged."""
+    told = " ".join(str(error.orig).split())
+    if isinstance(error.orig, sqlite3.Error):
+        row = _SQLITE.get(getattr(error.orig, "sqlite_errorcode", 0) & 0xFF)
+    else:
+        row = _POSTGRESQL.get(getattr(error.orig, "sqlstate", None) or "")
+        if row is None and (isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated):
+            row = StoreError, "{0} cannot be reached ({1}): start the server or correct the url"
+    if row is None and told.startswith(_LACKS):
+        row = StoreError, "{0} is damaged ({1}): restore a copy of it"
+    if row is None:
+        return error
+    kind, text = row
+    return kind(text.format(name, told))
+
+
+# -- Statements that differ between the databases, and texts that both can store.
+
+
+_PART = 500  # values in an IN list
+
+
+def in_parts(
+    connection: Connection, query: Select[Any], where: ColumnElement[Any], values: Collection[object]
+) -> Iterator[Row[Any]]:
+    """The rows of the query whose `where` is among the values, however many these are."""
+    listed = list(values)
+    for start in range(0, len(listed), _PART):
+        yield from connection.execute(query.where(where.in_(listed[start : start + _PART])))
+
+
+def add_up(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> None:
+    """Add the numbers of these rows, which have every column, to those with the same primary key."""
+    if rows:
+        connection.execute(_adding(table, connection.dialect.name), rows)
+
+
+@cache
+def _adding(table: Table, dialect: str) -> Insert:
+    keys = [column.name for column in table.primary_key]
+    insert = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    more = {column.name: column + insert.excluded[column.name] for column in table.columns if column.name not in keys}
+    return insert.on_conflict_do_update(index_elements=keys, set_=more)
+
+
+def clean(text: str, longest: int) -> str:
+    """A text that a database can keep: no NUL, nothing that is not Unicode, not longer than this."""
+    kept = text.encode("utf-8", "replace").decode() if not text.isascii() else text
+    return kept.replace("\0", "\N{REPLACEMENT CHARACTER}")[:longest]
+
+
+def read_options(text: str, pool: str) -> dict[str, Any]:
+    """The options of a pool's game, from their JSON. Raises StoreError if that is no object."""
+    try:
+        options = json.loads(text)
+    except ValueError:
+        options = None
+    if not isinstance(options, dict):
+        raise StoreError(f"the store is damaged (the options of pool {pool} are no JSON object): restore a copy of it")
+    return options
+
+
+# -- Records as they are stored: JSON lines, compressed by zlib.
+
+
+LONGEST = 1 << 28  # bytes of a record
+
+
+def unpacked(data: bytes, key: str) -> bytes:
+    """A record as JSON lines. Raises StoreError for one that is damaged, or would fill the memory."""
+    stream = zlib.decompressobj()
+    try:
+        lines = stream.decompress(data, LONGEST)
+    except zlib.error as error:
+        raise StoreError(f"the record of {key} is damaged ({error}): see ggp ladder check") from None
+    if not stream.eof:
+        raise StoreError(f"the record of {key} is damaged (cut off, or too long): see ggp ladder check")
+    return lines
+
+
+# -- The version of the tables.
+
+
+Step = Callable[[Connection], None]
+STEPS: tuple[Step, ...] = ()  # each changes the tables of one version to those of the next
+OLDEST = 2  # the oldest version of the tables that this program reads
+NEWEST = OLDEST + len(STEPS)  # the version of schema.py
+
+
+def migrate(connection: Connection, steps: Sequence[Step] | None = None) -> None:
+    """Create the tables of schema.py, or make the steps that this database lacks, within the caller's transaction.
+
+    Raises StoreError for a database that this program cannot use (see version_of).
+    """
+    steps = STEPS if steps is None else steps
+    newest = OLDEST + len(steps)
+    version = version_of(connection, newest)
+    if version == newest:
+        return
+    if not version:
+        metadata.create_all(connection, checkfirst=False)
+    else:
+        for step in steps[version - OLDEST :]:
+            step(connection)
+    connection.execute(meta.delete().where(meta.c.key == "schema"))
+    connection.execute(meta.insert().values(key="schema", value=str(newest)))
+
+
+def version_of(connection: Connection, newest: int | None = None) -> int:
+    """The version of the tables, 0 if there are none.
+
+    Raises TooNew for one above `newest`, StoreError for one below OLDEST and for the tables of another program.
+    """
+    newest = NEWEST if newest is None else newest
+    names = set(inspect(connection).get_table_names())
+    if meta.name not in names:
+        if names if connection.dialect.name == "sqlite" else names & metadata.tables.keys():
+            raise StoreError("the database holds tables of another program: name another one")
+        return 0
+    version = int(connection.execute(meta.select().where(meta.c.key == "schema")).one().value)
+    if version > newest:
+        raise TooNew(f"the store has schema {version} and this program knows up to {newest}: update the program")
+    if version < OLDEST:
+        raise StoreError(f"the store has schema {version} and this program needs {OLDEST}: start a new store")
+    return version

@@ -1,6 +1,6 @@
-"""The tables of a store, every column with its meaning. How a database comes to have them is in migrations.py.
+"""The tables of a store, every column with its meaning. `database.migrate` creates them.
 
-What was played is in `games` and `records`; everything else that counts games is derived from these (see rebuild.py).
+What was played is in `games` and `records`; everything else that counts games is derived from these (see audit.py).
 Seats are 1 and 2, times milliseconds, moments UTC in ISO 8601. Versions, pools and pairs go by their ids.
 """
 
@@ -65,7 +65,7 @@ def _count(name: str, comment: str) -> Column[int]:
 meta = _table(
     "meta",
     "Facts about the store itself.",
-    Column("key", String(NAME), primary_key=True, comment="`schema`: the number of migrations that were made."),
+    Column("key", String(NAME), primary_key=True, comment="`schema`: the version of the tables."),
     Column("value", Text, nullable=False, comment="As text."),
 )
 
@@ -83,7 +83,7 @@ run_lock = _table(
     ),
     Column("command", Text, nullable=False, comment="What it was asked to do."),
     Column("taken", ID, nullable=False, comment="When it took the lock: seconds since 1970 by the database's clock."),
-    Column("beat", ID, nullable=False, comment="When it last said that it lives, likewise."),
+    Column("beat", ID, nullable=False, comment="Its last heartbeat, likewise."),
 )
 
 pools = _table(
@@ -108,7 +108,7 @@ pools = _table(
 
 versions = _table(
     "versions",
-    "Versions of bots. Whoever changes program, script, options or environment is another version.",
+    "Versions of bots. Another program, script, options or environment make another version.",
     _id(),
     Column("name", String(NAME), nullable=False, comment="Of its entry in the ladder's file."),
     Column("version", String(NAME), nullable=False, comment="Hash of all that decides how it plays."),
@@ -144,7 +144,7 @@ pairs = _table(
     Column("state", String(12), nullable=False, comment="issued, played, unplayable or withdrawn."),
     Column("done", SmallInteger, nullable=False, comment="Its finished games: 1 for game 0, 2 for game 1. Derived."),
     Column("points", Double, comment="Of `first` in both games; none unless both count. Derived."),
-    Column("culprit", ID, comment="If unplayable: versions.id, 0 for nobody, -1 for the engine."),
+    Column("culprit", ID, comment="If unplayable: versions.id, 0 for none, -1 for the engine."),
     Column("reason", Text, nullable=False, comment="If unplayable: why."),
     UniqueConstraint("pool", "number", name="pairs_pool_number"),
 )
@@ -171,9 +171,9 @@ games = _table(
     _version("first", "seat 1"),
     _version("second", "seat 2"),
     Column("result", String(WORD), nullable=False, comment="As in the rules, empty if void."),
-    Column("winner", SmallInteger, nullable=False, comment="Seat, 0 for nobody."),
+    Column("winner", SmallInteger, nullable=False, comment="Seat, 0 for none."),
     Column("termination", String(WORD), nullable=False, comment="Why it ended."),
-    Column("culprit", ID, nullable=False, comment="versions.id, 0 for nobody, -1 for the engine."),
+    Column("culprit", ID, nullable=False, comment="versions.id, 0 for none, -1 for the engine."),
     Column("detail", Text, nullable=False, comment="More about the end, for the author of the culprit."),
     Column("plies", Integer, nullable=False, comment="How many, with the opening."),
     Column("ms1", ID, nullable=False, comment="Time that seat 1 used."),
@@ -227,9 +227,7 @@ endings = _table(
     "Matches per pool, termination and culprit. Derived.",
     _pool(primary_key=True),
     Column("termination", String(WORD), primary_key=True, comment="Why they ended."),
-    Column(
-        "culprit", ID, primary_key=True, autoincrement=False, comment="versions.id, 0 for nobody, -1 for the engine."
-    ),
+    Column("culprit", ID, primary_key=True, autoincrement=False, comment="versions.id, 0 for none, -1 for the engine."),
     _count("games", "Those with a result."),
     _count("void", "Those without."),
 )

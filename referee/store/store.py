@@ -1,25 +1,151 @@
-"""The store of a ladder: everything that the rest of the program asks of a database. Each call is one transaction.
+"""The store of a ladder: every call that the rest of the program makes to the database. Each call is one transaction.
 
-Calls that write may come from any thread, one at a time; calls that read from any, at any time. The SQL is in the files
-beside this one.
+Any thread may call what reads, at any time. Any thread may call what writes, one at a time.
 """
 
 import contextlib
+import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import astuple, dataclass, replace
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, select
 
-from referee.ladder.entries import Kind, Ladder
-from referee.ladder.pairs import Meeting, Pair, Pairing, PairResult, Past, Seat
-from referee.store import adding, challenging, enrolment, fitting, listing, lock, pairing
-from referee.store.database import Database
-from referee.store.errors import Locked, StoreError
-from referee.store.migrations import NEWEST, migrate, version_of
-from referee.store.packing import unpacked
-from referee.store.rebuild import Findings, Progress, rebuild
-from referee.store.rows import ChallengeRow, Event, Finished, Fit, GameRow, PoolRow, Totals, Unplayable
-from referee.store.schema import endings, events, games, pools, records
-from referee.store.words import read_options
+from referee.store import entries
+from referee.store import games as adding
+from referee.store import games as challenging
+from referee.store import games as pairing
+from referee.store.audit import SCORE_COLUMNS, Findings, Progress, rebuild
+from referee.store.database import NEWEST, Database, migrate, read_options, unpacked, version_of
+from referee.store.model import (
+    ChallengeRow,
+    Drift,
+    FinishedGame,
+    FitRow,
+    FormatKind,
+    GameRow,
+    Ladder,
+    Locked,
+    MisfitRow,
+    Pair,
+    Pairing,
+    PairResult,
+    PairScore,
+    PoolEntry,
+    PoolPast,
+    PoolRow,
+    StoredFit,
+    StoreError,
+    StoreEvent,
+    Totals,
+    UnplayablePair,
+)
+from referee.store.schema import (
+    ENGINE,
+    NOBODY,
+    endings,
+    events,
+    fits,
+    games,
+    pairs,
+    pools,
+    ratings,
+    records,
+    scores,
+    versions,
+)
+
+# -- Lists of stored matches, a page at a time, so that memory stays bounded and no read transaction stays open.
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFilter:
+    """Which matches: of a pool, of some versions (empty: any), against some, that ended so."""
+
+    pool: int | None = None
+    bots: Sequence[int] = ()
+    opponents: Sequence[int] = ()
+    termination: str | None = None
+
+
+def page(
+    connection: Connection, chosen: StoreFilter, after: int | None, most: int, newest: bool, whole: bool
+) -> list[tuple[GameRow, bytes]]:
+    """At most so many matches behind the id `after`, with their records if `whole`."""
+    ids = _ids(connection, chosen, after, most, newest)
+    columns: list[Any] = [games, pairs.c.number, pools.c.name.label("pool_name"), *([records.c.data] if whole else [])]
+    query = select(*columns).join(pairs, pairs.c.id == games.c.pair).join(pools, pools.c.id == games.c.pool)
+    if whole:
+        query = query.join(records, records.c.game == games.c.id)
+    rows = {row.id: row for row in connection.execute(query.where(games.c.id.in_(ids)))}
+    labels = _labels(connection, {id for row in rows.values() for id in (row.first, row.second, row.culprit)})
+    found = [rows[id] for id in ids if id in rows]
+    return [(_game(row, labels), row.data if whole else b"") for row in found]
+
+
+def find_pool(connection: Connection, pool: int | str) -> int:
+    """By id or by name. Raises StoreError."""
+    where = pools.c.id == pool if isinstance(pool, int) else pools.c.name == pool
+    found: int | None = connection.execute(select(pools.c.id).where(where)).scalar_one_or_none()
+    if found is None:
+        known = connection.execute(select(pools.c.name).order_by(pools.c.id).limit(20)).scalars()
+        raise StoreError(f"no pool is called {pool!r}: there are {', '.join(known) or 'none yet'}")
+    return found
+
+
+def _ids(connection: Connection, chosen: StoreFilter, after: int | None, most: int, newest: bool) -> list[int]:
+    """Each part of the union is read off one index in order, so that a page costs no more than it holds."""
+    order = games.c.id.desc() if newest else games.c.id
+    common: list[ColumnElement[bool]] = []
+    if chosen.pool is not None:
+        common.append(games.c.pool == chosen.pool)
+    if chosen.termination is not None:
+        common.append(games.c.termination == chosen.termination)
+    if after is not None:
+        common.append(games.c.id < after if newest else games.c.id > after)
+    parts = [select(games.c.id).where(*common, part).order_by(order).limit(most) for part in _sides(chosen)]
+    if not parts:
+        parts = [select(games.c.id).where(*common).order_by(order).limit(most)]
+    found = {id for part in parts for id in connection.execute(part).scalars()}
+    return sorted(found, reverse=newest)[:most]
+
+
+def _sides(chosen: StoreFilter) -> Iterator[ColumnElement[bool]]:
+    """The filter by who played, one index each: every bot in seat 1, every bot in seat 2."""
+    for bot in chosen.bots or ():
+        for seat, other in ((games.c.first, games.c.second), (games.c.second, games.c.first)):
+            yield and_(seat == bot, other.in_(chosen.opponents)) if chosen.opponents else seat == bot
+
+
+def _labels(connection: Connection, ids: set[int]) -> dict[int, str]:
+    query = select(versions.c.id, versions.c.label).where(versions.c.id.in_(ids))
+    found = {row.id: row.label for row in connection.execute(query)}
+    return {NOBODY: "", ENGINE: "engine", **found}
+
+
+def _game(row: Row[Any], labels: dict[int, str]) -> GameRow:
+    return GameRow(
+        id=row.id,
+        key=row.key,
+        pool=row.pool_name,
+        pair=row.number,
+        game=row.game,
+        attempt=row.attempt,
+        first=labels[row.first],
+        second=labels[row.second],
+        result=row.result,
+        winner=row.winner,
+        termination=row.termination,
+        culprit=labels[row.culprit],
+        detail=row.detail,
+        plies=row.plies,
+        ms1=row.ms1,
+        ms2=row.ms2,
+        suspect=row.suspect,
+        ended=row.ended,
+    )
+
 
 _PAGE, _PAGE_OF_RECORDS = 1000, 100  # matches that are read at a time
 
@@ -29,7 +155,7 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._me = lock.Holder.here("")
+        self._me = entries.Holder.here("")
 
     @classmethod
     def open(cls, url: str, *, create: bool = False) -> "Store":
@@ -55,44 +181,44 @@ class Store:
 
     def take_lock(self, command: str) -> None:
         """This process runs the ladder from now on. Raises Locked if another one does that lives."""
-        self._me = lock.Holder.here(command)
+        self._me = entries.Holder.here(command)
         with self._database.writing() as connection:
-            lock.take(connection, self._me, self._database.name)
+            entries.take(connection, self._me, self._database.name)
 
     def beat(self) -> None:
         """Say that this process lives, every few seconds. Raises Locked if another one has taken it for dead."""
         with self._database.writing() as connection:
-            lock.beat(connection, self._me, self._database.name)
+            entries.beat(connection, self._me, self._database.name)
 
     def release_lock(self) -> None:
-        """Nothing if there is no room to say so: whoever comes next sees that this process has ended."""
+        """Release the run lock. If there is no room to write, the next process finds that this one has ended."""
         with contextlib.suppress(StoreError), self._database.writing() as connection:
-            lock.release(connection, self._me)
+            entries.release(connection, self._me)
 
     def running(self) -> str:
         """Which process runs the ladder, in words; "" for none."""
         with self._database.reading() as connection:
-            return lock.running(connection, self._me)
+            return entries.running(connection, self._me)
 
     # -- who takes part ------------------------------------------------------------------------------------------
 
     def enrol(self, ladder: Ladder) -> dict[str, int]:
         """Take over who is entered where; the ids of the ladder's pools by name. See enrolment."""
         with self._database.writing() as connection:
-            return enrolment.enrol(connection, ladder)
+            return entries.enrol(connection, ladder)
 
     def suspend(self, version: int, reason: str, pool: int | None = None) -> None:
         """It is not paired any more, in one pool or in all, until it is readmitted or entered in another version."""
         with self._database.writing() as connection:
-            enrolment.suspend(connection, version, reason, pool)
+            entries.suspend(connection, version, reason, pool)
 
     def readmit(self, name: str) -> bool:
-        """By name or label; False if nobody of that name is suspended."""
+        """By name or label; False if no bot of that name is suspended."""
         with self._database.writing() as connection:
-            return enrolment.readmit(connection, name)
+            return entries.readmit(connection, name)
 
     def pools(self, unrated: bool = False) -> list[PoolRow]:
-        """By id; with the unrated ones only if they are asked for, so that nobody takes them for rated by mistake."""
+        """By id; the unrated ones only on request, so that no caller takes them for rated ones."""
         count = select(func.coalesce(func.sum(endings.c.games), 0)).where(endings.c.pool == pools.c.id)
         query = select(pools, count.scalar_subquery().label("games")).order_by(pools.c.id)
         query = query if unrated else query.where(pools.c.rated)
@@ -112,14 +238,14 @@ class Store:
                 for row in connection.execute(query)
             ]
 
-    def seats(self, pool: int) -> list[Seat]:
+    def seats(self, pool: int) -> list[PoolEntry]:
         """Every version that is or was entered in a pool, by id."""
         with self._database.reading() as connection:
-            return enrolment.seats(connection, pool)
+            return entries.seats(connection, pool)
 
     # -- what is played ------------------------------------------------------------------------------------------
 
-    def past(self, pool: int, kind: Kind) -> Past:
+    def past(self, pool: int, kind: FormatKind) -> PoolPast:
         with self._database.reading() as connection:
             return pairing.past(connection, pool, kind)
 
@@ -133,10 +259,10 @@ class Store:
         with self._database.writing() as connection:
             return pairing.issue(connection, pool, batch, pairings)
 
-    def add(self, finished: Sequence[Finished], unplayable: Sequence[Unplayable] = ()) -> list[PairResult]:
+    def add(self, finished: Sequence[FinishedGame], unplayable: Sequence[UnplayablePair] = ()) -> list[PairResult]:
         """Keep what was played, durable on return; the pairs that it finished, by pool and number. See adding.
 
-        Whoever is to blame for an unplayable pair is suspended in its pool.
+        The culprit of an unplayable pair is suspended in its pool.
         """
         if not finished and not unplayable:
             return []
@@ -166,7 +292,7 @@ class Store:
 
     # -- what came of it -----------------------------------------------------------------------------------------
 
-    def meetings(self, pool: int) -> list[Meeting]:
+    def meetings(self, pool: int) -> list[PairScore]:
         """All finished games, per ordered pair of versions."""
         with self._database.reading() as connection:
             return pairing.meetings(connection, pool)
@@ -174,20 +300,20 @@ class Store:
     def totals(self, pool: int | None = None) -> Totals:
         """Of one pool or of all."""
         with self._database.reading() as connection:
-            return fitting.totals(connection, pool)
+            return totals(connection, pool)
 
     def scores(self, pool: int) -> dict[int, tuple[int, ...]]:
-        """Of every version that met anybody: wins, ties, losses, forfeits of these, gifts of the wins, void games."""
+        """Of every version that played: wins, ties, losses, forfeits of these, gifts of the wins, void games."""
         with self._database.reading() as connection:
-            return fitting.scored(connection, pool)
+            return scored(connection, pool)
 
     def counted(self, pool: int) -> int:
-        """How many games of a pool count; quick, to be compared with Fit.games."""
+        """How many games of a pool count; quick, to be compared with StoredFit.games."""
         with self._database.reading() as connection:
-            return fitting.counted(connection, pool)
+            return counted(connection, pool)
 
     def pair_results(self, pool: int, first: int, second: int) -> Iterator[PairResult]:
-        """The finished pairs of two versions, whoever sat first, by number; `first` and points are of `first`."""
+        """The finished pairs of two versions in either order, by number; `first` and points are of `first`."""
         after = -1
         while True:
             with self._database.reading() as connection:
@@ -251,26 +377,26 @@ class Store:
             data = connection.execute(query).scalar_one_or_none()
         return None if data is None else unpacked(data, key)
 
-    def save_fit(self, pool: int, fit: Fit) -> None:
+    def save_fit(self, pool: int, fit: StoredFit) -> None:
         """Instead of the one before."""
         with self._database.writing() as connection:
-            fitting.save(connection, pool, fit)
+            save(connection, pool, fit)
 
-    def fit(self, pool: int) -> Fit | None:
+    def fit(self, pool: int) -> StoredFit | None:
         with self._database.reading() as connection:
-            return fitting.load(connection, pool)
+            return load(connection, pool)
 
     # -- events --------------------------------------------------------------------------------------------------
 
     def note(self, kind: str, text: str) -> None:
         with self._database.writing() as connection:
-            enrolment.note(connection, kind, text)
+            entries.note(connection, kind, text)
 
-    def events(self, limit: int = 100) -> list[Event]:
+    def events(self, limit: int = 100) -> list[StoreEvent]:
         """The last ones, oldest first."""
         query = select(events.c.at, events.c.kind, events.c.text).order_by(events.c.id.desc()).limit(limit)
         with self._database.reading() as connection:
-            return [Event(*row) for row in connection.execute(query)][::-1]
+            return [StoreEvent(*row) for row in connection.execute(query)][::-1]
 
     # -- is it whole? --------------------------------------------------------------------------------------------
 
@@ -280,9 +406,9 @@ class Store:
             return rebuild(connection, False, progress)
 
     def repair(self, progress: Progress = lambda done, total: None) -> Findings:
-        """What check finds, mended as far as the records tell. Nobody may run the ladder meanwhile."""
+        """Repair what check finds as far as the records allow. No process may run the ladder meanwhile."""
         with self._database.writing() as connection:
-            if runner := lock.running(connection, self._me, others=True):
+            if runner := entries.running(connection, self._me, others=True):
                 raise Locked(f"{self._database.name} is run by {runner}: wait until it is done, or end it")
             return rebuild(connection, True, progress)
 
@@ -294,17 +420,17 @@ class Store:
 
     def _filter(
         self, pool: int | str | None, bot: int | str | None, opponent: int | str | None, termination: str | None
-    ) -> listing.Filter:
+    ) -> StoreFilter:
         with self._database.reading() as connection:
-            at = None if pool is None else listing.find_pool(connection, pool)
+            at = None if pool is None else find_pool(connection, pool)
             bots, others = (
-                [] if who is None else [who] if isinstance(who, int) else enrolment.called(connection, who)
+                [] if who is None else [who] if isinstance(who, int) else entries.called(connection, who)
                 for who in (bot, opponent)
             )
-        return listing.Filter(at, bots or others, others if bots else (), termination)
+        return StoreFilter(at, bots or others, others if bots else (), termination)
 
     def _pages(
-        self, chosen: listing.Filter, limit: int | None, newest: bool, whole: bool
+        self, chosen: StoreFilter, limit: int | None, newest: bool, whole: bool
     ) -> Iterator[tuple[GameRow, bytes]]:
         after: int | None = None
         left = limit
@@ -312,23 +438,23 @@ class Store:
         while left is None or left > 0:
             most = size if left is None else min(size, left)
             with self._database.reading() as connection:
-                page = listing.page(connection, chosen, after, most, newest, whole)
-            yield from page
-            if len(page) < most:
+                found = page(connection, chosen, after, most, newest, whole)
+            yield from found
+            if len(found) < most:
                 return
-            after = page[-1][0].id
-            left = None if left is None else left - len(page)
+            after = found[-1][0].id
+            left = None if left is None else left - len(found)
 
 
 def _prepare(database: Database, create: bool) -> None:
-    """Have the tables there. A store that is up to date is only read."""
+    """Create or update the tables. A store that is up to date is only read."""
     path = database.path
     if path is None or path.exists():
         with database.reading() as connection:
             at = version_of(connection)
             if at == NEWEST:
                 return
-            if at and (runner := lock.running(connection, lock.Holder.here(""))):
+            if at and (runner := entries.running(connection, entries.Holder.here(""))):
                 raise Locked(f"{database.name} is run by {runner}, an older program: wait until it is done, or end it")
     elif create and not path.absolute().parent.is_dir():
         raise StoreError(f"there is no folder {path.absolute().parent}: make it, or name another store")
@@ -338,3 +464,106 @@ def _prepare(database: Database, create: bool) -> None:
         raise StoreError(f"there is no store {database.name}: ggp ladder run makes it")
     with database.writing() as connection:
         migrate(connection)
+
+
+# -- The stored sums and ratings of pools.
+
+
+_ROW = ("version", "elo", "se", "games", "score", "next_elo", "next_se", "next_los")
+_FIT = ("games", "model", "advantage", "advantage_se", "tie")
+
+
+def totals(connection: Connection, pool: int | None) -> Totals:
+    """Of one pool or of all."""
+    sums, played = select(endings), select(func.coalesce(func.sum(pools.c.played), 0))
+    if pool is not None:
+        sums, played = sums.where(endings.c.pool == pool), played.where(pools.c.id == pool)
+    names = {ENGINE: "engine", **{row.id: row.label for row in connection.execute(_blamed(pool))}}
+    terminations: Counter[str] = Counter()
+    faults: Counter[tuple[str, str]] = Counter()
+    count = void = 0
+    for row in connection.execute(sums):
+        count += row.games
+        void += row.void
+        terminations[row.termination] += row.games + row.void
+        if row.culprit != NOBODY:
+            faults[names[row.culprit], row.termination] += row.games + row.void
+    return Totals(count, void, int(connection.execute(played).scalar_one()), terminations, faults)
+
+
+def counted(connection: Connection, pool: int) -> int:
+    """How many games of a pool count."""
+    query = select(func.coalesce(func.sum(endings.c.games), 0)).where(endings.c.pool == pool)
+    return int(connection.execute(query).scalar_one())
+
+
+def scored(connection: Connection, pool: int) -> dict[int, tuple[int, ...]]:
+    """Of every version that played, by play and by faults: wins, ties, losses, forfeits, gifts, and void games.
+
+    Its forfeits are among the losses, those of others, the gifts, among its wins.
+    """
+    query = select(scores.c.version, *(scores.c[name] for name in SCORE_COLUMNS)).where(scores.c.pool == pool)
+    return {version: tuple(counts) for version, *counts in connection.execute(query.order_by(scores.c.version))}
+
+
+def save(connection: Connection, pool: int, fit: StoredFit) -> None:
+    """Instead of the one before."""
+    for table in (ratings, fits):
+        connection.execute(table.delete().where(table.c.pool == pool))
+    values = {name: getattr(fit, name) for name in _FIT}
+    connection.execute(fits.insert().values(pool=pool, remarks=write_remarks(fit), **values))
+    rows = [
+        {"pool": pool, "rank": rank, "version": row.id, **{name: getattr(row, name) for name in _ROW[1:]}}
+        for rank, row in enumerate(fit.rows)
+    ]
+    if rows:
+        connection.execute(ratings.insert(), rows)
+
+
+def load(connection: Connection, pool: int) -> StoredFit | None:
+    """The last one that was saved."""
+    row = connection.execute(select(fits).where(fits.c.pool == pool)).one_or_none()
+    if row is None:
+        return None
+    query = select(*(ratings.c[name] for name in _ROW)).where(ratings.c.pool == pool).order_by(ratings.c.rank)
+    rows = tuple(FitRow(*values) for values in connection.execute(query))
+    return read_remarks(
+        StoredFit(pool, row.games, row.model, row.advantage, row.advantage_se, row.tie, rows), row.remarks
+    )
+
+
+def _blamed(pool: int | None) -> Select[Any]:
+    ids = select(endings.c.culprit)
+    if pool is not None:
+        ids = ids.where(endings.c.pool == pool)
+    return select(versions.c.id, versions.c.label).where(versions.c.id.in_(ids))
+
+
+# -- What a fit says besides ratings, as JSON text.
+
+
+def write_remarks(fit: StoredFit) -> str:
+    """Anchors, deviance, misfits and drifts."""
+    said = {
+        "anchors": list(fit.anchors.items()),
+        "deviance": fit.deviance,
+        "freedom": fit.freedom,
+        "misfits": [astuple(pair) for pair in fit.misfits],
+        "drifts": [astuple(drift) for drift in fit.drifts],
+    }
+    return json.dumps(said, separators=(",", ":"))
+
+
+def read_remarks(fit: StoredFit, text: str) -> StoredFit:
+    """The fit with what the text says; an empty one says nothing."""
+    if not text:
+        return fit
+    said = json.loads(text)
+    return replace(
+        fit,
+        anchors={int(version): float(elo) for version, elo in said["anchors"]},
+        deviance=float(said["deviance"]),
+        freedom=int(said["freedom"]),
+        misfits=tuple(MisfitRow(*pair) for pair in said["misfits"]),
+        drifts=tuple(Drift(*drift) for drift in said["drifts"]),
+    )

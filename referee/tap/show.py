@@ -8,29 +8,29 @@ from rich.table import Table
 from rich.text import Text
 
 from protocol.drawing.scene import clean
-from referee.tap.pairs import Pair, Session
+from referee.tap.recording import CommandPair, RecordedSession
 
 SLOWEST = 5
 _SHOWN = 2000  # characters of an answer
 
 
-def show(sessions: list[Session]) -> None:
+def show(sessions: list[RecordedSession]) -> None:
     """On stdout."""
     console = Console(highlight=False, soft_wrap=True)
     for session in sessions:
         _show_session(console, session)
 
 
-def statistics(pairs: list[Pair]) -> list[dict[str, object]]:
+def statistics(pairs: list[CommandPair]) -> list[dict[str, object]]:
     """A row a command name, the one that took longest in all first; times in microseconds."""
-    names: dict[str, list[Pair]] = {}
+    names: dict[str, list[CommandPair]] = {}
     for pair in pairs:
         names.setdefault(pair.name, []).append(pair)
     rows = [_row(name, of_name) for name, of_name in names.items()]
     return sorted(rows, key=lambda row: (-int(str(row["total_us"])), str(row["command"])))
 
 
-def facts(sessions: list[Session]) -> list[dict[str, object]]:
+def facts(sessions: list[RecordedSession]) -> list[dict[str, object]]:
     """As JSON values, for --json."""
     return [
         {
@@ -45,7 +45,7 @@ def facts(sessions: list[Session]) -> list[dict[str, object]]:
     ]
 
 
-def _show_session(console: Console, session: Session) -> None:
+def _show_session(console: Console, session: RecordedSession) -> None:
     console.print(Text(clean(f"{shlex.join(map(str, session.command))}  {session.wall}")), style="bold")
     for pair in session.pairs:
         console.print(Text(_pair_text(session, pair)))
@@ -64,7 +64,7 @@ def _show_session(console: Console, session: Session) -> None:
             console.print(Text(f"  {_micro(pair.seconds):>12} µs  {clean(pair.command)[:100]}"))
 
 
-def _pair_text(session: Session, pair: Pair) -> str:
+def _pair_text(session: RecordedSession, pair: CommandPair) -> str:
     head = f"{pair.sent - session.began:12.6f}  {clean(pair.command)}"
     if pair.reply is None:
         return f"{head}\n              no answer"
@@ -75,7 +75,7 @@ def _pair_text(session: Session, pair: Pair) -> str:
     return f"{head}\n              {mark} {lines}  ({_micro(pair.seconds)} µs){odd}"
 
 
-def _table(session: Session) -> Table:
+def _table(session: RecordedSession) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("command", overflow="fold")
     heads = {"count": "count", "failed": "?", "median_us": "median µs", "max_us": "max µs", "total_us": "total µs"}
@@ -86,7 +86,7 @@ def _table(session: Session) -> Table:
     return table
 
 
-def _row(name: str, pairs: list[Pair]) -> dict[str, object]:
+def _row(name: str, pairs: list[CommandPair]) -> dict[str, object]:
     times = [_micro(pair.seconds) for pair in pairs if pair.reply is not None] or [0]
     return {
         "command": name,
@@ -98,7 +98,7 @@ def _row(name: str, pairs: list[Pair]) -> dict[str, object]:
     }
 
 
-def _pair_facts(session: Session, pair: Pair) -> dict[str, object]:
+def _pair_facts(session: RecordedSession, pair: CommandPair) -> dict[str, object]:
     reply = pair.reply
     return {
         "at_us": _micro(pair.sent - session.began),

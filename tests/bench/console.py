@@ -9,9 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from referee.console.complete import complete
-from referee.console.knowledge import Knowledge
-from tests.terminal import CTRL_C, CTRL_D, Terminal
+from referee.console.completion import PeerInfo, complete
+from tests.support.terminal import CTRL_C, CTRL_D, Terminal
 
 MOVES = tuple(f"{column}{row}" for column in "ABCDEFGHJKLMNOPQRSTUVWXYZ" for row in range(1, 26))
 
@@ -58,7 +57,7 @@ def _keys(home: Path, number: int) -> list[float]:
 
 
 def _completions(number: int) -> list[float]:
-    known, found = Knowledge(commands=("ggp-play",), moves=MOVES), []
+    known, found = PeerInfo(commands=("ggp-play",), moves=MOVES), []
     for _ in range(number):
         began = time.perf_counter()
         complete("ggp-play black ", known)

@@ -18,7 +18,7 @@ ROUNDS = 5
 Policy = Literal["uniform", "rollout"]
 
 
-class Case(NamedTuple):
+class PlayoutCase(NamedTuple):
     """A position to play from and how many games make a round of about a quarter of a second."""
 
     what: str
@@ -37,15 +37,15 @@ class Figure(NamedTuple):
 
 
 CASES = (
-    Case("go 9x9", lambda: Go(size=9), 20_000),
-    Case("go 19x19, ko=simple", lambda: Go(size=19, ko="simple"), 4_000),
-    Case("yugo 9x9", lambda: Yugo(size=9), 25_000),
-    Case("yugo 19x19", lambda: Yugo(size=19), 5_000),
-    Case("taugo 16", Taugo, 4_000),
-    Case("taigo", Taigo, 15_000),
-    Case("laido, side 9", Laido, 20_000),
-    Case("stigmergy 8, komi=0", lambda: Stigmergy(size=8, komi=0), 15_000),
-    Case("stigmergy 13, komi=0", lambda: Stigmergy(size=13, komi=0), 2_500),
+    PlayoutCase("go 9x9", lambda: Go(size=9), 20_000),
+    PlayoutCase("go 19x19, ko=simple", lambda: Go(size=19, ko="simple"), 4_000),
+    PlayoutCase("yugo 9x9", lambda: Yugo(size=9), 25_000),
+    PlayoutCase("yugo 19x19", lambda: Yugo(size=19), 5_000),
+    PlayoutCase("taugo 16", Taugo, 4_000),
+    PlayoutCase("taigo", Taigo, 15_000),
+    PlayoutCase("laido, side 9", Laido, 20_000),
+    PlayoutCase("stigmergy 8, komi=0", lambda: Stigmergy(size=8, komi=0), 15_000),
+    PlayoutCase("stigmergy 13, komi=0", lambda: Stigmergy(size=13, komi=0), 2_500),
 )
 
 
@@ -60,7 +60,7 @@ def measure(quick: bool) -> list[Figure]:
     return [_measure(case, policy, case.games // 10 if quick else case.games) for case in CASES for policy in policies]
 
 
-def _measure(case: Case, policy: Policy, games: int) -> Figure:
+def _measure(case: PlayoutCase, policy: Policy, games: int) -> Figure:
     state = case.start()
     state.playouts(games // 10, 0, policy)  # warm caches and a clock speed that has risen
     seconds, plies = [], []

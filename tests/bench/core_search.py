@@ -21,7 +21,7 @@ ROUNDS = 5
 ROUNDS_OF_TWO = 21
 
 
-class Case(NamedTuple):
+class SearchCase(NamedTuple):
     """A position to search from, and the playouts of a round: about a quarter of a second."""
 
     what: str
@@ -30,16 +30,16 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("go 9x9", lambda: Go(size=9), 20_000),
-    Case("go 19x19, ko=simple", lambda: Go(size=19, ko="simple"), 5_000),
-    Case("yugo 9x9", lambda: Yugo(size=9), 25_000),
-    Case("taugo 8", lambda: Taugo(size=8, pie=False), 40_000),
-    Case("taugo 16", lambda: Taugo(pie=False), 8_000),
-    Case("taigo", Taigo, 8_000),
-    Case("laido, side 5", lambda: Laido(size=5, pie=False), 50_000),
-    Case("laido, side 9", lambda: Laido(size=9, pie=False), 20_000),
-    Case("stigmergy 5, komi=10", lambda: Stigmergy(size=5, komi=10), 80_000),
-    Case("stigmergy 8, komi=0", lambda: Stigmergy(size=8, komi=0), 25_000),
+    SearchCase("go 9x9", lambda: Go(size=9), 20_000),
+    SearchCase("go 19x19, ko=simple", lambda: Go(size=19, ko="simple"), 5_000),
+    SearchCase("yugo 9x9", lambda: Yugo(size=9), 25_000),
+    SearchCase("taugo 8", lambda: Taugo(size=8, pie=False), 40_000),
+    SearchCase("taugo 16", lambda: Taugo(pie=False), 8_000),
+    SearchCase("taigo", Taigo, 8_000),
+    SearchCase("laido, side 5", lambda: Laido(size=5, pie=False), 50_000),
+    SearchCase("laido, side 9", lambda: Laido(size=9, pie=False), 20_000),
+    SearchCase("stigmergy 5, komi=10", lambda: Stigmergy(size=5, komi=10), 80_000),
+    SearchCase("stigmergy 8, komi=0", lambda: Stigmergy(size=8, komi=0), 25_000),
 )
 
 
@@ -57,7 +57,7 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
     return rows + _two_of(CASES[0], 2_000 if quick else 20_000)
 
 
-def _round(case: Case, playouts: int, seed: int) -> tuple[float, float]:
+def _round(case: SearchCase, playouts: int, seed: int) -> tuple[float, float]:
     """Playouts of a search per second, and their share of the bare ones."""
     state = case.start()
     search = state.search(seed, megabytes=1024)
@@ -72,7 +72,7 @@ def _round(case: Case, playouts: int, seed: int) -> tuple[float, float]:
     return done / mine, done / playouts * bare / mine
 
 
-def _two_of(case: Case, playouts: int) -> list[tuple[str, float, str]]:
+def _two_of(case: SearchCase, playouts: int) -> list[tuple[str, float, str]]:
     """What two threads and two processes do in the time of one thread, which plays `playouts` as each of them does."""
     spawn = multiprocessing.get_context("spawn")
     ends = [spawn.Pipe() for _ in range(2)]
@@ -93,7 +93,7 @@ def _two_of(case: Case, playouts: int) -> list[tuple[str, float, str]]:
     ]
 
 
-def _rate(case: Case, playouts: int, threads: int, seed: int) -> float:
+def _rate(case: SearchCase, playouts: int, threads: int, seed: int) -> float:
     """Playouts per second of all threads together."""
     search = case.start().search(seed, threads, 128 * threads)
     begin = time.perf_counter()

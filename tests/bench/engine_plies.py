@@ -34,7 +34,7 @@ def _game(game: str, plies: int) -> Iterator[tuple[str, float, str]]:
     listing: list[float] = []
     playing: list[float] = []
     moves = 0
-    with Engine(game) as engine:
+    with BenchEngine(game) as engine:
         while len(playing) < plies:
             engine.ask(f"ggp-new {game}\n")
             colour, over = "", False
@@ -57,7 +57,7 @@ def _game(game: str, plies: int) -> Iterator[tuple[str, float, str]]:
     yield f"{game}: the slowest hundredth of them", statistics.quantiles(both, n=100)[-1] * 1e6, "µs"
 
 
-class Engine:
+class BenchEngine:
     """`ggp engine GAME` on this core, asked line by line."""
 
     def __init__(self, game: str) -> None:
@@ -65,7 +65,7 @@ class Engine:
         assert self._child.stdin is not None and self._child.stdout is not None
         self._into, self._out = self._child.stdin.fileno(), self._child.stdout.fileno()
 
-    def __enter__(self) -> "Engine":
+    def __enter__(self) -> "BenchEngine":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from referee.ladder.entries import Ladder
 from referee.store import schema
+from referee.store.audit import refresh
 from referee.store.database import Database
-from referee.store.derived import refresh
+from referee.store.model import Ladder
 from referee.store.store import Store
-from tests.stores import entrant, ladder
+from tests.support.stores import entrant, ladder
 
 _BATCH = 512  # pairs
 _PORTION = 20_000  # pairs in memory at a time

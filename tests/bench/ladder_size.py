@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from referee.play.worker import Chunk, Work
+from referee.play.worker import Batch, BatchResult
 from tests.bench.filled import fill, ladder_of
 
 BOTS, GAMES = 1000, 1_000_000
@@ -47,14 +47,14 @@ def _begin(path: Path, bots: int) -> list[Row]:
 
 
 def _first_work(path: Path, bots: int) -> tuple[float, float]:
-    from referee.ladder.limits import Limits
+    from referee.ladder.progress import StopConditions
     from referee.ladder.run import LadderRun
     from referee.store.store import Store
 
     ladder, processor, clock = ladder_of(bots), time.process_time(), time.perf_counter()
     with Store.open(f"sqlite:///{path}") as store:
         workers = _FirstWork()
-        run = LadderRun(ladder, store, lambda: workers, Limits(), lambda progress: None)
+        run = LadderRun(ladder, store, lambda: workers, StopConditions(), lambda progress: None)
         with contextlib.suppress(_Given):
             progress = run.go()
             raise AssertionError(f"nothing was played: {progress.finished or progress.failed}")
@@ -74,11 +74,11 @@ class _FirstWork:
     def playing(self) -> None:
         return None
 
-    def submit(self, chunk: list[Work]) -> None:
+    def submit(self, chunk: list[Batch]) -> None:
         self.processor, self.clock = time.process_time(), time.perf_counter()
         raise _Given
 
-    def gather(self, seconds: float) -> list[Chunk]:
+    def gather(self, seconds: float) -> list[BatchResult]:
         return []
 
     def drop(self, keys: list[str]) -> bool:
@@ -86,7 +86,7 @@ class _FirstWork:
 
     def stop(self) -> None: ...
 
-    def drain(self) -> list[Chunk]:
+    def drain(self) -> list[BatchResult]:
         return []
 
     def close(self) -> None: ...
@@ -123,7 +123,7 @@ def _show(path: Path) -> list[Row]:
 
 
 def _page(path: Path) -> None:
-    from referee.ladder.views.standings import main as show
+    from referee.ladder.views import run_standings as show
 
     with contextlib.redirect_stdout(io.StringIO()) as page:
         assert show([str(path)]) == 0
@@ -131,7 +131,7 @@ def _page(path: Path) -> None:
 
 
 def _command(name: str, path: Path, *words: str) -> None:
-    program = f"import sys; from referee.ladder.views.{name} import main; sys.exit(main(sys.argv[1:]))"
+    program = f"import sys; from referee.ladder.views import run_{name}; sys.exit(run_{name}(sys.argv[1:]))"
     subprocess.run([sys.executable, "-c", program, str(path), *words], stdout=subprocess.DEVNULL, check=True)
 
 

@@ -23,12 +23,11 @@ from urllib.parse import urlsplit
 import zmq
 
 from protocol.transports.keys import KeyPair, new_pair, write_pair
-from referee.lobby.granting import allow
-from referee.lobby.keys import Book, change, now
+from referee.lobby.keys import Book, allow, change, now
 from tests.bench.referee import build as build_instant
-from tests.dialled_bots import dial
-from tests.lobby_server import Server
-from tests.small_lobby import SmallLobby
+from tests.support.dialled_bots import dial
+from tests.support.lobby_server import LobbyProcess
+from tests.support.lobby_socket import SmallLobby
 
 RATES = (500, 2000)  # moves a second that are asked for
 BOTS = 1000
@@ -77,7 +76,7 @@ def build(place: Path) -> Path:
     return program
 
 
-def play(program: Path, server: Server, bots: int, rate: float, seconds: float, *before: str) -> dict[str, Any]:
+def play(program: Path, server: LobbyProcess, bots: int, rate: float, seconds: float, *before: str) -> dict[str, Any]:
     """What the bots say of so many moves a second; `before` are words before their command line."""
     port = str(urlsplit(server.url).port)
     command = [*before, str(program), port, str(bots), str(rate), str(seconds)]
@@ -165,7 +164,7 @@ def _lent(folder: Path, program: Path, times: int) -> Rows:
 
 
 @contextlib.contextmanager
-def _serving(folder: Path, pairing: float, pairs: Mapping[str, KeyPair]) -> Iterator[tuple[Server, str]]:
+def _serving(folder: Path, pairing: float, pairs: Mapping[str, KeyPair]) -> Iterator[tuple[LobbyProcess, str]]:
     """A lobby and its public key; `pairs` are the bots' keys, none if they need none."""
     folder.mkdir()
     own, book = new_pair(), Book()
@@ -176,7 +175,7 @@ def _serving(folder: Path, pairing: float, pairs: Mapping[str, KeyPair]) -> Iter
         write(book)
     file = folder / "club.toml"
     file.write_text(_FILE.format(keys=str(bool(pairs)).lower(), pairing=pairing))
-    server = Server(file)
+    server = LobbyProcess(file)
     try:
         yield server, own.public
     finally:

@@ -8,8 +8,7 @@ import statistics
 import time
 from random import Random
 
-from referee.ladder.entries import Format
-from referee.ladder.pairs import Meeting, Past, Seat
+from referee.store.model import Format, PairScore, PoolEntry, PoolPast
 
 BOTS, GAMES, BATCH = 1000, 1_000_000, 512
 PAIRS_EACH = 4  # of any two that met
@@ -22,7 +21,7 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
     from referee.ladder.schedule import Schedule
 
     bots, games = (BOTS // 10, GAMES // 10) if quick else (BOTS, GAMES)
-    seats, past = [Seat(id, f"bot{id}", f"bot{id}", f"v{id}") for id in range(1, bots + 1)], _past(bots, games)
+    seats, past = [PoolEntry(id, f"bot{id}", f"bot{id}", f"v{id}") for id in range(1, bots + 1)], _past(bots, games)
     begun, first, second = [], [], []
     for _ in range(ROUNDS):
         start = time.perf_counter()
@@ -31,7 +30,7 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
         one = schedule.due()
         due = time.perf_counter()
         assert one is not None and len(one) == BATCH
-        schedule.enter([*seats, Seat(bots + 1, "new", "new", "new")])
+        schedule.enter([*seats, PoolEntry(bots + 1, "new", "new", "new")])
         joined = time.perf_counter()
         assert schedule.due() is not None
         begun.append(loaded - start)
@@ -45,7 +44,7 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
     ]
 
 
-def _past(bots: int, games: int) -> Past:
+def _past(bots: int, games: int) -> PoolPast:
     """Random bots met, each two of them as often."""
     chance = Random(1)
     everybody = [(low, high) for low in range(1, bots + 1) for high in range(low + 1, bots + 1)]
@@ -54,6 +53,6 @@ def _past(bots: int, games: int) -> Past:
     for low, high in met:
         for first, second in ((low, high), (high, low)):
             wins = chance.randrange(PAIRS_EACH + 1)
-            settled.append(Meeting(first, second, wins=wins, losses=PAIRS_EACH - wins))
+            settled.append(PairScore(first, second, wins=wins, losses=PAIRS_EACH - wins))
     pairs = PAIRS_EACH * len(met)
-    return Past(pairs // BATCH, pairs, tuple(settled), (), met)
+    return PoolPast(pairs // BATCH, pairs, tuple(settled), (), met)

@@ -5,10 +5,9 @@ import statistics
 import tempfile
 import time
 
-from referee.ladder.pairs import Pair, Pairing
-from referee.store.rows import Finished
+from referee.store.model import FinishedGame, Pair, Pairing
 from referee.store.store import Store
-from tests.stores import ladder, match
+from tests.support.stores import ladder, match
 
 BATCH, RECORD = 60, 2500  # games, bytes
 
@@ -40,6 +39,6 @@ def _bench_add(url: str, rounds: int) -> list[tuple[str, float, str]]:
     ]
 
 
-def _small(pair: Pair, game: int, record: bytes) -> Finished:
+def _small(pair: Pair, game: int, record: bytes) -> FinishedGame:
     one = match(pair, game, names=("first", "second"))
-    return Finished(pair, game, one.key, 0, one.facts, record)
+    return FinishedGame(pair, game, one.key, 0, one.facts, record)

@@ -1,6 +1,6 @@
 // What must hold of a search of any game: its tree is sound, stays within its memory, is the same by seed, its playouts
 // allocate nothing, and its threads share nothing and stop together. Its proofs of wins are tried against minimax in
-// Python (tests/test_core_search.py).
+// Python (tests/rules/test_core_search.py).
 #pragma once
 #include <atomic>
 #include <stdexcept>

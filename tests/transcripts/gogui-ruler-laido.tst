@@ -1,5 +1,6 @@
 # engine: laido size=2 --gogui
-# What GoGui 1.6.0 itself sends to a ruler while a person plays a whole game: it says the game again after each move.
+# What GoGui 1.6.0 itself sends to a ruler while a person plays a whole game: it replays the game after each move.
+# Questions that it repeats in the same position are left out.
 list_commands
 #? [(.+\n)*gogui-rules_legal_moves(\n.+)*]
 gogui-rules_game_id
@@ -8,14 +9,6 @@ gogui-rules_board_size
 #? [3 hex]
 gogui-rules_board_gfx
 #? [TEXT black to move]
-gogui-rules_board_gfx
-#? [TEXT black to move]
-gogui-rules_board_gfx
-#? [TEXT black to move]
-gogui-rules_board_gfx
-#? [TEXT black to move]
-gogui-rules_board_gfx
-#? [TEXT black to move]
 clear_board
 #? []
 gogui-rules_board
@@ -26,52 +19,16 @@ gogui-rules_captured_count
 #? [0 0]
 clear_board
 #? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
 gogui-rules_side_to_move
 #? [black]
 clear_board
 #? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_legal_moves
 #? [A2 A3 B1 B2 B3 C1 C2]
 gogui-rules_board_gfx
 #? [TEXT black to move]
 gogui-rules_game_id
 #? [Laido]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_legal_moves
-#? [A2 A3 B1 B2 B3 C1 C2]
-gogui-rules_legal_moves
-#? [A2 A3 B1 B2 B3 C1 C2]
-gogui-rules_legal_moves
-#? [A2 A3 B1 B2 B3 C1 C2]
-gogui-rules_legal_moves
-#? [A2 A3 B1 B2 B3 C1 C2]
-gogui-rules_side_to_move
-#? [black]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -84,58 +41,14 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [white]
-play B B2
-#? [\? illegal move: it is white's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
 #? []
-gogui-rules_board
-#? [\.\.\?\n\.X\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [CIRCLE B2\nTEXT white to move]
 gogui-rules_legal_moves
 #? [A2 A3 B1 B2 B3 C1 C2 pass]
-gogui-rules_board_gfx
-#? [CIRCLE B2\nTEXT white to move]
-gogui-rules_board_gfx
-#? [CIRCLE B2\nTEXT white to move]
-gogui-rules_legal_moves
-#? [A2 A3 B1 B2 B3 C1 C2 pass]
-gogui-rules_legal_moves
-#? [A2 A3 B1 B2 B3 C1 C2 pass]
-gogui-rules_side_to_move
-#? [white]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -150,64 +63,16 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [white]
-play W B2
-#? [\? illegal move: B2 is occupied]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
 #? []
 play W B2
 #? []
-gogui-rules_board
-#? [\.\.\?\n\.X\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [TEXT The sides were swapped, white to move]
 gogui-rules_legal_moves
 #? [A2 A3 B1 B3 C1 C2 pass]
-gogui-rules_board_gfx
-#? [TEXT The sides were swapped, white to move]
-gogui-rules_board_gfx
-#? [TEXT The sides were swapped, white to move]
-gogui-rules_legal_moves
-#? [A2 A3 B1 B3 C1 C2 pass]
-gogui-rules_legal_moves
-#? [A2 A3 B1 B3 C1 C2 pass]
-gogui-rules_side_to_move
-#? [white]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -224,24 +89,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [black]
-play W A3
-#? [\? illegal move: it is black's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -250,38 +97,10 @@ play W B2
 #? []
 play W A3
 #? []
-gogui-rules_board
-#? [O\.\?\n\.X\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_board_gfx
 #? [CIRCLE A3\nTEXT black to move]
 gogui-rules_legal_moves
 #? [A2 B1 B3 C1 C2 pass]
-gogui-rules_board_gfx
-#? [CIRCLE A3\nTEXT black to move]
-gogui-rules_board_gfx
-#? [CIRCLE A3\nTEXT black to move]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -300,26 +119,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [white]
-play B PASS
-#? [\? illegal move: it is white's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -330,80 +129,10 @@ play W A3
 #? []
 play B PASS
 #? []
-gogui-rules_board
-#? [O\.\?\n\.X\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [TEXT Black has the half point, white to move]
 gogui-rules_legal_moves
 #? [A2 B1 B3 C1 C2 pass]
-gogui-rules_board_gfx
-#? [TEXT Black has the half point, white to move]
-gogui-rules_board_gfx
-#? [TEXT Black has the half point, white to move]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-clear_board
-#? []
-play B B2
-#? []
-play W B2
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.X\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
-gogui-rules_board_gfx
-#? [TEXT The sides were swapped, white to move]
-gogui-rules_board_gfx
-#? [TEXT The sides were swapped, white to move]
-gogui-rules_legal_moves
-#? [A2 A3 B1 B3 C1 C2 pass]
-gogui-rules_board_gfx
-#? [TEXT The sides were swapped, white to move]
-gogui-rules_board_gfx
-#? [TEXT The sides were swapped, white to move]
-gogui-rules_legal_moves
-#? [A2 A3 B1 B3 C1 C2 pass]
-gogui-rules_legal_moves
-#? [A2 A3 B1 B3 C1 C2 pass]
-gogui-rules_side_to_move
-#? [white]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -420,24 +149,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [black]
-play W C2
-#? [\? illegal move: it is black's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -446,44 +157,10 @@ play W B2
 #? []
 play W C2
 #? []
-gogui-rules_board
-#? [\.\.\?\n\.XO\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_board_gfx
 #? [CIRCLE C2\nTEXT black to move]
 gogui-rules_legal_moves
 #? [A2 A3 B1 B3 C1 pass]
-gogui-rules_board_gfx
-#? [CIRCLE C2\nTEXT black to move]
-gogui-rules_board_gfx
-#? [CIRCLE C2\nTEXT black to move]
-gogui-rules_legal_moves
-#? [A2 A3 B1 B3 C1 pass]
-gogui-rules_legal_moves
-#? [A2 A3 B1 B3 C1 pass]
-gogui-rules_side_to_move
-#? [black]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -502,26 +179,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [white]
-play B A2
-#? [\? illegal move: it is white's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -532,40 +189,10 @@ play W C2
 #? []
 play B A2
 #? []
-gogui-rules_board
-#? [\.\.\?\nXXO\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [CIRCLE A2\nTEXT white to move]
 gogui-rules_legal_moves
 #? [A3 B1 B3 C1 pass]
-gogui-rules_board_gfx
-#? [CIRCLE A2\nTEXT white to move]
-gogui-rules_board_gfx
-#? [CIRCLE A2\nTEXT white to move]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -586,28 +213,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [black]
-play W PASS
-#? [\? illegal move: it is black's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -620,42 +225,10 @@ play B A2
 #? []
 play W PASS
 #? []
-gogui-rules_board
-#? [\.\.\?\nXXO\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_board_gfx
 #? [TEXT White has the half point, black to move]
 gogui-rules_legal_moves
 #? [A3 B1 B3 C1 pass]
-gogui-rules_board_gfx
-#? [TEXT White has the half point, black to move]
-gogui-rules_board_gfx
-#? [TEXT White has the half point, black to move]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -678,30 +251,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [white]
-play B PASS
-#? [\? illegal move: the game is over]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\?\n\.\.\.\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B B2
@@ -716,19 +265,7 @@ play W PASS
 #? []
 play B PASS
 #? []
-gogui-rules_board
-#? [\.\.\?\nXXO\n\?\.\.]
-gogui-rules_board_size
-#? [3 hex]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [TEXT White has the half point, Game over: W\+1]
 gogui-rules_legal_moves
 #? []
-gogui-rules_board_gfx
-#? [TEXT White has the half point, Game over: W\+1]
-gogui-rules_board_gfx
-#? [TEXT White has the half point, Game over: W\+1]

@@ -1,5 +1,6 @@
 # engine: taugo size=6 --gogui
-# What GoGui 1.6.0 itself sends to a ruler while a person plays a whole game: it says the game again after each move.
+# What GoGui 1.6.0 itself sends to a ruler while a person plays a whole game: it replays the game after each move.
+# Questions that it repeats in the same position are left out.
 list_commands
 #? [(.+\n)*gogui-rules_legal_moves(\n.+)*]
 gogui-rules_game_id
@@ -8,14 +9,6 @@ gogui-rules_board_size
 #? [6]
 gogui-rules_board_gfx
 #? [TEXT Black has 0 strings, White has 0 strings, black to move]
-gogui-rules_board_gfx
-#? [TEXT Black has 0 strings, White has 0 strings, black to move]
-gogui-rules_board_gfx
-#? [TEXT Black has 0 strings, White has 0 strings, black to move]
-gogui-rules_board_gfx
-#? [TEXT Black has 0 strings, White has 0 strings, black to move]
-gogui-rules_board_gfx
-#? [TEXT Black has 0 strings, White has 0 strings, black to move]
 clear_board
 #? []
 gogui-rules_board
@@ -26,52 +19,16 @@ gogui-rules_captured_count
 #? [0 0]
 clear_board
 #? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
 gogui-rules_side_to_move
 #? [black]
 clear_board
 #? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_legal_moves
 #? [B2 B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 D5 E2 E3 E4 E5]
 gogui-rules_board_gfx
 #? [TEXT Black has 0 strings, White has 0 strings, black to move]
 gogui-rules_game_id
 #? [Taugo]
-gogui-rules_board_size
-#? [6]
-gogui-rules_legal_moves
-#? [B2 B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 D5 E2 E3 E4 E5]
-gogui-rules_legal_moves
-#? [B2 B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 D5 E2 E3 E4 E5]
-gogui-rules_legal_moves
-#? [B2 B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 D5 E2 E3 E4 E5]
-gogui-rules_legal_moves
-#? [B2 B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 D5 E2 E3 E4 E5]
-gogui-rules_side_to_move
-#? [black]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -84,52 +41,14 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [black]
-play B D5
-#? [\? illegal move: D5 cannot follow D5; next may come pass only]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
 #? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.X\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_board_gfx
 #? [CIRCLE D5\nTEXT Black has 0 strings, White has 0 strings, Entered so far: D5; pass ends the turn, black to move]
 gogui-rules_legal_moves
 #? [pass]
-gogui-rules_board_gfx
-#? [CIRCLE D5\nTEXT Black has 0 strings, White has 0 strings, Entered so far: D5; pass ends the turn, black to move]
-gogui-rules_board_gfx
-#? [CIRCLE D5\nTEXT Black has 0 strings, White has 0 strings, Entered so far: D5; pass ends the turn, black to move]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -144,64 +63,16 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [white]
-play B PASS
-#? [\? illegal move: it is white's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
 #? []
 play B PASS
 #? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.X\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [CIRCLE D5\nTEXT Black has 1 string, White has 0 strings, white to move]
 gogui-rules_legal_moves
 #? [B2 B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 D5 E2 E3 E4 E5 pass]
-gogui-rules_board_gfx
-#? [CIRCLE D5\nTEXT Black has 1 string, White has 0 strings, white to move]
-gogui-rules_board_gfx
-#? [CIRCLE D5\nTEXT Black has 1 string, White has 0 strings, white to move]
-gogui-rules_legal_moves
-#? [B2 B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 D5 E2 E3 E4 E5 pass]
-gogui-rules_legal_moves
-#? [B2 B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 D5 E2 E3 E4 E5 pass]
-gogui-rules_side_to_move
-#? [white]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -218,24 +89,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [white]
-play W D5
-#? [\? illegal move: D5 is occupied]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -244,44 +97,10 @@ play B PASS
 #? []
 play W D5
 #? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.X\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [TEXT Black has 1 string, White has 0 strings, The sides were swapped, white to move]
 gogui-rules_legal_moves
 #? [B2 B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 E2 E3 E4 E5 pass]
-gogui-rules_board_gfx
-#? [TEXT Black has 1 string, White has 0 strings, The sides were swapped, white to move]
-gogui-rules_board_gfx
-#? [TEXT Black has 1 string, White has 0 strings, The sides were swapped, white to move]
-gogui-rules_legal_moves
-#? [B2 B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 E2 E3 E4 E5 pass]
-gogui-rules_legal_moves
-#? [B2 B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 E2 E3 E4 E5 pass]
-gogui-rules_side_to_move
-#? [white]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -300,26 +119,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [white]
-play W B2
-#? [\? illegal move: B2 cannot follow B2; next may come pass only]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -330,40 +129,10 @@ play W D5
 #? []
 play W B2
 #? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.X\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.O\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [CIRCLE B2\nTEXT Black has 1 string, White has 0 strings, Entered so far: B2; pass ends the turn, The sides were swapped, white to move]
 gogui-rules_legal_moves
 #? [pass]
-gogui-rules_board_gfx
-#? [CIRCLE B2\nTEXT Black has 1 string, White has 0 strings, Entered so far: B2; pass ends the turn, The sides were swapped, white to move]
-gogui-rules_board_gfx
-#? [CIRCLE B2\nTEXT Black has 1 string, White has 0 strings, Entered so far: B2; pass ends the turn, The sides were swapped, white to move]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -384,28 +153,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [black]
-play W PASS
-#? [\? illegal move: it is black's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -418,48 +165,10 @@ play W B2
 #? []
 play W PASS
 #? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.X\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.O\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_board_gfx
 #? [CIRCLE B2\nTEXT Black has 1 string, White has 1 string, black to move]
 gogui-rules_legal_moves
 #? [B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 E2 E3 E4 E5 pass]
-gogui-rules_board_gfx
-#? [CIRCLE B2\nTEXT Black has 1 string, White has 1 string, black to move]
-gogui-rules_board_gfx
-#? [CIRCLE B2\nTEXT Black has 1 string, White has 1 string, black to move]
-gogui-rules_legal_moves
-#? [B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 E2 E3 E4 E5 pass]
-gogui-rules_legal_moves
-#? [B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 E2 E3 E4 E5 pass]
-gogui-rules_side_to_move
-#? [black]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -482,30 +191,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [black]
-play B D4
-#? [\? illegal move: D4 cannot follow D4; next may come D3]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -520,50 +205,10 @@ play W PASS
 #? []
 play B D4
 #? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.X\.\.\n\.\.\.X\.\.\n\.\.\.\.\.\.\n\.O\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_board_gfx
 #? [CIRCLE D4\nTEXT Black has 1 string, White has 1 string, Entered so far: D4; pass ends the turn, black to move]
 gogui-rules_legal_moves
 #? [D3 pass]
-gogui-rules_board_gfx
-#? [CIRCLE D4\nTEXT Black has 1 string, White has 1 string, Entered so far: D4; pass ends the turn, black to move]
-gogui-rules_board_gfx
-#? [CIRCLE D4\nTEXT Black has 1 string, White has 1 string, Entered so far: D4; pass ends the turn, black to move]
-gogui-rules_legal_moves
-#? [D3 pass]
-gogui-rules_legal_moves
-#? [D3 pass]
-gogui-rules_side_to_move
-#? [black]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -588,32 +233,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [black]
-play B D3
-#? [\? illegal move: D3 cannot follow D4 D3; next may come D2]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -630,46 +249,10 @@ play B D4
 #? []
 play B D3
 #? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.X\.\.\n\.\.\.X\.\.\n\.\.\.X\.\.\n\.O\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_board_gfx
 #? [CIRCLE D4 D3\nTEXT Black has 1 string, White has 1 string, Entered so far: D4 D3; pass ends the turn, black to move]
 gogui-rules_legal_moves
 #? [D2 pass]
-gogui-rules_board_gfx
-#? [CIRCLE D4 D3\nTEXT Black has 1 string, White has 1 string, Entered so far: D4 D3; pass ends the turn, black to move]
-gogui-rules_board_gfx
-#? [CIRCLE D4 D3\nTEXT Black has 1 string, White has 1 string, Entered so far: D4 D3; pass ends the turn, black to move]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -696,34 +279,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [white]
-play B PASS
-#? [\? illegal move: it is white's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -742,166 +297,10 @@ play B D3
 #? []
 play B PASS
 #? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.X\.\.\n\.\.\.X\.\.\n\.\.\.X\.\.\n\.O\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [CIRCLE D4 D3\nTEXT Black has 1 string, White has 1 string, white to move]
 gogui-rules_legal_moves
 #? [B3 B4 B5 C2 C3 C4 C5 D2 E2 E3 E4 E5 pass]
-gogui-rules_board_gfx
-#? [CIRCLE D4 D3\nTEXT Black has 1 string, White has 1 string, white to move]
-gogui-rules_board_gfx
-#? [CIRCLE D4 D3\nTEXT Black has 1 string, White has 1 string, white to move]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-clear_board
-#? []
-play B D5
-#? []
-play B PASS
-#? []
-play W D5
-#? []
-play W B2
-#? []
-play W PASS
-#? []
-play B D4
-#? []
-play B D3
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.X\.\.\n\.\.\.X\.\.\n\.\.\.X\.\.\n\.O\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_board_gfx
-#? [CIRCLE D4 D3\nTEXT Black has 1 string, White has 1 string, Entered so far: D4 D3; pass ends the turn, black to move]
-gogui-rules_board_gfx
-#? [CIRCLE D4 D3\nTEXT Black has 1 string, White has 1 string, Entered so far: D4 D3; pass ends the turn, black to move]
-gogui-rules_legal_moves
-#? [D2 pass]
-gogui-rules_board_gfx
-#? [CIRCLE D4 D3\nTEXT Black has 1 string, White has 1 string, Entered so far: D4 D3; pass ends the turn, black to move]
-gogui-rules_board_gfx
-#? [CIRCLE D4 D3\nTEXT Black has 1 string, White has 1 string, Entered so far: D4 D3; pass ends the turn, black to move]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-clear_board
-#? []
-play B D5
-#? []
-play B PASS
-#? []
-play W D5
-#? []
-play W B2
-#? []
-play W PASS
-#? []
-play B D4
-#? []
-play B D3
-#? []
-play B PASS
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.X\.\.\n\.\.\.X\.\.\n\.\.\.X\.\.\n\.O\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
-gogui-rules_board_gfx
-#? [CIRCLE D4 D3\nTEXT Black has 1 string, White has 1 string, white to move]
-gogui-rules_legal_moves
-#? [B3 B4 B5 C2 C3 C4 C5 D2 E2 E3 E4 E5 pass]
-gogui-rules_board_gfx
-#? [CIRCLE D4 D3\nTEXT Black has 1 string, White has 1 string, white to move]
-gogui-rules_board_gfx
-#? [CIRCLE D4 D3\nTEXT Black has 1 string, White has 1 string, white to move]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -930,36 +329,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [black]
-play W PASS
-#? [\? illegal move: it is black's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -980,50 +349,10 @@ play B PASS
 #? []
 play W PASS
 #? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.X\.\.\n\.\.\.X\.\.\n\.\.\.X\.\.\n\.O\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_board_gfx
 #? [TEXT Black has 1 string, White has 1 string, black to move]
 gogui-rules_legal_moves
 #? [B3 B4 B5 C2 C3 C4 C5 D2 E2 E3 E4 E5 pass]
-gogui-rules_board_gfx
-#? [TEXT Black has 1 string, White has 1 string, black to move]
-gogui-rules_board_gfx
-#? [TEXT Black has 1 string, White has 1 string, black to move]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -1054,38 +383,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [white]
-play B PASS
-#? [\? illegal move: the game is over]
-clear_board
-#? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\.\.\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B D5
@@ -1108,19 +405,7 @@ play W PASS
 #? []
 play B PASS
 #? []
-gogui-rules_board
-#? [[?]\.\.\.\.\?\n\.\.\.X\.\.\n\.\.\.X\.\.\n\.\.\.X\.\.\n\.O\.\.\.\.\n\?\.\.\.\.\?]
-gogui-rules_board_size
-#? [6]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [TEXT Black has 1 string, White has 1 string, Game over: 0]
 gogui-rules_legal_moves
 #? []
-gogui-rules_board_gfx
-#? [TEXT Black has 1 string, White has 1 string, Game over: 0]
-gogui-rules_board_gfx
-#? [TEXT Black has 1 string, White has 1 string, Game over: 0]

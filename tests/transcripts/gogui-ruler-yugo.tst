@@ -1,5 +1,6 @@
 # engine: yugo size=2 --gogui
-# What GoGui 1.6.0 itself sends to a ruler while a person plays a whole game: it says the game again after each move.
+# What GoGui 1.6.0 itself sends to a ruler while a person plays a whole game: it replays the game after each move.
+# Questions that it repeats in the same position are left out.
 list_commands
 #? [(.+\n)*gogui-rules_legal_moves(\n.+)*]
 gogui-rules_game_id
@@ -8,14 +9,6 @@ gogui-rules_board_size
 #? [2]
 gogui-rules_board_gfx
 #? [TEXT Black has captured 0, White has captured 0, The button is free, Komi: 7, black to move]
-gogui-rules_board_gfx
-#? [TEXT Black has captured 0, White has captured 0, The button is free, Komi: 7, black to move]
-gogui-rules_board_gfx
-#? [TEXT Black has captured 0, White has captured 0, The button is free, Komi: 7, black to move]
-gogui-rules_board_gfx
-#? [TEXT Black has captured 0, White has captured 0, The button is free, Komi: 7, black to move]
-gogui-rules_board_gfx
-#? [TEXT Black has captured 0, White has captured 0, The button is free, Komi: 7, black to move]
 clear_board
 #? []
 gogui-rules_board
@@ -26,52 +19,16 @@ gogui-rules_captured_count
 #? [0 0]
 clear_board
 #? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
 gogui-rules_side_to_move
 #? [black]
 clear_board
 #? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_legal_moves
 #? [A1 A2 B1 B2 pass]
 gogui-rules_board_gfx
 #? [TEXT Black has captured 0, White has captured 0, The button is free, Komi: 7, black to move]
 gogui-rules_game_id
 #? [Yugo]
-gogui-rules_board_size
-#? [2]
-gogui-rules_legal_moves
-#? [A1 A2 B1 B2 pass]
-gogui-rules_legal_moves
-#? [A1 A2 B1 B2 pass]
-gogui-rules_legal_moves
-#? [A1 A2 B1 B2 pass]
-gogui-rules_legal_moves
-#? [A1 A2 B1 B2 pass]
-gogui-rules_side_to_move
-#? [black]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
@@ -84,58 +41,14 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [white]
-play B A1
-#? [\? illegal move: it is white's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
 #? []
-gogui-rules_board
-#? [\.\.\nX\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [CIRCLE A1\nTEXT Black has captured 0, White has captured 0, The button is free, Komi: 7, white to move]
 gogui-rules_legal_moves
 #? [A2 B1 B2 pass]
-gogui-rules_board_gfx
-#? [CIRCLE A1\nTEXT Black has captured 0, White has captured 0, The button is free, Komi: 7, white to move]
-gogui-rules_board_gfx
-#? [CIRCLE A1\nTEXT Black has captured 0, White has captured 0, The button is free, Komi: 7, white to move]
-gogui-rules_legal_moves
-#? [A2 B1 B2 pass]
-gogui-rules_legal_moves
-#? [A2 B1 B2 pass]
-gogui-rules_side_to_move
-#? [white]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
@@ -150,58 +63,16 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [black]
-play W B2
-#? [\? illegal move: it is black's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
 #? []
 play W B2
 #? []
-gogui-rules_board
-#? [\.O\nX\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_board_gfx
 #? [CIRCLE B2\nTEXT Black has captured 0, White has captured 0, The button is free, Komi: 7, black to move]
 gogui-rules_legal_moves
 #? [A2 B1 pass]
-gogui-rules_board_gfx
-#? [CIRCLE B2\nTEXT Black has captured 0, White has captured 0, The button is free, Komi: 7, black to move]
-gogui-rules_board_gfx
-#? [CIRCLE B2\nTEXT Black has captured 0, White has captured 0, The button is free, Komi: 7, black to move]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
@@ -218,24 +89,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [white]
-play B PASS
-#? [\? illegal move: it is white's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
@@ -244,44 +97,10 @@ play W B2
 #? []
 play B PASS
 #? []
-gogui-rules_board
-#? [\.O\nX\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [TEXT Black has captured 0, White has captured 0, Black has the button, Komi: 7, white to move]
 gogui-rules_legal_moves
 #? [A2 B1 pass]
-gogui-rules_board_gfx
-#? [TEXT Black has captured 0, White has captured 0, Black has the button, Komi: 7, white to move]
-gogui-rules_board_gfx
-#? [TEXT Black has captured 0, White has captured 0, Black has the button, Komi: 7, white to move]
-gogui-rules_legal_moves
-#? [A2 B1 pass]
-gogui-rules_legal_moves
-#? [A2 B1 pass]
-gogui-rules_side_to_move
-#? [white]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
@@ -300,26 +119,6 @@ gogui-rules_captured_count
 #? [0 0]
 gogui-rules_side_to_move
 #? [black]
-play W A2
-#? [\? illegal move: it is black's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
@@ -330,46 +129,10 @@ play B PASS
 #? []
 play W A2
 #? []
-gogui-rules_board
-#? [OO\nX\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_board_gfx
 #? [CIRCLE A2\nTEXT Black has captured 0, White has captured 0, Black has the button, Komi: 7, black to move]
 gogui-rules_legal_moves
 #? [B1 pass]
-gogui-rules_board_gfx
-#? [CIRCLE A2\nTEXT Black has captured 0, White has captured 0, Black has the button, Komi: 7, black to move]
-gogui-rules_board_gfx
-#? [CIRCLE A2\nTEXT Black has captured 0, White has captured 0, Black has the button, Komi: 7, black to move]
-gogui-rules_legal_moves
-#? [B1 pass]
-gogui-rules_legal_moves
-#? [B1 pass]
-gogui-rules_side_to_move
-#? [black]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
@@ -390,28 +153,6 @@ gogui-rules_captured_count
 #? [2 0]
 gogui-rules_side_to_move
 #? [white]
-play B B1
-#? [\? illegal move: it is white's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
@@ -424,42 +165,10 @@ play W A2
 #? []
 play B B1
 #? []
-gogui-rules_board
-#? [\.\.\nXX]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [2 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [SQUARE B1\nCIRCLE B1\nTEXT Black has captured 2, White has captured 0, Black has the button, Komi: 7, white to move]
 gogui-rules_legal_moves
 #? [A2 B2 pass]
-gogui-rules_board_gfx
-#? [SQUARE B1\nCIRCLE B1\nTEXT Black has captured 2, White has captured 0, Black has the button, Komi: 7, white to move]
-gogui-rules_board_gfx
-#? [SQUARE B1\nCIRCLE B1\nTEXT Black has captured 2, White has captured 0, Black has the button, Komi: 7, white to move]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
@@ -482,30 +191,6 @@ gogui-rules_captured_count
 #? [2 0]
 gogui-rules_side_to_move
 #? [black]
-play W PASS
-#? [\? illegal move: it is black's turn]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
@@ -520,44 +205,10 @@ play B B1
 #? []
 play W PASS
 #? []
-gogui-rules_board
-#? [\.\.\nXX]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [2 0]
-gogui-rules_side_to_move
-#? [black]
 gogui-rules_board_gfx
 #? [SQUARE B1\nTEXT Black has captured 2, White has captured 0, Black has the button, Komi: 7, black to move]
 gogui-rules_legal_moves
 #? [A2 B2 pass]
-gogui-rules_board_gfx
-#? [SQUARE B1\nTEXT Black has captured 2, White has captured 0, Black has the button, Komi: 7, black to move]
-gogui-rules_board_gfx
-#? [SQUARE B1\nTEXT Black has captured 2, White has captured 0, Black has the button, Komi: 7, black to move]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
@@ -582,32 +233,6 @@ gogui-rules_captured_count
 #? [2 0]
 gogui-rules_side_to_move
 #? [white]
-play B PASS
-#? [\? illegal move: the game is over]
-clear_board
-#? []
-gogui-rules_board
-#? [\.\.\n\.\.]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [0 0]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
-gogui-rules_side_to_move
-#? [black]
 clear_board
 #? []
 play B A1
@@ -624,19 +249,7 @@ play W PASS
 #? []
 play B PASS
 #? []
-gogui-rules_board
-#? [\.\.\nXX]
-gogui-rules_board_size
-#? [2]
-gogui-rules_captured_count
-#? [2 0]
-gogui-rules_side_to_move
-#? [white]
 gogui-rules_board_gfx
 #? [SQUARE B1\nTEXT Black has captured 2, White has captured 0, Black has the button, Komi: 7, Game over: W\+2\.5]
 gogui-rules_legal_moves
 #? []
-gogui-rules_board_gfx
-#? [SQUARE B1\nTEXT Black has captured 2, White has captured 0, Black has the button, Komi: 7, Game over: W\+2\.5]
-gogui-rules_board_gfx
-#? [SQUARE B1\nTEXT Black has captured 2, White has captured 0, Black has the button, Komi: 7, Game over: W\+2\.5]

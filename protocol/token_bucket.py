@@ -1,0 +1,38 @@
+"""A token bucket: a rate limit that allows bursts. Arithmetic only; the caller passes the time in, in seconds."""
+
+
+class TokenBucket:
+    """Gains `rate` tokens a second up to `capacity`, and starts full at `now`."""
+
+    __slots__ = ("_capacity", "_rate", "_then", "_tokens")
+
+    def __init__(self, rate: float, capacity: float, now: float) -> None:
+        self._rate, self._capacity = rate, capacity
+        self._tokens, self._then = capacity, now
+
+    def consume(self, tokens: float, now: float) -> bool:
+        """Remove the tokens, even where that leaves a debt; False if it does."""
+        self._tokens = self.available(now) - tokens
+        return self._tokens >= 0
+
+    def try_consume(self, tokens: float, now: float) -> bool:
+        """Remove the tokens if the bucket holds them; else remove none and return False."""
+        if self.available(now) < tokens:
+            return False
+        self._tokens -= tokens
+        return True
+
+    def available(self, now: float) -> float:
+        """Tokens in the bucket, negative for a debt."""
+        if now > self._then:  # a clock that ran backward adds nothing
+            self._tokens = min(self._capacity, self._tokens + (now - self._then) * self._rate)
+        self._then = now
+        return self._tokens
+
+    def delay(self, now: float) -> float:
+        """Seconds until a debt is paid; 0 without one."""
+        return max(0.0, -self.available(now) / self._rate)
+
+    def is_full(self, now: float) -> bool:
+        """Whether a new bucket would hold no more."""
+        return self.available(now) >= self._capacity

@@ -1,0 +1,1 @@
+"""Compliance checks of bots and engines."""

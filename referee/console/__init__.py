@@ -1,0 +1,1 @@
+"""The interactive console: dialogue, replay, fork, watch."""

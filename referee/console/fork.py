@@ -1,0 +1,401 @@
+"""The console's commands to continue from a position: a match with other players, a series, a hint.
+
+The record is never written to.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from protocol.connection import PeerRole
+from protocol.drawing.scene import clean
+from protocol.installed import version
+from protocol.messages import Reply
+from protocol.records import Event, MatchStarted, MovePlayed
+from protocol.transports.blocking import run_blocking
+from referee.archive.places import RecordSource, open_match
+from referee.console.console import Console
+from referee.console.dialogue import Target, listening, process
+from referee.console.own_commands import ArgumentKind, OwnCommand, OwnFailed
+from referee.console.replay import Ask, MatchCaption, ReplayCursor, ReplayPosition, analysis_lines, line_of
+from referee.console.replay import rows as travel_rows
+from referee.match_command import progress_bar, score_line
+from referee.play.bot_spec import ENGINE, BotSpec, ProcessLimits, WordError, distinct, is_human, read_bot, start_bot
+from referee.play.clock import ControlKind, TimeControl
+from referee.play.engine import AGREE, OVER, Status
+from referee.play.human import announce, open_terminal, play_by_hand
+from referee.play.outcome import BotFault, CannotStart
+from referee.play.player import Player
+from referee.play.pool import SeriesReport, run_series
+from referee.play.process import LaunchError
+from referee.play.record_file import Recorder, RecorderError
+from referee.play.series import PrepareError, SeriesConfig, SeriesTally, prepare
+from referee.play.setting import Setting, Timeouts
+
+# -- hints ------------------------------------------------------------------------------------------------------------
+
+
+_TIME = "5/move"  # for a bot that is asked without a time
+_MOST_HINT_BOTS = 4  # bots kept alive at a time
+
+
+class BotHints:
+    """The bots that were asked so far. `close` ends them."""
+
+    def __init__(self, ask: Ask) -> None:
+        """`ask` asks the engine."""
+        self._ask_engine = ask
+        self._defaults: dict[str, str] | None = None  # of the game's options, which plain GTP bots have to be told
+        self._players: dict[BotSpec, Player] = {}
+
+    def ask(self, journey: ReplayCursor, bot: BotSpec, control: str) -> str:
+        """Its move here, the time that it took and its analysis. Raises OwnFailed."""
+        at, status = journey.where(), journey.status()
+        if not at.known:
+            raise OwnFailed("the engine has another game before it: :goto PLY returns to the match")
+        if status.phase == OVER:
+            raise OwnFailed("the game is over: there is nothing to play")
+        setting = self._setting(journey, control)
+        try:
+            reply, seconds, analyses = run_blocking(self._ask(bot, setting, at, journey, status))
+        except CannotStart as error:
+            self._dismiss(bot)
+            raise OwnFailed(clean(f"{error.who}: {error}")) from None
+        except BotFault as fault:
+            self._dismiss(bot)
+            raise OwnFailed(clean(f"{bot.name}: {fault.termination}: {fault}")) from None
+        except BaseException:  # Ctrl-C: it may still be thinking
+            self._dismiss(bot)
+            raise
+        if not reply:
+            raise OwnFailed(f"{bot.name} does not say which stones are dead")
+        move, _, analysis = reply.partition("\n")
+        legal = "" if move.lower() == "resign" else self._illegal(journey, move)
+        lines = [clean(f"{bot.name}: {move}, {seconds:.3f} s{legal}")]
+        return "\n".join([*lines, *(analysis_lines(analysis) if analyses and analysis else [])])
+
+    def close(self) -> None:
+        """End every bot."""
+        for bot in list(self._players):
+            self._dismiss(bot)
+
+    async def _ask(
+        self, bot: BotSpec, setting: Setting, at: ReplayPosition, journey: ReplayCursor, status: Status
+    ) -> tuple[str, float, bool]:
+        player = self._players.pop(bot, None)
+        if player is not None and player.peer.exited():
+            await player.peer.stop(kill=True)
+            player = None
+        player = self._players[bot] = player or await start_bot(bot, Timeouts(), ProcessLimits())
+        await self._make_room()
+        await player.new_game(setting)
+        for colour, move in journey.coloured(at):
+            player.tell(colour, move)
+        began = time.monotonic()
+        if status.phase == AGREE and not player.agrees_by_genmove:
+            return await player.dead_stones() or "", time.monotonic() - began, False
+        clock = setting.control.clock()
+        reply, ms = await player.genmove(status.to_play, clock, setting.control.clock())
+        if not reply.ok:
+            raise OwnFailed(clean(f"{bot.name} answers `? {reply.text[:200]}`"))
+        return reply.text, ms / 1000, player.analyses
+
+    async def _make_room(self) -> None:
+        while len(self._players) > _MOST_HINT_BOTS:
+            await self._players.pop(next(iter(self._players))).peer.stop()
+
+    def _dismiss(self, bot: BotSpec) -> None:
+        if player := self._players.pop(bot, None):
+            run_blocking(player.peer.stop(kill=True))
+
+    def _setting(self, journey: ReplayCursor, control: str) -> Setting:
+        start = journey.record.start
+        if self._defaults is None:
+            listed = self._ask_engine(f"ggp-options {start.game}")
+            rows = [line.split() for line in listed.text.splitlines()] if listed.ok else []
+            self._defaults = {row[0]: row[2] for row in rows if len(row) > 2}
+        text = f"{control}/move" if control.replace(".", "", 1).isdecimal() else control or _TIME
+        try:
+            return Setting(start.game, start.options, self._defaults, TimeControl.parse(text))
+        except ValueError as error:
+            raise OwnFailed(str(error)) from None
+
+    def _illegal(self, journey: ReplayCursor, move: str) -> str:
+        if len(move.split()) != 1:
+            return ": not a move"
+        reason = journey.why(move)
+        return f": illegal: {reason}" if reason else ""
+
+
+_MOST_PLIES = 100_000  # games of a series
+_OPTIONS = {"time", "games", "record"}
+
+
+class _Asked(NamedTuple):
+    """What stands behind :fork or :play: bots (none, or two), and options."""
+
+    bots: list[str]
+    options: dict[str, str]
+
+
+def rows(journey: ReplayCursor, engine: BotSpec, show: Callable[[str], None], hints: BotHints) -> list[OwnCommand]:
+    """`engine` judges what is played on; each match has a process of its own of it."""
+
+    def fork(words: list[str]) -> str:
+        asked = _read(words, "fork", _OPTIONS)
+        setup = _setup(journey, engine, asked, human=True)
+        games = _games(asked.options.get("games", "1"))
+        return _fork(replace(setup, games=games), _record(asked), show)
+
+    def play(words: list[str]) -> str:
+        asked = _read(
+            [*words[:2], *(f"games={word}" if word.isdecimal() else word for word in words[2:])], "play", _OPTIONS
+        )
+        if len(asked.bots) != 2 or "games" not in asked.options:
+            raise OwnFailed("write :play BOT BOT GAMES [time=CONTROL] [record=FILE]")
+        setup = _setup(journey, engine, asked, human=False)
+        return _series(replace(setup, games=_games(asked.options["games"])), _record(asked))
+
+    def hint(words: list[str]) -> str:
+        if not 1 <= len(words) <= 2:
+            raise OwnFailed("write :hint BOT [SECONDS or another time control]")
+        return hints.ask(journey, _bot(words[0], human=False), words[1] if len(words) > 1 else "")
+
+    bots, players = (
+        (ArgumentKind.BOT, ArgumentKind.BOT, ArgumentKind.TEXT),
+        (ArgumentKind.PLAYER, ArgumentKind.PLAYER, ArgumentKind.TEXT),
+    )
+    return [
+        OwnCommand(
+            "fork",
+            "[BOT BOT] [time=CONTROL] [games=N] [record=FILE]",
+            "a new match from here; its own bots play, or yours, or a `human`",
+            fork,
+            players,
+        ),
+        OwnCommand(
+            "play",
+            "BOT BOT GAMES [time=CONTROL] [record=FILE]",
+            "a series from here, seats exchanged after each game",
+            play,
+            bots,
+        ),
+        OwnCommand(
+            "hint", "BOT [SECONDS]", "what it would play here, and why", hint, (ArgumentKind.BOT, ArgumentKind.TEXT)
+        ),
+    ]
+
+
+# -- what is asked for ----------------------------------------------------------------------------------
+
+
+def _read(words: list[str], name: str, known: set[str]) -> _Asked:
+    """`name=value` of a known name is an option, every other word a bot."""
+    options: dict[str, str] = {}
+    bots = []
+    for word in words:
+        key, equals, value = word.partition("=")
+        if equals and key in known:
+            options[key] = value
+        else:
+            bots.append(word)
+    if len(bots) not in (0, 2):
+        raise OwnFailed(f":{name} takes two bots, for seat 1 and seat 2, and {len(bots)} were given")
+    return _Asked(bots, options)
+
+
+def _setup(journey: ReplayCursor, engine: BotSpec, asked: _Asked, human: bool) -> SeriesConfig:
+    """The series that begins here, by the rules of the match that is looked at. Raises OwnFailed."""
+    at, start = journey.where(), journey.record.start
+    if not at.known:
+        raise OwnFailed("the engine has another game before it: :goto PLY returns to the match")
+    words = asked.bots or [f"{bot.name}={bot.command}" if bot.command else "" for bot in start.bots]
+    if not all(words):
+        raise OwnFailed("the record does not say how its bots are started: name two")
+    first, second = distinct(_bot(words[0], human), _bot(words[1], human))
+    if (is_human(first) or is_human(second)) and not sys.stdin.isatty():
+        raise OwnFailed("a human plays at a terminal, and here every line is a command")
+    control = "none" if is_human(first) or is_human(second) else start.control
+    try:
+        setup = SeriesConfig(
+            setting=Setting(start.game, start.options, {}, TimeControl.parse(asked.options.get("time", control))),
+            engine=engine,
+            bots=(first, second),
+            games=1,
+            max_plies=0,
+            margin=start.margin,
+            seed=1,
+            openings=0,
+            budgets=Timeouts(),
+            restart=False,
+            extras=ProcessLimits(),
+            pin=True,
+            record=asked.options.get("record", ""),
+            referee=f"general-game-protocol {version('general-game-protocol')}",
+            position=at.moves,
+        )
+        return prepare(setup)[0]
+    except (ValueError, PrepareError) as error:
+        raise OwnFailed(clean(str(error))) from None
+
+
+def _bot(word: str, human: bool) -> BotSpec:
+    try:
+        return read_bot(word, human=human)
+    except (WordError, LaunchError) as error:
+        raise OwnFailed(str(error)) from None
+
+
+def _games(text: str) -> int:
+    if not (text.isdecimal() and len(text) < 9 and 1 <= int(text) <= _MOST_PLIES):
+        raise OwnFailed(f"{text!r} is no number of games between 1 and {_MOST_PLIES}")
+    return int(text)
+
+
+def _record(asked: _Asked) -> Recorder:
+    """Where the new matches are kept, if anywhere: a file that is not there yet, so no other record is added to."""
+    name = asked.options.get("record")
+    if name and Path(name).exists():
+        raise OwnFailed(f"{name} is there already: name a new file to record to")
+    try:
+        return Recorder(Path(name) if name else None)
+    except RecorderError as error:
+        raise OwnFailed(str(error)) from None
+
+
+# -- playing --------------------------------------------------------------------------------------------
+
+
+def _fork(setup: SeriesConfig, recorder: Recorder, show: Callable[[str], None]) -> str:
+    """Play here, ply by ply before our eyes."""
+    desk = open_terminal(sys.stdout)
+    humans = any(map(is_human, setup.bots))
+    begun = len(setup.position)
+
+    def seen(event: Event) -> None:
+        if isinstance(event, MatchStarted):
+            show(announce(event))
+        elif isinstance(event, MovePlayed) and event.ply > begun and not humans:
+            show(line_of(event))
+
+    ends: list[str] = []
+
+    def told(event: Event) -> None:
+        seen(event)
+        if line := announce(event):
+            ends[:] = [line]
+
+    tally = SeriesTally()
+    with recorder:
+        report = play_by_hand(setup, list(range(setup.games)), recorder, tally, desk, told)
+    _obey(report)
+    if report.stopped:
+        return "dropped; the record that you look at is as it was"
+    if reason := _failure(report):
+        raise OwnFailed(reason)
+    lines = ends[-1:] if setup.games == 1 else [_score(setup, report)]
+    return "\n".join([*lines, *([f"record: {setup.record}"] if setup.record else [])])
+
+
+def _series(setup: SeriesConfig, recorder: Recorder) -> str:
+    """As `ggp match` plays it: on every core, with a bar on a terminal."""
+    from rich.console import Console
+
+    tally, terminal = SeriesTally(), Console(stderr=True)
+    numbers, jobs = list(range(setup.games)), min(len(os.sched_getaffinity(0)), setup.games)
+    with recorder, progress_bar(terminal) if terminal.is_terminal else nullcontext() as bar:
+        task = bar.add_task(setup.setting.game, total=setup.games, score="") if bar else None
+
+        def seen(report: SeriesReport) -> None:
+            if bar and task is not None:
+                bar.update(task, completed=report.tally.games + report.tally.lasting, score=score_line(setup, report))
+
+        report = run_series(setup, numbers, jobs, recorder, tally, seen)
+    _obey(report)
+    if reason := _failure(report):
+        raise OwnFailed(reason)
+    lines = ["stopped"] if report.stopped else []
+    lines += [_score(setup, report)]
+    ends = ", ".join(f"{what} {count}" for what, count in tally.terminations.most_common())
+    lines += [f"ended by: {ends}"] if ends else []
+    return "\n".join([*lines, *([f"record: {setup.record}"] if setup.record else [])])
+
+
+def _obey(report: SeriesReport) -> None:
+    """What was played on has taken a signal for itself: only Ctrl-C is meant for it alone."""
+    if report.stopped not in (0, signal.SIGINT):
+        signal.raise_signal(signal.Signals(report.stopped))
+
+
+def _failure(report: SeriesReport) -> str:
+    if report.suspended:
+        return clean(f"{report.suspended[0]} cannot play: {report.suspended[1]}")
+    return report.failed or ("a worker process died" if report.broken else "")
+
+
+def _score(setup: SeriesConfig, report: SeriesReport) -> str:
+    """The score and the difference in Elo with its error; of a clean sweep, its bound."""
+    from referee.ratings.scale import in_elo
+    from referee.ratings.sprt import effect
+
+    first, tally = report.tally.bots[0], report.tally
+    black, white = tally.colours
+    line = f"{score_line(setup, report)}; black {black.points:g}, white {white.points:g}"
+    if elo := in_elo(effect([first.losses, first.draws, first.wins]), sign="+"):
+        line += f"; {setup.bots[0].name} {elo} Elo (95 %)"
+    return clean(line)
+
+
+# -- `ggp console --match PLACE` --------------------------------------------------------------------------------------
+
+
+@dataclass
+class OpenMatch:
+    """A match and its engine; `close` ends the bots that were asked for hints."""
+
+    target: Target
+    source: RecordSource
+    engine: BotSpec
+    _hints: list[BotHints] = field(default_factory=list)
+
+    def more(self, console: Console) -> Iterable[OwnCommand]:
+        """The commands of this console that a match brings with it."""
+
+        def ask(line: str) -> Reply:
+            return console.dialogue.ask(line, console.timeout)
+
+        journey, hints = ReplayCursor(self.source.record, ask, self.source.again), BotHints(ask)
+        self._hints.append(hints)
+        caption = console.match = MatchCaption(journey)
+        beside = (lambda: caption.ask(ask)) if sys.stdout.isatty() else tuple[str, ...]
+        travel = travel_rows(journey, self.source, ask, click.echo, beside)
+        return [*travel, *rows(journey, self.engine, click.echo, hints)]
+
+    def close(self) -> None:
+        for hints in self._hints:
+            hints.close()
+
+
+def open_past(place: str, words: tuple[str, ...], command: tuple[str, ...], url: str, budgets: Timeouts) -> OpenMatch:
+    """The place on our engine, or on that of a command line or an address. ClickException, WordError, LaunchError."""
+    if words or (command and url):
+        raise WordError("--match goes with -- COMMAND or --connect URL of an engine, and not with a GAME")
+    source = open_match(place)
+    start = source.record.start
+    if url:
+        target, engine = listening(url, PeerRole.ENGINE, budgets), BotSpec("engine", url, url=url)
+    else:
+        argv = command or ENGINE
+        name = " ".join(command) or "ggp engine"
+        target, engine = process(name, argv, PeerRole.ENGINE, budgets), BotSpec("engine", name, argv)
+    lines = [f"ggp-play {ply.colour} {ply.move}" for ply in source.record.plies[: source.ply]]
+    new_game = Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game
+    return OpenMatch(target._replace(first=new_game, then=tuple(lines)), source, engine)

@@ -1,0 +1,566 @@
+"""Replay of a recorded match on an engine: go to any ply, try other moves, return to the record.
+
+The engine's position is read before each step, so other commands may move it, or restart it, in between.
+"""
+
+import json
+import shlex
+import shutil
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from protocol.drawing import text
+from protocol.drawing.scene import DrawingError, clean, read_scene
+from protocol.messages import Reply
+from protocol.records import MatchEnded, MovePlayed, Party, Record
+from referee.archive.places import RecordSource
+from referee.archive.show import list_moves
+from referee.console.completion import BotWord
+from referee.console.own_commands import ArgumentKind, OwnCommand, OwnFailed
+from referee.play.bot_spec import BUILT_IN, HUMAN
+from referee.play.clock import ControlKind, TimeControl
+from referee.play.engine import Status, parse_status
+from referee.play.outcome import EngineFailed
+from referee.play.setting import Setting
+
+Ask = Callable[[str], Reply]
+
+
+class ReplayPosition(NamedTuple):
+    """Where the engine stands: the plies before it, of which the first `ply` are the record's, and their colours.
+
+    `known`: whether it is this match at all, and not another game.
+    """
+
+    moves: tuple[str, ...]
+    ply: int
+    known: bool = True
+    colours: tuple[str, ...] = ()
+
+    @property
+    def aside(self) -> tuple[str, ...]:
+        """The plies that are not the record's."""
+        return self.moves[self.ply :]
+
+
+class ReplayCursor:
+    """Moves an engine to plies of a record. `ask` sends a line and waits for the reply; what it raises goes through.
+
+    `again` reads the record again while its match is being played.
+    """
+
+    def __init__(self, record: Record, ask: Ask, again: Callable[[], Record | None] = lambda: None) -> None:
+        self.record = record
+        self._ask = ask
+        self._again = again
+        self._moves: tuple[str, ...] = ()  # where it was put last, for engines that keep no history
+        self._game: object = None  # what the scene says of game and options
+
+    @property
+    def new_game(self) -> str:
+        start = self.record.start
+        return Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game
+
+    @property
+    def last(self) -> int:
+        """The number of plies, after a look at whether there are more."""
+        record = self._again()
+        # A rewritten file is another match; keep what was read of ours.
+        if record is not None and record.plies[: len(self.record.plies)] == self.record.plies:
+            self.record = record
+        return len(self.record.plies)
+
+    def where(self) -> ReplayPosition:
+        """Ask the engine."""
+        reply = self._ask("ggp-history")
+        if not reply.ok and reply.text != "unknown command":
+            return ReplayPosition((), 0, known=False)
+        return self.see(reply, self._look())
+
+    def see(self, history: Reply, seen: object) -> ReplayPosition:
+        """By the answer to ggp-history, and what the scene says of the game (see facts_of_scene)."""
+        lines = [line.split() for line in history.text.splitlines() if line.count(" ") == 2] if history.ok else []
+        moves = tuple(move for _, _, move in lines) if history.ok else self._moves
+        if self._game is None:  # it was put there by others: see at least that it is this game
+            known = not (isinstance(seen, list) and seen[0] not in (None, self.record.start.game))
+        else:
+            known = seen == self._game
+        colours = tuple(colour for _, colour, _ in lines)
+        return ReplayPosition(moves, _common(moves, self._recorded()), known, colours)
+
+    def coloured(self, at: ReplayPosition) -> list[tuple[str, str]]:
+        """Colour and move of every ply before this place."""
+        colours = at.colours or tuple(ply.colour for ply in self.record.plies)
+        return list(zip(colours, at.moves, strict=False))
+
+    def goto(self, ply: int) -> Status:
+        """Put the engine after so many plies of the record; negative ones count from the end, -1 is the last."""
+        last = self.last
+        number = ply if ply >= 0 else last + 1 + ply
+        if not 0 <= number <= last:
+            raise OwnFailed(f"there is no ply {ply}: the match has the plies 0 to {last}")
+        return self._put(self._recorded()[:number])
+
+    def back(self, count: int) -> Status:
+        """So many plies back, of the record or of what was tried."""
+        at = self._here()
+        if not 1 <= count <= len(at.moves):
+            raise OwnFailed(f"there are {len(at.moves)} plies before this, so {count} cannot be taken back")
+        return self._put(at.moves[:-count])
+
+    def forward(self, count: int) -> Status:
+        """So many plies of the record on, as far as it goes."""
+        at, last = self._here(), self.last
+        if at.aside:
+            raise OwnFailed(f"this is off the record, after ply {at.ply}: :goto {at.ply} returns to it")
+        if at.ply == last:
+            raise OwnFailed(f"ply {last} is the last" + ("" if self.record.end else " so far"))
+        if count < 1:
+            raise OwnFailed(f":forward {count}: write a number of plies from 1 on")
+        return self._put(self._recorded()[: min(at.ply + count, last)])
+
+    def why(self, move: str) -> str:
+        """Why a move is illegal here, "" if it is legal; tried out where the engine gives no reasons."""
+        reply = self._ask(f"ggp-legal {move}")
+        if reply.ok:
+            legal, _, reason = reply.text.partition(" ")
+            return "" if legal == "true" else reason or "the engine gives no reason"
+        if reply.text != "unknown command":
+            raise OwnFailed(f"the engine answers: {reply.text}")
+        at, status = self._here(), self.status()
+        reply = self._ask(f"ggp-play {status.to_play} {move}")
+        if reply.ok:
+            self._moves = (*at.moves, move)
+            self._put(at.moves)
+        return "" if reply.ok else reply.text
+
+    def status(self) -> Status:
+        """What the engine says of the position."""
+        return self._read(self._ask("ggp-status"))
+
+    def caption(self) -> str:
+        """Where we are, in a line."""
+        at = self.where()
+        if not at.known:
+            return "the engine has another game before it: :goto PLY returns to the match"
+        last = self.last
+        ply = self.record.plies[at.ply - 1] if at.ply else None
+        text = f"ply {at.ply} of {last}" + (f": {ply.colour} {ply.move}" if ply else "")
+        if at.aside:
+            return f"off the record after {text}; then {' '.join(at.aside)}"
+        return text if at.ply < last or self.record.end else f"{text}, the last so far"
+
+    # -- moving the engine -----------------------------------------------------------------------------------
+
+    def _here(self) -> ReplayPosition:
+        at = self.where()
+        if not at.known:
+            raise OwnFailed("the engine has another game before it: :goto PLY returns to the match")
+        return at
+
+    def _put(self, moves: tuple[str, ...]) -> Status:
+        """By as few undone plies as possible if the engine takes back, else all from the start."""
+        at = self.where()
+        common = _common(at.moves, moves)
+        status = None
+        if at.known and self._game is not None:
+            undone = len(at.moves) - common
+            reply = self._ask(f"ggp-undo {undone}") if undone else self._ask("ggp-status")
+            status = self._read(reply) if reply.ok else None
+        if status is None:
+            status, common = self._read(self._ask(self.new_game)), 0
+            self._game = self._look()
+        for number, move in enumerate(moves[common:], common + 1):
+            reply = self._ask(f"ggp-play {status.to_play} {move}")
+            if not reply.ok:
+                raise OwnFailed(f"the engine does not take ply {number}, {status.to_play} {move}: {reply.text}")
+            self._moves = moves[:number]
+            status = self._read(Reply(True, reply.text.partition(" ")[2]))
+        self._moves = moves
+        return status
+
+    def _recorded(self) -> tuple[str, ...]:
+        return tuple(ply.move for ply in self.record.plies)
+
+    def _look(self) -> object:
+        return facts_of_scene(self._ask("ggp-scene"))
+
+    def _read(self, reply: Reply) -> Status:
+        if not reply.ok:
+            raise OwnFailed(f"the engine answers: {reply.text}")
+        try:
+            return parse_status(reply.text)
+        except EngineFailed as error:
+            raise OwnFailed(str(error)) from None
+
+
+def facts_of_scene(reply: Reply | None) -> object:
+    """Game and options as the engine's scene tells them, "" where it does not."""
+    try:
+        scene = json.loads(reply.text) if reply and reply.ok else {}
+        return [scene.get("game"), scene.get("options")]
+    except (ValueError, AttributeError, RecursionError):
+        return ""
+
+
+def _common(one: tuple[str, ...], two: tuple[str, ...]) -> int:
+    """How many plies both begin with."""
+    count = 0
+    for left, right in zip(one, two, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
+
+
+# -- replay commands --------------------------------------------------------------------------------------------------
+
+
+Beside = Callable[[], tuple[str, ...]]
+
+_OFTEN = 0.2  # seconds between looks at a match that is being played
+_WIDTH = 100
+
+
+def rows(
+    journey: ReplayCursor, source: RecordSource, ask: Ask, show: Callable[[str], None], beside: Beside = tuple
+) -> list[OwnCommand]:
+    """`show` prints what is to be seen before a command has ended; `beside`: what is said of each position shown."""
+
+    def goto(words: list[str]) -> str:
+        journey.goto(_number(words, "goto", "PLY"))
+        return journey.caption()
+
+    def back(words: list[str]) -> str:
+        journey.back(_number(words, "back", "N", 1))
+        return journey.caption()
+
+    def forward(words: list[str]) -> str:
+        journey.forward(_number(words, "forward", "N", 1))
+        return journey.caption()
+
+    def moves(words: list[str]) -> str:
+        if words:
+            return "\n".join(_ply(journey, _number(words, "moves", "PLY")))
+        at, last = journey.where(), journey.last
+        return list_moves(journey.record.plies[:last], at.ply, _width())
+
+    def info(words: list[str]) -> str:
+        _none(words, "info")
+        journey.last  # noqa: B018  (it looks whether there is more)
+        return "\n".join(map(clean, [*_told(journey.record), "", journey.caption()]))
+
+    def why(words: list[str]) -> str:
+        if len(words) != 1:
+            raise OwnFailed("write :why MOVE")
+        reason = journey.why(words[0])
+        return clean(f"{words[0]} is illegal: {reason}" if reason else f"{words[0]} is legal")
+
+    def score(words: list[str]) -> str:
+        _none(words, "score")
+        return _score(ask)
+
+    def live(words: list[str]) -> str:
+        _none(words, "live")
+
+        def look() -> None:
+            show("\n".join([_board(ask), *beside()]))
+
+        return _follow(journey, source, look, show)
+
+    ply, move = (ArgumentKind.PLY,), (ArgumentKind.MOVE,)
+    return [
+        OwnCommand("back", "[N]", "N plies back (1), of the match or of what was tried", back, changes=True),
+        OwnCommand("forward", "[N]", "N plies of the match on (1)", forward, changes=True),
+        OwnCommand("goto", "PLY", "to a ply of the match; 0 is the start, -1 the last", goto, ply, changes=True),
+        OwnCommand(
+            "moves", "[PLY]", "the plies of the match; one with its time and analysis", moves, (ArgumentKind.PLAYED,)
+        ),
+        OwnCommand("info", "", "players, clocks, result, diagnostics of a fault", info),
+        OwnCommand("why", "MOVE", "why a move is illegal here", why, move, changes=True),
+        OwnCommand("score", "", "the score of the position, and what it is made of", score),
+        OwnCommand("live", "", "follow the match while it is played; Ctrl-C ends that", live, changes=True),
+    ]
+
+
+def _number(words: list[str], name: str, what: str, default: int | None = None) -> int:
+    if not words and default is not None:
+        return default
+    try:
+        (word,) = words
+        return int(word[:10])
+    except ValueError:
+        raise OwnFailed(f"write :{name} {what}, a number") from None
+
+
+def _none(words: list[str], name: str) -> None:
+    if words:
+        raise OwnFailed(f"write :{name} alone")
+
+
+def _ply(journey: ReplayCursor, number: int) -> Iterator[str]:
+    last = journey.last
+    number = number if number >= 0 else last + 1 + number
+    if not 1 <= number <= last:
+        raise OwnFailed(f"the match has the plies 1 to {last}")
+    ply = journey.record.plies[number - 1]
+    yield clean(line_of(ply) + (f", {ply.left / 1000:.3f} s left" if ply.left is not None else ""))
+    if ply.analysis:
+        yield from analysis_lines(ply.analysis)
+
+
+def line_of(ply: MovePlayed) -> str:
+    """`17 black D5  0.412 s`."""
+    return clean(f"{ply.ply} {ply.colour} {ply.move}  {ply.ms / 1000:.3f} s")
+
+
+def analysis_lines(analysis: str) -> list[str]:
+    """A line for each thing that a bot says of its move; as it stands if it is no JSON object."""
+    try:
+        said = json.loads(analysis)
+    except (ValueError, RecursionError):
+        said = analysis
+    if not isinstance(said, dict):
+        return textwrap.wrap(clean(str(said)), _WIDTH)[:20]
+    lines = []
+    for name, value in list(said.items())[:20]:
+        shown = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+        lines += textwrap.wrap(clean(f"{name}: {shown}"), _WIDTH, subsequent_indent="  ")[:10]
+    return lines
+
+
+def _width() -> int:
+    """Columns of what is made to fit: those of the terminal, if it has fewer."""
+    return min(_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _WIDTH
+
+
+def _told(record: Record) -> list[str]:
+    """All that the record says but the plies: sentences, then what a fault left behind."""
+    from referee.ladder.views import diagnostics
+
+    text = clean(
+        " ".join([*_of_the_start(record), *(_of_the_end(record, record.end) if record.end else _unfinished())])
+    )
+    left = diagnostics(record.end) if record.end else []
+    return [*textwrap.wrap(text, _width(), break_long_words=False, break_on_hyphens=False), *left]
+
+
+def _of_the_start(record: Record) -> Iterator[str]:
+    start = record.start
+    game = " ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())])
+    time = "without a clock" if start.control == "none" else f"with {start.control} on the clock"
+    yield f"Match {start.match} is {game}, {time}."
+    for seat, bot in enumerate(start.bots, 1):
+        how = bot.command or bot.program
+        ms = sum(ply.ms for ply in record.plies if ply.seat == seat)
+        yield f"Seat {seat} is {bot.name}{f' ({how})' if how not in ('', bot.name) else ''} and used {ms / 1000:.3f} s."
+    if start.opening:
+        yield f"The opening {' '.join(start.opening)} was given."
+
+
+def _unfinished() -> Iterator[str]:
+    yield "It has no end."
+
+
+def _of_the_end(record: Record, end: MatchEnded) -> Iterator[str]:
+    names = [bot.name for bot in record.start.bots]
+    plies = f"after {end.plies} {'ply' if end.plies == 1 else 'plies'}"
+    how = _ENDINGS.get(end.termination, f" by {end.termination.replace('_', ' ')}")
+    when = f" on {end.ended[:10]} at {end.ended[11:19]} UTC" if end.ended else ""
+    if not end.result:
+        yield f"It is void{how} {plies}{when}."
+    elif end.winner:
+        yield f"{names[end.winner - 1]} won {end.result}{how} {plies}{when}."
+    else:
+        yield f"It was drawn{how} {plies}{when}."
+    if end.culprit:
+        seat = end.culprit.removeprefix("seat")
+        yield f"The fault was that of {names[int(seat) - 1] if seat.isdigit() else f'the {end.culprit}'}."
+    if end.detail:
+        yield f"{end.detail[:1].upper()}{end.detail[1:]}."
+    if end.score:
+        yield f"The score was {_totals(end.score)}."
+    if end.suspect:
+        yield "An answer waited for this machine: the game counts, but a loss by time may be no fault of the bot."
+    for warning in end.warnings:
+        yield f"Warning: {warning}."
+
+
+_ENDINGS = {
+    "rules": "",
+    "illegal_move": " by an illegal move",
+    "refused": " by a refused genmove",
+    "rejects_legal_move": " by a legal move that was rejected",
+    "time": " on time",
+    "stalled": " by an answer that never came",
+    "disconnected": " by a disconnection",
+    "protocol_error": " by a protocol error",
+    "ply_limit": " at the limit of plies",
+    "engine_failed": " by a failure of the engine",
+}
+
+
+def _totals(score: str) -> str:
+    """`black 12, white 7` of an answer to ggp-score; as it stands if it says no totals."""
+    try:
+        said = json.loads(score)
+        totals = [(colour, said[colour]["total"]) for colour in ("black", "white")]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return score
+    return ", ".join(f"{colour} {total}" for colour, total in totals) if totals[0][1] is not None else score
+
+
+def _score(ask: Ask) -> str:
+    reply = ask("ggp-score")
+    if not reply.ok:
+        raise OwnFailed(f"the engine answers: {reply.text}")
+    try:
+        said = json.loads(reply.text)
+        lines = []
+        for colour in ("black", "white"):
+            parts = {name: value for name, value in said[colour].items() if name != "total"}
+            total = said[colour].get("total")
+            made = ", ".join(f"{name} {value}" for name, value in parts.items())
+            lines.append(f"{colour}: {'-' if total is None else total}" + (f" ({made})" if made else ""))
+        return "\n".join(map(clean, [*lines, *([] if said.get("final") else ["the game is not over"])]))
+    except (ValueError, KeyError, AttributeError, TypeError):
+        return clean(reply.text)
+
+
+def _follow(journey: ReplayCursor, source: RecordSource, look: Callable[[], None], show: Callable[[str], None]) -> str:
+    """Show each ply as it comes, and the position; until the match ends, is dropped, or Ctrl-C."""
+    seen = journey.last
+    if not source.playing():
+        journey.goto(-1)
+        return f"{_ending(journey)}; {journey.caption()}"
+    journey.goto(seen)
+    look()
+    playing = True
+    try:
+        while playing:
+            time.sleep(_OFTEN)
+            playing = source.playing()  # asked first: what is read after it ended is all of it
+            last = journey.last
+            for ply in journey.record.plies[seen:last]:
+                show(line_of(ply))
+            if last > seen:
+                journey.goto(last)
+                look()
+            seen = last
+    except KeyboardInterrupt:
+        return journey.caption()
+    return f"{_ending(journey)}; {journey.caption()}"
+
+
+def _ending(journey: ReplayCursor) -> str:
+    end = journey.record.end
+    if end is None:
+        return "the match was dropped before its end"
+    return clean(f"the match is over: {end.result or 'void'}, {end.termination}")
+
+
+def _board(ask: Ask) -> str:
+    """The position in text, "" if the engine does not describe it."""
+    reply = ask("ggp-scene")
+    if not reply.ok:
+        return ""
+    try:
+        return text.draw(read_scene(reply.text), _WIDTH)
+    except DrawingError as error:
+        return f"the engine's board cannot be drawn: {error}"
+
+
+# -- caption and completion of a match --------------------------------------------------------------------------------
+
+
+HISTORY, STATUS = "ggp-history", "ggp-status"
+_NAME = 16  # characters of a bot's name
+
+
+class MatchCaption:
+    """About the match of one replay, as far as its record was read; the rest is read again on demand."""
+
+    def __init__(self, journey: ReplayCursor) -> None:
+        self._journey = journey
+
+    def lines(self, history: Reply | None, status: Reply | None, scene: Reply | None) -> tuple[str, ...]:
+        """A line for each side, and where we are; None is what the engine was not asked."""
+        if history is None or not history.ok:
+            return ()
+        at = self._journey.see(history, facts_of_scene(scene))
+        if not at.known:
+            return ("another game than the match",)
+        return tuple(map(clean, caption(self._journey.record, at, _colours(status))))
+
+    def ask(self, ask: Ask) -> tuple[str, ...]:
+        """The same, of an engine that may be waited for."""
+        return self.lines(ask(HISTORY), ask(STATUS), ask("ggp-scene"))
+
+    @property
+    def of(self) -> str:
+        """The match in a few words."""
+        start = self._journey.record.start
+        return clean(f"{start.game}, {' against '.join(party.name[:_NAME] for party in start.bots)}")
+
+    def plies(self) -> tuple[str, ...]:
+        """What led to each place of the match, from the start on."""
+        return ("the start", *(clean(f"{ply.colour} {ply.move}") for ply in self._journey.record.plies))
+
+    def bots(self) -> tuple[BotWord, ...]:
+        """Bots that may be asked or play: built-in ones, those of the match, a human."""
+        known = {name: BotWord(name, name, "built in") for name in BUILT_IN}
+        for seat, party in enumerate(self._journey.record.start.bots, 1):
+            if party.command and party.command != HUMAN:
+                bot = BotWord(shlex.quote(_word(party)), _word(party), clean(f"seat {seat} of the match"))
+                known[bot.word] = bot
+        return (*known.values(), BotWord(HUMAN, HUMAN, "you, at this terminal", human=True))
+
+
+def caption(record: Record, at: ReplayPosition, colours: dict[int, str]) -> list[str]:
+    """`black one  9.882 s left` for each side, then `ply 17 of 63: black D5  0.412 s`; `colours` by seat, if known."""
+    plies = record.plies[: at.ply]
+    near = record.plies[at.ply : at.ply + 1] or plies[-1:]  # whose turn it is, or was at last
+    for ply in near if not colours else ():
+        colours = _both(ply.seat, ply.colour)
+    left = _full_time(record.start.control)
+    left |= {ply.seat: ply.left for ply in plies if ply.left is not None}
+    lines = []
+    for seat in sorted((1, 2), key=lambda seat: colours.get(seat, "")):
+        time = f"  {left[seat] / 1000:.3f} s left" if seat in left else ""
+        lines.append(f"{colours.get(seat, f'seat {seat}')} {record.start.bots[seat - 1].name[:_NAME]}{time}")
+    where = f"ply {at.ply} of {len(record.plies)}" + ("" if record.end else " so far")
+    if at.aside:
+        return [*lines, f"off the record after {where}"]
+    return [*lines, where + "".join(f": {ply.colour} {ply.move}  {ply.ms / 1000:.3f} s" for ply in plies[-1:])]
+
+
+def _colours(status: Reply | None) -> dict[int, str]:
+    """Which colour each seat has now; {} where the engine does not say, as when the game is over."""
+    try:
+        said = parse_status(status.text) if status and status.ok else None
+    except EngineFailed:
+        return {}
+    return _both(said.seat, said.to_play) if said else {}
+
+
+def _both(seat: int, colour: str) -> dict[int, str]:
+    """Both seats' colours by one of them; {} for neither."""
+    other = {"black": "white", "white": "black"}.get(colour)
+    return {seat: colour, 3 - seat: other} if other and seat in (1, 2) else {}
+
+
+def _full_time(control: str) -> dict[int, int]:
+    """ms that each seat begins with; {} where there is no limit."""
+    try:
+        read = TimeControl.parse(control)
+    except ValueError:  # another referee's words
+        return {}
+    return {} if read.kind is ControlKind.NONE else dict.fromkeys((1, 2), read.main or read.period)
+
+
+def _word(party: Party) -> str:
+    """What starts it again under its name."""
+    return party.command if party.command.partition(":")[0] == party.name else f"{party.name}={party.command}"

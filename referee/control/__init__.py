@@ -1,0 +1,1 @@
+"""The referee as a responder: `ggp referee` and `ggp ladder run --control`."""

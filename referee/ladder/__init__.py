@@ -1,0 +1,1 @@
+"""Ladders and tournaments: configuration, schedule, pairing, the run, standings."""

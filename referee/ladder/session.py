@@ -1,0 +1,280 @@
+"""Prepares a ladder, its store and its workers, and plays the ladder until it ends.
+
+The caller reads the command line, shows the progress, and may pass an object that controls the run.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from protocol.orphans import adopting_orphans
+from protocol.transports.blocking import run_blocking
+from referee.ladder.progress import Progress, StopConditions
+from referee.ladder.toml_section import ConfigError, dotted
+from referee.play.bot_spec import BOTS, BotSpec, ProcessLimits, Snapshot, is_built_in, start_engine
+from referee.play.outcome import EngineFailed
+from referee.play.pool import LocalPool, WorkerPool
+from referee.play.process import LaunchError
+from referee.play.series import PrepareError, ask, lacks
+from referee.play.setting import Timeouts
+from referee.play.worker import WorkerConfig
+from referee.records import live_base, live_folder, remove_side_files, take_interrupted
+from referee.store.model import Ladder, Pool
+
+if TYPE_CHECKING:
+    from referee.ladder.run import RunControl
+    from referee.store.model import Ladder
+    from referee.store.store import Store
+
+
+KEPT_BOTS = 8  # that a worker keeps alive
+
+
+class WorkerOptions(NamedTuple):
+    """Who plays, as the command line says."""
+
+    cluster: str | None = None
+    jobs: int | None = None
+    keep: int = KEPT_BOTS
+    pin: bool = True
+    stderr: str = ""  # the folder that keeps what bots write to stderr, "" for none
+
+    @property
+    def workers(self) -> int:
+        """On this machine; 0 for a cluster's."""
+        return 0 if self.cluster else self.jobs or len(os.sched_getaffinity(0))
+
+    def hire(self, live: str = "") -> Callable[[], WorkerPool]:
+        """What gives new workers, who write what they play to side files whose names begin so. Raises UsageError."""
+        if self.cluster is None:
+            return partial(LocalPool, self.workers, WorkerConfig(self.pin, "", self.keep, live))
+        if self.jobs or not self.pin:
+            raise click.UsageError("--jobs and --no-pin are of workers on this machine: they do not go with --cluster")
+        if self.stderr:
+            raise click.UsageError("--log-stderr is of workers on this machine: it does not go with --cluster")
+        from referee.ladder.dask_pool import DaskPool, address_of
+
+        try:
+            address_of(self.cluster)
+        except ValueError as error:
+            raise click.UsageError(f"--cluster {error}") from None
+        return partial(DaskPool, self.cluster, self.keep)
+
+
+class RunContext(NamedTuple):
+    """A run about to begin, for its control: `read` reads the ladder's file again, or raises ConfigError;
+    `live` is what the names of the workers' side files begin with."""
+
+    ladder: "Ladder"
+    store: "Store"
+    read: "Callable[[], Ladder]"
+    live: str
+
+
+Control = Callable[[RunContext], contextlib.AbstractContextManager["RunControl"]]
+
+
+def play_ladder(
+    name: str,
+    file: Path,
+    limits: StopConditions,
+    crew: WorkerOptions,
+    screen: contextlib.AbstractContextManager[Callable[[Progress], None]],
+    attend: Control | None = None,
+) -> Progress:
+    """Play the ladder of this file until it ends, as the command `name`.
+
+    `screen` gives the function that shows the progress, `attend` the control of the run. Raises ConfigError,
+    UsageError, StoreError, WorkersLost.
+    """
+    from referee.ladder.run import LadderRun
+    from referee.store.store import Store
+
+    crew.hire()  # raises for an invalid address of a cluster before anything begins
+    watched = Watched(file)
+    with adopting_orphans():  # only before there are workers, which would be taken for orphans
+        ladder, warnings = _read(file, watched)
+    again = partial(_read_again, file, watched, ladder)
+    with Store.open(ladder.store, create=True) as store:
+        store.take_lock(f"{name} {file}")
+        try:
+            live = live_base(ladder.store)
+            controlled = attend(RunContext(ladder, store, again, live)) if attend else contextlib.nullcontext()
+            with side_files(live), screen as seen, controlled as control:
+                for warning in warnings:
+                    click.echo(f"{name}: {warning}", err=True)
+                read = partial(_read_changed, watched, again)
+                left = partial(take_interrupted, live)
+                extras = ProcessLimits(stderr_folder=crew.stderr)
+                return LadderRun(ladder, store, crew.hire(live), limits, seen, read, control, left, extras).go()
+        finally:
+            store.release_lock()
+
+
+@contextlib.contextmanager
+def side_files(base: str) -> Iterator[None]:
+    """Workers may write side files whose names begin so; they are removed at the end. base: of live_base."""
+    if not base:
+        click.echo(
+            f"warning: {live_folder()} must be a folder that only you may write. Without it matches cannot be followed"
+            " while they are played, nor taken up after a crash: delete it, or set TMPDIR to another folder",
+            err=True,
+        )
+    try:
+        yield
+    finally:
+        remove_side_files(base)
+
+
+def _read_changed(watched: "Watched", again: "Callable[[], Ladder]") -> "Ladder | None":
+    """The file again, when it or a program in it has changed. Raises ConfigError."""
+    return again() if watched.changed() else None
+
+
+def _read_again(file: Path, watched: "Watched", begun: "Ladder") -> "Ladder":
+    """The file again. Raises ConfigError, also for what makes it another ladder: that is for another run."""
+    ladder, _ = _read(file, watched)
+    for key in ("name", "seed", "store"):
+        if getattr(ladder, key) != getattr(begun, key):
+            raise ConfigError(str(file), key, "cannot change while the ladder runs: end the run and start it again")
+    return ladder
+
+
+def _read(file: Path, watched: "Watched") -> "tuple[Ladder, list[str]]":
+    """The ladder, once engines and built-in bots were asked whether it can be, and what engines lack."""
+    from referee.ladder.config import read_ladder
+
+    ladder, warnings = prepare_pools(read_ladder(file))
+    check_programs(ladder)
+    watched.follow(ladder)
+    return ladder, warnings
+
+
+# -- Notices changes of a ladder's file and of the programs of its bots.
+
+
+_State = tuple[int, int, int]  # of a file: when it was modified (ns), size, inode
+_ABSENT: _State = (0, 0, 0)
+
+
+class Watched:
+    """A ladder's file, and the programs, scripts and modules of the bots of the ladder that was read from it.
+
+    Watch first and then read, so that no change is missed: `watched = Watched(path)`, `read_ladder(path)`, `follow`.
+    """
+
+    def __init__(self, path: Path, ladder: Ladder | None = None) -> None:
+        self._path = str(path)
+        self._states = {self._path: _state(self._path)}
+        if ladder is not None:
+            self.follow(ladder)
+
+    def follow(self, ladder: Ladder) -> None:
+        """Watch the programs of this ladder from now on, which was just read. A few ms for a thousand bots."""
+        look, files = Snapshot(), dict[str, None]()
+        for bot in ladder.bots:
+            with contextlib.suppress(LaunchError):  # it vanished: its version differs
+                files |= dict.fromkeys(look.files_of(bot.start))
+        self._states = {self._path: self._states[self._path]} | {file: _state(file) for file in files}
+        look = Snapshot()  # what changes from here on has another state
+        if any(_version(look, bot.start) != bot.version for bot in ladder.bots):
+            self._states[self._path] = _ABSENT  # it changed between the reading and now
+
+    def changed(self) -> bool:
+        """Whether a file is not as it was when this was asked last, or since `follow`. True once for a change.
+
+        So an unreadable file is reported once; what it lacked is not watched, so save the file again.
+        """
+        states = {file: _state(file) for file in self._states}
+        changed, self._states = states != self._states, states
+        return changed
+
+
+def _version(look: Snapshot, start: BotSpec) -> str:
+    try:
+        return look.version_of(start)
+    except LaunchError:
+        return ""
+
+
+def _state(file: str) -> _State:
+    try:
+        found = Path(file).stat()
+    except OSError:
+        return _ABSENT
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+# -- Asks engines and built-in bots, before the first game, whether a ladder can be played.
+
+
+def prepare_pools(ladder: Ladder) -> tuple[Ladder, list[str]]:
+    """The ladder with the defaults and the limit on plies that each pool's engine says, and what engines lack.
+
+    Every engine is started once, whatever the number of its pools. Raises ConfigError.
+    """
+    answers: dict[str, Pool] = {}
+    warnings: list[str] = []
+    for engine in dict.fromkeys(pool.engine for pool in ladder.pools):
+        pools = [pool for pool in ladder.pools if pool.engine == engine]
+        prepared, missed = run_blocking(_ask(ladder.path, engine, pools, ladder.budgets))
+        answers |= {pool.name: pool for pool in prepared}
+        warnings += missed
+    return replace(ladder, pools=tuple(answers[pool.name] for pool in ladder.pools)), warnings
+
+
+def check_programs(ladder: Ladder) -> None:
+    """Whether the built-in bots exist and know their options: one process asks for all. Raises ConfigError."""
+    built_in = [bot for bot in ladder.bots if is_built_in(bot.start)]
+    calls = list(dict.fromkeys(bot.start.argv[len(BOTS) :] for bot in built_in))
+    problems = dict(zip(calls, _ask_bots(ladder, calls), strict=True)) if calls else {}
+    for bot in built_in:
+        if problem := problems[bot.start.argv[len(BOTS) :]]:
+            key, text = problem
+            lone = key == "command" and ":" not in bot.start.command
+            text = f"no program called {bot.start.command!r} is in PATH, and no built-in bot: {text}" if lone else text
+            raise ConfigError(ladder.path, dotted(dotted("bot", bot.name), key), text)
+
+
+async def _ask(file: str, engine: BotSpec, pools: list[Pool], budgets: Timeouts) -> tuple[list[Pool], list[str]]:
+    place = dotted("pool", pools[0].name)
+    try:
+        running = await start_engine(engine, budgets, ProcessLimits())
+    except (EngineFailed, LaunchError) as error:
+        raise ConfigError(file, f"{place}.engine", f"{engine.command}: {error}") from None
+    prepared: list[Pool] = []
+    try:
+        for pool in pools:
+            place = dotted("pool", pool.name)
+            setting, max_plies = await ask(running, pool.setting, pool.max_plies)
+            prepared.append(replace(pool, setting=setting, max_plies=max_plies))
+    except PrepareError as error:
+        raise ConfigError(file, f"{place}.game", str(error)) from None
+    except EngineFailed as error:
+        raise ConfigError(file, f"{place}.engine", f"{engine.command}: {error}") from None
+    finally:
+        await running.peer.stop()
+    return prepared, [f"{place}: {text}" for text in lacks(running)]
+
+
+def _ask_bots(ladder: Ladder, calls: list[tuple[str, ...]]) -> list[list[str] | None]:
+    """For each call a key and what is wrong with it, or None."""
+    try:
+        asked = subprocess.run(
+            [*BOTS, "--check"], input=json.dumps(calls), capture_output=True, text=True, timeout=ladder.budgets.start
+        )
+        problems: list[list[str] | None] = json.loads(asked.stdout)
+    except subprocess.TimeoutExpired:
+        late = f"the built-in bots do not answer within {ladder.budgets.start:g} s: raise budget.start"
+        raise ConfigError(ladder.path, "bot", late) from None
+    except (OSError, ValueError):  # not installed whole
+        raise ConfigError(ladder.path, "bot", "the built-in bots do not start: make setup, or install anew") from None
+    return problems

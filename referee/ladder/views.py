@@ -1,0 +1,645 @@
+"""The commands that print a ladder: `ggp ladder standings`, `crosstable`, `games` and `events`."""
+
+import csv
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from protocol.printed import json_text, without_password
+from protocol.records import MatchEnded, Record, read_records
+from referee.ladder import source
+from referee.ladder.source import Trouble, ViewError, check_bots, chosen_pools, open_ladder, split
+from referee.ladder.standings import (
+    BotScore,
+    RankedPlace,
+    entered,
+    fit_meetings,
+    held,
+    is_current,
+    misfits_badly,
+    places,
+    score_of,
+    zero_of,
+)
+from referee.play.outcome import Termination
+from referee.ratings.scale import half, zero
+from referee.store.model import GameRow, PoolEntry, PoolRow, StoredFit
+from referee.terminal import TextTable, clean, on_terminal, say, show, width
+
+if TYPE_CHECKING:
+    from referee.store.store import Store
+
+
+TIES = {"davidson": "ν", "rao-kupper": "δ"}
+_SPARE = (("+", "=", "-"), ("forfeits",), ("score",), ("to next", "± ", "LOS"), ("games",))
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """A pool's: `fit` is None if nothing can be rated, `places` are empty then."""
+
+    pool: PoolRow
+    seats: list[PoolEntry]
+    fit: StoredFit | None
+    places: list[RankedPlace]
+
+
+def run_standings(argv: list[str]) -> int:
+    """The exit status."""
+    return source.run_view(standings, argv)
+
+
+@click.command("standings", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@source.words("[LADDER]")
+@source.pool_option
+@click.option("--all", "everyone", is_flag=True, help="Versions that were withdrawn, too.")
+@source.json_option
+def standings(words: tuple[str, ...], pool_name: str | None, everyone: bool, as_object: bool) -> int:
+    """Show the ratings of a ladder: Elo with 95 % error bars, games, the difference to the next one."""
+    ladder, _ = split(words, 0, 0)
+    with open_ladder(ladder) as store:
+        found = [read_standings(store, pool, everyone) for pool in chosen_pools(store.pools(), pool_name)]
+        runs = store.running()
+    if as_object:
+        objects = {one.pool.name: as_json(one) for one in found}
+        only = next(iter(objects.values())) if len(found) == 1 else {"pools": objects}
+        say(json_text(only))
+        return 0
+    if not found:
+        say("the ladder has no pool yet: ggp ladder run begins it")
+    for number, one in enumerate(found):
+        say(*[""] * bool(number))
+        show_standings(one)
+    if runs:
+        say(clean(f"the ladder runs: {runs}"))
+    return 0
+
+
+def read_standings(store: "Store", pool: PoolRow, everyone: bool = False, withdrawn: bool = False) -> Standings:
+    """From the stored fit where it is current, else from a new one, which is not stored.
+
+    With `everyone` zero is the mean of all versions that ever were; with `withdrawn` they have places as well, but
+    every rating is the one that the standings without them show.
+    """
+    seats, fit = store.seats(pool.id), store.fit(pool.id)
+    scored = {version: BotScore(*counts) for version, counts in store.scores(pool.id).items()}
+    games = sum(score.games for score in scored.values()) // 2
+    if not games:
+        return Standings(pool, seats, None, [])
+    everyone = everyone or not any(map(entered, seats))
+    if fit is None or not is_current(fit, seats, scored, everyone):
+        model = fit.model if fit else "davidson"
+        fit = fit_meetings(pool.id, games, store.meetings(pool.id), seats, model, everyone)
+    return Standings(pool, seats, fit, places(seats, scored, fit, everyone or withdrawn) if fit else [])
+
+
+def title_of(pool: PoolRow) -> str:
+    """`NAME: yugo size=5, time 10+0.1`."""
+    options = "".join(f" {name}={value}" for name, value in pool.options.items())
+    openings = f", {pool.openings} random plies first" if pool.openings else ""
+    return f"{pool.name}: {pool.game}{options}, time {pool.control}{openings}"
+
+
+def as_json(found: Standings) -> dict[str, Any]:
+    """As `ggp rate --json`, and what a ladder knows besides."""
+    fit, labels = found.fit, {seat.id: seat.label for seat in found.seats}
+    return {
+        "ratings": [_line_as_json(place) for place in found.places],
+        "advantage": fit and fit.advantage,
+        "model": fit.model if fit else None,
+        "advantage_se": fit and fit.advantage_se,
+        "tie": fit and fit.tie,
+        "anchors": [labels[version] for version in fit.anchors] if fit else [],
+        "zero": zero(held(found.seats, fit)) if fit else None,
+        "deviance": fit and fit.deviance,
+        "degrees_of_freedom": fit and fit.freedom,
+        "misfits": [
+            {
+                "first": labels[pair.first],
+                "second": labels[pair.second],
+                "games": int(pair.games),
+                "score": pair.score,
+                "expected": pair.expected,
+                "deviance": pair.deviance,
+            }
+            for pair in (fit.misfits if fit else ())
+        ],
+        "games": found.pool.games,
+        "game": found.pool.game,
+        "options": found.pool.options,
+        "time": found.pool.control,
+    }
+
+
+def _line_as_json(place: RankedPlace) -> dict[str, Any]:
+    """All games that count. `se` is the error of this `elo`, null of an anchor, which is held.
+
+    Of the losses `forfeits` were its own fault, of the wins `gifts` the other's.
+    """
+    row, score = place.row, place.score
+    lower = None if row.next_elo is None else {"elo": row.next_elo, "se": row.next_se, "los": row.next_los}
+    return {
+        "name": place.seat.label,
+        "elo": row.elo,
+        "se": row.se or None,
+        "games": score.games,
+        "score": score.points,
+        "next": lower,
+        "wins": score.wins,
+        "ties": score.ties,
+        "losses": score.losses,
+        "forfeits": score.forfeits,
+        "gifts": score.gifts,
+        "bot": place.seat.name,
+        "version": place.seat.version,
+        "active": place.seat.active,
+        "suspended": place.seat.suspended,
+        "note": place.note,
+    }
+
+
+def show_standings(found: Standings) -> None:
+    if found.fit is None:
+        names = ", ".join(seat.label for seat in found.seats if seat.active)
+        say(clean(title_of(found.pool)), clean(f"no game counts yet; entered: {names or 'no bot'}"))
+        return
+    forfeited = ["forfeits"] if any(place.score.forfeits for place in found.places) else []
+    noted = ["note"] if any(place.note for place in found.places) else []
+    heads = ["#", "bot", "Elo", "±", "games", "score", "+", "=", "-", *forfeited, "to next", "± ", "LOS", *noted]
+    sheet = TextTable(heads, frozenset({"bot", "note"}), spare=_SPARE)
+    for rank, place in enumerate(found.places, 1):
+        score = place.score
+        share = f"{score.share:.1%}" if score.games else ""
+        sheet.add(
+            *(rank, place.seat.label, f"{place.row.elo:z.1f}", half(place.row.se), score.games, share),
+            *(score.wins, score.ties, score.losses, *([score.forfeits or ""] if forfeited else []), *_next(place)),
+            *([place.note] if noted else []),
+        )
+    show(sheet, title_of(found.pool))
+    say(*map(clean, _remarks(found, found.fit)))
+
+
+def _next(place: RankedPlace) -> tuple[str, str, str]:
+    row = place.row
+    if row.next_elo is None or row.next_se is None or row.next_los is None:
+        return "", "", ""
+    return f"{row.next_elo:z.1f}", half(row.next_se), f"{row.next_los:.1%}"
+
+
+def _remarks(found: Standings, fit: StoredFit) -> list[str]:
+    """What the numbers are, and where the model does not hold."""
+    labels = {seat.id: seat.label for seat in found.seats}
+    seat = f"{fit.advantage:z.1f} ± {half(fit.advantage_se)} Elo"
+    model = f"model {fit.model}, deviance {fit.deviance:.1f} at {fit.freedom} degrees of freedom"
+    remarks = [
+        zero_of(found.seats, fit, found.places),
+        f"first seat {seat}; {TIES[fit.model]} = {fit.tie:.3f}; {found.pool.games} games",
+        model + (": it misfits" if misfits_badly(fit) else ""),
+    ]
+    if misfits_badly(fit):
+        remarks += [
+            f"  {labels[pair.first]} against {labels[pair.second]}: {pair.score:g} of {pair.games:g} "
+            f"where {pair.expected:.1f} were expected"
+            for pair in fit.misfits
+        ]
+    return remarks
+
+
+# -- `ggp ladder crosstable`: the scores of all bots against each other, in the order of their ratings.
+
+
+COLUMNS = ("pool", "first", "second", "games", "points", "wins", "ties", "losses", "forfeits", "gifts", "void")
+
+
+@dataclass(frozen=True, slots=True)
+class Crosstable:
+    """A pool's: the scores of row against column. `seats`: only the games in which the row had seat 1."""
+
+    pool: PoolRow
+    bots: list[PoolEntry]
+    cells: dict[tuple[int, int], BotScore]
+    seats: bool
+
+
+def run_crosstable(argv: list[str]) -> int:
+    """The exit status."""
+    return source.run_view(crosstable, argv)
+
+
+@click.command("crosstable", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@source.words("[LADDER]")
+@source.pool_option
+@click.option("--seats", is_flag=True, help="By who sat first: the row's bot had seat 1.")
+@click.option("--all", "everyone", is_flag=True, help="Versions that were withdrawn, too.")
+@click.option("--csv", "as_csv", is_flag=True, help="A line for each pair, as CSV.")
+@source.json_option
+def crosstable(
+    words: tuple[str, ...], pool_name: str | None, seats: bool, everyone: bool, as_csv: bool, as_object: bool
+) -> int:
+    """Show the score of every bot against every other: points, and wins, ties and losses."""
+    if as_csv and as_object:
+        raise click.UsageError("choose either --csv or --json")
+    ladder, _ = split(words, 0, 0)
+    with open_ladder(ladder) as store:
+        pools = chosen_pools(store.pools(), pool_name)
+        tables = [read_crosstable(store, pool, seats, everyone) for pool in pools]
+    if as_object:
+        objects = {table.pool.name: _as_json(table) for table in tables}
+        one = next(iter(objects.values())) if len(tables) == 1 else {"pools": objects}
+        say(json_text(one))
+    elif as_csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(line for table in tables for line in _lines(table))
+    else:
+        _show_all(tables)
+    return 0
+
+
+def read_crosstable(store: "Store", pool: PoolRow, seats: bool = False, everyone: bool = False) -> Crosstable:
+    """Bots best first; those who are in no standings yet (nothing is rated) as they were entered."""
+    standings = read_standings(store, pool, everyone)
+    bots = [place.seat for place in standings.places] or [seat for seat in standings.seats if seat.active]
+    shown = {bot.id for bot in bots}
+    cells: dict[tuple[int, int], BotScore] = {}
+    for met in store.meetings(pool.id):
+        if met.first in shown and met.second in shown:
+            here, there = (met.first, met.second), (met.second, met.first)
+            cells[here] = cells.get(here, BotScore()) + score_of(met)
+            if not seats:
+                cells[there] = cells.get(there, BotScore()) + score_of(met, 2)
+    return Crosstable(pool, bots, cells, seats)
+
+
+def _lines(table: Crosstable) -> list[list[object]]:
+    """COLUMNS of every pair that met, once each; with seats once for each order."""
+    order = {bot.id: rank for rank, bot in enumerate(table.bots)}
+    labels = {bot.id: bot.label for bot in table.bots}
+    return [
+        [
+            *(table.pool.name, labels[first], labels[second], score.games, score.points),
+            *(score.wins, score.ties, score.losses, score.forfeits, score.gifts, score.void),
+        ]
+        for (first, second), score in sorted(table.cells.items(), key=lambda cell: [order[bot] for bot in cell[0]])
+        if table.seats or order[first] < order[second]
+    ]
+
+
+def _as_json(table: Crosstable) -> dict[str, Any]:
+    cells = [dict(zip(COLUMNS[1:], line[1:], strict=True)) for line in _lines(table)]
+    return {"bots": [bot.label for bot in table.bots], "seats": table.seats, "cells": cells}
+
+
+def _show_all(tables: list[Crosstable]) -> None:
+    if not tables:
+        say("the ladder has no pool yet: ggp ladder run begins it")
+    for number, table in enumerate(tables):
+        say(*[""] * bool(number))
+        if not table.cells:
+            say(clean(title_of(table.pool)), "no game was finished yet")
+        else:
+            _show(table)
+
+
+def _show(table: Crosstable) -> None:
+    """One column a bot, named by its rank; on a terminal as many as there is room for."""
+    columns = [[_cell(table, bot, other) for bot in table.bots] for other in table.bots]
+    points = _points(table)
+    fit = len(columns)
+    if on_terminal():
+        used = 10 + max(width(bot.label) for bot in table.bots) + len(str(len(columns)))
+        used += max(map(len, points))
+        room = shutil.get_terminal_size().columns - used
+        fit = 0
+        for column in columns:
+            room -= 3 + max(map(width, column))
+            if room < 0:
+                break
+            fit += 1
+        fit = max(1, fit)
+    sheet = TextTable(("#", "bot", "points", *(str(rank + 1) for rank in range(fit))), frozenset({"bot"}))
+    for rank, bot in enumerate(table.bots):
+        sheet.add(rank + 1, bot.label, points[rank], *(column[rank] for column in columns[:fit]))
+    show(sheet, title_of(table.pool))
+    say(
+        "a cell: points of the row's bot against the column's, +wins =ties -losses"
+        + "; the row's had seat 1" * table.seats
+    )
+    if fit < len(columns):
+        say(f"columns 1 to {fit} of {len(columns)}: a wider window shows more; all with --csv, or | less -S")
+
+
+def _cell(table: Crosstable, bot: PoolEntry, other: PoolEntry) -> str:
+    score = table.cells.get((bot.id, other.id))
+    if bot.id == other.id or score is None:
+        return "" if bot.id != other.id else "·"
+    return f"{score.points:g} +{score.wins}={score.ties}-{score.losses}"
+
+
+def _points(table: Crosstable) -> list[str]:
+    """Of every bot against all others in the table: `points/games`."""
+    points, games = Counter[int](), Counter[int]()
+    for (first, _), score in table.cells.items():
+        points[first] += score.wins * 2 + score.ties  # in halves, which are whole
+        games[first] += score.games
+    return [f"{points[bot.id] / 2:g}/{games[bot.id]}" for bot in table.bots]
+
+
+# -- `ggp ladder games`: the stored matches, newest first; with a key, all of one match.
+
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_SLACK = timedelta(days=1)  # a match may be stored after another that ended later
+
+
+@dataclass(frozen=True, slots=True)
+class GameFilter:
+    """Which matches: None is any. `since` is UTC; a bot is a name or a version's label."""
+
+    pool: str | None = None
+    bot: str | None = None
+    against: str | None = None
+    termination: str | None = None
+    since: datetime | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether it lets all pass."""
+        return self == GameFilter()
+
+
+def run_games(argv: list[str]) -> int:
+    """The exit status."""
+    return source.run_view(games, argv)
+
+
+def filter_options(command: source.Command) -> source.Command:
+    """--pool, --bot, --against, --termination, --since."""
+    since = click.option("--since", metavar="WHEN", help="2026-11-30, 2026-11-30T18:00 (UTC), or 45m, 6h, 3d, 2w ago.")
+    why = click.option("--termination", type=click.Choice([str(end) for end in Termination]), help="How they ended.")
+    against = click.option("--against", metavar="NAME", help="And of this one.")
+    bot = click.option("--bot", metavar="NAME", help="Only matches of this bot, or NAME@VERSION.")
+    return source.pool_option(bot(against(why(since(command)))))
+
+
+@click.command("games", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@source.words("[KEY] [LADDER]")
+@filter_options
+@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Most to show; 0: all.")
+@source.json_option
+def games(
+    words: tuple[str, ...],
+    pool_name: str | None,
+    bot: str | None,
+    against: str | None,
+    termination: str | None,
+    since: str | None,
+    limit: int,
+    as_object: bool,
+) -> int:
+    """List the matches of a ladder, newest first, void ones included; KEY shows all that is known of one."""
+    ladder, keys = split(words, 0, 1)
+    wanted = GameFilter(pool_name, bot, against, termination, since_when(since))
+    if keys and not wanted.any:
+        raise click.UsageError("a KEY is one match: leave out what chooses among many")
+    with open_ladder(ladder) as store:
+        if keys:
+            return show_game(store, keys[0], ladder, as_object)
+        found = islice(matching(store, wanted), limit or None)
+        if as_object:
+            _print_json(found)
+        else:
+            _print_sheet(found, limit)
+    return 0
+
+
+def since_when(text: str | None) -> datetime | None:
+    """A moment, or how long ago it was. UsageError says how to write it."""
+    if text is None:
+        return None
+    try:
+        if text[-1:] in _UNITS:
+            return datetime.now(UTC) - timedelta(**{_UNITS[text[-1]]: float(text[:-1])})
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise click.UsageError(f"--since {text!r}: write 2026-11-30, 2026-11-30T18:00, 45m, 6h, 3d or 2w") from None
+
+
+def check_filter(store: "Store", wanted: GameFilter) -> int | None:
+    """The id of the pool that is meant, None for all. ViewError for a pool or a bot that there is not."""
+    pools = store.pools(unrated=True)
+    chosen = chosen_pools(pools, wanted.pool)
+    if wanted.against and not wanted.bot:
+        raise click.UsageError("--against goes with --bot")
+    if wanted.bot:
+        check_bots([seat for pool in chosen for seat in store.seats(pool.id)], wanted.bot, wanted.against)
+    return chosen[0].id if wanted.pool is not None else None
+
+
+def matching(store: "Store", wanted: GameFilter) -> Iterator[GameRow]:
+    """The matches that pass, newest first."""
+    pool = check_filter(store, wanted)
+    rows = store.games(pool, bot=wanted.bot, opponent=wanted.against, termination=wanted.termination)
+    return rows if wanted.since is None else _later(rows, wanted.since)
+
+
+def ended_after(row: GameRow, moment: datetime) -> bool:
+    """Whether a match ended at that moment or later."""
+    return bool(row.ended) and datetime.fromisoformat(row.ended) >= moment
+
+
+def long_before(row: GameRow, moment: datetime) -> bool:
+    """Whether no match that was stored before this one can have ended at that moment or later."""
+    return bool(row.ended) and not ended_after(row, moment - _SLACK)
+
+
+def when(row: GameRow) -> str:
+    """`2026-11-30 18:04:05`, UTC."""
+    return row.ended[:19].replace("T", " ")
+
+
+def _later(rows: Iterator[GameRow], since: datetime) -> Iterator[GameRow]:
+    for row in rows:
+        if ended_after(row, since):
+            yield row
+        elif long_before(row, since):
+            return
+
+
+def _print_json(found: Iterator[GameRow]) -> None:
+    """A row at a time: there may be many."""
+    between = '{"games": ['
+    for row in found:
+        say(between + json_text(as_object(row)))
+        between = ", "
+    say("]}" if between == ", " else '{"games": []}')
+
+
+def as_object(row: GameRow) -> dict[str, Any]:
+    """A row without the store's own number."""
+    return {name: value for name, value in asdict(row).items() if name != "id"}
+
+
+def _print_sheet(found: Iterator[GameRow], limit: int) -> None:
+    sheet = game_sheet()
+    shown = 0
+    for row in found:
+        add_game(sheet, row)
+        shown += 1
+        if shown % 10_000 == 0:  # never all of a large ladder in memory
+            show(sheet)
+            sheet.rows.clear()
+    if not shown:
+        say("no such match was played")
+    elif sheet.rows:
+        show(sheet)
+    if shown == limit:
+        say(f"the newest {limit}: --limit shows more; ggp ladder games KEY shows one")
+
+
+def game_sheet() -> TextTable:
+    """For add_game."""
+    heads = ("key", "ended (UTC)", "pool", "seat 1", "seat 2", "result", "winner", "plies", "termination", "detail")
+    spare = tuple((head,) for head in ("plies", "result", "ended (UTC)", "pool", "detail"))
+    return TextTable(heads, frozenset(heads) - {"plies"}, spare=spare)
+
+
+def add_game(sheet: TextTable, row: GameRow) -> None:
+    """One line of a game_sheet."""
+    winner = (row.first, row.second)[row.winner - 1] if row.winner else ""
+    detail = f"{row.culprit}: {row.detail}" if row.culprit and row.detail else row.culprit or row.detail
+    result = row.result or "void"
+    sheet.add(
+        *(row.key, when(row), row.pool, row.first, row.second, result, winner, row.plies, row.termination),
+        detail if len(detail) <= 120 else detail[:119] + "…",
+    )
+
+
+# -- `ggp ladder events`: who joined, left, was suspended, and other events, newest last.
+
+
+def run_events(argv: list[str]) -> int:
+    """The exit status."""
+    return source.run_view(events, argv)
+
+
+@click.command("events", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@source.words("[LADDER]")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="Most to show.")
+@source.json_option
+def events(words: tuple[str, ...], limit: int, as_object: bool) -> int:
+    """Show what happened: bots that joined, left or were suspended, verdicts of tests."""
+    ladder, _ = split(words, 0, 0)
+    with open_ladder(ladder) as store:
+        found = sorted(store.events(limit), key=lambda event: event.at)
+    if as_object:
+        say(json_text({"events": [asdict(event) for event in found]}))
+        return 0
+    if not found:
+        say("nothing happened yet")
+        return 0
+    sheet = TextTable(("when (UTC)", "what", "more"), frozenset({"when (UTC)", "what", "more"}))
+    for event in found:
+        sheet.add(event.at[:19].replace("T", " "), event.kind, event.text)
+    show(sheet)
+    return 0
+
+
+# -- One match of a ladder: its facts, the traces of a fault, and the commands that continue from there.
+
+
+def show_game(store: "Store", key: str, ladder: str, as_object: bool) -> int:
+    """The exit status. ViewError if there is no such match."""
+    record = read_game(store, key)
+    if as_object:
+        say(json_text(_game_as_json(record)))
+        return 0
+    say(*map(clean, [*facts(record), *(diagnostics(record.end) if record.end else ()), *_next_game(key, ladder)]))
+    return 0
+
+
+def read_game(store: "Store", key: str) -> Record:
+    """The record of a match, its chain checked. ViewError if there is none, Trouble if it is damaged."""
+    data = store.record(key)
+    if data is None:
+        raise ViewError(f"there is no match {key!r}: ggp ladder games lists them")
+    return read_one(data, key)
+
+
+def read_one(lines: bytes, key: str) -> Record:
+    """A stored record, its chain checked. Trouble if it is damaged."""
+    try:
+        (record,) = read_records(lines.splitlines(keepends=True))
+    except ValueError as error:  # RecordError, or another number of matches
+        raise Trouble(f"the record of {clean(key)} is not whole: {clean(str(error))}") from None
+    return record
+
+
+def diagnostics(end: MatchEnded) -> list[str]:
+    """The last lines of dialogue, the exit status and stderr, as far as a fault left them."""
+    left = end.diagnostics
+    if left is None:
+        return []
+    lines = ["dialogue:", *(f"  {line}" for line in left.dialogue)] if left.dialogue else []
+    lines += [f"exit: {left.exit}"] if left.exit else []
+    lines += ["stderr:", *(f"  {line}" for line in left.stderr.splitlines())] if left.stderr else []
+    return lines
+
+
+def used(record: Record) -> tuple[int, int]:
+    """ms of seat 1 and seat 2."""
+    first, second = (sum(ply.ms for ply in record.plies if ply.seat == seat) for seat in (1, 2))
+    return first, second
+
+
+def facts(record: Record) -> list[str]:
+    start, end = record.start, record.end
+    game = " ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())])
+    lines = [f"match        {start.match}", f"game         {game}, time {start.control}"]
+    for seat, (bot, ms) in enumerate(zip(start.bots, used(record), strict=True), 1):
+        lines.append(f"seat {seat}       {bot.name} ({bot.command or bot.program}), {ms / 1000:.3f} s used")
+    if start.opening:
+        lines.append(f"opening      {' '.join(start.opening)}")
+    if end is None:
+        return [*lines, "it has no end"]
+    winner = f", won by {start.bots[end.winner - 1].name}" if end.winner else ""
+    lines += [f"result       {end.result or 'void'}{winner}", f"termination  {end.termination}"]
+    if end.culprit:
+        blamed = end.culprit.removeprefix("seat")
+        lines.append(f"at fault     {start.bots[int(blamed) - 1].name if blamed.isdigit() else end.culprit}")
+    for name, value in (("detail", end.detail), ("score", end.score), ("ended", end.ended)):
+        lines += [f"{name:<12} {value}"] if value else []
+    lines.append(f"plies        {end.plies}")
+    if end.suspect:
+        lines.append(
+            "suspect      an answer waited for this machine: the game counts, but a loss by time may be no fault"
+        )
+    return lines + [f"warning      {warning}" for warning in end.warnings]
+
+
+def _next_game(key: str, ladder: str) -> list[str]:
+    place = f"{without_password(ladder)}#{key}"
+    return [
+        "",
+        f"ggp show {place}      draws it",
+        f"ggp verify {place}    plays it again",
+    ]
+
+
+def _game_as_json(record: Record) -> dict[str, Any]:
+    """Start and end as they stand in the record, and the time used."""
+    import msgspec
+
+    return {
+        "start": msgspec.to_builtins(record.start),
+        "end": msgspec.to_builtins(record.end),
+        "ms": list(used(record)),
+    }

@@ -1,0 +1,330 @@
+"""Authentication of the lobby's sockets by ZAP (RFC 27), and admission: which bot or owner a connection may act for.
+
+It fails closed: without it, with a registry that is unreadable, or after an exception, every key is refused.
+"""
+
+import contextlib
+import re
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import zmq
+from zmq.utils import z85
+
+from protocol.dialling import Hello, printable
+from protocol.transports.keys import KeyPair, read_pair
+from referee.lobby.keys import KeyEntry, KeyRegistry, Refusal, RegistryError
+from referee.lobby.limits import KeyedBuckets
+from referee.lobby.log import EventLog
+from referee.lobby.remote_bot import Identity
+from referee.lobby.zmq_io import Reading
+
+ENDPOINT = "inproc://zeromq.zap.01"
+DOMAIN = "ggp-lobby"
+RATE, BURST = 2.0, 200  # handshakes a second of one key; at once twice as many as an owner may have bots by default
+SILENCE = 60.0  # seconds between two lines about the same key at the same address
+MOST_REMEMBERED = 10_000
+_VERSION = b"1.0"
+_ADDRESS = re.compile(rb"[0-9A-Fa-f.:%a-z]{0,80}")
+
+
+def require_keys(socket: "zmq.Socket[bytes]", pair: KeyPair) -> None:
+    """Before bind: the socket accepts only CURVE, and asks ZAP for every handshake; without an answer it refuses."""
+    socket.setsockopt(zmq.CURVE_SERVER, 1)
+    socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
+    socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
+    socket.setsockopt_string(zmq.ZAP_DOMAIN, DOMAIN)
+    socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRefused:
+    """A log line: the refused key and address, the reason, and the number of refusals since the last such line."""
+
+    address: str
+    key: str
+    reason: str
+    times: int
+
+
+class Authenticator:
+    """Answers ZAP requests: accepts the keys of a registry. Pure but for the registry's file; `counts` is by outcome.
+
+    User-Id in the answer is the public key, so a message's sender is `frame.get("User-Id")`, whatever its hello says;
+    KeyRegistry.find maps the key to owner and bots.
+    """
+
+    def __init__(
+        self, registry: KeyRegistry, on_refusal: Callable[[KeyRefused], object] = lambda refused: None
+    ) -> None:
+        self.counts: dict[str, int] = {}
+        self._registry = registry
+        self._on_refusal = on_refusal
+        self._buckets = KeyedBuckets(RATE, BURST, MOST_REMEMBERED)  # handshakes, by key
+        self._told: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()  # when last, how often since
+
+    def answer(self, frames: list[bytes], now: float) -> list[bytes] | None:
+        """The reply to a request, None if it does not even say what to reply to. `now` in seconds, monotonic.
+
+        Never raises: a failure is answered with 500, which refuses the key.
+        """
+        if len(frames) < 2 or len(frames[1]) > 255:
+            self._count("malformed")
+            return None
+        try:
+            status, text, user = self._judge(frames, now)
+        except Exception as error:
+            status, text, user = b"500", b"Internal error", b""
+            self._refuse("", "", f"internal error: {type(error).__name__}: {printable(str(error), 200)}", now)
+        return [_VERSION, frames[1], status, text, user, b""]
+
+    def _judge(self, frames: list[bytes], now: float) -> tuple[bytes, bytes, bytes]:
+        """Status, text and user of the answer."""
+        version, _, domain, address, _, mechanism = [*frames, *[b""] * 6][:6]
+        where = address.decode() if _ADDRESS.fullmatch(address) else "?"
+        credentials = frames[6:]
+        if version != _VERSION or mechanism != b"CURVE" or len(credentials) != 1 or len(credentials[0]) != 32:
+            return self._refuse(where, "", "no handshake with a key", now)
+        if domain != DOMAIN.encode():
+            return self._refuse(where, "", "another domain", now)
+        key = z85.encode(credentials[0]).decode()
+        if refusal := self._refusal(key):
+            return self._refuse(where, key, refusal, now)
+        if not self._buckets.try_consume(key, now):  # a loop of reconnects must not occupy the I/O thread
+            self._refuse(where, key, "too many handshakes", now)
+            return b"500", b"Too many handshakes", b""  # 300 leaves the connection open for its time
+        self._count("let in")
+        return b"200", b"OK", key.encode()
+
+    def _refusal(self, key: str) -> str:
+        """Why the key is refused; "" if it is accepted."""
+        self._registry.refresh()
+        found = self._registry.find(key)
+        return found.value if isinstance(found, Refusal) else ""
+
+    def _refuse(self, address: str, key: str, reason: str, now: float) -> tuple[bytes, bytes, bytes]:
+        """Count it, and report it once a minute for each key at an address."""
+        self._count(reason.partition(":")[0])
+        who = (address, key)
+        last, times = self._told.pop(who, (-SILENCE, 0))
+        times += 1
+        if now - last >= SILENCE:
+            last, told, times = now, times, 0
+            try:
+                self._on_refusal(KeyRefused(address, key, reason, told))
+            except Exception:
+                self._count("log failed")
+        self._told[who] = last, times
+        if len(self._told) > MOST_REMEMBERED:
+            self._told.popitem(last=False)
+        return b"400", b"No access", b""
+
+    def _count(self, what: str) -> None:
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+
+class Zap:
+    """The socket that libzmq asks: poll `socket` for input and call handle_waiting, in any one thread.
+
+    Start it before the sockets of the context are bound: they refuse every key without it.
+    """
+
+    def __init__(self, context: "zmq.Context[zmq.Socket[bytes]]", authenticator: Authenticator) -> None:
+        self._authenticator = authenticator
+        # A ROUTER, not the REP of the RFC's example: one request that cannot be answered holds up no other.
+        self.socket: zmq.Socket[bytes] = context.socket(zmq.ROUTER, socket_class=zmq.Socket)
+        self.socket.setsockopt(zmq.LINGER, 0)
+        self.socket.bind(ENDPOINT)
+
+    def handle_waiting(self, most: int = 100) -> bool:
+        """Answer what waits, up to so many; True if there may be more (then call it again soon: the descriptor of a
+        ZeroMQ socket is edge-triggered). Never raises for what was sent."""
+        return all(self.handle_one() for _ in range(most))
+
+    def handle_one(self) -> bool:
+        """Answer one request; False if none waits."""
+        try:
+            frames = self.socket.recv_multipart(zmq.NOBLOCK)
+        except zmq.ZMQError:  # nothing there, or closed
+            return False
+        peer, *rest = frames
+        delimiter, request = rest[:1], rest[1:]
+        reply = self._authenticator.answer(request, time.monotonic()) if delimiter == [b""] else None
+        if reply is not None:
+            with contextlib.suppress(zmq.ZMQError):  # without an answer the key is refused
+                self.socket.send_multipart([peer, b"", *reply], zmq.NOBLOCK)
+        return True
+
+    def close(self) -> None:
+        """Refuse every key from now on."""
+        self.socket.close()
+
+
+# -- admission --------------------------------------------------------------------------------------------------------
+
+
+Context = zmq.Context["zmq.Socket[bytes]"]
+
+_STRANGERS = 20  # unknown keys that are logged singly in a minute; further ones by address
+_MINUTE = 60.0  # seconds
+
+
+class NotAdmitted(Exception):
+    """A connection is refused; `word` to count by, str() says why and what to do. `lasting`: time changes nothing."""
+
+    def __init__(self, word: str, reason: str, *, lasting: bool = False) -> None:
+        super().__init__(reason)
+        self.word = word
+        self.lasting = lasting
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """The author of commands: an owner, and the bots that it may act for (None: any, and `owner` is "")."""
+
+    owner: str
+    bots: tuple[str, ...] | None = None
+
+    def speaks_for(self, bot: str) -> bool:
+        return self.bots is None or bot in self.bots
+
+
+class Admission(Protocol):
+    """`authenticated`: whether connections carry a key, which every message is then checked for."""
+
+    authenticated: bool
+
+    def identify(self, key: str, hello: Hello) -> Identity:
+        """Raises NotAdmitted."""
+
+    def author(self, key: str) -> Author:
+        """Raises NotAdmitted."""
+
+    def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
+        """Limits of an owner: `connections`, `matches`, `messages` and `bytes` a second."""
+
+    def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:
+        """Before the socket is bound."""
+
+    def open(self) -> None:
+        """In the running loop."""
+
+    def close(self) -> None: ...
+
+    def changed(self) -> bool:
+        """Whether the admitted keys may have changed since the last call."""
+
+
+class NoAuth:
+    """No authentication, for loopback addresses: every bot is its own owner, under the name that it gives."""
+
+    authenticated = False
+
+    def identify(self, key: str, hello: Hello) -> Identity:
+        return Identity(hello.name, hello.name)
+
+    def author(self, key: str) -> Author:
+        return Author("")
+
+    def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
+        return defaults
+
+    def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:
+        """Nothing to prepare."""
+
+    def open(self) -> None:
+        """Nothing to open."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def changed(self) -> bool:
+        return False
+
+
+class KeyAuth:
+    """Admits those with a key of the registry. Raises KeyFileError, RegistryError for files that cannot be used.
+
+    A registry that is not `needed` may be missing: no key is accepted until the file exists.
+    """
+
+    authenticated = True
+
+    def __init__(self, pair: Path, registry: Path, journal: EventLog, needed: bool = True) -> None:
+        self.pair: KeyPair = read_pair(pair)
+        self._registry = KeyRegistry(registry)
+        if self._registry.problem:
+            if needed or registry.exists():
+                raise RegistryError(self._registry.problem)
+            journal.log("keys", "problem", reason=f"all keys are refused: {self._registry.problem}")
+        self._journal = journal
+        self._authenticator = Authenticator(self._registry, self._log_refusal)
+        self._strangers: deque[float] = deque(maxlen=_STRANGERS)  # when unknown keys were told one by one
+        self._zap: Zap | None = None
+        self._reading: Reading | None = None
+
+    def identify(self, key: str, hello: Hello) -> Identity:
+        entry = self._entry(key)
+        if hello.name not in entry.bots:
+            name = printable(hello.name, 60)
+            bots = ", ".join(entry.bots[:5])
+            raise NotAdmitted("forged", f"this key speaks for {bots}, not for {name!r}: use such a name", lasting=True)
+        return Identity(entry.owner, hello.name)
+
+    def author(self, key: str) -> Author:
+        entry = self._entry(key)
+        return Author(entry.owner, entry.bots)
+
+    def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
+        return self._registry.limits(owner).over(defaults)
+
+    def _entry(self, key: str) -> KeyEntry:
+        entry = self._registry.find(key)
+        if isinstance(entry, Refusal):
+            raise NotAdmitted("key", f"{entry}: ask the operator of this lobby", lasting=True)
+        return entry
+
+    def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:
+        self._zap = Zap(context, self._authenticator)
+        require_keys(socket, self.pair)
+
+    def open(self) -> None:
+        assert self._zap is not None
+        self._reading = Reading(self._zap.socket, self._answer)
+
+    def close(self) -> None:
+        if self._reading is not None:
+            self._reading.close()
+        if self._zap is not None:
+            self._zap.close()
+        self._reading = self._zap = None
+
+    def changed(self) -> bool:
+        if self._registry.refresh():
+            self._journal.log("keys", "problem" if self._registry.problem else "read", reason=self._registry.problem)
+        return True  # keys expire without a change of the file
+
+    def _answer(self) -> None:
+        if self._zap is None or not self._zap.handle_one():
+            raise zmq.Again
+
+    def _log_refusal(self, refused: KeyRefused) -> None:
+        now, source = time.monotonic(), f"{refused.address} {refused.key}".strip()
+        if self._registry.find(refused.key) is Refusal.UNKNOWN:  # such keys cost nothing to make
+            if len(self._strangers) == _STRANGERS and now - self._strangers[0] < _MINUTE:
+                source = refused.address
+            else:
+                self._strangers.append(now)
+        self._journal.log_limited(
+            now,
+            "refused",
+            "handshake",
+            source,
+            refused.times,
+            key=refused.key,
+            reason=refused.reason,
+        )

@@ -1,0 +1,172 @@
+"""Local bots: bots of the lobby file that the lobby starts, supervises and restarts. They dial in like all others.
+
+One process of ours for each bot connects it (local_process) through an ipc socket in a folder that only the server's
+user may enter. The kernel names the process at the other end, so that no other process can act for a local bot.
+"""
+
+import asyncio
+import contextlib
+import os
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+
+import msgspec
+import zmq
+
+from protocol.dialling import Hello, printable
+from referee.lobby.auth import Admission, Author, Context, NotAdmitted
+from referee.lobby.local_process import LocalOrder, LocalReport
+from referee.lobby.log import EventLog
+from referee.lobby.remote_bot import Identity, Local
+from referee.lobby.socket import INSIDE
+
+OWNER = "the lobby"  # with a blank, as no owner's name has one
+_FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0  # seconds before a process is started again
+_SETTLED = 30.0  # seconds after which the waits are short again
+_LAST_WORDS = 15.0  # seconds that a bot has to end, which it is asked to
+_PROGRAM = (sys.executable, "-m", "referee.lobby.local_process")
+
+
+class LocalBots:
+    """`meet`: whether they also meet each other; `nice`: how far they stand back for the lobby itself."""
+
+    def __init__(self, bots: Sequence[Local], meet: bool, nice: int, journal: EventLog) -> None:
+        self.names = frozenset(bot.entrant.name for bot in bots)
+        self._bots, self._meet, self._nice, self._journal = bots, meet, nice, journal
+        self._here: dict[int, Identity] = {}  # by process
+        self._processes: set[Process] = set()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._closing = asyncio.Event()
+        self._chance = Random()
+
+    def who(self, pid: int) -> Identity | None:
+        """Whom this process speaks for; None for one that was not started here."""
+        return self._here.get(pid)
+
+    def start(self, url: str) -> None:
+        """Have them dial this address, each copy from a process of its own, until `close`."""
+        loop = asyncio.get_running_loop()
+        for bot in self._bots:
+            owner = f"{OWNER}'s {bot.entrant.name}" if self._meet else OWNER
+            for copy in range(bot.copies):
+                identity = Identity(owner, bot.entrant.name, bot, copy)
+                self._tasks.append(loop.create_task(self._keep_running(identity, url)))
+
+    async def close(self) -> None:
+        """Terminate the processes, then kill the rest."""
+        self._closing.set()
+        for process in self._processes:
+            _signal(process.terminate)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_LAST_WORDS)
+        for process in self._processes:
+            _signal(process.kill)
+        await asyncio.gather(*self._tasks)
+
+    async def _keep_running(self, identity: Identity, url: str) -> None:
+        wait = _FIRST_WAIT
+        while not self._closing.is_set():
+            began = time.monotonic()
+            try:
+                await self._run(identity, url)
+            except Exception as error:
+                self._journal.fault("local bot", error, bot=identity.name)
+            if time.monotonic() - began > _SETTLED:
+                wait = _FIRST_WAIT
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), wait * self._chance.uniform(0.5, 1.0))
+            wait = min(2 * wait, _LONGEST_WAIT)
+
+    async def _run(self, identity: Identity, url: str) -> None:
+        """One process, to its end."""
+        try:
+            process = await asyncio.create_subprocess_exec(*_PROGRAM, stdin=PIPE, stdout=PIPE, process_group=0)
+        except OSError as error:
+            self._log(identity, LocalReport("host", f"no process can be started: {error.strerror}"))
+            return
+        self._here[process.pid] = identity
+        self._processes.add(process)
+        try:
+            await self._supervise(identity, process, url)
+        finally:
+            self._processes.discard(process)
+            del self._here[process.pid]
+            if process.returncode is None:
+                _signal(process.kill)
+                await process.wait()
+
+    async def _supervise(self, identity: Identity, process: Process, url: str) -> None:
+        """Give the process its order, log what it says, and wait for its end."""
+        assert identity.local is not None and process.stdin is not None and process.stdout is not None
+        start = identity.local.entrant.start
+        if self._closing.is_set():
+            _signal(process.terminate)
+        order = LocalOrder(
+            url, start.name, start.command, start.argv, start.environment, start.memory, start.version, self._nice,
+            os.getpid(),
+        )  # fmt: skip
+        process.stdin.write(msgspec.json.encode(order))
+        process.stdin.close()
+        told = False
+        async for line in process.stdout:
+            with contextlib.suppress(msgspec.MsgspecError):  # half a line of one that was killed
+                self._log(identity, msgspec.json.decode(line, type=LocalReport))
+                told = True
+        status = await process.wait()
+        if status and not (told or self._closing.is_set()):
+            self._log(
+                identity, LocalReport("host", f"the process that lent it a connection ended: exit status {status}")
+            )
+
+    def _log(self, identity: Identity, said: LocalReport) -> None:
+        self._journal.log("local", "ended", bot=identity.name, culprit=said.culprit, reason=printable(said.reason))
+
+
+class WithLocal:
+    """An Admission that knows local bots by their processes, and leaves all others to `outside`."""
+
+    def __init__(self, outside: Admission, bots: LocalBots) -> None:
+        self.authenticated = outside.authenticated
+        self._outside, self._bots = outside, bots
+
+    def identify(self, key: str, hello: Hello) -> Identity:
+        """See Admission. Of a local bot the hello proves nothing either: its process does."""
+        if key.startswith(INSIDE):
+            identity = self._bots.who(int(key.removeprefix(INSIDE)))
+            if identity is None:
+                raise NotAdmitted("stranger", "this socket is for bots that the lobby started itself")
+            return identity
+        if hello.name in self._bots.names:
+            raise NotAdmitted("taken", f"{hello.name} is a bot of the lobby's own: choose another name", lasting=True)
+        return self._outside.identify(key, hello)
+
+    def author(self, key: str) -> Author:
+        """See Admission. A local bot has no author that gives orders here."""
+        if key.startswith(INSIDE):
+            raise NotAdmitted("stranger", "this socket is for bots that the lobby started itself")
+        return self._outside.author(key)
+
+    def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
+        if owner.startswith(OWNER):
+            return dict.fromkeys(defaults, sys.maxsize)
+        return self._outside.limits(owner, defaults)
+
+    def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:
+        self._outside.prepare(context, socket)
+
+    def open(self) -> None:
+        self._outside.open()
+
+    def close(self) -> None:
+        self._outside.close()
+
+    def changed(self) -> bool:
+        return self._outside.changed()
+
+
+def _signal(send: Callable[[], None]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        send()

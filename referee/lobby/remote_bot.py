@@ -1,0 +1,561 @@
+"""One bot that dialled in: a Transport that suspends, and a Peer. It outlives its connections.
+
+A bot that reconnects is asked whether it is the same program, then receives the match so far (MatchTranscript) and the
+open question again; the caller that awaits the answer observes only the delay. The round-trip time is measured before
+each match and with each turn, on commands that need no computation, and credited up to a bound; delays of the server
+itself are credited in full.
+"""
+
+import asyncio
+import hashlib
+import json
+import math
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from protocol.channel import Channel
+from protocol.connection import PeerRole
+from protocol.errors import PeerTimeout
+from protocol.grammar import MAX_LINE
+from protocol.records import Party
+from referee.lobby.zmq_io import Inbox
+from referee.play.bot_spec import DIGITS, BotSpec
+from referee.play.player import Player
+from referee.play.process import Peer
+from referee.store.model import Entrant, Pool
+
+# -- event-loop lag ---------------------------------------------------------------------------------------------------
+
+
+TICK = 0.01  # seconds between looks
+STANDSTILL = 0.05  # seconds; a delay this long counts for every question asked meanwhile, whenever it is answered
+_RECENT = 0.05  # seconds for which a shorter delay is held against the answers that came in with it
+_MOST = 16  # standstills that are remembered
+
+
+class Lateness:
+    """Measures event-loop lag with a periodic timer. `now` in seconds, never backwards."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self.worst = 0.0  # seconds, since the last reset
+        self.now = now
+        self._due = math.inf  # not started
+        self._stood: deque[tuple[float, float]] = deque(maxlen=_MOST)  # from when to when, latest last
+        self._last = self._when = 0.0  # the last shorter delay, and when it ended
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """From now on, in the running loop."""
+        self._due = self.now() + TICK
+        self._timer = asyncio.get_running_loop().call_later(TICK, self._tick)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def between(self, asked: float, now: float) -> float:
+        """Seconds since `asked` in which the loop could neither send nor see anything: all standstills, and the
+        delay in which what is seen `now` may have come."""
+        due = self._due
+        late = now - due if now > due > asked else now - asked if now > asked >= due else 0.0
+        if now - self._when < _RECENT:
+            late += max(0.0, self._when - max(asked, self._when - self._last))
+        for began, ended in reversed(self._stood):
+            if ended <= asked:
+                break
+            late += ended - max(asked, began)
+        return late
+
+    def _tick(self) -> None:
+        try:
+            self._measure()
+        finally:  # whatever was wrong with one look, there is a next one
+            self._timer = asyncio.get_running_loop().call_later(TICK, self._tick)
+
+    def _measure(self) -> None:
+        now, due = self.now(), self._due
+        late = max(0.0, now - due)
+        self.worst = max(self.worst, late)
+        if late >= STANDSTILL:
+            self._stood.append((due, now))
+        elif late >= self._last or now - self._when >= _RECENT:
+            self._last, self._when = late, now
+        self._due = now + TICK
+
+
+SAMPLES = 8  # of the way's time; the least counts, so that one slow answer is no credit
+_WINDOW = 32  # lines that are on their way at a time: the door's queue for a connection is bounded
+_WORDS = 20  # lines of stderr
+_PROBE = "protocol_version"  # which every bot answers, and at once
+_WHO = ("name", "version")  # what tells one program from another
+_LONGEST_WHO = 200  # bytes of that
+_FOR_EVER = 1e9
+Send = Callable[[bytes, bytes, Sequence[bytes]], bool]
+
+
+class RemoteBot(Peer):
+    """`send(route, kind, payloads)` is False for a connection that is gone or does not read; `cap`: seconds."""
+
+    look = _FOR_EVER  # no polling: the sessions report the end
+
+    def __init__(self, send: Send, lateness: Lateness, cap: float) -> None:
+        self.now = lateness.now
+        self.route = b""  # "" while there is no connection
+        self.ended = ""  # why nothing more comes from it
+        self.away = 0.0  # since when it has no connection; 0: it has one
+        self.unlike = ""  # why what came back cannot go on in its place
+        self._send = send
+        self._lateness = lateness
+        self._cap = cap
+        self._script = MatchTranscript()
+        self._inbox = Inbox(self.now)
+        self.way = 0.0  # seconds to the bot and back, the least of the last few times
+        self._ways: deque[float] = deque(maxlen=SAMPLES)
+        self._way = 0.0  # of the last question
+        self._asked = self._came = 0.0  # when it was last asked, and last answered
+        self._probe = 0.0  # when something quick was asked
+        self._late = 0.0  # seconds that the server was late for its answers, in all
+        self._host = 0.0  # the same since it was last asked
+        self._held = 0.0  # seconds that the last line waited here, since it was last asked
+        self._was_away = False  # since it was last asked
+        self._out = 0  # lines that were sent and not answered
+        self._queue: deque[bytes] = deque()  # lines that wait until those are answered, and
+        self._since = 0.0  # since when they do
+        self._to_tell: deque[str] | None = None  # what we say to it ourselves, as far as it was not yet sent
+        self._telling: deque[str] = deque()  # what of that it has not answered yet
+        self._who: dict[str, bytes] = {}
+        self._said: deque[str] | None = None
+        self._news = 0  # new lines since the last stderr_news
+        self.channel = Channel(self, PeerRole.BOT)
+
+    # -- a Transport -------------------------------------------------------------------------------------------------
+
+    async def write(self, data: bytes, deadline: float | None = None) -> None:
+        """See Transport.write. What cannot leave now is sent when the bot is back."""
+        lines = data.decode().split("\n")[:-1]
+        idle = not self._script.awaited
+        self._asked, self._host, self._held = self.now(), 0.0, 0.0
+        self._was_away = not self.route
+        for line in lines:
+            self._script.sent(line)
+        if self.route and self._to_tell is None:
+            self._put(lines, probe=idle)
+
+    async def read(self, deadline: float) -> bytes:
+        """See Transport.read. No deadline passes while the server stands still."""
+        given = 0.0
+        while True:
+            try:
+                return await self._inbox.get(deadline + given)
+            except PeerTimeout:
+                late = self._lateness.between(self._asked, self.now())
+                if late <= given:
+                    raise
+                given = late
+
+    def close_stdin(self) -> None:
+        """There is no half of a connection."""
+
+    def close(self) -> None:
+        self.end("it was dismissed")
+
+    # -- a Peer ------------------------------------------------------------------------------------------------------
+
+    def exited(self, wait: float = 0) -> str:
+        return self.ended
+
+    def lost(self) -> str:
+        return f"network: its connection was lost {self.now() - self.away:.1f} s ago" if self.away else ""
+
+    def stderr_tail(self) -> str:
+        return "\n".join(self._said or ())
+
+    def end_game(self) -> None:
+        self._said, self._news = None, 0
+
+    def stderr_news(self) -> str:
+        news, self._news = self._news, 0
+        return "\n".join(list(self._said or ())[-news:] if news else ())
+
+    async def stop(self, kill: bool = False) -> None:
+        """Nothing: Sessions ends the connection."""
+
+    def waited(self) -> float:
+        return self._late
+
+    def credit(self) -> float:
+        return min(self.way + self._held, self._cap) + self._host + (self.now() - self._came)
+
+    def credit_because(self) -> str:
+        host = f"host: the server was late by {self._host * 1000:.0f} ms; " if self._host >= 0.001 else ""
+        taken = self.way + self._held
+        way, credited, cap = (seconds * 1000 for seconds in (taken, min(taken, self._cap), self._cap))
+        return f"{host}network: the way takes {way:.0f} ms, credited {credited:.0f} of at most {cap:.0f} ms"
+
+    def late_because(self, overrun: int) -> str:
+        if self._was_away:
+            whose = "network: its connection was lost meanwhile"
+        elif (self._way - min(self.way, self._cap)) * 1000 >= overrun:
+            whose = f"network: the way took {self._way * 1000:.0f} ms this time"
+        else:
+            whose = "bot"
+        return f"{whose} ({self.credit_because()})"
+
+    # -- what happens to it ------------------------------------------------------------------------------------------
+
+    @property
+    def awaited(self) -> int:
+        """Answers that are still to come."""
+        return len(self._script.awaited) + len(self._telling)
+
+    def on_answer(self, answer: bytes, now: float) -> bool:
+        """An answer arrived; False if it is unexpected, or shows that another program reconnected (`unlike`)."""
+        self._out -= 1
+        taken = self._on_match_answer(answer, now)
+        if self._queue and self._send_queued() and not self._queue:
+            self._held = now - self._since
+        return taken
+
+    def _on_match_answer(self, answer: bytes, now: float) -> bool:
+        if self._telling:
+            return self._on_own_answer(answer, now)
+        line = self._script.answered(answer)
+        if line is None:
+            return False
+        if self._probe:
+            self._measure(now)
+        self._came = now
+        if (late := self._lateness.between(self._asked, now)) > self._host:
+            self._late += late - self._host
+            self._host = late
+        if line in _WHO:
+            self._who[line] = _body(answer)
+        self._inbox.put(answer, more=bool(self._script.awaited) and answer[:1] == b"=")
+        return True
+
+    def on_stderr(self, text: str) -> None:
+        """A line of its stderr."""
+        if self._said is None:
+            self._said = deque(maxlen=_WORDS)
+        self._said.append(text[:200])
+        self._news = min(self._news + 1, _WORDS)
+
+    def begin_match(self) -> None:
+        """Start the transcript, and measure the round-trip time again."""
+        self._script.start()
+        if self.route and self._to_tell is None and not self._script.awaited:
+            self._send_own([_PROBE])
+
+    def end_match(self) -> None:
+        self._script.end()
+
+    def lose(self) -> None:
+        """The connection is lost; the clock keeps running."""
+        if self.route and not self.ended:
+            self.route, self.away, self._was_away = b"", self.now(), True
+            self._probe, self._to_tell, self._out = 0.0, None, 0
+            self._telling.clear()
+            self._queue.clear()
+
+    def come_back(self, route: bytes) -> None:
+        """Reconnect: send the identity questions, the match so far, then the open question."""
+        self.lose()
+        self.route, self.away = route, 0.0
+        self._send_own([*self._who, *(self._script.told or ())])
+
+    def end(self, reason: str) -> None:
+        """The bot will not reconnect."""
+        if not self.ended:
+            self.lose()
+            self.ended = reason
+            self._inbox.end()
+
+    def _put(self, lines: Sequence[str], probe: bool) -> None:
+        """`probe`: the answer to the first is measured, if it is a quick one."""
+        if probe and lines:
+            self._probe = self.now() if without_id(lines[0]).partition(" ")[0] in QUICK else 0.0
+        self._queue.extend(f"{line}\n".encode() for line in lines)
+        if self._send_queued() and self._queue:
+            self._since = self.now()
+
+    def _send_queued(self) -> bool:
+        """Send of what waits as much as may be on its way; False: the connection is lost."""
+        some = [self._queue.popleft() for _ in range(min(_WINDOW - self._out, len(self._queue)))]
+        self._out += len(some)
+        if some and not self._send(self.route, b"C", some):
+            self.lose()
+            return False
+        return True
+
+    def _measure(self, now: float) -> None:
+        """The answer to a probe came. What we were late ourselves is not the way's."""
+        self._way = max(0.0, now - self._probe - self._lateness.between(self._probe, now))
+        self._ways.append(self._way)
+        self.way = min(self._ways)
+        self._probe = 0.0
+
+    # -- what we say to it ourselves, and hear of ourselves -----------------------------------------------------------
+
+    def _send_own(self, lines: list[str]) -> None:
+        """Before anything else is said; the way is measured anew with it."""
+        self._ways.clear()
+        self.way = 0.0
+        self._to_tell = deque(lines)
+        self._send_next(probe=True)
+
+    def _send_next(self, probe: bool = False) -> None:
+        """The next lines of that; after the last one, what it was asked."""
+        assert self._to_tell is not None
+        while self._to_tell and len(self._telling) < _WINDOW:
+            line = self._to_tell.popleft()
+            self._telling.append(line)
+            self._put([line], probe)
+            if self._to_tell is None:  # gone again
+                return
+            probe = False
+        if not self._telling:
+            self._to_tell = None
+            elapsed = int((self.now() - self._asked) * 1000)
+            if clock := self._script.clock(elapsed):
+                self._telling.append(clock)
+            self._put([*self._telling, *self._script.again(elapsed)], probe=True)
+
+    def _on_own_answer(self, answer: bytes, now: float) -> bool:
+        line = self._telling.popleft()
+        if self._probe:
+            self._measure(now)
+        if line in _WHO and _body(answer) != self._who[line]:
+            was, now_is = (text.decode("utf-8", "replace") for text in (self._who[line], _body(answer)))
+            self.unlike = f"another program reconnected in its place: its {line} is {now_is!r} and was {was!r}"
+        elif answer[:1] == b"?" and (line.startswith("play ") or line.split(" ")[0] not in QUICK):
+            said = answer[1:_LONGEST_WHO].decode("utf-8", "replace").strip()
+            self.unlike = f"it reconnected, and refuses the match so far: {said}"
+        elif self._to_tell is not None:
+            self._send_next()
+        return not self.unlike
+
+
+def _body(answer: bytes) -> bytes:
+    """What an answer says, without its id."""
+    return answer[1 : _LONGEST_WHO + 20].lstrip(b"0123456789").strip()[:_LONGEST_WHO]
+
+
+# -- identity and connected bot ---------------------------------------------------------------------------------------
+
+
+DIALLED = "dialled in"  # in place of a command line
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A bot of the lobby's own file, here `copies` times at once. `hash`: of its program."""
+
+    entrant: Entrant
+    copies: int = 1
+    hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who speaks: proved by a key, or only said where no keys are asked for. Bots of one owner do not meet.
+
+    Of a local bot the server knows it, and `copy` counts from 0: copies are one bot that plays many matches at a time.
+    """
+
+    owner: str
+    name: str
+    local: Local | None = None
+    copy: int = 0
+
+    @property
+    def seat(self) -> str:
+        """The key of the session: the name, with a suffix that no name can have for further copies."""
+        return f"{self.name}#{self.copy}" if self.copy else self.name
+
+    @property
+    def key(self) -> str:
+        """What it is remembered by."""
+        return f"{self.owner}/{self.seat}"
+
+
+@dataclass(slots=True, eq=False)
+class ConnectedBot:
+    """One bot. `player` is None until it has said what it is; `playing`: it sits at a table."""
+
+    identity: Identity
+    games: frozenset[str]  # empty: all
+    line: RemoteBot
+    player: Player | None = None
+    version: str = ""
+    playing: bool = False
+    challenges: bool = True  # whether it takes any
+    leaving: bool = False  # it has said that it takes no other game
+    challenged: bool = False  # its last meeting was a challenge, and it has not been offered a rated one since
+    _entry: Entrant | None = None
+    barred: set[str] = field(default_factory=set)  # pools that it cannot play in
+
+    @property
+    def name(self) -> str:
+        return self.identity.name
+
+    @property
+    def start(self) -> BotSpec:
+        """Its ladder entry. The version is the one that the bot reports, unless it is local."""
+        local = self.identity.local
+        return local.entrant.start if local else BotSpec(self.name, DIALLED, version=self.version)
+
+    @property
+    def party(self) -> Party:
+        """Its identity in records before the handshake."""
+        local = self.identity.local
+        return Party(name=self.name, command=self.start.command, hash=local.hash if local else "")
+
+    def entry(self, pools: Sequence[Pool]) -> Entrant:
+        """What it is entered as: a local bot as the file says, another one in every pool whose game it plays.
+
+        A bot that accepts challenges is in the unrated pools beside these, too.
+        """
+        if self._entry is None:  # it is asked for with every look
+            if local := self.identity.local:
+                rated = local.entrant
+            else:
+                theirs = tuple(pool.name for pool in pools if pool.rated and self.plays(pool.setting.game))
+                rated = Entrant(self.name, self.start, theirs)
+            self._entry = rated.with_unrated() if self.challenges else rated
+        return self._entry
+
+    def set_challenges(self, takes: bool) -> None:
+        """Whether it takes any from now on."""
+        self.challenges, self._entry = takes, None
+
+    def met(self, player: Player) -> None:
+        """It has said what it is."""
+        said = json.dumps([DIALLED, player.party.program, player.party.version])
+        self.player = player
+        self.version = hashlib.sha256(said.encode()).hexdigest()[:DIGITS]
+        if local := self.identity.local:
+            self.version = local.entrant.version
+        self._entry = None
+
+    def plays(self, game: str) -> bool:
+        return not self.games or game in self.games
+
+
+# -- transcript of the running match, for reconnects ------------------------------------------------------------------
+
+
+_GENMOVES = ("genmove", "ggp-genmove_analyze")
+_KEPT = (
+    *("ggp-new", "play", "set_random_seed", "boardsize", "clear_board", "komi"),
+    *("fixed_handicap", "set_free_handicap", "kata-set-rules", "kgs-rules"),
+)
+_CLOCKS = ("ggp-clock", "time_left")
+_TIMES = ("time_settings", "kgs-time_settings", "kata-time_settings")
+QUICK = frozenset(("play", "ggp-clock", "time_left", "protocol_version", "name", "version"))
+"""Commands that take no thought: how long their answers take is how long the way is."""
+
+
+class MatchTranscript:
+    """The commands of one bot: `told` were answered, `awaited` were not (as they were sent, with ids)."""
+
+    __slots__ = ("_clock", "awaited", "told")
+
+    def __init__(self) -> None:
+        self._clock = ""  # what it was told of the time for the move that is awaited, if it has answered that
+        self.awaited: deque[str] = deque()
+        self.told: list[str] | None = None  # None: no match is at hand
+
+    def start(self) -> None:
+        """A new match."""
+        self.told = []
+
+    def end(self) -> None:
+        self.told = None
+        self._clock = ""
+
+    def sent(self, line: str) -> None:
+        self.awaited.append(line)
+
+    def answered(self, answer: bytes) -> str | None:
+        """The command that this answers, without its id; None if it is unexpected."""
+        if not self.awaited:
+            return None
+        line = without_id(self.awaited.popleft())
+        if self.told is not None:
+            self._store(line, answer)
+        return line
+
+    def again(self, elapsed: int) -> list[str]:
+        """What is awaited, to be sent once more `elapsed` ms after it was sent first: clocks have run on."""
+        mover = self._mover()
+        return [run_on(line, mover, elapsed) for line in self.awaited]
+
+    def clock(self, elapsed: int) -> str:
+        """What it must be told of the time before that, because it was told before; "" if nothing."""
+        mover = self._mover()
+        return run_on(self._clock, mover, elapsed) if mover else ""
+
+    def _mover(self) -> str:
+        """The colour whose move is awaited, or ""."""
+        asked = [word for word in map(without_id, self.awaited) if word.startswith(_GENMOVES)]
+        return asked[-1].partition(" ")[2] if asked else ""
+
+    def _store(self, line: str, answer: bytes) -> None:
+        assert self.told is not None
+        command, _, rest = line.partition(" ")
+        if command in _GENMOVES:
+            self._clock = ""
+        if answer[:1] != b"=":  # what it refused it need not be told again
+            return
+        if command in _GENMOVES:
+            words = answer[:MAX_LINE].decode("utf-8", "replace").partition("\n")[0].lstrip("=0123456789").split()
+            if words and words[0].lower() != "resign":
+                self.told.append(f"play {rest} {words[0]}")
+        elif command in _CLOCKS:
+            self._clock = line
+        elif command in _KEPT or command in _TIMES:
+            self.told.append(line)
+
+
+def without_id(line: str) -> str:
+    """`12 play B D4` -> `play B D4`."""
+    number, _, rest = line.partition(" ")
+    return rest if number.isdigit() else line
+
+
+def run_on(line: str, mover: str, elapsed: int) -> str:
+    """A clock line with the mover's time `elapsed` ms less; any other line as it is. `mover`: a colour."""
+    if not mover or elapsed <= 0:
+        return line
+    command = without_id(line).partition(" ")[0]
+    if command == "ggp-clock":
+        values = {name: int(value) for name, value in re.findall(r"\b(\w+)=(\d+)", line)}
+        if mover not in values:
+            return line
+        after = _after(values[mover], values.get("period", 0), values.get("periods", 0), elapsed)
+        for name, value in zip((mover, "periods"), after, strict=True):
+            line = re.sub(rf"\b{name}=\d+", f"{name}={value}", line)
+        return line
+    if command == "time_left":
+        left = lambda found: f"{found[1]}{max(0, int(found[2]) - -(-elapsed // 1000))}"  # noqa: E731
+        return re.sub(rf"(time_left {mover} )(\d+)", left, line)
+    return line
+
+
+def _after(left: int, period: int, periods: int, elapsed: int) -> tuple[int, int]:
+    """What is left of main time, and periods of Japanese byo-yomi, `elapsed` ms later.
+
+    What is left of a period that has begun comes in place of main time, and the period is counted no more: the sum
+    is what is left. Main time that is exactly as long as a period is taken for one: no clock shows too much time.
+    """
+    if not periods:
+        return max(0, left - elapsed), 0
+    beyond = elapsed if left == period else elapsed - left
+    if beyond <= 0:
+        return left - elapsed, periods
+    lost = (beyond - 1) // period  # a move of exactly n periods has outlasted n - 1 of them
+    return (period - (beyond - lost * period), periods - lost - 1) if lost < periods else (0, 0)

@@ -1,0 +1,191 @@
+"""Runs a lobby in this process: opens the store, the engines and the sockets, and closes them after a signal."""
+
+import asyncio
+import contextlib
+import gc
+import os
+import resource
+import signal
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import click
+
+from protocol.errors import AddressError
+from protocol.safe_files import create_file
+from protocol.transports.keys import KeyFileError, read_pair
+from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS
+from referee.ladder.session import check_programs, prepare_pools
+from referee.ladder.toml_section import ConfigError
+from referee.lobby.auth import Admission, KeyAuth, NoAuth
+from referee.lobby.config import LobbyFile, example, lobby_of, read_lobby
+from referee.lobby.engine_pool import Engines
+from referee.lobby.game import Live
+from referee.lobby.keys import RegistryError
+from referee.lobby.local_bots import LocalBots, WithLocal
+from referee.lobby.log import EventLog, MetricsPage
+from referee.lobby.server import LobbyServer
+from referee.lobby.sessions import Sessions
+from referee.lobby.socket import RouterSocket
+from referee.lobby.spectator_process import SpectatorSupervisor
+from referee.lobby.spectators import SpectatorConfig
+from referee.lobby.zmq_io import socket_folder
+from referee.play.outcome import EngineFailed
+from referee.store.model import StoreError
+from referee.store.store import Store
+
+QUEUE = 100  # messages for or from a bot
+_SWITCH = 0.0002  # seconds that the store's thread may keep the loop waiting
+# A look at what 2,000 objects more there are takes a millisecond, one at thousands of bots takes a hundred: those are
+# no garbage, and little else outlives the first look.
+_GARBAGE = (2_000, 1_000, 10)
+
+
+def run_lobby(file: Path, no_keys: bool, listen: str | None, journal: EventLog, metrics: tuple[str, int] | None) -> int:
+    """Serve the lobby of this file until a signal; the exit status. `metrics`: host and port of the metrics page.
+
+    Raises ConfigError, UsageError.
+    """
+    settings = read_lobby(file, no_keys, listen)
+    local = LocalBots(settings.local, settings.meet, settings.nice, journal)
+    admission = WithLocal(_admission(settings, journal), local)
+    check_programs(settings.ladder)
+    ladder, warnings = prepare_pools(settings.ladder)
+    for warning in warnings:
+        click.echo(f"ggp serve: {warning}", err=True)
+    _make_room()
+    file = Path(ladder.path)
+    folder = file.absolute().parent
+    try:
+        with (
+            Store.open(ladder.store, create=True) as store,
+            _locked(store, ladder.path),
+            socket_folder(file) as sockets,
+        ):
+            engines = Engines(sockets, settings.engines, ladder.budgets, journal)
+            live = Live(folder / f"{ladder.name}.live")
+            inside = f"ipc://{sockets}/door" if settings.local else ""
+            door = partial(_door, settings, admission, inside)
+            lobby = LobbyServer(ladder, store, settings.plan, live, journal, admission, door, engines)
+            gallery = _gallery(settings, folder, journal)
+            asyncio.run(_until_told(lobby, local, inside, gallery, journal, metrics))
+    except AddressError as error:
+        raise ConfigError(ladder.path, "lobby.listen", str(error)) from None
+    except (StoreError, EngineFailed) as error:
+        click.echo(f"ggp serve: {error}", err=True)
+        return 1
+    return 0
+
+
+def write_example(file: Path) -> int:
+    """Write a commented lobby file; the exit status. Raises UsageError if it cannot be written."""
+    text = example(str(file))
+    lobby_of(tomllib.loads(text), file, no_keys=True)
+    try:
+        create_file(file, text.encode())
+    except FileExistsError:
+        raise click.UsageError(f"{file} exists: name another file") from None
+    except OSError as error:
+        raise click.UsageError(f"{file} cannot be written: {error.strerror}: name another file") from None
+    click.echo(f"{file}: now ggp serve {file} --no-keys, and let bots dial in")
+    return 0
+
+
+async def _until_told(
+    lobby: LobbyServer,
+    local: LocalBots,
+    inside: str,
+    gallery: SpectatorSupervisor | None,
+    journal: EventLog,
+    metrics: tuple[str, int] | None,
+) -> None:
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(journal.unhandled)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, lobby.stop)
+    page = MetricsPage(*metrics, lobby.metrics) if metrics else None
+    if page is not None:
+        try:
+            journal.log("metrics", url=await page.open())
+        except OSError as error:
+            raise click.UsageError(f"--metrics: cannot listen there: {error.strerror}: name another address") from None
+
+    def opened(url: str) -> None:
+        journal.log("open", url=url, pid=os.getpid())
+        local.start(inside)
+        if gallery is not None:
+            gallery.open()
+
+    try:
+        await lobby.run(opened)
+    finally:
+        await local.close()
+        if gallery is not None:
+            await gallery.close()
+    if page is not None:
+        await page.close()
+    journal.log("closed")
+
+
+def _admission(settings: LobbyFile, journal: EventLog) -> Admission:
+    """Raises ConfigError."""
+    if not settings.keys:
+        return NoAuth()
+    try:
+        return KeyAuth(settings.server_key, settings.registry, journal, needed=not settings.local)
+    except KeyFileError as error:
+        text = f"{error}; ggp keys new --server makes one, and --no-keys does without"
+        raise ConfigError(settings.ladder.path, "lobby.server_key", text) from None
+    except RegistryError as error:
+        raise ConfigError(settings.ladder.path, "lobby.registry", str(error)) from None
+
+
+def _door(settings: LobbyFile, admission: Admission, inside: str, hall: Sessions) -> RouterSocket:
+    return RouterSocket(
+        settings.listen,
+        hall,
+        admission,
+        queue=QUEUE,
+        connections=settings.connections,
+        heartbeat=(HEARTBEAT_MS, SILENCE_MS),
+        inside=inside,
+        arrivals=settings.arrivals,
+    )
+
+
+def _gallery(settings: LobbyFile, folder: Path, journal: EventLog) -> SpectatorSupervisor | None:
+    """For those who look on, if there may be any. Raises ConfigError."""
+    if not settings.watch:
+        return None
+    ladder, key = settings.ladder, ""
+    if settings.watch_keys:
+        key = str(settings.server_key)
+        try:
+            read_pair(settings.server_key)
+        except KeyFileError as error:
+            text = f'{error}; ggp keys new --server makes one, and watch = "none" does without spectators'
+            raise ConfigError(ladder.path, "lobby.server_key", text) from None
+    live = str(folder / f"{ladder.name}.live")
+    orders = SpectatorConfig(settings.watch, ladder.name, live, ladder.store, key, settings.spectators)
+    return SpectatorSupervisor(orders, ladder.budgets, journal)
+
+
+def _make_room() -> None:
+    """Raise the limit of descriptors, and shorten the pauses by the store's thread and the collector."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, hard), hard))
+    sys.setswitchinterval(_SWITCH)
+    gc.set_threshold(*_GARBAGE)
+
+
+@contextlib.contextmanager
+def _locked(store: Store, path: str) -> Iterator[None]:
+    store.take_lock(f"ggp serve {path}")
+    try:
+        yield
+    finally:
+        store.release_lock()

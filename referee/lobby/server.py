@@ -1,0 +1,215 @@
+"""The lobby as a whole: sessions, matchmaking, matches in progress, the store, and an orderly end.
+
+One thread with one event loop, and the store's thread. After a kill the next run resumes the matches when both bots
+have reconnected.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from protocol.records import Event, MovePlayed
+from referee.ladder.jobs import series_of
+from referee.lobby.auth import Admission
+from referee.lobby.challenges import Challenges, LobbyCommands, Terms, Unrated
+from referee.lobby.engine_pool import Engines
+from referee.lobby.game import LeftOver, Live, Room, RunningPairs
+from referee.lobby.log import EventLog, Metric, label
+from referee.lobby.matchmaking import VERSIONS, Matchmaker, Rated, Roster
+from referee.lobby.pending import OpenPairs, StoreWriter
+from referee.lobby.remote_bot import ConnectedBot, Lateness
+from referee.lobby.sessions import Bounds, Sessions
+from referee.lobby.socket import RouterSocket
+from referee.store.model import Ladder, StoreError
+from referee.store.store import Store
+
+_BEAT = 10.0  # seconds between signs of life in the store
+_AFTER_FAULT = 1.0  # seconds until pairing goes on after a look that failed, at the least
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Settings of a lobby: `pairing` seconds between two rounds of pairing, `drain` seconds for matches at the end."""
+
+    bounds: Bounds = field(default_factory=Bounds)
+    pairing: float = 1.0
+    drain: float = 60.0
+    matches: int = 1000  # at once
+    terms: Terms = field(default_factory=Terms)  # of challenges
+
+
+class LobbyServer:
+    """The server. `open_door` binds the socket that bots dial in to."""
+
+    def __init__(
+        self,
+        ladder: Ladder,
+        store: Store,
+        plan: Plan,
+        live: Live,
+        journal: EventLog,
+        admission: Admission,
+        open_door: Callable[[Sessions], RouterSocket],
+        engines: Engines,
+    ) -> None:
+        pools = (*ladder.pools, *(pool.unrated() for pool in ladder.pools))
+        ladder = replace(ladder, pools=pools, bots=tuple(bot.with_unrated() for bot in ladder.bots))
+        self._ladder, self._store, self._plan, self._live, self._journal = ladder, store, plan, live, journal
+        self._engines, self._open_door = engines, open_door
+        self._lateness = Lateness()
+        games = {pool.setting.game for pool in ladder.pools}
+        self.hall = Sessions(plan.bounds, ladder.budgets, games, admission, journal, self._lateness)
+        self.ledger = StoreWriter(store, journal)
+        self.plies = 0  # in this run
+        series = series_of(ladder)
+        self._room = Room(self.hall, engines, self.ledger, live, journal, ladder.budgets, series, self._seen)
+        self._roster = Roster(ladder, store, self.ledger)
+        self._left_over = LeftOver(self._room)
+        self.running = RunningPairs(self._room, self._left_over, plan.matches)
+        self._fixtures: Sequence[OpenPairs] = ()
+        self._stopping = asyncio.Event()
+        self._hurry = asyncio.Event()
+
+    async def run(self, ready: Callable[[str], None]) -> None:
+        """Serve until `stop`; `ready` gets the address. Raises StoreError, EngineFailed, AddressError at the start."""
+        self._load()
+        await self._engines.open({pool.engine for pool in self._ladder.pools})
+        try:
+            self.hall.door = door = self._open_door(self.hall)
+            door.open()
+            self.ledger.open()
+            self._lateness.start()
+            self.hall.open()
+            self._orders.open()
+            self._left_over.until = time.monotonic() + self._plan.bounds.grace
+            ready(door.url)
+            await self._pair_until_stopped()
+        finally:
+            await self._shut_down()
+
+    def stop(self) -> None:
+        """Start no more matches, wait for the running ones, then end; called again, wait no longer."""
+        if self._stopping.is_set():
+            self._hurry.set()
+            self.ledger.hurry()
+        self.running.closed = True
+        self._stopping.set()
+
+    def metrics(self) -> list[Metric]:
+        """The metrics; none before the socket is open."""
+        if not hasattr(self.hall, "door"):
+            return []
+        journal, worst = self._journal, self._lateness.worst
+        self._lateness.worst = 0.0
+        ended = {label(kind=kind, termination=word): count for (kind, word), count in self._room.games.items()}
+        refused = {label(why=word): count for (event, word), count in journal.counts.items() if event == "refused"}
+        faults = {label(task=word): count for (event, word), count in journal.counts.items() if event == "fault"}
+        guests = self.hall.guests.values()
+        return [
+            Metric("ggp_connections", "gauge", "Connections of bots.", {"": self.hall.door.connections}),
+            Metric("ggp_bots", "gauge", "Connected bots.", {"": len(guests)}),
+            Metric("ggp_bots_away", "gauge", "Bots that lost their connection in a match.", {"": _away(guests)}),
+            Metric("ggp_challenges", "gauge", "Challenges that are open.", {"": len(self._challenges.open)}),
+            Metric("ggp_matches", "gauge", "Matches under way.", {"": len(self.running.games)}),
+            Metric("ggp_plies_total", "counter", "Plies that were played.", {"": self.plies}),
+            Metric("ggp_games_total", "counter", "Games that ended and are kept, by kind and end.", ended),
+            Metric("ggp_refused_total", "counter", "Connections and bots that were refused, by reason.", refused),
+            Metric("ggp_faults_total", "counter", "Failures of the server's own tasks, which go on, by task.", faults),
+            Metric(
+                "ggp_loop_late_seconds",
+                "gauge",
+                "How late the loop was, at most, since it was last asked.",
+                {"": worst},
+            ),
+        ]
+
+    # -- what begins meetings ----------------------------------------------------------------------------------------
+
+    def _load(self) -> None:
+        """Load pools, pairs and unfinished matches. Raises StoreError."""
+        rows = self._roster.load()
+        pools, store = self._ladder.pools, self._store
+        makers = [Matchmaker(self._ladder, pool, rows[pool.name], store) for pool in pools if pool.rated]
+        unrated = [Unrated(pool, rows[pool.name], store) for pool in pools if not pool.rated]
+        self._fixtures = [*makers, *unrated]
+        self._left_over.load(self._fixtures)
+        self._rated = Rated(makers, self.running, self.ledger)
+        self._challenges = Challenges(
+            unrated, self._plan.terms, self.running, self._rated, self.ledger, store, self._journal
+        )
+        self._orders = LobbyCommands(self._challenges, self._journal, self._answer, self.hall.hang_up)
+        self.hall.orders = self._orders.submit
+
+    def _answer(self, route: bytes, answer: bytes) -> None:
+        self.hall.door.send(route, b"R", [answer])
+
+    async def _pair_until_stopped(self) -> None:
+        """Pair idle bots until `stop`. A round that fails is logged."""
+        beat = time.monotonic()
+        while not self._stopping.is_set():
+            pause = self._plan.pairing
+            try:
+                await self._pair()
+                if time.monotonic() - beat > _BEAT:
+                    beat = time.monotonic()
+                    await self.ledger.work(self._store.beat)
+            except StoreError:  # it is tried again in a moment
+                pass
+            except Exception as error:
+                self._journal.fault("pairing", error)
+                pause = max(pause, _AFTER_FAULT)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), pause)
+
+    async def _pair(self) -> None:
+        """One round of pairing. Raises StoreError."""
+        for guest in await self._roster.enrol(self.hall.ready(), self._enrolled, time.monotonic()):
+            self.hall.dismiss(guest, f"too many versions within an hour (limit {VERSIONS}): dial in again later")
+        for one, bots in self._left_over.back(self.hall.ready()):
+            self.running.start(one.fixtures, one.pair, bots, one.record)
+        await self._left_over.expire(self.hall.guests.values())
+        await self._challenges.update()
+        await self._rated.pair_idle(self._challenges.waiting_challengers())
+
+    def _enrolled(self) -> None:
+        for fixtures in self._fixtures:
+            fixtures.enrolled()
+
+    def _seen(self, event: Event) -> None:
+        self.plies += type(event) is MovePlayed
+
+    # -- the end -----------------------------------------------------------------------------------------------------
+
+    async def _shut_down(self) -> None:
+        """Wait for the running matches, store them, end the connections."""
+        reason = "the lobby is closing: dial in again later"
+        self.hall.refuse_newcomers(reason)
+        games = self.running.games
+        for game in games.values():
+            game.drain()
+        if games:
+            self._journal.log("drain", matches=len(games), seconds=self._plan.drain)
+            await self._drain()
+        await self.running.cancel()  # the next run resumes these
+        await self._orders.close()
+        await self.hall.close(reason)
+        await self.ledger.close()
+        self._lateness.stop()
+        if hasattr(self.hall, "door"):
+            await asyncio.sleep(0.1)
+            self.hall.door.close(linger=500)
+        await self._engines.close()
+
+    async def _drain(self) -> None:
+        hurry = asyncio.get_running_loop().create_task(self._hurry.wait())
+        until = time.monotonic() + self._plan.drain
+        games = self.running.games
+        while games and not hurry.done() and (wait := until - time.monotonic()) > 0:
+            await asyncio.wait([*games, hurry], timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+        hurry.cancel()
+
+
+def _away(guests: Iterable[ConnectedBot]) -> int:
+    return sum(not guest.line.route for guest in guests)

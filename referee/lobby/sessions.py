@@ -1,0 +1,477 @@
+"""Bot sessions: admission, messages, disconnects, reconnects.
+
+A bot has one connection: the newer one wins. A disconnected bot keeps its match for `grace` seconds; its clock keeps
+running.
+"""
+
+import asyncio
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from protocol.dialling import (
+    LEAVING,
+    LEFT,
+    MAX_FRAME,
+    MAX_TEXT,
+    REFUSED,
+    REPLACED,
+    Bye,
+    FrameError,
+    Hello,
+    LobbyAnswer,
+    LobbyAsk,
+    LobbyFault,
+    Message,
+    Stderr,
+    decode,
+    printable,
+)
+from protocol.transports.descriptors import resident
+from referee.background import BackgroundTasks
+from referee.lobby.auth import Admission, Author, NotAdmitted
+from referee.lobby.limits import Allowance, Allowances, Backoff
+from referee.lobby.log import EventLog
+from referee.lobby.remote_bot import ConnectedBot, Identity, Lateness, RemoteBot
+from referee.lobby.socket import RouterSocket
+from referee.play.outcome import CannotStart
+from referee.play.player import meet
+from referee.play.setting import Timeouts
+
+# -- connections ------------------------------------------------------------------------------------------------------
+
+
+STRANGER = 4.0  # messages a second of a connection before its hello
+AUTHORS, ORDERS = 8, 10.0  # command connections of one author, commands a second on each
+PAUSE = 60.0  # seconds between commands
+
+
+@dataclass(slots=True)
+class LobbyConnection:
+    """`guest` is set by a hello, `author` by a command. Times are in seconds, those of Lateness.now."""
+
+    address: str
+    since: float
+    user: str
+    allowance: Allowance
+    hellos: Allowance
+    guest: ConnectedBot | None = None
+    author: Author | None = None
+    refused: bool = False
+
+    def orders(self, author: Author, callers: Iterable["LobbyConnection"], octets: float, now: float) -> None:
+        """Make it a command connection of this author, with `octets` a second. Raises NotAdmitted above the limit."""
+        if self.author is None:
+            theirs = sum(one.author == author and not one.refused for one in callers)
+            if author.owner and theirs >= AUTHORS:
+                raise NotAdmitted("connections", f"too many command connections (limit {AUTHORS})")
+            self.allowance = Allowance(ORDERS, octets, now)
+        self.author, self.since = author, now
+
+    def silent(self, patience: float, now: float) -> bool:
+        """Whether it was silent for too long; `patience` is for a hello. A bot may be silent."""
+        patience = patience if self.author is None else PAUSE
+        return self.guest is None and not self.refused and now - self.since > patience
+
+
+# -- limits of an owner -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Limits of inbound traffic: seconds, messages and bytes a second."""
+
+    grace: float = 60.0
+    lag: float = 0.1  # of network delay credited to a move, at most
+    hello: float = 10.0  # until a connection must have sent its hello
+    connections: int = 100  # of one owner
+    matches: int = 100  # of one owner
+    messages: int = 2000  # of one owner
+    octets: int = 2_000_000  # of one owner
+    rest: float = 60.0  # first back-off of bots that forfeit or disconnect repeatedly
+
+
+class Shares:
+    """Limits of owners: those of `admission`, by default `bounds`."""
+
+    def __init__(self, bounds: Bounds, admission: Admission) -> None:
+        self._bounds, self._admission = bounds, admission
+        self._allowances = Allowances()
+
+    def limits(self, owner: str) -> Mapping[str, int]:
+        """`connections` and `matches` at a time, `messages` and `bytes` a second."""
+        bounds = self._bounds
+        defaults = {
+            "connections": bounds.connections,
+            "matches": bounds.matches,
+            "messages": bounds.messages,
+            "bytes": bounds.octets,
+        }
+        return self._admission.limits(owner, defaults)
+
+    def allowance(self, owner: str, now: float) -> Allowance:
+        """The allowance that all bots of the owner share."""
+        limits = self.limits(owner)
+        return self._allowances.of(owner, limits["messages"], limits["bytes"], now)
+
+    def forget(self, here: Collection[str], now: float) -> None:
+        """Delete allowances that need not be kept, of owners that are not connected."""
+        self._allowances.forget(here, now)
+
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
+NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
+TAKEN = "engine"  # in records that is the engine's name
+FAREWELL = f"{LEFT}: closed by client"  # to a bot that announced that it leaves
+_LAST_WORDS = 0.5  # seconds that a `B` has to leave before its connection is cut
+_SWEEP = 0.5  # seconds between checks for silent and flooding connections
+_SAID = 200  # bytes of a line of stderr that are looked at
+_STUFFED = 4 * MAX_FRAME  # bytes that came and are no message yet
+_STUFFED_IN_ALL = 16 * _STUFFED  # likewise, of all connections together
+_GROWN = 2 * MAX_FRAME  # bytes of memory more, or less, after which all connections are checked
+_LONGEST = 1.0  # seconds between checks without growth: endless heartbeats need no memory
+_CHECK_KEYS = 0.5  # seconds between checks of the keys of connections
+
+
+class Sessions:
+    """The connected bots, and the connections that are not bots yet. `open` in the loop."""
+
+    def __init__(
+        self,
+        bounds: Bounds,
+        budgets: Timeouts,
+        games: Iterable[str],
+        admission: Admission,
+        journal: EventLog,
+        lateness: Lateness,
+    ) -> None:
+        self.guests: dict[str, ConnectedBot] = {}  # by name (Identity.seat)
+        self.door: RouterSocket  # set before `open`
+        self.orders: Callable[[bytes, Author, bytes], None]  # likewise: receives the commands of authors
+        self.backoff = Backoff(bounds.rest)
+        self._shares = Shares(bounds, admission)
+        self._bounds, self._budgets, self._games = bounds, budgets, sorted(games)
+        self._admission, self._journal, self._lateness = admission, journal, lateness
+        self._now = lateness.now
+        self._callers: dict[bytes, LobbyConnection] = {}
+        self._tasks = BackgroundTasks(journal.fault)
+        self._closing = ""
+
+    def open(self) -> None:
+        self._tasks.keep("connections", self._check_connections)
+        self._tasks.keep("keys", self._check_keys)
+
+    def ready(self) -> list[ConnectedBot]:
+        """The bots that can start a match now, within the limit of simultaneous matches of each owner."""
+        found = [one for one in self.guests.values() if one.player and not (one.playing or one.leaving)]
+        found = [one for one in found if one.line.route]
+        playing = Counter(one.identity.owner for one in self.guests.values() if one.playing)
+        chosen = []
+        for guest in found:
+            owner = guest.identity.owner
+            playing[owner] += 1
+            if playing[owner] <= self._shares.limits(owner)["matches"]:
+                chosen.append(guest)
+        return chosen
+
+    def apply_backoff(self, guest: ConnectedBot) -> None:
+        """Dismiss the bot if a back-off has begun; it is refused until that ends."""
+        if guest.line.ended or not (left := self.backoff.left(guest.identity.key, self._now())):
+            return
+        self._journal.log("rest", bot=guest.name, owner=guest.identity.owner, seconds=round(left))
+        self.dismiss(guest, self._backoff_reason(guest.identity, left))
+
+    def dismiss(self, guest: ConnectedBot, reason: str) -> None:
+        """End its connection; it may dial in again."""
+        if guest.line.route:
+            self._send_bye(guest.line.route, reason)
+        self.forget(guest, reason)
+
+    def refuse_newcomers(self, reason: str) -> None:
+        """Refuse new bots from now on, except reconnects of bots in a match."""
+        self._closing = reason
+
+    async def close(self, reason: str) -> None:
+        """End all connections with this reason."""
+        for guest in list(self.guests.values()):
+            self.dismiss(guest, reason)
+        for route, caller in self._callers.items():
+            if caller.author is not None:
+                self._send_bye(route, reason)
+        await self._tasks.close()
+
+    # -- ConnectionListener --------------------------------------------------------------------------------------------
+
+    def on_connect(self, route: bytes, descriptor: int, address: str) -> None:
+        now = self._now()
+        bucket = Allowance(STRANGER, self._bounds.octets, now)
+        self._callers[route] = LobbyConnection(address, now, "", bucket, bucket)
+
+    def on_disconnect(self, route: bytes) -> None:
+        caller = self._callers.pop(route, None)
+        if caller and caller.guest and caller.guest.line.route == route:
+            self._lost(caller.guest)
+
+    def send(self, route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
+        """As RouterSocket.send; a connection that cannot take the message is closed."""
+        if self.door.send(route, kind, payloads):
+            return True
+        if (caller := self._callers.get(route)) is not None and self.door.cut(route):
+            who = caller.guest.name if caller.guest else caller.address
+            self._journal.log_limited(self._now(), "refused", "deaf", who, reason="it does not read")
+        self.on_disconnect(route)
+        return False
+
+    def on_message(self, route: bytes, user: str, frames: Sequence[bytes], now: float) -> None:
+        caller = self._callers.get(route)
+        if caller is None or caller.refused:
+            return
+        guest = caller.guest
+        if not caller.allowance.consume(sum(map(len, frames)), now):
+            self._refuse(route, caller, "flood", "too many messages or bytes: slow down")
+            return
+        if guest is not None and user != caller.user:
+            self._refuse(route, caller, "forged", "another key was used on this connection")
+            return
+        if frames[0] == b"E" and _SAID < len(frames[-1]) <= MAX_TEXT:
+            frames = [*frames[:-1], frames[-1][:_SAID]]  # what makes characters printable takes time for each
+        try:
+            said = decode(frames)
+        except FrameError as error:
+            self._refuse(route, caller, error.fault.value, str(error), lasting=error.fault is LobbyFault.VERSION)
+            return
+        if guest is not None and type(said) is LobbyAnswer:
+            if not guest.line.on_answer(said.data, now):
+                self._on_unexpected_answer(route, caller, guest)
+        else:
+            caller.user = user
+            self._handle(route, caller, said)
+
+    def _on_unexpected_answer(self, route: bytes, caller: LobbyConnection, guest: ConnectedBot) -> None:
+        """A reconnected bot that cannot continue its match is dismissed, and may dial in again."""
+        if reason := guest.line.unlike:
+            self._journal.log("refused", "unlike", bot=guest.name, reason=reason)
+            self.dismiss(guest, reason)
+        else:
+            self._refuse(route, caller, "unasked", "unexpected answer: no command was sent")
+
+    def _handle(self, route: bytes, caller: LobbyConnection, said: Message) -> None:
+        """Handle every message but an answer."""
+        if caller.guest is None and (isinstance(said, LobbyAsk) or caller.author is not None):
+            self._handle_command(route, caller, said)
+        elif isinstance(said, Hello):
+            if caller.guest is not None and not caller.hellos.consume(0, self._now()):
+                self._refuse(route, caller, "flood", "too many hellos: slow down")
+                return
+            try:
+                self._let_in(route, caller, said)
+            except NotAdmitted as refused:
+                self._refuse(route, caller, refused.word, str(refused), refused.lasting)
+        elif caller.guest is None:
+            self._refuse(route, caller, "stranger", "say hello first")
+        elif isinstance(said, Stderr):
+            caller.guest.line.on_stderr(said.text)
+        elif isinstance(said, Bye) and said.reason.partition(":")[0] == LEAVING:
+            self._leaves(caller.guest, said.reason)
+        elif isinstance(said, Bye):
+            self._journal.log("left", "bye", bot=caller.guest.name, reason=said.reason)
+            self.forget(caller.guest, f"it said goodbye: {said.reason[:200]}")
+            self._cut_soon(route)
+        else:
+            self._refuse(route, caller, "kind", "a bot sends H, R, E or B")
+
+    def _leaves(self, guest: ConnectedBot, reason: str) -> None:
+        """The bot finishes its running game, if there is one, and starts no other."""
+        if not guest.leaving:
+            self._journal.log("left", "leaving", bot=guest.name, reason=reason, playing=guest.playing)
+        guest.leaving = True
+        if not guest.playing:
+            self.dismiss(guest, FAREWELL)
+
+    def _handle_command(self, route: bytes, caller: LobbyConnection, said: Message) -> None:
+        """Handle a command. A command connection is no bot, and sends only commands."""
+        try:
+            author = self._admission.author(caller.user)
+            caller.orders(author, self._callers.values(), self._bounds.octets, self._now())
+        except NotAdmitted as refused:
+            self._refuse(route, caller, refused.word, str(refused), refused.lasting)
+            return
+        if isinstance(said, LobbyAsk):
+            self.orders(route, author, said.data)
+        elif isinstance(said, Bye):
+            self.hang_up(route)
+        else:
+            self._refuse(route, caller, "kind", "a command connection sends C or B")
+
+    def hang_up(self, route: bytes) -> None:
+        """End a command connection after `quit`."""
+        if caller := self._callers.get(route):
+            caller.refused = True
+            self._send_bye(route, FAREWELL)
+
+    # -- admission ---------------------------------------------------------------------------------------------------
+
+    def _let_in(self, route: bytes, caller: LobbyConnection, hello: Hello) -> None:
+        identity = self._admission.identify(caller.user, hello)
+        if not NAME.fullmatch(identity.name) or identity.name == TAKEN:
+            why = f"{printable(identity.name, 60)!r} is no valid name: {NAMES}; {TAKEN} is reserved"
+            raise NotAdmitted("name", why, lasting=True)
+        if hello.games and not set(hello.games) & set(self._games):
+            why = f"this lobby plays {', '.join(self._games)}: offer one of these"
+            raise NotAdmitted("games", why, lasting=True)
+        before = self.guests.get(identity.seat)
+        if before is None or not before.playing:
+            if left := self.backoff.left(identity.key, self._now()):
+                raise NotAdmitted("resting", self._backoff_reason(identity, left))
+            if self._closing:
+                raise NotAdmitted("closing", self._closing)
+            theirs = sum(one.identity.owner == identity.owner for one in self.guests.values())
+            if before is None and theirs >= self._shares.limits(identity.owner)["connections"]:
+                raise NotAdmitted("connections", f"connection limit: {identity.owner} has {theirs} bots connected")
+        if before is not None and before.identity.owner != identity.owner:
+            why = f"the name {identity.name} is another owner's: choose another name"
+            raise NotAdmitted("taken", why, lasting=True)
+        if caller.guest not in (None, before):
+            self._lost(caller.guest)  # the connection speaks for another one now
+        if before is not None and before.line.route:
+            self._replace(before, route)
+        caller.allowance = self._shares.allowance(identity.owner, self._now())
+        if before is not None and before.playing:
+            caller.guest = before
+            before.set_challenges(hello.challenges)
+            before.leaving = False  # it says so again, or was started again
+            before.line.come_back(route)
+            self._journal.log("back", bot=before.name, address=caller.address, **_session(hello.session))
+            return
+        if before is not None:
+            self.forget(before, "replaced by another connection")
+        line = RemoteBot(self.send, self._lateness, self._bounds.lag)
+        guest = caller.guest = self.guests[identity.seat] = ConnectedBot(identity, frozenset(hello.games), line)
+        guest.set_challenges(hello.challenges)
+        line.come_back(route)
+        self._tasks.run("welcome", self._welcome(guest, caller.address, hello.session))
+
+    def _backoff_reason(self, identity: Identity, left: float) -> str:
+        times = self.backoff.faults(identity.key)
+        why = f"it forfeited or left {times} games in a row"
+        return f"{identity.name} rests for {math.ceil(left)} s: {why}; come back then"
+
+    def _replace(self, guest: ConnectedBot, route: bytes) -> None:
+        """The newer connection wins; on the same one a new bot process was started."""
+        old = guest.line.route
+        guest.line.lose()
+        if old != route:
+            if caller := self._callers.get(old):
+                caller.guest, caller.refused = None, True
+            self._journal.log("replaced", bot=guest.name)
+            self._send_bye(old, f"{REPLACED}: another connection of {guest.name} took its place")
+
+    async def _welcome(self, guest: ConnectedBot, address: str, session: str) -> None:
+        """Handshake."""
+        try:
+            guest.met(await meet(guest.line, guest.party, self._budgets))
+        except CannotStart as error:
+            if self.guests.get(guest.identity.seat) is guest:
+                self._journal.log("refused", "start", bot=guest.name, reason=str(error))
+                self.dismiss(guest, str(error))
+            return
+        except Exception:
+            self.dismiss(guest, "internal error: the server's log says more")
+            raise
+        assert guest.player is not None
+        said = {"program": guest.player.party.program, "address": address, **_session(session)}
+        self._journal.log("joined", bot=guest.name, owner=guest.identity.owner, **said)
+
+    # -- departure ---------------------------------------------------------------------------------------------------
+
+    def _lost(self, guest: ConnectedBot) -> None:
+        guest.line.lose()
+        self._journal.log("gone", bot=guest.name, playing=guest.playing)
+        if not guest.playing:
+            self.forget(guest, "its connection was lost")
+            return
+        grace, away = self._bounds.grace, guest.line.away
+        asyncio.get_running_loop().call_later(grace, self._give_up, guest, away)
+
+    def _give_up(self, guest: ConnectedBot, away: float) -> None:
+        if guest.line.away == away and self.guests.get(guest.identity.seat) is guest:
+            grace = self._bounds.grace
+            self.forget(guest, f"network: its connection was lost and it did not come back within {grace:g} s")
+
+    def forget(self, guest: ConnectedBot, reason: str) -> None:
+        """Remove the bot."""
+        if self.guests.get(guest.identity.seat) is guest:
+            del self.guests[guest.identity.seat]
+        if caller := self._callers.get(guest.line.route):
+            caller.guest, caller.refused = None, True
+        guest.line.end(reason)
+
+    def _refuse(self, route: bytes, caller: LobbyConnection, word: str, reason: str, lasting: bool = False) -> None:
+        """End the connection of a bot that breaks a rule, with the reason. A bot at a table may come back to it, unless
+        time changes nothing (`lasting`)."""
+        caller.refused = True
+        who = caller.guest.name if caller.guest else caller.address
+        self._journal.log_limited(self._now(), "refused", word, who, reason=reason, address=caller.address)
+        self._send_bye(route, f"{REFUSED}: {reason}" if lasting else reason)
+        if caller.guest and caller.guest.line.route == route:
+            self._lost(caller.guest)
+        caller.guest = None
+
+    def _send_bye(self, route: bytes, reason: str) -> None:
+        self.door.send(route, b"B", [printable(reason, 1000).encode()])
+        self._cut_soon(route)
+
+    def _cut_soon(self, route: bytes) -> None:
+        asyncio.get_running_loop().call_later(_LAST_WORDS, self._cut, route)
+
+    def _cut(self, route: bytes) -> None:
+        self._callers.pop(route, None)
+        self.door.cut(route)
+
+    def _admit_again(self) -> None:
+        """End the connections of keys that were revoked or have expired: bots, also in a match, and orders."""
+        for route, caller in list(self._callers.items()):
+            if caller.author is not None and not caller.refused:
+                try:
+                    self._admission.author(caller.user)
+                except NotAdmitted as refused:
+                    self._refuse(route, caller, refused.word, str(refused), refused.lasting)
+            if guest := caller.guest:
+                try:
+                    self._admission.identify(caller.user, Hello(guest.name))
+                except NotAdmitted as refused:
+                    self._journal.log("refused", refused.word, bot=guest.name, reason=str(refused))
+                    self.dismiss(guest, f"{REFUSED}: {refused}" if refused.lasting else str(refused))
+
+    async def _check_keys(self) -> None:
+        while True:
+            await asyncio.sleep(_CHECK_KEYS)
+            if self._admission.changed():
+                self._admit_again()
+
+    async def _check_connections(self) -> None:
+        """End silent connections, and those that flood the socket, from time to time."""
+        size, looked = 0, 0.0
+        while True:
+            await self.door.sleep(_SWEEP, _GROWN)
+            now = self._now()
+            self.door.cut_silent(self._bounds.hello)
+            # Flooding makes the process grow; a check takes time. What arrives meanwhile counts next time.
+            has = resident()
+            if abs(has - size) >= _GROWN or now - looked >= _LONGEST:
+                await self.door.cut_stuffed(_STUFFED, _STUFFED_IN_ALL, now - looked)
+                size, looked = has, now
+            for why, times in self.door.refused.items():
+                self._journal.log_limited(now, "refused", why.word, "", times, reason=why.reason)
+            self.door.refused.clear()
+            self._shares.forget({one.identity.owner for one in self.guests.values()}, now)
+            silent = [one for one in self._callers.items() if one[1].silent(self._bounds.hello, now)]
+            for route, caller in silent:
+                self._refuse(route, caller, "silent", "no hello, or no command, in time")
+
+
+def _session(said: str) -> dict[str, str]:
+    """For the log: the session that the bot claims. It proves nothing."""
+    return {"session": said} if said else {}

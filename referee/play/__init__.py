@@ -1,0 +1,1 @@
+"""One match, its processes and a series of matches."""

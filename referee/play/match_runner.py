@@ -1,0 +1,205 @@
+"""A table: an engine and bots that are kept alive and play match after match. It schedules nothing."""
+
+import time
+from collections.abc import Callable, Mapping
+
+from protocol.records import Event, Record
+from referee.play.bot_spec import BotSpec, is_human, start_bot, start_engine
+from referee.play.engine import Engine, GameRefused
+from referee.play.match import Match, play_match
+from referee.play.outcome import REPLAYS, CannotStart, EngineFailed, Outcome
+from referee.play.player import Player
+from referee.play.process import LaunchError
+from referee.play.record_file import RecordWriter, SideFile
+from referee.play.series import GameResult, SeriesConfig, draw_opening, played, seats
+
+MOST_BOTS = 2  # kept alive at a time: those of a series
+_LAME = 60.0  # seconds before a bot that did not start is tried again
+
+
+NOTHING_BEGUN: Mapping[str, Record] = {}
+
+
+class Suspended(Exception):
+    """A bot (or the engine) is out of this series; `who`, and str() is the reason."""
+
+    def __init__(self, who: str, reason: str) -> None:
+        super().__init__(reason)
+        self.who = who
+
+
+class MatchRunner:
+    """Plays matches of any SeriesConfig, by number. A process that fails is restarted before the next match.
+
+    Every match is given to `keep` as soon as it ends, void ones too: its record and the facts of it. `live` is the
+    side file that each line of a record is written to at once. Of more bots than `most` the one that
+    has waited longest is ended; a changed BotSpec gets another process.
+    `seen` is called with each event. `host` makes the player for a human, given the engine of the match.
+    """
+
+    def __init__(
+        self,
+        keep: Callable[[bytes, GameResult], None],
+        live: SideFile | None = None,
+        most: int = MOST_BOTS,
+        seen: Callable[[Event], None] | None = None,
+        host: Callable[[BotSpec, Callable[[], Engine]], Player] | None = None,
+    ) -> None:
+        self._keep = keep
+        self._live = live
+        self._most = most
+        self._seen = seen
+        self._host = host
+        self._engines: dict[BotSpec, Engine] = {}
+        self._players: dict[BotSpec, Player] = {}  # least recently used first
+        self._opening: tuple[object, tuple[str, ...]] = (None, ())
+        self._lame: dict[BotSpec, tuple[str, float]] = {}  # who did not start, why, until when it is not tried again
+
+    async def play(
+        self, setup: SeriesConfig, number: int, tried: int = 0, begun: Mapping[str, Record] = NOTHING_BEGUN
+    ) -> None:
+        """Play one match of the schedule, and again while it is void. Raises Suspended when it cannot be played.
+
+        `tried`: void attempts that were kept in a run before; no two records have one key. `begun`: by key, attempts
+        that were interrupted, which go on from there, or were finished, which are kept.
+        """
+        for attempt in range(tried, tried + 1 + REPLAYS):
+            facts = await self._attempt(setup, number, attempt, begun.get(setup.key(number, attempt)))
+            if not facts.replayed:
+                return
+        tries = f"{1 + REPLAYS} times in a row"
+        raise Suspended(facts.culprit, f"{facts.termination} {tries}, last: {facts.detail}")
+
+    async def close(self, kill: bool = False) -> None:
+        """End every process; `kill`: without asking."""
+        for bot in list(self._players):
+            await self._dismiss(bot, kill)
+        for engine in list(self._engines):
+            await self._engines.pop(engine).peer.stop(kill)
+
+    async def _attempt(self, setup: SeriesConfig, number: int, attempt: int, before: Record | None) -> GameResult:
+        order = [setup.bots[index] for index in seats(number)]
+        if before is not None and [bot.name for bot in before.start.bots] != [bot.name for bot in order]:
+            before = None
+        if before is not None and before.end is not None:
+            facts = played(setup, number, before)
+            self._keep(before.lines(), facts)
+            return facts
+        try:
+            engine = await self._engine(setup)
+            opening = before.start.opening if before else await self._draw_opening(engine, setup, number // 2)
+            first, second = await self._sit(order[0], setup), await self._sit(order[1], setup)
+            await self._make_room(order)
+            key = setup.key(number, attempt)
+            match = Match(
+                key=key,
+                setting=setup.setting,
+                margin=setup.margin,
+                max_plies=setup.max_plies,
+                seed=setup.seed,
+                opening=opening,
+                referee=setup.referee,
+                bot_seeds=setup.bot_seeds(key),
+                past=before.plies if before else (),
+                started=before.start.started if before else "",
+            )
+            tape = RecordWriter(self._live.begin() if self._live else None)
+            emit = tape.emit if self._seen is None else _both(tape.emit, self._seen)
+            outcome = await play_match(match, engine, (first, second), emit, lambda: self._new_engine(setup))
+        except CannotStart as error:
+            raise Suspended(error.who, str(error)) from None
+        except (EngineFailed, GameRefused, LaunchError) as error:
+            raise Suspended("engine", str(error)) from None
+        finally:
+            if self._live is not None:
+                self._live.close()
+        facts = played(setup, number, tape.record())
+        self._keep(b"".join(tape.lines), facts)
+        await self._clear(setup, order, outcome)
+        return facts
+
+    # -- engines and bots -----------------------------------------------------------------------------------
+
+    async def _engine(self, setup: SeriesConfig) -> Engine:
+        """The engine, started if there is none or it has ended. Raises EngineFailed, LaunchError."""
+        engine = self._engines.get(setup.engine)
+        if engine is not None and engine.peer.exited():
+            await self._end_engine(setup)
+            engine = None
+        if engine is None:
+            engine = await start_engine(setup.engine, setup.budgets, setup.extras)
+            self._engines[setup.engine] = engine
+        return engine
+
+    async def _new_engine(self, setup: SeriesConfig) -> Engine:
+        """Another engine in the place of one that failed. Raises EngineFailed."""
+        await self._end_engine(setup)
+        try:
+            return await self._engine(setup)
+        except LaunchError as error:
+            raise EngineFailed(str(error)) from None
+
+    async def _end_engine(self, setup: SeriesConfig) -> None:
+        if engine := self._engines.pop(setup.engine, None):
+            await engine.peer.stop(kill=True)
+
+    async def _sit(self, bot: BotSpec, setup: SeriesConfig) -> Player:
+        """The bot, started if it does not run, and moved to the end of the order of use. Raises CannotStart."""
+        player = self._players.pop(bot, None)
+        if player is not None and player.peer.exited():
+            await player.peer.stop(kill=True)
+            player = None
+        self._players[bot] = player or await self._start(bot, setup)
+        return self._players[bot]
+
+    async def _start(self, bot: BotSpec, setup: SeriesConfig) -> Player:
+        """A ladder asks for a bot again and again; one that hangs at its start would take the time of all others."""
+        if is_human(bot):
+            if self._host is None:
+                raise CannotStart(bot.name, "a human cannot sit here")
+            return self._host(bot, lambda: self._engines[setup.engine])
+        reason, until = self._lame.get(bot, ("", 0.0))
+        if time.monotonic() < until:
+            raise CannotStart(bot.name, reason)
+        try:
+            player = await start_bot(bot, setup.budgets, setup.extras)
+        except CannotStart as error:
+            self._lame[bot] = str(error), time.monotonic() + _LAME
+            raise
+        return player
+
+    async def _make_room(self, playing: list[BotSpec]) -> None:
+        for bot in list(self._players):
+            if len(self._players) <= self._most:
+                return
+            if bot not in playing:
+                await self._dismiss(bot, kill=False)
+
+    async def _clear(self, setup: SeriesConfig, order: list[BotSpec], outcome: Outcome) -> None:
+        """End what cannot go on to a next match, or may not."""
+        if outcome.culprit == "engine":
+            await self._end_engine(setup)
+        for bot in order:
+            player = self._players.get(bot)
+            if player is not None and (setup.restart or bot.restart or not player.fit):
+                await self._dismiss(bot, kill=not player.fit)
+
+    async def _dismiss(self, bot: BotSpec, kill: bool) -> None:
+        if player := self._players.pop(bot, None):
+            await player.peer.stop(kill)
+
+    # -- openings --------------------------------------------------------------------------------------------
+
+    async def _draw_opening(self, engine: Engine, setup: SeriesConfig, pair: int) -> tuple[str, ...]:
+        drawn = (setup.engine, setup.setting.new_game, setup.position, setup.openings, setup.seed, pair)
+        if self._opening[0] != drawn:
+            self._opening = drawn, await draw_opening(engine, setup, pair)
+        return self._opening[1]
+
+
+def _both(one: Callable[[Event], None], other: Callable[[Event], None]) -> Callable[[Event], None]:
+    def emit(event: Event) -> None:
+        one(event)
+        other(event)
+
+    return emit

@@ -1,0 +1,362 @@
+"""Starts, watches and ends the processes that play: own process group, limits, stderr kept, nothing left behind.
+
+What is said with them is the players' and the engine's part. Only processes of this file are ever signalled.
+"""
+
+import contextlib
+import hashlib
+import os
+import resource
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from protocol.channel import PEER_FAULTS, Channel
+from protocol.connection import PeerRole
+from protocol.errors import Problem
+from protocol.orphans import kill_strays
+from protocol.printed import without_passwords
+from protocol.transports.pipe import Pipe
+from protocol.transports.transcript import Sink, Transcript
+from referee.play.setting import Timeouts
+
+if TYPE_CHECKING:
+    from referee.play.bot_spec import BotStderr
+
+# Debian keeps gnugo and others here, and root's PATH leaves them out.
+GAMES = ("/usr/games", "/usr/local/games")
+LAST_WORDS = 0.5  # seconds: a process's output ends a little before it does
+
+
+class LaunchError(Problem):
+    """Nothing that could be started; str() is one line that names the remedy, without passwords."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(without_passwords(text))
+
+
+class Peer(Protocol):
+    """The program on the other end of a channel. The default methods suit one whose end we cannot see."""
+
+    channel: Channel
+    look: float = 1.0  # seconds between looks at whether it has ended while it is silent
+
+    def exited(self, wait: float = 0) -> str:
+        """How it ended, in words; "" while it runs or if that is unknown. Waits at most `seconds`."""
+
+    def stderr_tail(self) -> str:
+        """The last 64 KiB that it wrote to stderr since `end_game`, as text."""
+
+    def begin_game(self, key: str) -> None:
+        """The match of this key begins; kept stderr gets a heading for it."""
+        return
+
+    def end_game(self) -> None:
+        """What it writes to stderr from here on belongs to its next game."""
+        return
+
+    def stderr_news(self) -> str:
+        """What came since this was last asked, at most the tail."""
+
+    async def stop(self, kill: bool = False) -> None:
+        """End it; `kill`: without asking. Returns when it is gone."""
+
+    def waited(self) -> float:
+        """Seconds by which we ourselves were late for its answers so far; only differences mean something."""
+        return run_delay()
+
+    def credit(self) -> float:
+        """Seconds of its last answer's time that are not its own, and not charged."""
+        return 0.0
+
+    def credit_because(self) -> str:
+        """What that credit is for, in words; "" where there is none."""
+        return ""
+
+    def lost(self) -> str:
+        """Why and since when it is unreachable, in words; "" if it is reachable or has ended."""
+        return ""
+
+    def late_because(self, overrun: int) -> str:
+        """Whose fault it is, in words, that its last answer came `overrun` ms too late; "" where it can only be it."""
+        return ""
+
+
+class Process(Peer):
+    """A child process and the channel to it. `Process(argv, …)` raises LaunchError.
+
+    A process of its own group; killed by the kernel if this process dies (where `setpriv` is installed).
+    """
+
+    _running: ClassVar[set[int]] = set()  # pids of this process's children that are not strays
+    # No thread looks for strays while another starts a child; what handles a signal meanwhile may.
+    _family: ClassVar = threading.RLock()
+
+    def __init__(
+        self,
+        argv: tuple[str, ...],
+        role: PeerRole,
+        budgets: Timeouts,
+        *,
+        memory: int = 0,
+        environment: Iterable[tuple[str, str]] = (),
+        spread: bool = False,
+        sink: Sink | None = None,
+        folder: Path | None = None,
+        stderr: "BotStderr | None" = None,
+    ) -> None:
+        """`memory`: MiB of address space, 0 for no limit; `environment` is added to ours; `spread`: it may run on
+        every core, not only on ours; `sink` receives the whole dialogue; `folder` is where it runs, None for here;
+        `stderr` is given what it writes there."""
+        words = [*with_death_signal(os.getpid()), find_program(argv[0]), *argv[1:]]
+        self._budgets = budgets
+        self._exit = ""
+        self._stderr_told = 0  # bytes of stderr that stderr_news has given out
+        self._stderr_before = 0  # bytes of stderr that belong to earlier games
+        self._stderr = stderr
+        with self._family:
+            self._popen, stdin, stdout, errors = _start(words, {**os.environ, **dict(environment)}, folder)
+            self._running.add(self._popen.pid)
+        self._pidfd = os.pidfd_open(self._popen.pid)
+        self._end = select.poll()
+        self._end.register(self._pidfd, select.POLLIN)
+        _limit(self._popen.pid, memory)
+        if spread:
+            unpin(self._popen.pid)
+        self._pipe = Pipe(stdin, stdout, errors, None if stderr is None else stderr.take)
+        self.channel = Channel(Transcript(self._pipe, sink) if sink else self._pipe, role)
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def descriptors(self) -> tuple[int, int, int | None]:
+        """See Pipe.descriptors."""
+        return self._pipe.descriptors
+
+    def exited(self, wait: float = 0) -> str:
+        """See Peer.exited. Does not reap, so the pid is not reused before `stop`."""
+        if not self._exit and self._ended(wait):
+            self._exit = _in_words(os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT))
+        return self._exit
+
+    def drain_stderr(self) -> None:
+        """Take what it wrote to stderr, so that it never waits with that."""
+        self._pipe.drain_stderr()
+
+    def stderr_tail(self) -> str:
+        """See Peer.stderr_tail. Takes up to 20 ms for what is no text."""
+        return self._stderr_since(self._stderr_before)
+
+    def begin_game(self, key: str) -> None:
+        if self._stderr is not None:
+            self._stderr.begin_game(key)
+
+    def end_game(self) -> None:
+        self._pipe.drain_stderr()
+        self._stderr_before = self._pipe.stderr_size
+
+    def stderr_news(self) -> str:
+        news = self._stderr_since(self._stderr_told)
+        self._stderr_told = self._pipe.stderr_size
+        return news
+
+    def _stderr_since(self, size: int) -> str:
+        """What came after so many bytes, at most the tail."""
+        tail = self._pipe.drain_stderr()
+        came = self._pipe.stderr_size - size
+        return tail[max(0, len(tail) - came) :].decode("utf-8", "backslashreplace")
+
+    async def stop(self, kill: bool = False) -> None:
+        """`quit`, its answer, grace, SIGTERM, grace, SIGKILL to the group; then what still hides is killed.
+
+        Waits for the process, never for the end of its output: a grandchild may keep that open.
+        """
+        if self._pidfd < 0:
+            return
+        if not kill and not self.exited():
+            await self._say_quit()
+        if kill or not (self._ended(self._budgets.grace) or self._terminated()):
+            self._signal(signal.SIGKILL)
+        self._ended(None)
+        self.exited()
+        self._signal(signal.SIGKILL)  # the rest of the group; the leader's pid is still taken, so it is the right one
+        self._popen.wait()
+        with self._family:
+            self._running.discard(self._popen.pid)
+            kill_strays(self._running)
+        self._pipe.drain_stderr()
+        os.close(self._pidfd)
+        self._pidfd = -1
+        self.channel.close()
+
+    async def _say_quit(self) -> None:
+        with contextlib.suppress(*PEER_FAULTS):
+            await self.channel.ask("quit", self.channel.now() + self._budgets.quit)
+        self._pipe.close_stdin()
+
+    def _terminated(self) -> bool:
+        self._signal(signal.SIGTERM)
+        return self._ended(self._budgets.grace)
+
+    def _ended(self, seconds: float | None) -> bool:
+        """Wait so long (None: as long as it takes) for the process to end; whether it did."""
+        if self._exit or self._pidfd < 0:
+            return True
+        return bool(self._end.poll(None if seconds is None else seconds * 1000))
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._popen.pid, number)
+
+
+class Remote(Peer):
+    """A running peer at tcp://host:port or ipc://path."""
+
+    def __init__(self, url: str, role: PeerRole, budgets: Timeouts, *, sink: Sink | None = None) -> None:
+        from protocol.errors import AddressError
+        from protocol.transports.zmq import Dealer  # only who plays over a network waits for it
+
+        try:
+            transport = Dealer(url, budgets.command)
+        except AddressError as error:
+            raise LaunchError(str(error)) from None
+        self._budgets = budgets
+        self._stopped = False
+        self._url, self._dealer = url, transport
+        self.channel = Channel(Transcript(transport, sink) if sink else transport, role)
+
+    def exited(self, wait: float = 0) -> str:
+        return f"no program listens at {self._url}" if self._dealer.absent else ""
+
+    def stderr_tail(self) -> str:
+        return ""
+
+    def stderr_news(self) -> str:
+        return ""
+
+    async def stop(self, kill: bool = False) -> None:
+        if self._stopped:
+            return
+        self._stopped = True
+        if not kill:
+            with contextlib.suppress(*PEER_FAULTS):
+                await self.channel.ask("quit", self.channel.now() + self._budgets.quit)
+        self.channel.close()
+
+
+def find_program(name: str) -> str:
+    """The file that the first word of a command line means. Raises LaunchError naming the remedy."""
+    if "/" not in name:
+        found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(GAMES))
+        if found is None:
+            raise LaunchError(f"no program called {name!r} in PATH, {' or '.join(GAMES)}: install it or give its path")
+        return found
+    path = Path(name)
+    if path.is_dir():
+        raise LaunchError(f"{name} is a directory, not a program: name the file in it")
+    if not path.exists():
+        relative = "" if path.is_absolute() else f" (it is relative to {Path.cwd()})"
+        raise LaunchError(f"{name} does not exist: check the path{relative}")
+    if not os.access(path, os.X_OK):
+        raise LaunchError(f'{name} is not executable: chmod +x it, or name its interpreter, as in "python3 {name}"')
+    return str(path.absolute())  # setpriv would look a bare name up in PATH
+
+
+@cache
+def executable_hash(program: str) -> str:
+    """SHA-256 of a file in hex; "" if it is unreadable."""
+    try:
+        with Path(program).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _start(
+    argv: list[str], environment: dict[str, str], folder: Path | None
+) -> tuple["subprocess.Popen[bytes]", int, int, int]:
+    """The process, and our ends of its stdin, stdout and stderr."""
+    ours: list[int] = []
+    theirs: list[int] = []
+    try:
+        for direction in (1, 0, 0):
+            pair = os.pipe()
+            ours.append(pair[direction])
+            theirs.append(pair[1 - direction])
+        # No preexec_fn: without it CPython uses vfork, which costs the same however large the worker is.
+        popen = subprocess.Popen(
+            argv, stdin=theirs[0], stdout=theirs[1], stderr=theirs[2], process_group=0, env=environment, cwd=folder
+        )
+    except OSError as error:
+        for descriptor in ours:
+            os.close(descriptor)
+        raise LaunchError(f"{shlex.join(argv)} cannot be started: {error.strerror}") from None
+    finally:
+        for descriptor in theirs:
+            os.close(descriptor)
+    return popen, ours[0], ours[1], ours[2]
+
+
+# If the parent dies before setpriv has set the signal, the child never gets it: so the child checks its parent.
+_IF_OURS = '[ "$PPID" = "$0" ] && exec "$@"'
+
+
+@cache
+def with_death_signal(parent: int) -> tuple[str, ...]:
+    """Words before a command line that make the kernel kill it when we die (1 ms a start); () if there are none."""
+    setpriv, shell = shutil.which("setpriv"), shutil.which("sh")
+    return (setpriv, "--pdeathsig", "KILL", "--", shell, "-c", _IF_OURS, str(parent)) if setpriv and shell else ()
+
+
+def _limit(pid: int, memory: int) -> None:
+    """No core files; address space if asked for. After the start, because preexec_fn would forbid vfork."""
+    with contextlib.suppress(ProcessLookupError):
+        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
+        if memory:
+            resource.prlimit(pid, resource.RLIMIT_AS, (memory << 20, memory << 20))
+
+
+def _in_words(ended: "os.waitid_result | None") -> str:
+    assert ended is not None  # it was awaited first
+    if ended.si_code == os.CLD_EXITED:
+        return f"exit status {ended.si_status}"
+    try:
+        return f"killed by {signal.Signals(ended.si_status).name}"
+    except ValueError:  # a real-time signal has no name
+        return f"killed by signal {ended.si_status}"
+
+
+# -- Keeping a process on one core, letting another off it, and the time spent in the queue for one. Linu
+
+
+_cores: set[int] = set()  # that this process might run on before it was pinned
+
+
+def pin(core: int) -> None:
+    """Pin this process and its children to one core: they take turns, so they share its caches."""
+    _cores.update(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {core})
+
+
+def unpin(pid: int) -> None:
+    """Let a process that was just started run on every core that we might have run on before we were pinned."""
+    if _cores:
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(pid, _cores)
+
+
+def run_delay() -> float:
+    """Seconds this thread has stood ready in the queue for a core; 0 where the kernel does not count it."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_bytes().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0

@@ -1,0 +1,1 @@
+"""Bradley-Terry ratings and sequential tests: numbers in, numbers out."""

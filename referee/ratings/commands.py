@@ -1,0 +1,359 @@
+"""`ggp rate FILE…` and `ggp sprt`: rate results, and judge a sequential test."""
+
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from protocol.printed import json_text, without_password
+from referee.cli import message_of
+from referee.ratings.results import LONGEST_NAME, Results, ResultsError, read_results
+from referee.ratings.scale import after_stop, effect_lines, half, zero, zero_line
+from referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, judge
+
+if TYPE_CHECKING:
+    from referee.ratings.ratings import Ratings
+
+
+BAD_USAGE = 2
+FARTHEST = 100_000.0  # Elo of an anchor
+WORST = 5  # pairs that fit worst, in the JSON
+RATE_EPILOGUE = """\b
+FILE is CSV with the columns first,second,result[,count] (result 1, 0.5 or 0 for
+the first), or PGN (tags White, who is first, Black, Result); - is standard input.
+Without an anchor the mean rating is 0. An anchor has the rating that it is given,
+and no error.
+
+\b
+The exit status is 0; 2 for a command line or a file that cannot be, or if a
+rating is infinite (with --prior none only).
+"""
+
+
+def run_rate(argv: list[str]) -> int:
+    """The exit status."""
+    # A refit is many small products; where matches keep every core busy, more threads only wait for one another.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    try:
+        return int(rate_files.main(argv, prog_name="ggp rate", standalone_mode=False) or 0)
+    except ResultsError as error:
+        click.echo(f"ggp rate: {error}", err=True)
+    except click.ClickException as error:
+        click.echo(f"ggp rate: {message_of(error)} (ggp rate --help)", err=True)
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    return BAD_USAGE
+
+
+@click.command("rate", epilog=RATE_EPILOGUE, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("files", metavar="FILE…", nargs=-1, required=True)
+@click.option("--model", type=click.Choice(["davidson", "rao-kupper"]), default="davidson", show_default=True)
+@click.option(
+    "--prior",
+    type=click.Choice(["pool", "none"]),
+    default="pool",
+    show_default=True,
+    help="pool: ratings ~ N(mean, 350 Elo); none: the likeliest ratings, as other tools print them.",
+)
+@click.option("--no-advantage", is_flag=True, help="Sitting first is worth nothing.")
+@click.option("--anchor", multiple=True, metavar="NAME=ELO", help="A bot whose rating is known.")
+@click.option("--json", "as_object", is_flag=True, help="One JSON object on stdout.")
+def rate_files(
+    files: tuple[str, ...], model: str, prior: str, no_advantage: bool, anchor: tuple[str, ...], as_object: bool
+) -> int:
+    """Rate the bots whose results stand in FILE…: Elo with honest error bars, first-seat advantage, ties."""
+    anchors = dict(_anchor(word) for word in anchor)
+    results = Results()
+    for name in files:
+        _read(name, results)
+    if results.unfinished:
+        click.echo(f"ggp rate: {results.unfinished} games have no result (*): they are left out", err=True)
+    ratings = _rate(results, files, model, prior, not no_advantage, anchors)
+    if as_object:
+        click.echo(json_text(_as_json(ratings, prior)))
+    else:
+        _show(ratings, prior)
+    return 0
+
+
+def _anchor(word: str) -> tuple[str, float]:
+    name, equals, number = word.rpartition("=")
+    try:
+        elo = float(number)
+    except ValueError:
+        elo = math.nan
+    if not (name and equals and abs(elo) <= FARTHEST):
+        raise click.UsageError(f"--anchor {word[:LONGEST_NAME]!r}: write NAME=ELO, for example gnugo=1800")
+    return name, elo
+
+
+def _read(name: str, results: Results) -> None:
+    try:
+        if name == "-":
+            read_results(sys.stdin.buffer, "standard input", results)
+        else:
+            with open(name, "rb") as file:  # noqa: PTH123  (a path may be a pipe)
+                read_results(file, name, results)
+    except (OSError, ValueError) as error:
+        if isinstance(error, ResultsError):
+            raise
+        raise ResultsError(
+            f"cannot read {without_password(name)!r}: {getattr(error, 'strerror', None) or error}"
+        ) from None
+
+
+def _rate(
+    results: Results, files: Sequence[str], model: str, prior: str, advantage: bool, anchors: dict[str, float]
+) -> "Ratings":
+    from referee.ratings.bradley_terry import MODELS, Counts, CountsError, Priors
+    from referee.ratings.ratings import rate
+
+    try:
+        counts = Counts.of(results.rows(), names=results.names)
+        return rate(counts, MODELS[model], Priors(anchors=anchors, plain=prior == "none"), advantage)
+    except CountsError as error:
+        raise ResultsError(f"{', '.join(files)}: {error}") from None
+
+
+def _as_json(ratings: "Ratings", prior: str) -> dict[str, Any]:
+    """Elo throughout. `se` is the error of this `elo`, whose zero is `zero`; null of an anchor, which is held.
+
+    `next` is the difference to the next in the list.
+    """
+    lines = [
+        {
+            "name": line.name,
+            "elo": line.elo,
+            "se": line.se or None,
+            "games": line.games,
+            "score": line.score,
+            "next": None if line.next is None else {"elo": line.next.elo, "se": line.next.se, "los": line.next.los},
+        }
+        for line in ratings.standings()
+    ]
+    misfits = ratings.misfits()
+    return {
+        "ratings": lines,
+        "advantage": ratings.advantage,
+        "model": ratings.model.name,
+        "advantage_se": ratings.advantage_se,
+        "tie": ratings.tie,
+        "prior": prior,
+        "anchors": list(ratings.anchors),
+        "zero": zero(ratings.anchors),
+        "deviance": math.fsum(pair.deviance for pair in misfits),
+        "degrees_of_freedom": ratings.degrees_of_freedom(),
+        "misfits": [
+            {
+                "first": pair.first,
+                "second": pair.second,
+                "games": int(pair.games),
+                "score": pair.score,
+                "expected": pair.expected,
+                "deviance": pair.deviance,
+            }
+            for pair in misfits[:WORST]
+        ],
+    }
+
+
+def _show(ratings: "Ratings", prior: str) -> None:
+    """A table on a terminal; elsewhere the same in plain columns, nothing cut off."""
+    from rich.console import Console  # for people alone: --json and ggp sprt start without it
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    plain = not console.is_terminal
+    table = Table(box=None, pad_edge=False) if plain else Table()
+    table.add_column("#", justify="right")
+    table.add_column("bot", overflow="fold")
+    for head in ("Elo", "±", "games", "score", "to next", "±", "LOS"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for rank, line in enumerate(ratings.standings(), 1):
+        share = f"{line.score / line.games:.1%}" if line.games else ""
+        numbers = [f"{line.elo:z.1f}", half(line.se), str(line.games), share]
+        if line.next is not None:
+            numbers += [f"{line.next.elo:z.1f}", half(line.next.se), f"{line.next.los:.1%}"]
+        table.add_row(str(rank), Text(line.name), *numbers)
+    if plain:
+        console.width = 4 * LONGEST_NAME
+    elif table.__rich_measure__(console, console.options.update(max_width=10_000)).maximum > console.width:
+        table.box, table.pad_edge = None, False  # it needs a fifth less
+    console.print(table)
+    for text in _notes(ratings, prior):
+        console.print(Text(text))
+
+
+def _notes(ratings: "Ratings", prior: str) -> list[str]:
+    """What the numbers are, and where the model does not hold."""
+    seat = f"{ratings.advantage:z.1f} ± {half(ratings.advantage_se)} Elo" if ratings.advantage_se else "fixed at 0"
+    games = int(ratings.counts.played.games.sum())
+    notes = [
+        zero_line(ratings.anchors, idle=not (ratings.counts.games > 0).all()),
+        f"model {ratings.model.name}, prior {prior}",
+        f"first seat {seat}; {ratings.model.tie} = {ratings.tie:.3f}; {games} games",
+    ]
+    deviance, free = ratings.deviance(), ratings.degrees_of_freedom()
+    if free and deviance > free + 3 * math.sqrt(2 * free):
+        (worst,) = ratings.misfits(1)
+        notes.append(
+            f"the model misfits: deviance {deviance:.1f}, {free} expected; worst: {worst.first} against "
+            f"{worst.second}, {worst.score:g} of {worst.games:g} where {worst.expected:.1f} were expected"
+        )
+    return notes
+
+
+# -- `ggp sprt`: reads the command line, judges the test and prints the verdict.
+
+
+MOST_GAMES = 10**12
+STATUS = {"H1": 0, "H0": 1, "continue": 3, "inconclusive": 4}
+SPRT_EPILOGUE = """\b
+--penta a,b,c,d,e  pairs of games by their result for the new version:
+                   two losses, loss and tie, even, tie and win, two wins
+--wdl w,d,l        games: wins, ties, losses, where the pairs are not known
+--preset gate      normalized Elo 0 against 20: is it better?
+         simplify  -15 against 5: is it no worse?
+         big       0 against 50: is it much better?
+
+\b
+State: continue; H1 (elo1 is accepted), H0 (elo0 is accepted), inconclusive
+(the cap was reached). The exit status is 0 whatever the state, 2 for a command
+line that cannot be; with --exit-code 0 for H1, 1 for H0, 3 for continue and
+4 for inconclusive.
+"""
+
+
+def run_sprt(argv: list[str]) -> int:
+    """The exit status."""
+    try:
+        return int(sprt.main(argv, prog_name="ggp sprt", standalone_mode=False) or 0)
+    except SprtError as error:
+        click.echo(f"ggp sprt: {error} (ggp sprt --help)", err=True)
+    except click.ClickException as error:
+        click.echo(f"ggp sprt: {message_of(error)} (ggp sprt --help)", err=True)
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    return BAD_USAGE
+
+
+@click.command("sprt", epilog=SPRT_EPILOGUE, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--penta", metavar="A,B,C,D,E", help="Counts of pairs, worst first.")
+@click.option("--wdl", metavar="W,D,L", help="Counts of games.")
+@click.option("--model", type=click.Choice(MODELS), help="What Elo means.  [default: normalized]")
+@click.option("--elo0", type=float, help="H0: the effect is this.")
+@click.option("--elo1", type=float, help="H1: the effect is this.")
+@click.option("--preset", type=click.Choice(list(PRESETS)), help="In place of --elo0, --elo1 and --model.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Risk of H1 where H0 is true.")
+@click.option("--beta", type=float, default=0.05, show_default=True, help="Risk of H0 where H1 is true.")
+@click.option("--cap", type=click.IntRange(1, MOST_GAMES), help="Most pairs (or games): then it is inconclusive.")
+@click.option("--exit-code", is_flag=True, help="Say the state by the exit status.")
+@click.option("--json", "as_object", is_flag=True, help="One JSON object on stdout.")
+def sprt(
+    penta: str | None,
+    wdl: str | None,
+    model: Model | None,
+    elo0: float | None,
+    elo1: float | None,
+    preset: str | None,
+    alpha: float,
+    beta: float,
+    cap: int | None,
+    exit_code: bool,
+    as_object: bool,
+) -> int:
+    """Judge a sequential test between two versions: go on, or which hypothesis is accepted."""
+    counts = _counts(penta, wdl)
+    hypotheses = _hypotheses(preset, elo0, elo1, model, alpha, beta)
+    verdict = judge(counts, hypotheses, cap)
+    if as_object:
+        click.echo(json.dumps(_sprt_as_json(verdict, hypotheses)))
+    else:
+        for line in _lines(verdict, hypotheses, "pairs" if penta else "games"):
+            click.echo(line)
+    return STATUS[verdict.state] if exit_code else 0
+
+
+def _counts(penta: str | None, wdl: str | None) -> list[int]:
+    """Worst first, as the mathematics wants it."""
+    if (penta is None) == (wdl is None):
+        raise SprtError("give the record either as --penta a,b,c,d,e or as --wdl w,d,l")
+    name, text, size = ("--penta", penta, 5) if penta is not None else ("--wdl", wdl, 3)
+    words = (text or "").split(",")
+    if len(words) != size or not all(re.fullmatch(r"\s*[0-9]{1,13}\s*", word) for word in words):
+        raise SprtError(f"{name} takes {size} whole numbers with commas, for example {name} {'7,' * (size - 1)}7")
+    counts = [int(word) for word in words]
+    if max(counts) > MOST_GAMES:
+        raise SprtError(f"{name}: a count is more than {MOST_GAMES}")
+    return counts if penta is not None else counts[::-1]
+
+
+def _hypotheses(
+    preset: str | None, elo0: float | None, elo1: float | None, model: Model | None, alpha: float, beta: float
+) -> Hypotheses:
+    if preset:
+        if elo0 is not None or elo1 is not None or model is not None:
+            raise SprtError("--preset says elo0, elo1 and model: leave those out, or the preset")
+        chosen = PRESETS[preset]
+        return Hypotheses(chosen.elo0, chosen.elo1, alpha, beta, chosen.model)
+    if elo0 is None or elo1 is None:
+        raise SprtError("say what is tested: --elo0 and --elo1, or --preset gate")
+    return Hypotheses(elo0, elo1, alpha, beta, model or "normalized")
+
+
+def _sprt_as_json(verdict: Verdict, hypotheses: Hypotheses) -> dict[str, Any]:
+    """The verdict; null where the record says nothing. A clean sweep has a one-sided bound only."""
+    estimate = verdict.estimate
+    return {
+        "llr": verdict.llr,
+        "lower": verdict.lower,
+        "upper": verdict.upper,
+        "state": verdict.state,
+        "elo": verdict.elo,
+        "nelo": verdict.nelo,
+        "los": verdict.los,
+        "elo_error": verdict.elo_error,
+        "elo_low": verdict.elo_low,
+        "elo_high": verdict.elo_high,
+        "nelo_error": verdict.nelo_error,
+        "games": verdict.games,
+        "expected_games_left": verdict.expected_left,
+        "worst_case_games": verdict.worst_case,
+        "estimate": estimate and {"elo": estimate.elo, "low": estimate.low, "high": estimate.high},
+        "model": hypotheses.model,
+        "elo0": hypotheses.elo0,
+        "elo1": hypotheses.elo1,
+        "alpha": hypotheses.alpha,
+        "beta": hypotheses.beta,
+    }
+
+
+def _lines(verdict: Verdict, hypotheses: Hypotheses, unit: str) -> list[str]:
+    h0, h1 = (f"{hypotheses.model} Elo {elo:g}" for elo in (hypotheses.elo0, hypotheses.elo1))
+    state = {
+        "continue": "continue: nothing is decided yet",
+        "H0": f"H0 is accepted: {h0} rather than {h1}",
+        "H1": f"H1 is accepted: {h1} rather than {h0}",
+        "inconclusive": "inconclusive: the cap is reached, and nothing is decided",
+    }[verdict.state]
+    lines = [
+        state,
+        f"LLR   {verdict.llr:z.3f} within {verdict.lower:.3f} and {verdict.upper:.3f} ({h0} against {h1}, by {unit})",
+        *effect_lines(verdict, 2, 6),
+        f"games {verdict.games}",
+    ]
+    if verdict.state == "continue":
+        left = [f"{verdict.expected_left:.0f} games at this strength"] if verdict.expected_left is not None else []
+        worst = [] if verdict.worst_case is None else [f"{verdict.worst_case:.0f} is the mean length in the worst case"]
+        lines += [f"left  {'; '.join(left + worst)}"] if left + worst else []
+    elif estimate := after_stop(verdict.estimate, 2):
+        lines.append(f"after the stop: Elo {estimate}")
+    elif verdict.games and verdict.elo_error is not None:
+        lines.append("after the stop: no estimate, for the record goes on far beyond the bound")
+    return lines

@@ -1,0 +1,1 @@
+"""GTP regression tests."""

@@ -1,0 +1,1 @@
+"""The store of a ladder: its values, its tables, and all SQL."""

@@ -1,0 +1,346 @@
+"""Which bots are entered in which pool, which are suspended, and the run lock. The caller opens the transaction."""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, or_, select
+
+from referee.store.database import clean
+from referee.store.model import Entrant, Ladder, Locked, Pool, PoolEntry, StoreError, Taken
+from referee.store.schema import ISSUED, NAME, TEXT, WITHDRAWN, entered, events, pairs, pools, run_lock, versions
+
+
+def enrol(connection: Connection, ladder: Ladder) -> dict[str, int]:
+    """The ids of the ladder's pools by name; all other pools and versions stay, but inactive."""
+    for name in [ladder.name, *(pool.name for pool in ladder.pools), *(bot.name for bot in ladder.bots)]:
+        _check_name(name)
+    ids = {pool.name: _enrol_pool(connection, pool) for pool in ladder.pools}
+    ours = _enrol_versions(connection, ladder)
+    for pool in ladder.pools:
+        entrants = {ours[bot.name]: bot for bot in ladder.bots if pool.name in bot.pools}
+        _enter(connection, ids[pool.name], pool.name if pool.rated else "", entrants)
+    columns = select(pools.c.id, pools.c.name, pools.c.rated)
+    for row in connection.execute(columns.where(pools.c.id.not_in(ids.values()))).all():
+        _enter(connection, row.id, row.name if row.rated else "", {})
+    return ids
+
+
+def seats(connection: Connection, pool: int) -> list[PoolEntry]:
+    """Every version that is or was entered in a pool, by id."""
+    query = (
+        select(versions, entered.c.active, entered.c.anchor, entered.c.suspended, entered.c.suspended_in)
+        .join(entered, entered.c.version == versions.c.id)
+        .where(entered.c.pool == pool)
+        .order_by(versions.c.id)
+    )
+    return [
+        PoolEntry(
+            id=row.id,
+            label=row.label,
+            name=row.name,
+            version=row.version,
+            active=row.active and not row.suspended,
+            parent=row.parent,
+            anchor=row.anchor,
+            suspended=row.suspended,
+            since=row.suspended_in,
+            entered=row.active,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def suspend(connection: Connection, version: int, reason: str, pool: int | None = None, batch: int = -1) -> None:
+    """In one pool, or in all. A version that is suspended already keeps the first reason, that of the lowest batch.
+
+    Of two batches that are played at the same time either may be the first to say so: what is kept is the same.
+    """
+    reason = clean(reason, TEXT) or "no reason was given"
+    query = entered.update().where(entered.c.version == version)
+    if pool is not None:
+        query = query.where(entered.c.pool == pool)
+    values = query.values(suspended=reason, suspended_in=batch)
+    new = connection.execute(values.where(entered.c.suspended == "")).rowcount
+    connection.execute(values.where(entered.c.suspended_in > batch))
+    if new:
+        note(connection, "suspended", f"{_label(connection, version)}: {reason}")
+
+
+def readmit(connection: Connection, name: str) -> bool:
+    """All versions of a name, or the one of a label; whether any of them was suspended."""
+    named = [id for id, label in _called(connection, name)]
+    query = entered.update().where(entered.c.version.in_(named), entered.c.suspended != "")
+    if not connection.execute(query.values(suspended="", suspended_in=-1)).rowcount:
+        return False
+    note(connection, "readmitted", name)
+    return True
+
+
+def readmitted(connection: Connection, version: int) -> str:
+    """When a version was readmitted last, as `now` has it; "" for never."""
+    name, number = connection.execute(select(versions.c.name, versions.c.version).where(versions.c.id == version)).one()
+    said = select(events.c.at).where(events.c.kind == "readmitted", events.c.text.in_((name, f"{name}@{number}")))
+    at: str | None = connection.execute(said.order_by(events.c.id.desc()).limit(1)).scalar_one_or_none()
+    return at or ""
+
+
+def called(connection: Connection, name: str) -> list[int]:
+    """The versions that a name or a label means: `NAME` all of them, `NAME@VERSION` one. Raises StoreError."""
+    found = [id for id, label in _called(connection, name)]
+    if not found:
+        known = connection.execute(select(versions.c.label).order_by(versions.c.label).limit(20)).scalars()
+        raise StoreError(f"no bot is called {name!r}: there are {', '.join(known) or 'none yet'}")
+    return found
+
+
+def note(connection: Connection, kind: str, text: str) -> None:
+    connection.execute(events.insert().values(at=now(), kind=clean(kind, NAME), text=clean(text, TEXT)))
+
+
+def now() -> str:
+    """UTC, ISO 8601."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _called(connection: Connection, name: str) -> Iterator[tuple[int, str]]:
+    bare, _, version = name.partition("@")
+    query = select(versions.c.id, versions.c.label).where(versions.c.name == bare).order_by(versions.c.id)
+    if version:
+        query = query.where(versions.c.version == version)
+    return ((row.id, row.label) for row in connection.execute(query))
+
+
+def _label(connection: Connection, version: int) -> str:
+    label: str = connection.execute(select(versions.c.label).where(versions.c.id == version)).scalar_one()
+    return label
+
+
+def _check_name(name: str) -> None:
+    if not name or len(name) > NAME or not name.isprintable() or "@" in name or name != name.strip():
+        raise StoreError(f"{name[:NAME]!r} is no name: 1 to {NAME} printable characters without @")
+
+
+def _enrol_pool(connection: Connection, pool: Pool) -> int:
+    """Its row by key. A pool that had its name and another key is called NAME@KEY from now on."""
+    same = (
+        connection.execute(select(pools.c.key).where(pools.c.name == pool.name, pools.c.key != pool.key))
+        .scalars()
+        .all()
+    )
+    for key in same:
+        connection.execute(pools.update().where(pools.c.key == key).values(name=f"{pool.name}@{key}"))
+    found: int | None = connection.execute(select(pools.c.id).where(pools.c.key == pool.key)).scalar_one_or_none()
+    if found is not None:
+        connection.execute(pools.update().where(pools.c.id == found).values(name=pool.name))
+        return found
+    row = {
+        "key": pool.key,
+        "name": pool.name,
+        "game": pool.setting.game,
+        "options": json.dumps(pool.setting.options, sort_keys=True),
+        "control": str(pool.setting.control),
+        "openings": pool.openings,
+        "rated": pool.rated,
+        "played": 0,
+    }
+    id: int = connection.execute(pools.insert().values(row).returning(pools.c.id)).scalar_one()
+    return id
+
+
+def _enrol_versions(connection: Connection, ladder: Ladder) -> dict[str, int]:
+    """The ids of the file's versions by name; new ones get their parents, all of them their labels."""
+    rows = connection.execute(select(versions.c.id, versions.c.name, versions.c.version, versions.c.label)).all()
+    there = {(row.name, row.version): row.id for row in rows}
+    before = {row.name: row.id for row in rows if row.label == row.name}  # who has the name now
+    ours: dict[str, int] = {}
+    new: list[Entrant] = []
+    for bot in ladder.bots:
+        id = there.get((bot.name, bot.version))
+        if id is None:
+            id = _insert_version(connection, bot)
+            new.append(bot)
+        elif before[bot.name] != id:
+            _pass_on(connection, before[bot.name], id)
+        ours[bot.name] = id
+    for bot in new:
+        parent = ours.get(bot.parent, before.get(bot.parent)) if bot.parent else before.get(bot.name)
+        if bot.parent and parent is None:
+            raise StoreError(f"{bot.name} has the parent {bot.parent}, which is not entered: enter it, or leave it out")
+        connection.execute(versions.update().where(versions.c.id == ours[bot.name]).values(parent=parent))
+    return ours
+
+
+def _insert_version(connection: Connection, bot: Entrant) -> int:
+    """A new version takes the name from the one that had it."""
+    if not bot.version or len(bot.version) > NAME:
+        raise StoreError(f"{bot.name} has no version: it is to be found before it is entered")
+    had = connection.execute(select(versions.c.id).where(versions.c.label == bot.name)).scalar_one_or_none()
+    if had is not None:
+        _pass_on(connection, had, None)
+    row = {
+        "name": bot.name,
+        "version": bot.version,
+        "label": bot.name,
+        "command": clean(bot.start.command or bot.start.url, TEXT),
+        "since": now(),
+    }
+    id: int = connection.execute(versions.insert().values(row).returning(versions.c.id)).scalar_one()
+    return id
+
+
+def _pass_on(connection: Connection, had: int, has: int | None) -> None:
+    """The bare name goes from one version to another."""
+    full = versions.c.name + "@" + versions.c.version
+    connection.execute(versions.update().where(versions.c.id == had).values(label=full))
+    if has is not None:
+        connection.execute(versions.update().where(versions.c.id == has).values(label=versions.c.name))
+
+
+def _enter(connection: Connection, pool: int, name: str, entrants: dict[int, Entrant]) -> None:
+    """Make these the active versions of a pool; withdraw what the others were to play, and say who came and went: of an
+    unrated pool, whose `name` is empty, nobody, for they come and go with the rated one."""
+    query = select(
+        entered.c.version, entered.c.active, entered.c.anchor, versions.c.name, versions.c.version.label("hash")
+    )
+    rows = connection.execute(query.join(versions).where(entered.c.pool == pool)).all()
+    there = {row.version: (row.active, row.anchor) for row in rows}
+    were = {row.version: row for row in rows if row.active}
+    for id, bot in entrants.items():
+        if there.get(id) == (True, bot.anchor):
+            continue  # as most are: a thousand statements that change nothing take their time
+        if id in there:
+            this = (entered.c.pool == pool) & (entered.c.version == id)
+            connection.execute(entered.update().where(this).values(active=True, anchor=bot.anchor))
+        else:
+            values = {
+                "pool": pool,
+                "version": id,
+                "active": True,
+                "anchor": bot.anchor,
+                "suspended": "",
+                "suspended_in": -1,
+            }
+            connection.execute(entered.insert().values(values))
+    left = {id: row for id, row in were.items() if id not in entrants}
+    by_name = {row.name: row for row in left.values()}
+    for id, bot in entrants.items():
+        if id not in were and name:
+            old = by_name.pop(bot.name, None)
+            if old is None:
+                note(connection, "joined", f"{bot.name} ({bot.version}) in {name}")
+            else:
+                note(connection, "replaced", f"{bot.name} in {name}: {old.hash} by {bot.version}")
+    for row in by_name.values() if name else ():
+        note(connection, "left", f"{row.name} ({row.hash}) in {name}")
+    if left:
+        theirs = (entered.c.pool == pool) & entered.c.version.in_(list(left))
+        connection.execute(entered.update().where(theirs).values(active=False))
+        _withdraw(connection, pool, list(left))
+
+
+def _withdraw(connection: Connection, pool: int, gone: list[int]) -> None:
+    theirs = or_(pairs.c.first.in_(gone), pairs.c.second.in_(gone))
+    query = pairs.update().where(pairs.c.pool == pool, pairs.c.state == ISSUED, theirs)
+    if number := connection.execute(query.values(state=WITHDRAWN)).rowcount:
+        note(connection, "withdrawn", f"{number} pairs that were not played yet")
+
+
+# -- The run lock: which process runs the ladder, and whether it still runs.
+
+
+SILENCE = 60  # seconds without a heartbeat after which a process elsewhere counts as dead
+_ROW = 1
+_START_TIME = 19  # of /proc/PID/stat, counted behind the name: field 22
+_STATE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process that runs a ladder, or did."""
+
+    host: str
+    space: str
+    pid: int
+    started: int
+    command: str = ""
+
+    @classmethod
+    def here(cls, command: str) -> "Holder":
+        """This process."""
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        space = f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+        pid = os.getpid()
+        return cls(socket.gethostname()[:NAME], space, pid, start_of(pid) or 0, clean(command, TEXT))
+
+
+def take(connection: Connection, me: Holder, name: str) -> None:
+    """Raises Locked while another process lives that has it."""
+    now = _clock(connection)
+    row = connection.execute(run_lock.select()).one_or_none()
+    if row is not None and not _is(row, me) and _lives(row, me, now):
+        raise Locked(f"{name} is run by {_who(row)}: wait until it is done, or end it")
+    connection.execute(run_lock.delete())
+    values = {"host": me.host, "space": me.space, "pid": me.pid, "started": me.started, "command": me.command}
+    connection.execute(run_lock.insert().values(id=_ROW, taken=now, beat=now, **values))
+
+
+def beat(connection: Connection, me: Holder, name: str) -> None:
+    """Say that this process lives. Raises Taken if another one has taken it for dead."""
+    row = connection.execute(run_lock.select()).one_or_none()
+    if row is None or not _is(row, me):
+        other = f" and is run by {_who(row)} now" if row is not None else ""
+        raise Taken(f"{name} was taken from this process, which was silent for {SILENCE} s{other}: start it again")
+    connection.execute(run_lock.update().values(beat=_clock(connection)))
+
+
+def release(connection: Connection, me: Holder) -> None:
+    """Give it back, if it is ours."""
+    row = connection.execute(run_lock.select()).one_or_none()
+    if row is not None and _is(row, me):
+        connection.execute(run_lock.delete())
+
+
+def running(connection: Connection, me: Holder, others: bool = False) -> str:
+    """The process that runs the ladder now, "" for none; `others`: this process does not count."""
+    row = connection.execute(run_lock.select()).one_or_none()
+    if row is None or (others and _is(row, me)) or not _lives(row, me, _clock(connection)):
+        return ""
+    return _who(row)
+
+
+def start_of(pid: int) -> int | None:
+    """When a process began, in ticks since boot; None if there is none, or only what is left of it."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[_STATE] in "ZXx" else int(fields[_START_TIME])
+
+
+def _is(row: Row[Any], me: Holder) -> bool:
+    return bool((row.host, row.space, row.pid, row.started) == (me.host, me.space, me.pid, me.started))
+
+
+def _lives(row: Row[Any], me: Holder, now: int) -> bool:
+    if (row.host, row.space) == (me.host, me.space):
+        return bool(start_of(row.pid) == row.started)
+    return bool(abs(now - row.beat) <= SILENCE)  # a clock that was set back must not keep it for ever
+
+
+def _who(row: Row[Any]) -> str:
+    since = datetime.fromtimestamp(row.taken, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return f"process {row.pid} on {row.host} since {since} ({row.command})"
+
+
+def _clock(connection: Connection) -> int:
+    """Seconds since 1970, by one clock for all that use a server."""
+    if connection.dialect.name == "sqlite":
+        return int(time.time())
+    return int(connection.execute(select(func.extract("epoch", func.clock_timestamp()))).scalar_one())

@@ -1,0 +1,1 @@
+"""A recorder between a program and its caller."""

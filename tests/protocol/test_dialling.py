@@ -1,0 +1,198 @@
+"""Messages of bots that dial out: every kind there and back, every way to be wrong named, nothing else raised."""
+
+import msgpack
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from protocol.dialling import (
+    MAX_COMMAND,
+    MAX_FRAME,
+    MAX_GAMES,
+    MAX_TEXT,
+    NAME,
+    Bye,
+    FrameError,
+    Hello,
+    LobbyAnswer,
+    LobbyAsk,
+    LobbyFault,
+    Message,
+    Stderr,
+    decode,
+    encode,
+    printable,
+)
+from protocol.errors import LocalProtocolError
+from tests.support.lobby_fuzz import mutated, seeds
+
+pack = msgpack.packb
+GOOD = {"ggp": 1, "name": "a", "games": ["yugo"]}
+
+MESSAGES: list[tuple[Message, list[bytes]]] = [
+    (Hello("dot"), [b"H", pack({"ggp": 1, "name": "dot", "games": []})]),
+    (
+        Hello("GNU Go é", ("go", "yugo"), "s1"),
+        [b"H", pack({**GOOD, "name": "GNU Go é", "games": ["go", "yugo"], "session": "s1"})],
+    ),
+    (Hello("dot", challenges=False), [b"H", pack({"ggp": 1, "name": "dot", "games": [], "challenges": False})]),
+    (LobbyAsk(b"genmove black\n"), [b"C", b"genmove black\n"]),
+    (LobbyAsk(b"7 play white swap-sides\n"), [b"C", b"7 play white swap-sides\n"]),
+    (LobbyAnswer(b"= D4\n\n"), [b"R", b"= D4\n\n"]),
+    (LobbyAnswer(b"?1 no\nreason # 1\n\n"), [b"R", b"?1 no\nreason # 1\n\n"]),
+    (Stderr("thinking …"), [b"E", "thinking …".encode()]),
+    (Stderr(""), [b"E", b""]),
+    (Bye("done"), [b"B", b"done"]),
+    (Bye(""), [b"B", b""]),
+]
+
+
+@pytest.mark.parametrize(("message", "frames"), MESSAGES)
+def test_there_and_back(message: Message, frames: list[bytes]) -> None:
+    assert encode(message) == frames
+    assert decode(frames) == message
+
+
+@pytest.mark.parametrize(
+    ("frames", "message"),
+    [
+        ([b"H", pack({**GOOD, "more": {"deep": [1, None]}})], Hello("a", ("yugo",))),
+        ([b"R", b"= D4\r\n\r\n"], LobbyAnswer(b"= D4\n\n")),
+        ([b"R", b"\x01=\x7f\n\n"], LobbyAnswer(b"=\n\n")),
+        ([b"E", b"a\tb\x1b[31m\xff\n"], Stderr("a b[31m\\xff")),
+        ([b"E", "line\u2028two\x9b\n\n".encode()], Stderr("line\\u2028two\\u009b ")),
+        ([b"B", b"a\nb"], Bye("a b")),
+    ],
+)
+def test_what_is_borne_with(frames: list[bytes], message: Message) -> None:
+    assert decode(frames) == message
+
+
+@pytest.mark.parametrize(
+    ("frames", "fault", "said"),
+    [
+        ([], LobbyFault.FRAMES, "not 0"),
+        ([b"H"], LobbyFault.FRAMES, "not 1"),
+        ([b"", b"H", b"x"], LobbyFault.FRAMES, "not 3"),
+        ([b"x"] * 5000, LobbyFault.FRAMES, "not 5000"),
+        ([b"", b""], LobbyFault.KIND, "b''"),
+        ([b"h", b""], LobbyFault.KIND, "b'h'"),
+        ([b"HH" * 5000, b""], LobbyFault.KIND, "b'HHHHHHHHHHHHHHHHHHHH'"),
+        ([b"H", b"\x80" * (MAX_TEXT + 1)], LobbyFault.SIZE, "at most 65536 bytes, not 65537"),
+        ([b"E", b"x" * (MAX_TEXT + 1)], LobbyFault.SIZE, "E is at most"),
+        ([b"B", b"x" * (MAX_TEXT + 1)], LobbyFault.SIZE, "B is at most"),
+        ([b"C", b"x" * MAX_COMMAND + b"\n"], LobbyFault.SIZE, "C is at most"),
+        ([b"R", b"= " + b"x" * MAX_FRAME + b"\n\n"], LobbyFault.SIZE, "R is at most"),
+        ([b"H", b""], LobbyFault.MSGPACK, "map of msgpack"),
+        ([b"H", b"\xc1"], LobbyFault.MSGPACK, "map of msgpack"),
+        ([b"H", b"\xdf\xff\xff\xff\xff"], LobbyFault.MSGPACK, "map of msgpack"),
+        ([b"H", b"\x91" * 60_000], LobbyFault.MSGPACK, "map of msgpack"),
+        ([b"H", b"\x81\xa1a" * 20_000], LobbyFault.MSGPACK, "map of msgpack"),
+        ([b"H", pack(GOOD) + b"\xc0"], LobbyFault.MSGPACK, "map of msgpack"),
+        ([b"H", pack([1, "a", []])], LobbyFault.MSGPACK, "map of msgpack"),
+        ([b"H", pack({1: 2})], LobbyFault.MSGPACK, "text as keys"),
+        ([b"H", b"\x83\xa3ggp\x01\xa4name\xa2\xff\xfe\xa5games\x90"], LobbyFault.MSGPACK, "map of msgpack"),
+        ([b"H", pack({**GOOD, "ggp": 2})], LobbyFault.VERSION, "the hello is of GGP 2"),
+        ([b"H", pack({"ggp": 2})], LobbyFault.VERSION, "the hello is of GGP 2"),
+        ([b"H", pack({**GOOD, "ggp": -1})], LobbyFault.VERSION, "the hello is of GGP -1"),
+        ([b"H", pack({"ggp": 1})], LobbyFault.HELLO, "`name`"),
+        ([b"H", pack({**GOOD, "ggp": "1"})], LobbyFault.HELLO, "ggp"),
+        ([b"H", pack({**GOOD, "name": ""})], LobbyFault.HELLO, "name"),
+        ([b"H", pack({**GOOD, "name": "x" * (NAME + 1)})], LobbyFault.HELLO, "name"),
+        ([b"H", pack({**GOOD, "name": "a\nb"})], LobbyFault.HELLO, "printable"),
+        ([b"H", pack({**GOOD, "session": "\x1b"})], LobbyFault.HELLO, "printable"),
+        ([b"H", pack({**GOOD, "games": ["go go"]})], LobbyFault.HELLO, "no blank"),
+        ([b"H", pack({**GOOD, "games": [""]})], LobbyFault.HELLO, "games"),
+        ([b"H", pack({**GOOD, "games": ["go"] * (MAX_GAMES + 1)})], LobbyFault.HELLO, "games"),
+        ([b"H", pack({**GOOD, "games": None})], LobbyFault.HELLO, "games"),
+        ([b"C", b""], LobbyFault.COMMAND, "ends with LF"),
+        ([b"C", b"name"], LobbyFault.COMMAND, "ends with LF: name"),
+        ([b"C", b"\n"], LobbyFault.COMMAND, "empty line"),
+        ([b"C", b"name\nquit\n"], LobbyFault.COMMAND, "control characters"),
+        ([b"C", b"\xff\n"], LobbyFault.COMMAND, "UTF-8"),
+        ([b"R", b""], LobbyFault.ANSWER, "begins with = or ?"),
+        ([b"R", b"hello\n= a\n\n"], LobbyFault.ANSWER, "begins with = or ?: hello = a"),
+        ([b"R", b"="], LobbyFault.ANSWER, "one whole answer"),
+        ([b"R", b"= a\n"], LobbyFault.ANSWER, "one whole answer"),
+        ([b"R", b"= a\n\n= b\n\n"], LobbyFault.ANSWER, "one whole answer"),
+        ([b"R", b"= a\n\n\n"], LobbyFault.ANSWER, "one whole answer"),
+        ([b"R", b"= a\n\x01\n= b\n\n"], LobbyFault.ANSWER, "one whole answer"),
+    ],
+)
+def test_what_is_wrong_is_named_on_one_line(frames: list[bytes], fault: LobbyFault, said: str) -> None:
+    with pytest.raises(FrameError) as caught:
+        decode(frames)
+    assert caught.value.fault is fault
+    assert said in str(caught.value)
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Hello(""),
+        Hello("a\nb"),
+        Hello("\ud800"),
+        Hello("a", ("x",) * (MAX_GAMES + 1)),
+        Hello("a", (), "s" * (NAME + 1)),
+        LobbyAsk(b"name"),
+        LobbyAsk(b"#\n"),
+        LobbyAnswer(b"a"),
+        LobbyAnswer(b"= a\r\n\n"),
+        Stderr("a\n"),
+        Stderr("\ud800"),
+        Stderr("x" * (MAX_TEXT + 1)),
+        Bye("\t"),
+    ],
+)
+def test_what_could_not_be_read_back_is_not_sent(message: Message) -> None:
+    with pytest.raises(LocalProtocolError):
+        encode(message)
+
+
+def test_the_largest_of_each_kind_passes() -> None:
+    largest: list[Message] = [
+        LobbyAsk(b"x" * (MAX_COMMAND - 1) + b"\n"),
+        LobbyAnswer(b"= " + b"x" * (MAX_FRAME - 4) + b"\n\n"),
+        Stderr("x" * MAX_TEXT),
+        Bye("é" * (MAX_TEXT // 2)),
+        Hello("é" * NAME, tuple("x" * NAME for _ in range(MAX_GAMES)), "s" * NAME),
+    ]
+    for message in largest:
+        assert decode(encode(message)) == message
+
+
+@pytest.mark.slow
+@given(st.text() | st.binary(), st.integers(0, 50))
+@example("a" * 49 + "é", 50)
+def test_anything_becomes_printable_and_may_be_sent(data: str | bytes, most: int) -> None:
+    text = printable(data, most)
+    assert text.isprintable() and len(text.encode()) <= most
+    assert printable(text) == text
+    assert decode(encode(Stderr(text))) == Stderr(text)
+
+
+@given(
+    st.lists(st.binary(max_size=40), max_size=4)
+    | st.tuples(st.sampled_from([b"H", b"C", b"R", b"E", b"B"]), st.binary()).map(list)
+)
+def test_any_frames_are_a_message_or_a_frame_error(frames: list[bytes]) -> None:
+    _look(frames)
+
+
+@given(st.randoms(use_true_random=False))
+def test_what_is_almost_a_message_is_one_or_a_frame_error(chance: object) -> None:
+    from random import Random
+
+    assert isinstance(chance, Random)
+    frames = mutated(chance, seeds())
+    _look(frames)
+
+
+def _look(frames: list[bytes]) -> None:
+    try:
+        message = decode(frames)
+    except FrameError as error:
+        assert str(error).isprintable() and len(str(error)) < 500
+    else:
+        assert decode(encode(message)) == message

@@ -1,0 +1,340 @@
+"""Every rule of framing that binds the answering end, by its number, on a Responder and on a real process.
+
+What engines owe beyond framing (2.6, 2.7, parts of 2.4 and 2.5) is tested with the engines.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from protocol.errors import CommandFailed
+from protocol.grammar import CONTROL
+from protocol.responder import Responder
+from tests.support.answering_program import BOARD, make_responder
+from tests.support.raw_peer import RawPeer
+
+PROGRAM = [sys.executable, "-m", "tests.support.answering_program"]
+Talk = Callable[[bytes], bytes]
+
+
+def in_memory(data: bytes) -> bytes:
+    """All that a Responder answers to `data` and the end of input."""
+    responder = make_responder()
+    responder.receive(data)
+    answers = list(iter(responder.next_answer, None))
+    responder.receive(b"")
+    assert responder.next_answer() is None and responder.closed
+    return b"".join(answers)
+
+
+def in_a_process(data: bytes) -> bytes:
+    """The same of a process, which must end with status 0."""
+    result = subprocess.run(PROGRAM, input=data, capture_output=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.fixture(params=[in_memory, in_a_process])
+def talk(request: pytest.FixtureRequest) -> Talk:
+    chosen: Talk = request.param
+    return chosen
+
+
+@pytest.fixture
+def peer() -> Iterator[RawPeer]:
+    with RawPeer(PROGRAM) as started:
+        yield started
+
+
+# -- 1: bytes in ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_rule_2_1_carriage_returns_and_control_characters_are_dropped(talk: Talk) -> None:
+    assert talk(b"ec\x00ho\x1b a\r\n") == b"= a\n\n"
+    assert talk(b"words a" + CONTROL + b"b\n") == b"= ab\n\n"
+    assert set(CONTROL) == {*range(32), 127} - {9, 10}
+
+
+@pytest.mark.slow
+def test_rule_2_1_a_comment_is_cut_to_the_end_of_its_line(talk: Talk) -> None:
+    assert talk(b"echo a#b\necho c # d # e\n#f\n") == b"= a\n\n= c\n\n"
+
+
+@pytest.mark.slow
+def test_rule_2_1_a_tab_becomes_a_blank(talk: Talk) -> None:
+    assert talk(b"words\ta\t \tb\n3\techo\tc\n") == b"= a|b\n\n=3 c\n\n"
+
+
+@pytest.mark.slow
+def test_rule_2_1_blank_lines_get_no_answer(talk: Talk) -> None:
+    assert talk(b"\n\r\n   \n\t\n\x01\n#\n \t # c\n\x00# c\n") == b""
+
+
+@pytest.mark.slow
+def test_rule_2_1_in_this_order(talk: Talk) -> None:
+    # A control character between words does not part them, nor does one hide a comment; a tab that a comment
+    # holds is gone; what a comment leaves may be blank.
+    assert talk(b"words a\x0bb\x0c c\n") == b"= ab|c\n\n"
+    assert talk(b"words a\x01#b\tc\n") == b"= a\n\n"
+    assert talk(b"\t#words\n\x7f\t\x7f\r\n") == b""
+
+
+@pytest.mark.slow
+def test_rule_2_1_other_bytes_are_text(talk: Talk) -> None:
+    assert talk("words ü\u00a0\u2028ß\n".encode()) == "= ü\u00a0\u2028ß\n\n".encode()
+    assert talk(b"echo \xff\n") == b"= \\xff\n\n"  # not UTF-8: said so that it can be read
+
+
+# -- 2: a line ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [0, 1, 7, 2**31 - 1])
+def test_rule_2_2_an_id_is_echoed_with_success_and_failure(number: int) -> None:
+    assert in_memory(b"%d echo a\n%d fail b\n" % (number, number)) == b"=%d a\n\n?%d b\n\n" % (number, number)
+
+
+@pytest.mark.slow
+def test_rule_2_2_zeros_before_an_id_do_not_count(talk: Talk) -> None:
+    assert talk(b"00000000000000000007 echo a\n" + b"0" * 5000 + b" echo b\n") == b"=7 a\n\n? unknown command\n\n"
+
+
+@pytest.mark.slow
+def test_rule_2_2_an_id_is_echoed_only_if_given(talk: Talk) -> None:
+    assert talk(b"8 echo a\necho b\n0 echo\n") == b"=8 a\n\n= b\n\n=0\n\n"
+
+
+@pytest.mark.parametrize(
+    "line", ["7", "7 # echo", "7echo", "2147483648 echo", "99999999999 echo", "-1 echo", "+1 echo"]
+)
+def test_rule_2_2_what_is_no_id_is_an_unknown_command(line: str) -> None:
+    assert in_memory(f"{line}\n".encode()) == b"? unknown command\n\n"
+
+
+@pytest.mark.slow
+def test_rule_2_2_digits_of_other_scripts_are_no_id(talk: Talk) -> None:
+    assert talk("٣ echo\n３ echo\n".encode()) == b"? unknown command\n\n" * 2
+
+
+@pytest.mark.slow
+def test_rule_2_2_a_number_may_be_the_name_after_an_id(talk: Talk) -> None:
+    assert talk(b"7 8 echo\n") == b"?7 unknown command\n\n"
+
+
+# -- 3: an answer ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_rule_2_3_the_four_forms_of_a_success_are_exact(talk: Talk) -> None:
+    assert talk(b"7 echo text\n7 echo\necho text\necho\n") == b"=7 text\n\n=7\n\n= text\n\n=\n\n"
+
+
+@pytest.mark.slow
+def test_rule_2_3_the_four_forms_of_a_failure_are_exact(talk: Talk) -> None:
+    assert talk(b"7 fail text\n7 fail\nfail text\nfail\n") == b"?7 text\n\n?7\n\n? text\n\n?\n\n"
+
+
+@pytest.mark.slow
+def test_rule_2_3_a_result_of_several_lines_ends_at_the_first_empty_one(talk: Talk) -> None:
+    assert talk(b"board\n2 fail a||b|\n") == b"= \n" + BOARD.encode() + b"\n\n?2 a\nb\n\n"
+
+
+@pytest.mark.slow
+def test_rule_2_3_a_result_never_holds_an_empty_line(talk: Talk) -> None:
+    answer = talk(b"empty-line\nadd 1\n")
+    assert answer.startswith(b"? internal error: ") and answer.endswith(b"\n\n= 1\n\n")
+    assert answer.count(b"\n\n") == 2
+
+
+@pytest.mark.slow
+def test_rule_2_3_nothing_else_is_written_to_stdout_and_diagnostics_go_to_stderr() -> None:
+    result = subprocess.run(PROGRAM, input=b"stderr 3\nadd x\n", capture_output=True, timeout=120)
+    assert result.stdout.startswith(b"=\n\n? internal error: ValueError: ") and result.stdout.count(b"\n\n") == 2
+    assert result.stderr.startswith(b"eee") and b"Traceback" in result.stderr
+
+
+@pytest.mark.slow
+def test_rule_2_3_every_answer_is_flushed_before_the_next_command_comes(peer: RawPeer) -> None:
+    for number in range(5):
+        assert peer.ask(f"echo {number}") == str(number)
+
+
+@pytest.mark.slow
+def test_rule_2_3_every_answer_leaves_before_the_next_command_is_worked_on(peer: RawPeer) -> None:
+    peer.send(b"echo first\nsleep 100\n")
+    assert peer.answer() == "= first"
+
+
+@pytest.mark.slow
+def test_rule_2_3_pipelined_commands_are_answered_in_order(talk: Talk) -> None:
+    assert talk(b"".join(b"%d echo %d\n" % (i, i) for i in range(500))) == b"".join(
+        b"=%d %d\n\n" % (i, i) for i in range(500)
+    )
+
+
+# -- 4, 5, 6: exact texts, failures, case ---------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_rule_2_4_an_unknown_command_is_said_to_be_so_exactly(talk: Talk) -> None:
+    assert talk(b"no-such-command\n4 no-such-command a b\n") == b"? unknown command\n\n?4 unknown command\n\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "unacceptable size",
+        "illegal move",
+        "illegal move: A1 is occupied",
+        "cannot undo",
+        "cannot score",
+        "cannot load file",
+    ],
+)
+def test_rule_2_4_a_handlers_text_is_said_exactly(text: str) -> None:
+    assert in_memory(f"fail {text}\n".encode()) == f"? {text}\n\n".encode()
+
+
+@pytest.mark.slow
+def test_rule_2_5_the_session_goes_on_unchanged_after_failures(talk: Talk) -> None:
+    answers = talk(b"add 5\nadd -1\nadd x\nadd\nadd 1\n").split(b"\n\n")
+    assert answers[0] == b"= 5" and answers[1] == b"? illegal move: it is negative" and answers[4] == b"= 6"
+    assert answers[2].startswith(b"? internal error: ValueError")
+    assert answers[3].startswith(b"? internal error: IndexError")
+
+
+def test_rule_2_5_an_internal_error_needs_no_report() -> None:
+    def crash(arguments: list[str]) -> str:
+        raise KeyError("a\n\n \nb")
+
+    responder = Responder("n", "v", {"crash": crash})
+    responder.receive(b"1 crash\n")
+    assert responder.next_answer() == b"?1 internal error: KeyError: 'a\\n\\n \\nb'\n\n"
+
+
+@pytest.mark.slow
+def test_rule_2_5_known_command_never_fails(talk: Talk) -> None:
+    lines = b"known_command quit\nknown_command x\nknown_command\nknown_command echo x\nknown_command 7\n"
+    assert talk(lines) == b"= true\n\n= false\n\n= false\n\n= true\n\n= false\n\n"
+
+
+@pytest.mark.slow
+def test_rule_2_5_quit_answers_in_full_then_closes(talk: Talk) -> None:
+    assert talk(b"9 quit\n10 echo a\n") == b"=9\n\n"
+
+
+@pytest.mark.slow
+def test_rule_2_5_quit_ends_the_process_while_its_input_is_open(peer: RawPeer) -> None:
+    peer.send(b"quit\n")
+    assert peer.until_end() == b"=\n\n"
+    assert peer.exit_status() == 0
+
+
+def test_rule_2_5_quit_closes_whoever_answers_it_unless_it_fails() -> None:
+    def refuse_once(arguments: list[str]) -> str:
+        if not refused:
+            refused.append(True)
+            raise CommandFailed("not yet")
+        return "bye"
+
+    refused: list[bool] = []
+    responder = Responder("n", "v", {"quit": refuse_once})
+    responder.receive(b"quit\nquit\nname\n")
+    assert [responder.next_answer(), responder.closed] == [b"? not yet\n\n", False]
+    assert [responder.next_answer(), responder.closed] == [b"= bye\n\n", True]
+    assert responder.next_answer() is None
+
+
+@pytest.mark.slow
+def test_rule_2_5_the_end_of_input_ends_at_once_silently_with_status_0(peer: RawPeer) -> None:
+    peer.send(b"echo a\necho half a line")
+    assert peer.answer() == "= a"
+    peer.close_stdin()
+    assert peer.until_end() == b""
+    assert peer.exit_status() == 0 and peer.stderr == b""
+
+
+@pytest.mark.slow
+def test_rule_2_6_command_names_are_case_sensitive(talk: Talk) -> None:
+    assert talk(b"NAME\nEcho a\nname\n") == b"? unknown command\n\n? unknown command\n\n= Answerer\n\n"
+
+
+@pytest.mark.slow
+def test_a_program_tells_its_name_version_and_commands(talk: Talk) -> None:
+    lists = b"add board echo empty-line fail known_command list_commands many name protocol_version quit sleep stderr"
+    listed = b"\n".join([*lists.split(), b"version", b"words"])
+    assert talk(b"protocol_version\nversion\nlist_commands\n") == b"= 2\n\n= 1.0\n\n= " + listed + b"\n\n"
+
+
+# -- 8: bounds ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_rule_2_8_a_line_of_64_kib_is_read(talk: Talk) -> None:
+    line = b"echo " + b"x" * (65_536 - 5)
+    assert len(line) == 65_536
+    assert talk(line + b"\n") == b"= " + line[5:] + b"\n\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [65_537, 65_538, 200_000])
+def test_rule_2_8_a_longer_line_is_refused_once_and_the_session_goes_on(length: int) -> None:
+    for data in (b"x" * length, b"1 echo " + b" echo a" * (length // 7), b"\0" * length):
+        assert in_memory(data + b"\necho a\n") == b"? line too long\n\n= a\n\n"
+    assert in_a_process(b"x" * length + b"\necho a\n") == b"? line too long\n\n= a\n\n"
+
+
+@pytest.mark.slow
+def test_rule_2_8_a_line_that_is_too_long_is_refused_before_it_ends(peer: RawPeer) -> None:
+    peer.send(b"x" * 65_536)
+    peer.send(b"x")
+    assert peer.answer() == "? line too long"
+    peer.send(b"echo a\n\necho b\n")
+    assert peer.answer() == "= b"  # the first was the rest of the long line
+
+
+@pytest.mark.slow
+def test_rule_2_8_a_line_of_100_mb_takes_no_memory() -> None:
+    def peak() -> int:
+        """The most memory that the program has had, in KiB."""
+        found = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{program.pid}/status").read_text())
+        assert found
+        return int(found[1])
+
+    block = b"0123456789abcdef" * 65_536
+    with subprocess.Popen(PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as program:
+        assert program.stdin and program.stdout
+        program.stdin.write(b"echo before\n")
+        assert program.stdout.read(100) == b"= before\n\n"
+        before = peak()
+        for _ in range(100):
+            program.stdin.write(block)
+        program.stdin.write(b"\necho after\n")
+        heard = b""
+        while not heard.endswith(b"= after\n\n"):
+            heard += program.stdout.read(100)
+        assert heard == b"? line too long\n\n= after\n\n"
+        assert peak() - before < 2_000
+        program.stdin.write(b"quit\n")
+        assert program.stdout.read(100) == b"=\n\n"
+        assert program.wait(10) == 0
+
+
+# -- 14: a controller that leaves -----------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_rule_2_14_a_controller_that_leaves_is_like_the_end_of_input() -> None:
+    program = subprocess.Popen(PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert program.stdin and program.stdout and program.stderr
+    program.stdout.close()
+    program.stdin.write(b"echo a\n")
+    program.stdin.flush()
+    assert program.wait(10) == 0
+    assert program.stderr.read() == b""
+    program.stdin.close()
+    program.stderr.close()

@@ -1,0 +1,350 @@
+"""The same bytes at a Unix stream socket: sessions apart, whoever does not read holds up nobody else, nothing left."""
+
+import contextlib
+import os
+import resource
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from protocol.errors import AddressError
+from protocol.responder import Responder
+from protocol.transports import turns
+from protocol.transports.stopping import Stopped, Stopping
+from protocol.transports.stream import StreamService
+from tests.support.answering_program import make_responder
+
+PATIENCE = 60.0  # seconds
+
+
+class ServedStream:
+    """A StreamService in a thread of this process."""
+
+    def __init__(self, path: Path, sessions: int = 10) -> None:
+        self.path = path
+        self.service = StreamService(f"unix://{path}", make_responder, sessions)
+        self._stop = False
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def connect(self) -> socket.socket:
+        peer = socket.socket(socket.AF_UNIX)
+        peer.settimeout(PATIENCE)
+        peer.connect(str(self.path))
+        return peer
+
+    def stop(self) -> None:
+        self._stop = True
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+        self.service.close()
+
+    def _serve(self) -> None:
+        while not self._stop:
+            self.service.serve_some(0.02)
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> Iterator[ServedStream]:
+    one = ServedStream(tmp_path / "socket")
+    yield one
+    one.stop()
+
+
+def ask(peer: socket.socket, line: str) -> str:
+    peer.sendall(line.encode() + b"\n")
+    return read(peer, 1)
+
+
+def read(peer: socket.socket, answers: int) -> str:
+    """So many whole answers."""
+    data = b""
+    while data.count(b"\n\n") < answers:
+        came = peer.recv(1 << 20)
+        assert came, data[-200:]
+        data += came
+    return data.decode()
+
+
+def test_a_conversation_however_its_bytes_are_cut(serving: ServedStream) -> None:
+    with serving.connect() as peer:
+        assert ask(peer, "1 echo a b") == "=1 a b\n\n"
+        for piece in (b"2 ec", b"ho x\n3 fa", b"il y\n"):
+            peer.sendall(piece)
+        assert read(peer, 2) == "=2 x\n\n?3 y\n\n"
+
+
+def test_sessions_are_apart_and_end_apart(serving: ServedStream) -> None:
+    with serving.connect() as one, serving.connect() as two:
+        assert [ask(one, "add 1"), ask(one, "add 1"), ask(two, "add 5")] == ["= 1\n\n", "= 2\n\n", "= 5\n\n"]
+        assert ask(one, "quit") == "=\n\n"
+        assert one.recv(1) == b""
+        assert ask(two, "add 1") == "= 6\n\n"
+
+
+def test_who_does_not_read_holds_up_himself_alone(serving: ServedStream) -> None:
+    with serving.connect() as deaf, serving.connect() as other:
+        deaf.sendall(b"many 500000\n" * 20)
+        assert ask(other, "echo here") == "= here\n\n"
+        assert len(read(deaf, 20)) == 20 * len("= \n\n") + 20 * 500_000
+        assert ask(deaf, "echo again") == "= again\n\n"
+
+
+def test_short_answers_that_nobody_reads_wait_too(serving: ServedStream) -> None:
+    with serving.connect() as deaf, serving.connect() as other:
+        word, many = "x" * 89, 1500
+        deaf.sendall(f"echo {word}\n".encode() * many)
+        assert ask(other, "echo here") == "= here\n\n"
+        assert read(deaf, many) == f"= {word}\n\n" * many
+
+
+def test_a_wake_up_for_nothing_ends_no_session(tmp_path: Path) -> None:
+    service = StreamService(f"unix://{tmp_path}/socket", make_responder)
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(f"{tmp_path}/socket")
+        assert service.serve_some(PATIENCE)
+        (session,) = service._sessions.values()
+        session.go_on(select.EPOLLIN)
+        assert not service._ended
+        peer.sendall(b"echo a\n")
+        assert service.serve_some(PATIENCE) and read(peer, 1) == "= a\n\n"
+    service.close()
+
+
+@pytest.mark.parametrize("late", [True, False], ids=["while it waits", "while it answers"])
+def test_a_service_ends_by_a_signal_only(late: bool, tmp_path: Path) -> None:
+    def kill(arguments: list[str]) -> str:
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        time.sleep(0 if late else PATIENCE)
+        return ""
+
+    def make() -> Responder:
+        return Responder("x", "1", {"kill": kill})
+
+    service = StreamService(f"unix://{tmp_path}/socket", make)
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(f"{tmp_path}/socket")
+        peer.sendall(b"name\nkill\n")
+        with Stopping() as stopping, pytest.raises(Stopped, match="SIGTERM"):
+            service.serve(stopping)
+        assert read(peer, 1).startswith("= x\n\n")
+    service.close()
+
+
+def test_who_leaves_in_the_middle_of_an_answer_is_forgotten(serving: ServedStream) -> None:
+    with serving.connect() as rude:
+        rude.sendall(b"many 900000\n" * 5)
+        rude.recv(10)
+    with serving.connect() as other:
+        assert ask(other, "echo here") == "= here\n\n"
+    with serving.connect() as last:
+        assert ask(last, "echo here") == "= here\n\n"
+        assert len(serving.service._sessions) == 1
+
+
+def test_an_event_of_a_session_that_has_just_ended_is_passed_over(tmp_path: Path) -> None:
+    """One wait may report several sessions, and serving one of them may end another."""
+    service = StreamService(f"unix://{tmp_path}/socket", make_responder)
+    ended, other = socket.socketpair()
+    with ended, other:
+        service._serve([(ended.fileno(), select.EPOLLIN)])
+    assert service.serve_some(0) is False
+    service.close()
+
+
+def test_there_are_no_more_sessions_than_there_may_be(tmp_path: Path) -> None:
+    serving = ServedStream(tmp_path / "socket", sessions=2)
+    with serving.connect() as one, serving.connect() as two:
+        assert [ask(one, "echo 1"), ask(two, "echo 2")] == ["= 1\n\n", "= 2\n\n"]
+        with serving.connect() as third:
+            assert third.recv(1) == b""
+        assert ask(one, "quit") == "=\n\n"
+        with serving.connect() as fourth:
+            assert ask(fourth, "echo 4") == "= 4\n\n"
+    serving.stop()
+
+
+def test_who_finds_no_descriptor_left_is_let_in_when_somebody_has_gone(tmp_path: Path) -> None:
+    service = StreamService(f"unix://{tmp_path}/socket", make_responder)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as two:
+        for peer in (one, two):
+            peer.settimeout(PATIENCE)
+        one.connect(str(tmp_path / "socket"))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            assert service.serve_some(PATIENCE) and service.serve_some(PATIENCE)  # nobody is there who could leave
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert service.serve_some(PATIENCE) and not service.serve_some(0)
+        two.connect(str(tmp_path / "socket"))
+        two.sendall(b"echo here\n")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            service.serve_some(0)
+            assert not service.serve_some(0)  # it does not try again and again
+            one.sendall(b"quit\n")
+            assert service.serve_some(PATIENCE)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert service.serve_some(PATIENCE) and service.serve_some(PATIENCE)
+        assert read(two, 1) == "= here\n\n"
+    service.close()
+
+
+def test_a_signal_of_another_kind_does_not_end_a_service(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    service = StreamService(f"unix://{path}", make_responder)
+    answers: list[str] = []
+
+    noticed: list[int] = []
+
+    def ask_between_two_signals() -> None:
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.settimeout(PATIENCE)
+            peer.connect(str(path))
+            os.kill(os.getpid(), signal.SIGUSR1)
+            answers.append(ask(peer, "echo here"))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: noticed.append(number))
+    with Stopping() as stopping:
+        asking = threading.Thread(target=ask_between_two_signals)
+        asking.start()
+        with pytest.raises(Stopped, match="SIGTERM"):
+            service.serve(stopping)
+        asking.join(PATIENCE)
+    signal.signal(signal.SIGUSR1, before)
+    service.close()
+    assert answers == ["= here\n\n"] and noticed == [signal.SIGUSR1]
+
+
+def test_who_waits_for_a_slow_command_holds_up_nobody_and_its_end_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    service = StreamService(f"unix://{path}", make_responder, slow=frozenset({"sleep"}))
+    heard: dict[socket.socket, bytes] = {}
+
+    def serve_until(done: Callable[[], bool]) -> None:
+        until = time.monotonic() + PATIENCE
+        while not done():
+            assert time.monotonic() < until
+            service.serve_some(0.02)
+
+    def hears(peer: socket.socket, answers: int) -> bool:
+        with contextlib.suppress(BlockingIOError):
+            heard[peer] = heard.get(peer, b"") + peer.recv(65536)
+        return heard.get(peer, b"").count(b"\n\n") >= answers
+
+    with socket.socket(socket.AF_UNIX) as busy, socket.socket(socket.AF_UNIX) as other:
+        for peer in (busy, other):
+            peer.connect(str(path))
+            peer.setblocking(False)
+        serve_until(lambda: len(service._sessions) == 2)
+        busy.sendall(b"1 sleep 0.2\n")
+        service.serve_some(PATIENCE)
+        busy.sendall(b"2 echo later\n3 sleep 1000\n")  # it stays in the kernel while the first is answered
+        other.sendall(b"echo here\n")
+        serve_until(lambda: hears(other, 1))
+        assert heard[other] == b"= here\n\n" and not hears(busy, 1)
+        serve_until(lambda: hears(busy, 2))
+        assert heard[busy] == b"=1\n\n=2 later\n\n"
+        assert len(service._turns._running) == 1
+        busy.shutdown(socket.SHUT_RDWR)  # closing it would leave the copy that the child process has
+        serve_until(lambda: len(service._sessions) == 1)
+        assert not service._turns._running
+        other.sendall(b"echo still\n")
+        serve_until(lambda: hears(other, 2))
+    service.close()
+
+
+def test_who_leaves_an_answer_unread_is_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    service = StreamService(f"unix://{path}", make_responder)
+    with socket.socket(socket.AF_UNIX) as rude:
+        rude.connect(str(path))
+        rude.sendall(b"echo a\n")
+        while not select.select([rude], [], [], 0)[0]:
+            assert service.serve_some(PATIENCE)
+    while service.serve_some(0):  # its connection is reset, and no read says that it has ended
+        pass
+    assert not service._sessions
+    service.close()
+
+
+def test_who_leaves_before_its_turn_is_forgotten_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "MOMENT", -1.0)  # one answer a turn
+    path = tmp_path / "socket"
+    service = StreamService(f"unix://{path}", make_responder)
+    with socket.socket(socket.AF_UNIX) as rude:
+        rude.connect(str(path))
+        service.serve_some(PATIENCE)
+        rude.sendall(b"echo a\necho b\n")
+        service.serve_some(PATIENCE)
+        assert service._turns.ready
+    assert service.serve_some(0)  # its end and its turn come together
+    assert not service._sessions and not service._turns.ready and not service.serve_some(0)
+    service.close()
+
+
+@pytest.mark.parametrize("url", ["unix://", "unix://relative", "ipc:///tmp/x", "unix:///a\0b", f"unix:///{'x' * 200}"])
+def test_what_is_no_address_is_refused_with_the_remedy(url: str) -> None:
+    with pytest.raises(AddressError, match=r"write unix:///PATH"):
+        StreamService(url, make_responder)
+
+
+def test_an_address_that_is_taken_is_refused(serving: ServedStream) -> None:
+    with pytest.raises(AddressError, match="in use"):
+        StreamService(f"unix://{serving.path}", make_responder)
+
+
+def test_the_file_goes_with_its_service_and_not_with_an_earlier_one(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    first = StreamService(f"unix://{path}", make_responder)
+    path.unlink()
+    second = StreamService(f"unix://{path}", make_responder)
+    first.close()
+    assert path.is_socket()
+    second.close()
+    assert not path.exists()
+    third = StreamService(f"unix://{path}", make_responder)
+    path.unlink()
+    third.close()
+
+
+# The signal and the endless poll in one call of C: Python, which would run the handler in between, has no turn there.
+SIGNAL_AND_POLL = """
+import ctypes, operator, signal, sys
+from functools import partial
+from protocol.transports.stopping import Stopped, Stopping
+from protocol.transports.stream import StreamService
+from tests.support.answering_program import make_responder
+interrupt = partial(ctypes.CDLL(None)["raise"], int(signal.SIGINT))
+service = StreamService(f"unix://{sys.argv[1]}", make_responder)
+class Poll:
+    def __init__(self, poll):
+        self.register, self.close = poll.register, poll.close
+        self.poll = lambda: list(map(operator.call, [interrupt, poll.poll]))[-1]
+service._poll = Poll(service._poll)
+try:
+    with Stopping() as stopping:
+        service.serve(stopping)
+except Stopped as stopped:
+    print(stopped)
+finally:
+    service.close()
+"""
+
+
+@pytest.mark.slow
+def test_a_signal_right_before_the_poll_ends_a_service(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SIGNAL_AND_POLL, str(tmp_path / "socket")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert (done.stdout, done.stderr, [*tmp_path.iterdir()]) == ("SIGINT\n", "", [])

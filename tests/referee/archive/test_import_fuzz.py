@@ -1,0 +1,110 @@
+"""Whatever a file holds, `ggp import` reads it within bounds and raises what it says it raises, nothing else."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocol.records import read_records
+from protocol.transports.blocking import run_blocking
+from referee.archive.import_ import CannotImport, ImportedGame, Rules, script_games, sgf_games, to_record
+from tests.support.memory_engine import engine
+
+WORDS = [
+    *"();[]\\\né",
+    "B",
+    "W",
+    "AB",
+    "AW",
+    "XB",
+    "SZ",
+    "KM",
+    "HA",
+    "RE",
+    "XG",
+    "XO",
+    "CA",
+    "aa",
+    "tt",
+    "9",
+    "6.5",
+    "go",
+    "yugo",
+]
+SGF = "(;FF[4]CA[UTF-8]GM[1]SZ[9]KM[6.5]HA[2]AB[gc][cg]RE[W+R];W[ee]WL[10](;B[cc];W[];B[tt])(;B[aa]))"
+SCRIPT = "boardsize 9\nclear_board\nkomi 6.5\nplay b e5\n=1 ok\n2 genmove w\n=2 C3\nundo\n"
+SCRIPT += "ggp-new yugo size=4\nggp-play b A1\n"
+text = st.lists(st.sampled_from(WORDS), max_size=30).map("".join)
+rules = st.builds(Rules, st.booleans(), st.booleans())
+
+
+def take(data: bytes, how: Rules) -> int:
+    """How many games became records, each of which is read back."""
+    taken = 0
+    for read in (sgf_games(data, how.fill), script_games(data)):
+        try:
+            for found in read:
+                if isinstance(found, ImportedGame):
+                    taken += _record(found, how)
+        except CannotImport as problem:
+            assert str(problem)
+    return taken
+
+
+def _record(found: ImportedGame, how: Rules) -> int:
+    try:
+        record, _ = run_blocking(to_record(found, "m", ENGINE, how))
+    except CannotImport as problem:
+        assert str(problem).isprintable()
+        return 0
+    (back,) = read_records(record.lines().splitlines(keepends=True))
+    assert back == record
+    return 1
+
+
+ENGINE = engine()
+
+
+def test_what_a_terminal_would_obey_is_quoted_cleaned() -> None:
+    for data in (b"(;SZ[9]AW[\x1b2J])", b"(;SZ[\x1b[2J])", b"play b e5\nplay \x1b[2J c3\n", b"(;SZ[9]\x1b)"):
+        with pytest.raises(CannotImport) as problem:
+            for found in script_games(data) if data.startswith(b"play") else sgf_games(data):
+                if isinstance(found, CannotImport):
+                    raise found
+                run_blocking(to_record(found, "m", ENGINE, Rules()))
+        assert str(problem.value).isprintable()
+
+
+def test_good_files_are_taken() -> None:
+    assert take(SGF.encode(), Rules()) == 1
+    assert take(SCRIPT.encode(), Rules()) == 2
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.one_of(text.map(str.encode), text.map(lambda part: f"(;{part}[aa];B[cc])".encode()), st.binary(max_size=60)),
+    rules,
+)
+def test_anything_is_read_or_refused(data: bytes, how: Rules) -> None:
+    take(data, how)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(4))
+def test_good_files_with_bytes_changed_dropped_and_doubled(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(2000):
+        data = bytearray(chance.choice((SGF, SCRIPT)).encode())
+        for _ in range(chance.randint(1, 6)):
+            at = chance.randrange(len(data))
+            piece = data[at : at + chance.randint(1, 12)]
+            match chance.randrange(3):
+                case 0:
+                    data[at] = chance.randrange(256)
+                case 1:
+                    del data[at : at + chance.randint(1, 5)]
+                case 2:
+                    data[at:at] = piece * chance.randint(1, 3)
+            data = data or bytearray(b"(")
+        take(bytes(data), Rules(chance.random() < 0.5, chance.random() < 0.5))

@@ -1,0 +1,366 @@
+"""A journey through records of every game, on whole and on lesser engines; what is tried beside the record; places."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+from engines.registry import Registry
+from engines.service import engine_handlers
+from engines.session import Session
+from protocol.errors import CommandFailed
+from protocol.messages import Reply
+from protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
+from referee.archive.places import RecordPlace, RecordSource, is_ladder, open_match
+from referee.console import replay as travel
+from referee.console.own_commands import OwnCommand, OwnFailed
+from referee.console.replay import ReplayCursor, rows
+from referee.play.record_file import RecordWriter, SideFile
+
+
+class ReplaySession:
+    """Our engine in this process, as far as it is not to lack commands; every line it was asked."""
+
+    def __init__(self, *lacks: str) -> None:
+        self.asked: list[str] = []
+        self._lacks = lacks
+        self.restart()
+
+    def restart(self) -> None:
+        handlers = engine_handlers(Session(Registry()))
+        self._handlers = {name: row for name, row in handlers.items() if name not in self._lacks}
+
+    def ask(self, line: str) -> Reply:
+        self.asked.append(line)
+        name, *words = line.split()
+        try:
+            return (
+                Reply(True, self._handlers[name](words)) if name in self._handlers else Reply(False, "unknown command")
+            )
+        except CommandFailed as failure:
+            return Reply(False, str(failure))
+
+
+def record(game: str, moves: str, ended: bool = True, match: str = "m-1") -> Record:
+    """A match of these moves, as our engine names seats and colours."""
+    name, *words = game.split()
+    desk = ReplaySession()
+    status = desk.ask(f"ggp-new {game}").text
+    plies = []
+    for number, move in enumerate(moves.split(), 1):
+        keys = dict(word.split("=") for word in status.split() if "=" in word)
+        reply = desk.ask(f"ggp-play {keys['to_play']} {move}")
+        assert reply.ok, reply.text
+        canonical, _, status = reply.text.partition(" ")
+        plies.append(MovePlayed(number, match, number, int(keys["seat"]), keys["to_play"], canonical[5:], 7, 1000))
+    start = MatchStarted(
+        match=match,
+        game=name,
+        options=dict(word.split("=") for word in words),
+        bots=(Party(name="one", command="random"), Party(name="two", command="random")),
+        engine=Party(name="engine"),
+        control="10",
+    )
+    keys = dict(word.split("=") for word in status.split())
+    result, winner = keys.get("result", "W+R"), int(keys.get("winner", "2"))
+    end = MatchEnded(
+        seq=len(plies) + 1, match=match, result=result, winner=winner, termination="rules", plies=len(plies)
+    )
+    return Record(start, tuple(plies), end if ended else None)
+
+
+MATCHES = [
+    record("yugo size=3", "A1 B2 button C3 pass pass"),
+    record("go size=3 agreement=on", "A1 B2 pass pass dead: dead:"),
+    record("laido size=3", "B2 swap-sides B3"),
+    record("stigmergy size=3", "bid:3 swap-sides"),
+    record("stigmergy size=3", "bid:3 keep-sides"),
+]
+
+
+@pytest.mark.parametrize("match", MATCHES, ids=lambda match: match.start.game + " " + match.plies[1].move)
+@pytest.mark.parametrize("lacks", [(), ("ggp-undo",), ("ggp-undo", "ggp-history", "ggp-scene")], ids=str)
+def test_every_ply_from_every_other(match: Record, lacks: tuple[str, ...]) -> None:
+    desk, whole = ReplaySession(*lacks), ReplaySession()
+    journey, count = ReplayCursor(match, desk.ask), len(match.plies)
+    expected = []
+    for number in range(count + 1):
+        ply = match.plies[number - 1]
+        whole.ask(f"ggp-play {ply.colour} {ply.move}" if number else journey.new_game)
+        expected.append(whole.ask("ggp-hash").text)
+    for ply in [*range(count, -1, -1), *range(count + 1), 0, -1, 1]:
+        status = journey.goto(ply)
+        assert status.ply == (ply if ply >= 0 else count) and desk.ask("ggp-hash").text == expected[ply]
+        assert journey.caption().startswith(f"ply {status.ply} of {count}")
+    journey.goto(count)
+    assert journey.back(2).ply == count - 2 and journey.forward(99).ply == count
+    for wrong, reason in ((count + 1, "the plies 0 to"), (-count - 2, "the plies 0 to")):
+        with pytest.raises(OwnFailed, match=reason):
+            journey.goto(wrong)
+    for move, reason in ((journey.back, "cannot be taken back"), (journey.forward, "is the last")):
+        with pytest.raises(OwnFailed, match=reason):
+            move(count + 1)
+
+
+def test_an_engine_that_takes_back_is_not_made_to_replay() -> None:
+    desk = ReplaySession()
+    journey = ReplayCursor(MATCHES[0], desk.ask)
+    journey.goto(6)
+    desk.asked.clear()
+    journey.back(1)
+    assert "ggp-undo 1" in desk.asked and not [line for line in desk.asked if line.startswith(("ggp-new", "ggp-play"))]
+
+
+def test_what_is_tried_is_off_the_record() -> None:
+    desk = ReplaySession()
+    journey = ReplayCursor(MATCHES[0], desk.ask)
+    journey.goto(2)
+    desk.ask("ggp-play black C1")
+    desk.ask("ggp-play white C2")
+    at = journey.where()
+    assert (at.ply, at.aside, at.known) == (2, ("C1", "C2"), True)
+    assert journey.coloured(at)[-1] == ("white", "C2")
+    assert journey.caption() == "off the record after ply 2 of 6: white B2; then C1 C2"
+    with pytest.raises(OwnFailed, match=":goto 2 returns"):
+        journey.forward(1)
+    assert journey.back(1).ply == 3 and journey.where().aside == ("C1",)
+    assert journey.goto(3).ply == 3 and journey.where().aside == ()
+    assert journey.record == MATCHES[0]
+
+
+@pytest.mark.parametrize("line", ["ggp-new go size=3", "ggp-new yugo size=5", "clear_board"])
+def test_another_game_on_the_engine(line: str) -> None:
+    desk = ReplaySession()
+    journey = ReplayCursor(MATCHES[0], desk.ask)
+    if line.startswith("ggp-new go"):  # before the journey began, too
+        desk.ask(line)
+        assert not journey.where().known
+    journey.goto(3)
+    desk.ask(line)
+    if line != "clear_board":
+        assert "another game" in journey.caption()
+        for step in (journey.back, journey.forward):
+            with pytest.raises(OwnFailed, match="another game"):
+                step(1)
+    assert journey.goto(2).ply == 2 and journey.where() == journey.where()._replace(ply=2, known=True)
+
+
+def test_an_engine_that_was_started_anew() -> None:
+    desk = ReplaySession()
+    journey = ReplayCursor(MATCHES[0], desk.ask)
+    journey.goto(3)
+    desk.restart()
+    assert not journey.where().known
+    assert journey.goto(3).ply == 3
+
+
+def test_an_engine_that_knows_the_game_otherwise() -> None:
+    desk = ReplaySession()
+    journey = ReplayCursor(record("go size=3", "A1 B2"), desk.ask)
+    other = Record(journey.record.start, (journey.record.plies[0],) * 2, None)
+    with pytest.raises(OwnFailed, match="the engine does not take ply 2, white A1: illegal move"):
+        ReplayCursor(other, desk.ask).goto(2)
+    with pytest.raises(OwnFailed, match="the engine answers: unknown command"):
+        ReplayCursor(other, ReplaySession("ggp-new").ask).goto(1)
+    with pytest.raises(OwnFailed, match="status line is not one"):
+        ReplayCursor(other, lambda line: Reply(True, "what")).goto(1)
+
+
+@pytest.mark.parametrize("lacks", [(), ("ggp-legal",), ("ggp-legal", "ggp-undo")], ids=str)
+def test_why(lacks: tuple[str, ...]) -> None:
+    desk = ReplaySession(*lacks)
+    journey = ReplayCursor(MATCHES[0], desk.ask)
+    journey.goto(2)
+    assert "occupied" in journey.why("A1") and journey.why("C1") == ""
+    assert journey.where().moves == ("A1", "B2")
+
+
+def commands(
+    match: Record, desk: ReplaySession, shown: Callable[[str], None] = print
+) -> tuple[ReplayCursor, dict[str, OwnCommand]]:
+    journey = ReplayCursor(match, desk.ask)
+    return journey, {own.name: own for own in rows(journey, RecordSource(RecordPlace(""), match, 0), desk.ask, shown)}
+
+
+def test_the_commands() -> None:
+    desk = ReplaySession()
+    _, own = commands(MATCHES[0], desk)
+    assert own["goto"].run(["2"]) == "ply 2 of 6: white B2"
+    assert own["forward"].run([]) == "ply 3 of 6: black button" and own["back"].run(["2"]) == "ply 1 of 6: black A1"
+    assert own["moves"].run([]) == "[1 A1]  2 B2  3 button  4 C3  5 pass  6 pass"
+    assert own["moves"].run(["-1"]) == "6 white pass  0.007 s, 1.000 s left"
+    info = own["info"].run([])
+    assert info.split("\n") == [
+        "Match m-1 is yugo size=3, with 10 on the clock. Seat 1 is one (random) and used 0.021 s. Seat 2 is",
+        "two (random) and used 0.021 s. two won W+7.5 after 6 plies.",
+        "",
+        "ply 1 of 6: black A1",
+    ]
+    assert own["why"].run(["A1"]) == "A1 is illegal: A1 is occupied" and own["why"].run(["B2"]) == "B2 is legal"
+    assert own["score"].run([]).splitlines()[2] == "the game is not over"
+    assert own["live"].run([]).startswith("the match is over: ")
+    assert "final" not in own["score"].run([]) and own["score"].run([]).count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("goto", "write :goto PLY, a number"),
+        ("goto x", "write :goto PLY, a number"),
+        ("goto 99", "the plies 0 to 6"),
+        ("back x", "write :back N"),
+        ("back 0", "cannot be taken back"),
+        ("forward 0", "a number of plies from 1"),
+        ("forward 1 2", "write :forward N"),
+        ("moves 7", "the plies 1 to 6"),
+        ("why", "write :why MOVE"),
+        ("info all", "write :info alone"),
+    ],
+)
+def test_what_cannot_be_is_said(words: str, reason: str) -> None:
+    journey, own = commands(MATCHES[0], ReplaySession())
+    journey.goto(3)
+    name, *rest = words.split()
+    with pytest.raises(OwnFailed, match=reason):
+        own[name].run(rest)
+
+
+def test_an_engine_without_scores_and_one_that_scores_oddly() -> None:
+    _, own = commands(MATCHES[0], ReplaySession("ggp-score"))
+    with pytest.raises(OwnFailed, match="unknown command"):
+        own["score"].run([])
+    journey = ReplayCursor(MATCHES[0], ReplaySession().ask)
+    odd = {
+        row.name: row
+        for row in rows(journey, RecordSource(RecordPlace(""), MATCHES[0], 0), lambda line: Reply(True, "[1]"), print)
+    }
+    assert odd["score"].run([]) == "[1]"
+
+
+def test_a_match_that_grows_is_read_again() -> None:
+    whole = MATCHES[0]
+    half = Record(whole.start, whole.plies[:2], None)
+    read = [half, Record(whole.start, whole.plies[:4], None), whole, record("yugo size=3", "C3 A1"), None]
+    journey = ReplayCursor(half, ReplaySession().ask, lambda: read.pop(0))
+    assert [journey.last for _ in range(5)] == [2, 4, 6, 6, 6] and journey.record == whole
+
+
+# --- following a match ------------------------------------------------------------------------------------------
+
+
+def emit(tape: RecordWriter, match: Record, first: int, last: int) -> None:
+    """The events of these numbers, as a worker writes them; 0 is the start, the one after the plies the end."""
+    for event in [match.start, *match.plies, match.end][first : last + 1]:
+        assert event is not None
+        tape.emit(event)
+
+
+def follow(base: Path, match: Record, then: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What `:live` shows of a match of which 2 plies are played; `then` happens while it waits for the next look."""
+    moments = [then]
+
+    def sleep(seconds: float) -> None:
+        moments.pop()()  # it looks once more, and no more, after the match has ended
+
+    source, shown, desk = open_match(f"{base}#{match.start.match}"), list[str](), ReplaySession()
+    monkeypatch.setattr("referee.console.replay.time.sleep", sleep)
+    journey = ReplayCursor(source.record, desk.ask, source.again)
+    own = {row.name: row for row in rows(journey, source, desk.ask, shown.append)}
+    said = own["live"].run([])
+    return [said, *shown]
+
+
+@pytest.mark.parametrize("after", ["nothing", "the next match", "gone", "gone, and stored"])
+def test_a_match_is_followed_to_its_last_event(after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker plays its next match at once, and delivers its records later."""
+    base, match = tmp_path / "games.jsonl", MATCHES[0]
+    live = SideFile(str(base), 1)
+    tape = RecordWriter(live.begin())
+    emit(tape, match, 0, 2)
+
+    def end() -> None:
+        emit(tape, match, 3, 7)
+        live.close()
+        if after == "the next match":
+            emit(RecordWriter(live.begin()), record("go size=3", "A1", match="m-2"), 0, 1)
+        elif after.startswith("gone"):
+            Path(f"{base}.live-1").unlink()
+        if after.endswith("stored"):
+            base.write_bytes(match.lines())
+
+    said, *shown = follow(base, match, end, monkeypatch)
+    assert said == f"the match is over: {match.end and match.end.result}, rules; ply 6 of 6: white pass"
+    assert [line for line in shown if " s" in line] == [travel.line_of(ply) for ply in match.plies[2:]]
+    live.close()
+
+
+def test_a_match_that_is_dropped_or_void_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base, match = tmp_path / "games.jsonl", MATCHES[0]
+    live = SideFile(str(base), 1)
+    emit(RecordWriter(live.begin()), match, 0, 2)
+    said, *_ = follow(base, match, live.close, monkeypatch)
+    assert said == "the match was dropped before its end; ply 2 of 6: white B2, the last so far".replace("of 6", "of 2")
+    assert match.end is not None
+    void = Record(match.start, match.plies[:2], msgspec.structs.replace(match.end, result="", winner=0, seq=3))
+    tape = RecordWriter(live.begin())
+    emit(tape, void, 0, 2)
+
+    def replay() -> None:
+        emit(tape, void, 3, 3)
+        emit(RecordWriter(live.begin()), record("yugo size=3", "C3", match="m-1.1"), 0, 1)
+
+    said, *_ = follow(base, void, replay, monkeypatch)
+    assert said == "the match is over: void, rules; ply 2 of 2: white B2"
+    live.close()
+
+
+def test_a_match_whose_side_file_ended_early_is_read_where_it_was_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that was full for a moment."""
+    base, match = tmp_path / "games.jsonl", MATCHES[0]
+    live = SideFile(str(base), 1)
+    emit(RecordWriter(live.begin()), match, 0, 2)
+
+    def end() -> None:
+        live.close()
+        base.write_bytes(match.lines())
+
+    said, *_ = follow(base, match, end, monkeypatch)
+    assert said.startswith("the match is over: ")
+
+
+# --- places -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "games.jsonl"
+    path.write_bytes(MATCHES[0].lines() + record("go size=3", "A1 B2", ended=False, match="m-2").lines())
+    return path
+
+
+def test_places_in_a_file(file: Path) -> None:
+    assert (open_match(str(file)).record.start.match, open_match(str(file)).ply) == ("m-1", 6)
+    found = open_match(f"{file}#m-2@1")
+    assert (found.record.start.match, found.ply, found.again(), found.playing()) == ("m-2", 1, None, False)
+    assert not is_ladder(str(file)) and is_ladder("ladder.toml") and is_ladder("postgresql://u@h/d")
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("{}#m-3", "holds no match m-3; it holds m-1, m-2"),
+        ("{}@7", "ply 7: the match m-1 has the plies 0 to 6"),
+        ("{}@-9", "ply -9"),
+        ("nothing.jsonl", "cannot read nothing.jsonl"),
+        ("nothing.toml#k", "nothing.toml"),
+        ("nothing.db#k", "nothing.db"),
+    ],
+)
+def test_places_that_are_not_there(place: str, reason: str, file: Path, tmp_path: Path) -> None:
+    with pytest.raises(click.ClickException) as raised:
+        open_match(place.format(file))
+    assert reason in raised.value.format_message()

@@ -1,0 +1,209 @@
+"""A ladder that is steered while it runs: commands against real games, several clients, and every way to end it."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import ggp, wait_until
+from tests.support.ladder_runs import check_whole, open_store, results, write_ladder
+from tests.support.referee_process import Client, Referee, on_stdin, read_facts
+
+pytestmark = pytest.mark.slow
+
+THINKER = "chaos:fault=late,ms=600000,move=2"
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[tuple[Referee, Client, Path]]:
+    file = write_ladder(tmp_path)
+    running = Referee(tmp_path, "referee", str(file), "--jobs", "1")
+    client = running.client()
+    yield running, client, file
+    client.close()
+
+
+def _games(file: Path) -> int:
+    return len(results(file))
+
+
+def test_a_ladder_is_inspected_paused_and_ended(referee: tuple[Referee, Client, Path]) -> None:
+    running, client, file = referee
+    # It begins.
+    wait_until(lambda: int(client.facts("ggp-ladder")["stored"]) >= 8)
+    said = client.facts("ggp-ladder")
+    assert (said["name"], said["state"], said["workers"]) == ("ladder", "running", "1")
+    lines = client.ask("ggp-standings main").splitlines()
+    assert [read_facts(line)["rank"] for line in lines] == ["1", "2", "3"]
+    assert {read_facts(line)["name"] for line in lines} == {"a", "b", "c"}
+    assert "no pool other" in client.refused("ggp-standings other")
+    assert "points=" in client.ask("ggp-crosstable")
+    assert "joined a" in client.ask("ggp-events 5")
+    # Paused: what is under way is finished, and nothing begins.
+    client.ask("ggp-pause")
+    seen = []
+
+    def nothing_moves() -> bool:
+        """Of a pair the second game begins when the first is kept, so that one look is not enough."""
+        facts = client.facts("ggp-ladder")
+        seen.append((facts["matches"], facts["stored"], str(_games(file))))
+        return seen[-20:] == [("0", facts["stored"], facts["stored"])] * 20
+
+    wait_until(nothing_moves)
+    stored = _games(file)
+    assert client.state() == "paused" and client.ask("ggp-matches") == ""
+    assert client.facts("ggp-wait 0.3")["stored"] == str(stored)
+    # A bot is suspended while nothing is played, and comes back.
+    client.ask("ggp-suspend b too strong by far")
+    assert "state=suspended" in client.ask("ggp-bots") and "reason=too strong by far" in client.ask("ggp-bots")
+    assert "already" in client.refused("ggp-suspend b again")
+    assert "no bot nobody" in client.refused("ggp-suspend nobody because")
+    client.ask("ggp-readmit b")
+    assert "suspended" not in client.ask("ggp-bots") and "no bot b" in client.refused("ggp-readmit b")
+    # The file is read again when told to.
+    client.ask("ggp-reload")
+    text = file.read_text()
+    file.write_text("nonsense")
+    assert "ladder.toml" in client.refused("ggp-reload")
+    file.write_text(text.replace("random:seed=3", "random:seed=4"))
+    client.ask("ggp-reload")
+    # It goes on, and says so to whoever waits.
+    change = client.facts("ggp-ladder")["change"]
+    client.ask("ggp-resume")
+    assert "not paused" in client.refused("ggp-resume")
+    assert client.facts(f"ggp-wait 60 {change}")["change"] != change
+    wait_until(lambda: int(client.facts("ggp-ladder")["stored"]) > stored)
+    # What was played can be looked at.
+    key = next(iter(results(file)))
+    wait_until(lambda: client.facts(f"ggp-game {key}")["state"] == "over")  # it is stored a moment before
+    facts = client.facts(f"ggp-game {key}")
+    assert facts["key"] == key
+    assert len(client.ask(f"ggp-history {key}").splitlines()) == int(facts["plies"])
+    assert client.ask(f"showboard {key} 2") != client.ask(f"showboard {key}")
+    assert client.ask(f"ggp-scene {key}").startswith("{")
+    assert "no number" in client.refused(f"ggp-scene {key} 1000")
+    # It is told to end.
+    client.ask("ggp-stop after")
+    ran = running.wait()
+    assert ran.status == 0 and ran.out == "", ran.err
+    check_whole(file)
+    with open_store(file) as store:
+        kinds = [event.kind for event in store.events()]
+    assert {"paused", "resumed", "order", "stop", "suspended", "readmitted"} <= set(kinds)
+
+
+def test_a_match_is_dropped_while_its_bot_thinks(tmp_path: Path) -> None:
+    """The pair is given up, its finished game stays, nobody is blamed, and the ladder goes on."""
+    file = write_ladder(tmp_path, "random", "random:seed=3", THINKER)
+    running = Referee(tmp_path, "referee", str(file), "--jobs", "2")
+    client = running.client()
+    dropped = 0
+    while dropped < 2:
+        stuck = _thinking(client)
+        client.ask(f"ggp-abort {stuck}")
+        _wait_for_end_of(stuck, client)
+        dropped += 1
+    assert "no match nowhere-1" in client.refused("ggp-abort nowhere-1")
+    client.ask("ggp-match yugo,size=3 a b games=2")
+    client.ask("ggp-stop")
+    assert running.wait().status == 0
+    with open_store(file) as store:
+        assert not store.totals().faults and not any(seat.suspended for seat in store.seats(1))
+        assert [event.text for event in store.events() if event.kind == "aborted"]
+        assert store.rebuild() == []
+
+
+def _wait_for_end_of(key: str, client: Client) -> None:
+    """The bot would think for ten minutes."""
+    wait_until(lambda: key not in client.ask("ggp-matches"), 60)
+
+
+def _thinking(client: Client) -> str:
+    """A match of the thinker that does not move."""
+    found: list[str] = []
+
+    def look() -> bool:
+        for line in client.ask("ggp-matches").splitlines():
+            facts = read_facts(line)
+            if (
+                "c" in (facts["first"], facts["second"])
+                and facts["ply"] not in ("-", "0")
+                and float(facts["since"]) > 1
+            ):
+                found.append(facts["key"])
+        return bool(found)
+
+    wait_until(look)
+    assert "state=playing" in client.ask(f"ggp-game {found[-1]}")
+    return found[-1]
+
+
+def test_killed_in_the_middle_it_goes_on(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    running = Referee(
+        tmp_path, "ladder", "run", str(file), "--games", "40", "--jobs", "1", "--quiet", option="--control"
+    )
+    client = running.client()
+    client.ask("ggp-match yugo,size=3 a b games=50")
+    wait_until(lambda: int(client.facts("ggp-ladder")["stored"]) >= 4)
+    client.ask("ggp-pause")
+    os.killpg(running.process.pid, signal.SIGKILL)
+    client.close()
+    assert running.wait().status == -signal.SIGKILL
+    # A pause is of one run, and so is a series that is not rated.
+    again = Referee(tmp_path, "ladder", "run", str(file), "--games", "40", "--jobs", "1", "--quiet", option="--control")
+    ran = again.wait()
+    assert ran.status == 0, ran.err
+    assert _games(file) == 40
+    check_whole(file)
+
+
+def test_signals_and_the_end_of_the_input(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    with on_stdin("referee", str(file), "--jobs", "1") as process:
+        out, err = process.communicate("1 name\n2 ggp-standings\nggp-nonsense\n3 ggp-ladder\n", timeout=120)
+        assert process.returncode == 0, err
+        assert out.startswith("=1 ggp-referee\n\n=2") and "? unknown command\n\n=3 name=ladder" in out
+    with on_stdin("referee", str(file), "--jobs", "1") as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write("ggp-wait 100 0\n")  # until it has begun
+        process.stdin.flush()
+        assert process.stdout.readline().startswith("= change=")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(120) == 143
+    check_whole(file)
+
+
+def test_a_referee_with_nothing_left_waits(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    running = Referee(tmp_path, "referee", str(file), "--jobs", "1", "--games", "2")
+    one, two = running.client(), running.client()
+    wait_until(lambda: one.state() == "over")
+    key = two.ask("ggp-match main a b games=2")
+    assert one.facts(f"ggp-result {key} 60")["state"] == "over"
+    assert _games(file) == 2
+    one.channel.close()
+    two.ask("quit")
+    third = running.client()
+    third.ask("ggp-stop")
+    assert running.wait().status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ladder.toml", "--bind", "tcp://0.0.0.0:5577"], "cannot listen at tcp://0.0.0.0:5577"),
+        (["nothing.toml"], "nothing.toml"),
+        (["--games", "4"], "name its file"),
+        (["ladder.toml", "--until", "soon"], "--until soon"),
+    ],
+)
+def test_command_lines_that_cannot_be(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_ladder(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    ran = ggp("referee", *words)
+    assert ran.status == 2 and said in ran.err and len(ran.err.splitlines()) == 1, ran.err

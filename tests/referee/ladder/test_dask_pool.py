@@ -1,0 +1,259 @@
+"""Matches on a real Dask cluster: each once in the end, whoever is killed in between, and no bot left behind."""
+
+import contextlib
+import os
+import signal
+import socket
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from referee.ladder import dask_pool
+from referee.ladder.dask_pool import DaskPool, Versions, address_of
+from referee.play.bot_spec import BotSpec
+from referee.play.pool import WorkerPool, WorkersLost
+from referee.play.series import SeriesConfig
+from referee.play.worker import Batch, BatchResult, SeriesRefused
+from tests.support.dask_cluster import DaskCluster, wait_for
+from tests.support.series import make_setup, script
+
+pytestmark = pytest.mark.slow
+
+SLOW = "chaos:fault=late,move=0,ms=4"  # milliseconds a move
+
+
+@contextlib.contextmanager
+def pool_of(dask: DaskCluster, slots: int) -> Iterator[DaskPool]:
+    """A pool that sees so many slots."""
+    pool = DaskPool(dask.url, patience=60)
+    try:
+        wait_for(lambda: pool.jobs == slots, f"{slots} workers")
+        yield pool
+    finally:
+        pool.close()
+
+
+def play(
+    pool: WorkerPool, setup: SeriesConfig, games: int, seen: Callable[[list[BatchResult]], None] = lambda chunks: None
+) -> list[BatchResult]:
+    """Have the matches 0 to `games` - 1 played, a few in a chunk, as a run does; what came of them."""
+    left, came = list(range(games)), list[BatchResult]()
+    until = time.monotonic() + 120
+    while left or pool.running:
+        assert time.monotonic() < until, f"{len(left)} not given out, {pool.running} under way"
+        while left and pool.running < 2 * pool.jobs:
+            chunk, left = left[:3], left[3:]
+            pool.submit([Batch(setup, tuple(chunk))])
+        chunks = pool.gather(0.1)
+        came += chunks
+        seen(chunks)
+    return came
+
+
+def keys(chunks: list[BatchResult]) -> list[str]:
+    return [facts.key for chunk in chunks for facts in chunk.played]
+
+
+def once_that(condition: Callable[[], object], act: Callable[[], object]) -> Callable[[list[BatchResult]], None]:
+    """For `play`: act when the condition holds for the first time."""
+    done: list[object] = []
+
+    def look(chunks: list[BatchResult]) -> None:
+        if not done and condition():
+            done.append(act())
+
+    return look
+
+
+def whole(chunks: list[BatchResult], setup: SeriesConfig, games: int) -> bool:
+    """Whether each match was played, and each record is that of its match."""
+    for chunk in chunks:
+        assert len(chunk.records) == len(chunk.played) and not chunk.refused
+        assert all(
+            f'"match":"{facts.key}"'.encode() in zlib.decompress(record)
+            for facts, record in zip(chunk.played, chunk.records, strict=True)
+        )
+    return set(keys(chunks)) == {setup.key(number) for number in range(games)}
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+    """No worker stays with it from one test to the next."""
+    with DaskCluster(tmp_path_factory.mktemp("scheduler")) as dask:
+        yield dask
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+    """Two workers that nothing bad happens to."""
+    with DaskCluster(tmp_path_factory.mktemp("dask")) as dask:
+        for _ in range(2):
+            dask.add_worker()
+        yield dask
+
+
+def test_matches_survive_their_workers(scheduler: DaskCluster) -> None:
+    """One of two workers is killed; the other goes on alone; a third joins and is used; at last nothing is left."""
+    setup = make_setup("yugo,size=4", SLOW, "random", time="none")
+    with scheduler.alone() as dask:
+        first, second = dask.add_worker(), dask.add_worker()
+        with pool_of(dask, slots=2) as pool:
+            kill = once_that(lambda: dask.plays_at(first.pid) and dask.plays_at(second.pid), first.kill)
+            came = play(pool, setup, 60, kill)
+            assert first.wait(60) == -signal.SIGKILL
+            assert whole(came, setup, 60)
+            wait_for(lambda: pool.jobs == 1, "the loss to be seen")
+            third = dask.add_worker()
+            wait_for(lambda: pool.jobs == 2, "the third worker")
+            at_work: list[bool] = []
+            came = play(pool, setup, 30, lambda chunks: at_work.append(dask.plays_at(third.pid)))
+            assert whole(came, setup, 30) and any(at_work)
+            assert dask.plays_at(second.pid), "bots are kept between chunks"
+        wait_for(lambda: not dask.table_processes(), "bots to end with the run")
+        assert second.poll() is third.poll() is None, "workers stay"
+
+
+def test_a_nanny_brings_its_worker_back(scheduler: DaskCluster) -> None:
+    setup = make_setup("yugo,size=4", SLOW, "random", time="none")
+    with scheduler.alone() as dask:
+        nanny = dask.add_worker(nanny=True)
+        with pool_of(dask, slots=1) as pool:
+            worker = dask.nannies_child(nanny)
+            kill = once_that(lambda: dask.plays_at(worker), lambda: os.kill(worker, signal.SIGKILL))
+            assert whole(play(pool, setup, 30, kill), setup, 30)
+            again = dask.nannies_child(nanny)
+            assert again != worker and dask.plays_at(again)
+            nanny.kill()
+            wait_for(lambda: not dask.table_processes(), "bots to end with a worker whose nanny was killed")
+
+
+def test_a_worker_that_is_told_to_end_gives_its_chunk_back(scheduler: DaskCluster) -> None:
+    """Long matches: it drops the one it is in, at once, and its bots."""
+    setup = make_setup("yugo,size=4", "chaos:fault=late,move=0,ms=100", "random", time="none")
+    with scheduler.alone() as dask:
+        first = dask.add_worker()
+        with pool_of(dask, slots=1) as pool:
+            pool.submit([Batch(setup, (0,))])
+            wait_for(lambda: dask.plays_at(first.pid), "a match")
+            first.terminate()
+            first.wait(60)
+            assert not dask.table_processes()
+            second = dask.add_worker()
+            wait_for(lambda: dask.plays_at(second.pid), "the match to be played elsewhere")
+            assert whole(play(pool, setup, 0), setup, 1)
+
+
+def test_a_worker_without_work_lets_its_bots_go(scheduler: DaskCluster) -> None:
+    hasty = scheduler.place / "hasty.py"
+    hasty.write_text("from referee.ladder import dask_pool\ndask_pool._IDLE = 0.2\n")
+    setup = make_setup("yugo,size=4", "random", "random", time="none")
+    with scheduler.alone() as dask:
+        dask.add_worker("--preload", str(hasty))
+        with pool_of(dask, slots=1) as pool:
+            for _ in range(2):
+                assert whole(play(pool, setup, 3), setup, 3)
+                wait_for(lambda: not dask.table_processes(), "bots to end while the run goes on")
+
+
+@pytest.mark.long
+def test_what_kills_every_worker_ends_the_run(tmp_path: Path) -> None:
+    """Dask sees one worker die and says so; we try thrice in all, on the workers that the nanny starts."""
+    killer = script("import signal; os.kill(os.getppid(), signal.SIGKILL)", "killer")
+    setup = make_setup("yugo,size=4", killer, "random", time="none")
+    with DaskCluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as dask:
+        dask.add_worker(nanny=True)
+        with (
+            pool_of(dask, slots=1) as pool,
+            pytest.raises(WorkersLost, match=r"3 times in a row; last: KilledWorker: "),
+        ):
+            play(pool, setup, 1)
+
+
+def test_a_scheduler_that_is_gone_is_said_in_one_line(tmp_path: Path) -> None:
+    setup = make_setup("yugo,size=4", SLOW, "random", time="none")
+    with DaskCluster(tmp_path) as dask:
+        dask.add_worker()
+        with pool_of(dask, slots=1) as pool:
+            pool._client._timeout = 1
+            kill = once_that(dask.table_processes, dask.scheduler.kill)
+            with pytest.raises(WorkersLost, match=f"the scheduler {dask.url} is gone.*start it"):
+                play(pool, setup, 2000, kill)
+            assert len(set(keys(pool.drain()))) < 2000 and not pool.running
+        wait_for(lambda: not dask.table_processes(), "bots to end with a worker that lost its scheduler")
+
+
+def test_a_run_can_be_stopped(dask: DaskCluster) -> None:
+    """What was played is kept, what is under way is dropped, what waits is not begun."""
+    setup = make_setup("yugo,size=4", "chaos:fault=late,move=0,ms=400", SLOW, time="none")
+    quick = make_setup("yugo,size=4", "random", "random", time="none")
+    with pool_of(dask, slots=2) as pool:
+        for _ in range(4):
+            pool.submit([Batch(quick, (0, 1)), Batch(setup, tuple(range(100)))])
+        wait_for(lambda: dask.running("chaos") == 4, "both workers at the long matches")
+        pool.stop()
+        came = pool.drain()
+        assert not pool.running
+        assert Counter(keys(came)) == {quick.key(0): 2, quick.key(1): 2}
+        assert all(len(chunk.records) == len(chunk.played) for chunk in came)
+    wait_for(lambda: not dask.table_processes(), "no process left")
+    with pool_of(dask, slots=2) as pool:
+        assert whole(play(pool, quick, 6), quick, 6), "another run is not stopped"
+
+
+def test_draining_ends_what_has_begun_and_begins_nothing(dask: DaskCluster) -> None:
+    setup = make_setup("yugo,size=4", SLOW, "random", time="none")
+    with pool_of(dask, slots=2) as pool:
+        for number in range(6):
+            pool.submit([Batch(setup, (2 * number, 2 * number + 1))])
+        wait_for(lambda: len(dask.table_processes()) >= 6, "both workers at it")
+        came = keys(pool.drain())
+    assert 4 <= len(came) <= 8 and len(came) == len(set(came))
+
+
+def test_a_bot_that_is_not_there_is_refused_by_name_and_host(dask: DaskCluster) -> None:
+    setup = make_setup("yugo,size=4", BotSpec("ghost", "/no/such/bot", ("/no/such/bot",)), "random")
+    with pool_of(dask, slots=2) as pool:
+        pool.submit([Batch(setup, (0, 1))])
+        (chunk,) = play(pool, setup, 0)
+        assert chunk.played == [] and chunk.refused == [SeriesRefused(setup.series, "ghost", chunk.refused[0].reason)]
+        assert "/no/such/bot does not exist" in chunk.refused[0].reason
+        assert chunk.refused[0].reason.endswith(f"(on {socket.gethostname()})")
+
+
+def test_times_are_those_of_our_clock(dask: DaskCluster) -> None:
+    began = time.monotonic()
+    with pool_of(dask, slots=2) as pool:
+        (chunk,) = play(pool, make_setup("yugo,size=4", "random", "random"), 1)
+    assert began < chunk.began < chunk.ended < time.monotonic()
+
+
+def test_workers_of_another_kind_are_named(dask: DaskCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the start, and a worker that came later with its first chunk."""
+    ours = Versions("9.9.9", "3.99", True)
+    with pool_of(dask, slots=2) as pool:
+        monkeypatch.setattr(dask_pool, "OURS", ours)
+        with pytest.raises(WorkersLost, match=r"the worker at .* and here are .* 9\.9\.9 and Python 3\.99: install"):
+            play(pool, make_setup("yugo,size=4", "random", "random"), 1)
+    with pytest.raises(
+        WorkersLost, match=r"the worker at tcp://127.* 9\.9\.9 and Python 3\.99: install the same there"
+    ):
+        DaskPool(dask.url)
+
+
+def test_what_cannot_be_used_is_said_in_one_line(tmp_path: Path) -> None:
+    with DaskCluster(tmp_path) as dask:
+        dask.add_worker(slots=0)
+        with pytest.raises(WorkersLost, match=r"no worker .* has a slot: start some with `dask worker tcp:.*slot=1`"):
+            DaskPool(dask.url, patience=5)
+        dask.scheduler.kill()
+        dask.scheduler.wait()
+        with pytest.raises(WorkersLost, match=r"cannot be reached \(.*\): start `dask scheduler --port [0-9]+` there"):
+            DaskPool(dask.url, patience=1)
+    assert address_of("dask+tls://[::1]:1") == "tls://[::1]:1"
+    for bad in ("tcp://a:1", "dask://a", "dask://:1", "dask://a:b", "a:1", ""):
+        with pytest.raises(ValueError, match="dask://HOST:PORT"):
+            address_of(bad)

@@ -1,0 +1,360 @@
+"""`ggp ladder run` with real processes: it plays, stops, goes on, and takes changes of its file while it runs."""
+
+import os
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from referee.store.model import StoreError
+from tests.support.cli import Ggp, ggp, wait_until
+from tests.support.ladder_runs import BOTS, HEAD, check_whole, elos, first_line, open_store, results, write_ladder
+
+pytestmark = pytest.mark.slow
+
+
+def run(file: Path, *words: str) -> dict[str, object]:
+    ran = ggp("ladder", "run", str(file), "--json", *words)
+    assert ran.status == 0, ran.err
+    answer: dict[str, object] = ran.json
+    return answer
+
+
+def stored(file: Path) -> int:
+    """Games that count, as anybody sees them while the ladder runs."""
+    try:
+        with open_store(file) as store:
+            return store.totals().games
+    except StoreError:  # it is not there yet
+        return 0
+
+
+def test_it_plays_so_many_games_and_no_more(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    first = run(file, "--games", "40")
+    assert (first["stored"], first["games"]) == (40, 40)
+    lines = first["pools"]["main"]  # type: ignore[index]
+    assert {line["name"] for line in lines} == {"a", "b", "c"} and sum(line["games"] for line in lines) == 80
+    again = run(file, "--games", "40")
+    assert (again["stored"], again["games"]) == (40, 0) and "40 games were to be played" in str(again["finished"])
+    more = run(file, "--games", "60")
+    assert (more["stored"], more["games"]) == (60, 20)
+    check_whole(file)
+
+
+def test_the_same_file_and_seed_play_the_same_games(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    one, two = write_ladder(tmp_path / "one"), write_ladder(tmp_path / "two")
+    run(one, "--games", "60", "--jobs", "1")
+    run(two, "--games", "30", "--jobs", "3")
+    run(two, "--games", "60", "--jobs", "2", "--keep", "2")
+    assert results(one) == results(two) and elos(one) == pytest.approx(elos(two), abs=1e-6)
+    other = write_ladder(tmp_path, head=HEAD.replace("seed = 7", "seed = 8"))
+    run(other, "--games", "60")
+    assert results(other) != results(one)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_it_stops_at_a_signal_and_goes_on(tmp_path: Path, number: signal.Signals, status: int) -> None:
+    file = write_ladder(tmp_path)
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    wait_until(lambda: stored(file) > 20)
+    running.process.send_signal(number)
+    ran = running.wait()
+    assert ran.status == status and "stopped; the same command goes on" in ran.err and "Traceback" not in ran.err
+    check_whole(file)
+    before = stored(file)
+    assert run(file, "--games", str(2 * before))["stored"] == 2 * before
+
+
+def test_two_at_once_are_one_too_many(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    wait_until(lambda: stored(file) > 0)
+    second = ggp("ladder", "run", str(file), "--quiet")
+    assert second.status == 1 and str(running.process.pid) in second.err and second.err.count("\n") == 1
+    running.process.send_signal(signal.SIGINT)
+    assert running.wait().status == 130
+
+
+def test_a_killed_run_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    wait_until(lambda: stored(file) > 10)
+    running.process.kill()
+    running.wait()  # the workers and bots have ended by themselves
+    assert int(str(run(file, "--games", "100")["stored"])) >= 100
+    check_whole(file)
+
+
+def test_workers_that_die_are_replaced(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    running = Ggp("ladder", "run", str(file), "--quiet", "--games", "400", "--jobs", "2")
+    wait_until(lambda: stored(file) > 20)
+    worker = next(line for line in _pids(running) if "spawn_main" in _command(line))
+    os.kill(int(worker), signal.SIGKILL)
+    ran = running.wait()
+    assert ran.status == 0 and "a worker process died: others are started" in ran.err
+    assert stored(file) == 400
+    check_whole(file)
+
+
+def test_a_bot_that_does_not_start_is_suspended_and_the_others_play_on(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path, *BOTS, "chaos:fault=crash,when=start")
+    answer = run(file, "--games", "200")
+    assert "d is suspended: does not start" in "\n".join(answer["messages"])  # type: ignore[arg-type]
+    lines = {line["name"]: line for line in answer["pools"]["main"]}  # type: ignore[index]
+    assert answer["stored"] < 200 and f"{answer['stored']} count, the others could not" in str(answer["finished"])  # type: ignore[operator]
+    assert "d" not in lines and min(line["games"] for line in lines.values()) > 20
+    with open_store(file) as store:
+        seat = next(seat for seat in store.seats(store.pools()[0].id) if seat.name == "d")
+        assert seat.suspended.startswith("does not start") and not seat.active and seat.entered
+    assert ggp("ladder", "readmit", str(file), "d").status == 0
+    write_ladder(tmp_path, *BOTS, "random:seed=9")
+    answer = run(file, "--games", "400")
+    lines = {line["name"]: line for line in answer["pools"]["main"]}  # type: ignore[index]
+    assert lines["d"]["games"] > 20
+    check_whole(file)
+
+
+def test_a_bot_joins_while_it_runs_and_a_broken_file_changes_nothing(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    wait_until(lambda: stored(file) > 20)
+    file.write_text(file.read_text() + "\n[bot.d]\ncomand = 'random'\n")
+    line = first_line(running, "going on as before")
+    assert "bot.d.comand" in line and "did you mean command?" in line
+    seen = stored(file)
+    wait_until(lambda: stored(file) > seen + 100)
+    write_ladder(tmp_path, *BOTS, "random:seed=4")
+    wait_until(lambda: _games_of(file, "d") > 10)
+    write_ladder(tmp_path, BOTS[0], BOTS[1], "random:seed=77", "random:seed=4")  # another version of c
+    wait_until(lambda: len(_versions(file, "c")) == 2 and _games_of(file, "c") > 10)
+    running.process.send_signal(signal.SIGINT)
+    assert running.wait().status == 130
+    with open_store(file) as store:
+        kinds = [event.kind for event in store.events()]
+        assert kinds.count("joined") == 4 and "replaced" in kinds
+    check_whole(file)
+
+
+def test_a_program_that_changes_is_another_version(tmp_path: Path) -> None:
+    script = tmp_path / "bot.py"
+    script.write_text("from bots.random import main\nmain(['seed=5'])\n")
+    file = write_ladder(tmp_path, *BOTS, f"python3 {script}")
+    import sys
+
+    file.write_text(file.read_text().replace('"python3 ', f'"{sys.executable} '))
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    wait_until(lambda: _games_of(file, "d") > 4)
+    script.write_text("from bots.random import main\nmain(['seed=6'])\n")
+    wait_until(lambda: len(_versions(file, "d")) == 2 and _games_of(file, "d") > 4)
+    running.process.send_signal(signal.SIGINT)
+    assert running.wait().status == 130
+    with open_store(file) as store:
+        seats = [seat for seat in store.seats(store.pools()[0].id) if seat.name == "d"]
+        old, new = sorted(seats, key=lambda seat: seat.id)
+        assert (new.label, old.label, new.parent) == ("d", f"d@{old.version}", old.id) and not new.suspended
+    check_whole(file)
+
+
+def test_a_locked_store_is_waited_for(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    running = Ggp("ladder", "run", str(file), "--games", "100", "--quiet", "--jobs", "1")
+    wait_until(lambda: stored(file) > 20)
+    connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    before = stored(file)
+    assert "the run waits" in first_line(running, "is locked by another process") and stored(file) == before
+    connection.execute("ROLLBACK")
+    connection.close()
+    ran = running.wait()
+    assert ran.status == 0 and stored(file) == 100
+    check_whole(file)
+
+
+@pytest.mark.long
+def test_a_change_of_the_file_waits_for_a_locked_store(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    wait_until(lambda: stored(file) > 20)
+    connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    write_ladder(tmp_path, *BOTS, "random:seed=4")
+    first_line(running, "is locked by another process")
+    time.sleep(8)  # until the run has looked at the file: it waits up to 5 s for the store, and looks then
+    connection.execute("ROLLBACK")
+    connection.close()
+    wait_until(lambda: _games_of(file, "d") > 10)
+    running.process.send_signal(signal.SIGINT)
+    assert running.wait().status == 130
+    check_whole(file)
+
+
+@pytest.mark.long  # it waits for a heartbeat; what the store says then, is in test_store_lock
+def test_it_ends_when_another_process_has_taken_it_for_dead(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    wait_until(lambda: stored(file) > 0)
+    connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None, timeout=60)
+    connection.execute("UPDATE run_lock SET host = 'elsewhere', pid = 4711")
+    connection.close()
+    ran = running.wait()
+    assert ran.status == 1 and "was taken from this process" in ran.err and "4711 on elsewhere" in ran.err
+
+
+def test_formats_that_end(tmp_path: Path) -> None:
+    more = '[format]\nkind = "round-robin"\npairs = 4\n'
+    file = write_ladder(tmp_path, more=more)
+    answer = run(file)
+    assert answer["stored"] == 3 * 4 * 2 and answer["finished"] == "all have met in 4 pairs"
+    assert run(file)["games"] == 0
+    check_whole(file)
+
+
+def test_a_gauntlet_whose_bot_does_not_start_says_so(tmp_path: Path) -> None:
+    more = '[format]\nkind = "gauntlet"\nbots = ["c"]\npairs = 2\n'
+    file = write_ladder(tmp_path, BOTS[0], BOTS[1], "chaos:fault=crash,when=start", more=more)
+    answer = run(file)
+    assert (answer["stored"], answer["finished"]) == (0, "c is not there")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere.toml"], "nowhere.toml"),
+        (["--until", "soon"], "--until soon: write a time"),
+        (["--cluster", "dask://localhost:1", "--jobs", "2"], "do not go with --cluster"),
+        (["--games", "0"], "--games"),
+        (["--log-stderr", "/dev/null/logs"], "name a folder that can be made"),
+        (["--cluster", "dask://localhost:1", "--log-stderr", "logs"], "does not go with --cluster"),
+        (["--cluster", "ftp://localhost:1"], "write a cluster as dask://HOST:PORT"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, words: list[str], said: str) -> None:
+    file = write_ladder(tmp_path)
+    given = words if words[0].endswith(".toml") else [str(file), *words]
+    ran = ggp("ladder", "run", *given)
+    assert ran.status == 2 and said in ran.err and ran.err.count("\n") == 1 and not file.with_suffix(".db").exists()
+
+
+def test_what_bots_write_to_stderr_is_kept_where_it_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "club.toml"
+    file.write_text(
+        '[pool.small]\ngame = "yugo,size=3"\ncontrol = "60"\n'
+        '[bot.crash]\ncommand = "chaos:fault=complain,move=1"\n[bot.honest]\ncommand = "random"\n'
+    )
+    run(file, "--games", "4", "--log-stderr", str(tmp_path / "logs"))
+    kept = (tmp_path / "logs" / "crash.log").read_text()
+    with open_store(file) as store:
+        assert all(f"-- match {row.key}" in kept for row in store.games())
+
+
+def test_what_makes_it_another_ladder_waits_for_another_run(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    wait_until(lambda: stored(file) > 10)
+    for key, line in (
+        ("name", 'name = "another"\nseed = 7'),
+        ("seed", "seed = 8"),
+        ("store", 'store = "b.db"\nseed = 7'),
+    ):
+        write_ladder(tmp_path, head=HEAD.replace("seed = 7", line))
+        assert f": {key}: cannot change while the ladder runs" in first_line(running, "going on as before")
+    running.process.send_signal(signal.SIGINT)
+    assert running.wait().status == 130
+    assert len({key.partition("-")[0] for key in results(file)}) == 1
+    write_ladder(tmp_path)
+    assert ggp("ladder", "check", str(file)).status == 0
+
+
+def test_the_last_line_says_why_it_is_over(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path, more='[format]\nkind = "round-robin"\npairs = 1\n')
+    for words in (["--quiet"], []):
+        ran = ggp("ladder", "run", str(file), *words)
+        assert ran.status == 0 and ran.err.splitlines()[-1] == "ggp ladder run: over: all have met in 1 pairs"
+
+
+def test_errors_of_ratings_are_of_all_who_may_play_and_of_nobody_else(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    run(file, "--games", "30")
+    with open_store(file) as store:
+        seats = store.seats(store.pools()[0].id)
+        store.suspend(seats[2].id, "it was to be so")  # nobody waits for it
+    write_ladder(tmp_path, *BOTS, "random:seed=9")  # it has no games yet
+    answer = run(file, "--until", "se=45")
+    lines = {line["name"]: line for line in answer["pools"]["main"]}  # type: ignore[index]
+    assert lines["c"]["se"] > 45 and max(lines[name]["se"] for name in "abd") <= 45
+    assert answer["finished"] == "no standard error is above 45 Elo"
+
+
+def test_sub_commands_are_listed_and_near_misses_named() -> None:
+    assert "standings" in ggp("ladder", "--help").out
+    assert ggp("ladder").status == 2
+    ran = ggp("ladder", "standing")
+    assert ran.status == 2 and "did you mean standings?" in ran.err
+
+
+def test_the_live_table_is_drawn_on_a_terminal(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path)
+    import pty
+
+    parent, child = pty.openpty()
+    import subprocess
+    import sys
+
+    process = subprocess.Popen(
+        [sys.executable, "-m", "referee.cli", "ladder", "run", str(file), "--games", "100"],
+        stdout=child,
+        stderr=child,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
+    )
+    os.close(child)
+    seen = b""
+    while True:
+        try:
+            seen += os.read(parent, 65536)
+        except OSError:
+            break
+    os.close(parent)
+    assert process.wait(60) == 0
+    text = seen.decode(errors="replace")
+    assert "100 of 100 games" in text and "games/s" in text and "Next: ggp ladder standings" in text
+    assert text.count("\x1b[?25h") >= 1  # the cursor is back
+
+
+def _pids(running: Ggp) -> list[str]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == running.process.pid:
+                found.append(folder.name)
+        except OSError:
+            continue
+    return found
+
+
+def _command(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def _games_of(file: Path, name: str) -> int:
+    """Of its present version; 0 as long as there is no store or no such bot."""
+    try:
+        with open_store(file) as store:
+            bots = [seat.id for seat in store.seats(store.pools()[0].id) if seat.label == name]
+            return sum(1 for _ in store.games(bot=bots[0], limit=500)) if bots else 0
+    except (StoreError, IndexError):
+        return 0
+
+
+def _versions(file: Path, name: str) -> list[str]:
+    with open_store(file) as store:
+        return [seat.version for seat in store.seats(store.pools()[0].id) if seat.name == name]

@@ -1,0 +1,163 @@
+"""The standings as values: scores from meetings, what a fit keeps, when a kept fit may still be shown."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from referee.ladder.rating import rate_seats
+from referee.ladder.standings import (
+    BotScore,
+    fit_meetings,
+    is_current,
+    make_fit,
+    misfits_badly,
+    places,
+    scores,
+    standing_lines,
+    zero_of,
+)
+from referee.store.model import PairScore, PoolEntry, StoredFit
+
+SEATS = [PoolEntry(1, "ann", "ann", "aa"), PoolEntry(2, "bob", "bob", "bb"), PoolEntry(3, "cat", "cat", "cc")]
+MEETINGS = [
+    PairScore(1, 2, wins=8, ties=1, losses=3, forfeit_wins=2),
+    PairScore(2, 1, wins=4, losses=6, forfeit_losses=1, void=1),
+    PairScore(2, 3, wins=5, ties=2, losses=3),
+]
+
+
+def _fit(seats: list[PoolEntry] = SEATS, meetings: list[PairScore] = MEETINGS, everyone: bool = False) -> StoredFit:
+    fit = fit_meetings(1, sum(met.games for met in meetings), meetings, seats, "davidson", everyone)
+    assert fit is not None
+    return fit
+
+
+def test_scores_are_seen_from_both_sides() -> None:
+    found = scores(MEETINGS)
+    assert found[1] == BotScore(wins=8 + 2 + 6 + 1, ties=1, losses=3 + 4, forfeits=0, gifts=3, void=1)
+    assert found[2] == BotScore(wins=3 + 4 + 5, ties=1 + 2, losses=8 + 2 + 6 + 1 + 3, forfeits=3, gifts=0, void=1)
+    assert (found[3].games, found[3].points, found[3].share) == (10, 4, 0.4)
+    assert BotScore().share == 0
+
+
+def test_a_fit_says_what_the_ratings_say() -> None:
+    ratings, fit = rate_seats(MEETINGS, SEATS), _fit()
+    best = ratings.standings()
+    assert [row.id for row in fit.rows] == [int(line.name) for line in best]
+    assert [(row.elo, row.se) for row in fit.rows] == [(line.elo, line.se) for line in best]
+    for row, line in zip(fit.rows[:-1], best, strict=False):
+        assert line.next is not None
+        assert (row.next_elo, row.next_se, row.next_los) == (line.next.elo, line.next.se, line.next.los)
+    assert fit.rows[-1].next_elo is None
+    assert (fit.advantage, fit.advantage_se, fit.tie) == (ratings.advantage, ratings.advantage_se, ratings.tie)
+    assert fit.deviance == pytest.approx(sum(pair.deviance for pair in ratings.misfits()))
+    assert (fit.misfits[0].first, fit.misfits[0].deviance) == (
+        int(ratings.misfits()[0].first),
+        ratings.misfits()[0].deviance,
+    )
+
+
+def test_nothing_is_rated_of_one_bot() -> None:
+    assert fit_meetings(1, 0, [], SEATS[:1], "davidson") is None
+
+
+def test_a_fit_is_current_until_something_changes() -> None:
+    fit, scored = _fit(), scores(MEETINGS)
+    assert is_current(fit, SEATS, scored)
+    assert not is_current(fit, SEATS, scores([*MEETINGS, PairScore(1, 3, wins=1)]))
+    assert not is_current(fit, [*SEATS, PoolEntry(4, "dan", "dan", "dd")], scored)
+    assert not is_current(fit, [replace(SEATS[0], anchor=1500.0), *SEATS[1:]], scored)
+
+
+def test_who_leaves_is_no_neighbour_any_more() -> None:
+    """bob, in the middle, leaves: the stored difference of ann to bob is not what stands between ann and cat."""
+    seats = [SEATS[0], replace(SEATS[1], active=False, entered=False), SEATS[2]]
+    fit, scored = _fit(), scores(MEETINGS)
+    assert not is_current(fit, seats, scored)
+    assert is_current(fit, seats, scored, everyone=True)
+    anew = _fit(seats)
+    assert is_current(anew, seats, scored) and not is_current(anew, seats, scored, everyone=True)
+    first, second = places(seats, scored, anew)
+    assert [first.seat.label, second.seat.label] == [
+        seats[version - 1].label for version in [row.id for row in anew.rows] if version != 2
+    ]
+    assert first.row.next_elo == pytest.approx(first.row.elo - second.row.elo)
+    gone = next(place for place in places(seats, scored, anew, everyone=True) if place.seat.id == 2)
+    assert gone.note == "withdrawn"
+
+
+def test_the_suspended_stay_in_the_standings_with_the_reason() -> None:
+    seats = [SEATS[0], replace(SEATS[1], active=False, suspended="it does not start"), SEATS[2]]
+    notes = {line.label: line.note for line in standing_lines(seats, scores(MEETINGS), _fit(seats))}
+    assert notes == {"ann": "", "bob": "suspended: it does not start", "cat": ""}
+
+
+def test_lines_are_the_same_from_ratings_and_from_their_fit() -> None:
+    lines = standing_lines(SEATS, scores(MEETINGS), _fit())
+    assert lines == standing_lines(SEATS, scores(MEETINGS), rate_seats(MEETINGS, SEATS))
+    ann = next(line for line in lines if line.label == "ann")
+    assert (ann.games, ann.share) == (25, 17.5 / 25)
+
+
+def test_anchors_are_what_elo_is_against() -> None:
+    seats = [replace(SEATS[0], anchor=1500.0), SEATS[1], SEATS[2]]
+    fit = _fit(seats)
+    there = places(seats, scores(MEETINGS), fit)
+    assert zero_of(seats, fit, there).startswith("zero is 1500 Elo below the anchor ann; ")
+    (held,) = [place for place in there if place.note == "anchor"]
+    assert (held.row.elo, held.row.se) == (1500, 0)
+    two = [*seats[:2], replace(SEATS[2], anchor=1400.0)]
+    fit = _fit(two)
+    assert "set by the anchors ann = 1500, cat = 1400; " in zero_of(two, fit, there)
+    assert sorted((row.elo, row.se) for row in fit.rows if row.id in (1, 3)) == [(1400, 0), (1500, 0)]
+    assert is_current(fit, two, scores(MEETINGS))
+
+
+def test_a_fit_with_another_zero_is_not_current() -> None:
+    """Earlier versions stored ratings whose mean was not zero, and anchors beside the rating at which they are held."""
+    fit, scored = _fit(), scores(MEETINGS)
+    assert is_current(fit, SEATS, scored)
+    moved = replace(fit, rows=tuple(replace(row, elo=row.elo + 1) for row in fit.rows))
+    assert not is_current(moved, SEATS, scored)
+    seats = [replace(SEATS[0], anchor=1500.0), SEATS[1], SEATS[2]]
+    fit = _fit(seats)
+    assert is_current(fit, seats, scored)
+    moved = replace(fit, rows=tuple(replace(row, elo=row.elo + 0.1) for row in fit.rows))
+    assert not is_current(moved, seats, scored)
+
+
+def test_a_twin_that_left_its_anchor_is_told() -> None:
+    """The twin is the anchor's version under another name; it scores far less against the same opponents."""
+    seats = [
+        replace(SEATS[0], anchor=1500.0),
+        SEATS[1],
+        PoolEntry(4, "ann-free", "ann-free", SEATS[0].version),
+        PoolEntry(5, "bob-free", "bob-free", SEATS[1].version),
+    ]
+    even = [PairScore(1, 2, wins=50, losses=50), PairScore(4, 2, wins=50, losses=50), PairScore(5, 2, wins=9, losses=9)]
+    assert _fit(seats, even).drifts == ()
+    apart = [even[0], PairScore(4, 2, wins=10, losses=90), even[2]]
+    fit = _fit(seats, apart)
+    (drift,) = fit.drifts
+    assert (drift.twin, drift.anchor) == (4, 1) and drift.elo < -200 and drift.se > 0
+    notes = {place.seat.label: place.note for place in places(seats, scores(apart), fit)}
+    assert notes["ann-free"].startswith("drifts from its anchor ann by -") and notes["bob-free"] == ""
+
+
+def test_a_circle_of_wins_misfits() -> None:
+    circle = [
+        PairScore(1, 2, wins=99, losses=1),
+        PairScore(2, 3, wins=99, losses=1),
+        PairScore(3, 1, wins=99, losses=1),
+    ]
+    assert misfits_badly(_fit(SEATS, [*circle, *(PairScore(m.second, m.first, m.losses, 0, m.wins) for m in circle)]))
+    assert not misfits_badly(_fit())
+
+
+def test_make_fit_compares_with_everyone_if_asked() -> None:
+    seats = [SEATS[0], replace(SEATS[1], active=False, entered=False), SEATS[2]]
+    ratings = rate_seats(MEETINGS, seats)
+    fit = make_fit(ratings, 1, 39, seats, everyone=True)
+    gaps = [above.elo - below.elo for above, below in pairwise(fit.rows)]
+    assert [row.next_elo for row in fit.rows[:-1]] == pytest.approx(gaps)

@@ -1,0 +1,313 @@
+"""Who gets through the handshake, with real sockets: the keys of the registry and nobody else, whatever goes wrong."""
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+
+import pytest
+import zmq
+from zmq.utils import z85
+from zmq.utils.monitor import recv_monitor_message
+
+from protocol.transports.keys import KeyPair, new_pair
+from referee.lobby import auth, keys
+from referee.lobby.auth import DOMAIN, ENDPOINT, Authenticator, KeyRefused, Zap, require_keys
+from referee.lobby.keys import Book, KeyRegistry, change, read
+
+ALICE, BOB, SERVER = new_pair(), new_pair(), new_pair()
+ENDS = (
+    zmq.EVENT_HANDSHAKE_SUCCEEDED
+    | zmq.EVENT_HANDSHAKE_FAILED_AUTH
+    | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+    | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+    | zmq.EVENT_DISCONNECTED
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A registry with ALICE's key."""
+    path = tmp_path / "keys.json"
+    with change(path) as write:
+        write(keys.allow(Book(), "alice", "dot", ALICE.public, datetime.now(UTC)))
+    return path
+
+
+class AuthSocket:
+    """A ROUTER behind keys, and what its authenticator reported; everything in this thread."""
+
+    def __init__(self, path: Path, *, running: bool = True) -> None:
+        self.told: list[KeyRefused] = []
+        self.authenticator = Authenticator(KeyRegistry(path), self.told.append)
+        self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self.zap = Zap(self.context, self.authenticator) if running else None
+        self.router = self.context.socket(zmq.ROUTER)
+        require_keys(self.router, SERVER)
+        self.url = f"tcp://127.0.0.1:{self.router.bind_to_random_port('tcp://127.0.0.1')}"
+        self._clients: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+
+    def dealer(self, pair: KeyPair | None, server: str = SERVER.public) -> "zmq.Socket[bytes]":
+        dealer = self._clients.socket(zmq.DEALER)
+        dealer.setsockopt(zmq.RECONNECT_IVL, -1)
+        if pair is not None:
+            dealer.setsockopt(zmq.CURVE_SERVERKEY, server.encode())
+            dealer.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
+            dealer.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
+        return dealer
+
+    def try_to_enter(self, dealer: "zmq.Socket[bytes]", seconds: float = 60.0) -> bool:
+        """Connect, serving the gate meanwhile; whether the handshake succeeded."""
+        monitor = dealer.get_monitor_socket(ENDS)
+        dealer.connect(self.url)
+        give_up = time.monotonic() + seconds
+        while not monitor.poll(5):
+            self.serve()
+            if time.monotonic() > give_up:
+                return False
+        entered = bool(recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED)
+        dealer.disable_monitor()
+        return entered
+
+    def serve(self) -> None:
+        if self.zap is not None:
+            self.zap.handle_waiting()
+
+    def close(self) -> None:
+        if self.zap is not None:
+            self.zap.close()
+        self._clients.destroy(linger=0)
+        self.context.destroy(linger=0)
+
+
+@pytest.fixture
+def door(path: Path) -> Iterator[AuthSocket]:
+    opened = AuthSocket(path)
+    yield opened
+    opened.close()
+
+
+def test_a_known_key_is_let_in_and_its_messages_carry_it(door: AuthSocket) -> None:
+    dealer = door.dealer(ALICE)
+    assert door.try_to_enter(dealer)
+    dealer.send_multipart([b"H", b"I am bob"])
+    assert door.router.poll(60_000)
+    frames = door.router.recv_multipart(copy=False)
+    assert [frame.get("User-Id") for frame in frames[1:]] == [ALICE.public] * 2
+    assert door.authenticator.counts == {"let in": 1} and door.told == []
+
+
+def test_who_has_no_key_or_another_one_is_not(door: AuthSocket) -> None:
+    assert not door.try_to_enter(door.dealer(BOB))
+    assert not door.try_to_enter(door.dealer(None))
+    assert not door.try_to_enter(door.dealer(ALICE, server=BOB.public), 2), "a key for another server"
+    stolen = KeyPair(ALICE.public, BOB.secret)
+    assert not door.try_to_enter(door.dealer(stolen), 2), "the public half alone proves nothing"
+    assert door.authenticator.counts == {"unknown key": 1}
+    assert [(told.address, told.key, told.reason) for told in door.told] == [("127.0.0.1", BOB.public, "unknown key")]
+    assert not door.router.poll(50)
+
+
+def test_a_revoked_key_is_refused_at_once(door: AuthSocket, path: Path) -> None:
+    assert door.try_to_enter(door.dealer(ALICE))
+    with change(path) as write:
+        write(keys.revoke(read(path), "alice", datetime.now(UTC))[0])
+    assert not door.try_to_enter(door.dealer(ALICE))
+    assert door.told[-1].reason == "revoked key"
+
+
+def test_without_an_authenticator_every_key_is_refused(path: Path) -> None:
+    door = AuthSocket(path, running=False)
+    try:
+        assert not door.try_to_enter(door.dealer(ALICE), 2)
+        assert not door.router.poll(50)
+    finally:
+        door.close()
+
+
+def test_once_the_authenticator_is_closed_every_key_is_refused(door: AuthSocket) -> None:
+    assert door.try_to_enter(door.dealer(ALICE))
+    assert door.zap is not None
+    door.zap.close()
+    assert door.zap.handle_one() is False
+    assert not door.try_to_enter(door.dealer(ALICE), 2)
+
+
+def test_without_a_registry_nobody_gets_in(tmp_path: Path) -> None:
+    door = AuthSocket(tmp_path / "none.json")
+    try:
+        assert not door.try_to_enter(door.dealer(ALICE))
+    finally:
+        door.close()
+
+
+def test_what_raises_lets_nobody_in_and_the_gate_stays(door: AuthSocket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log, the registry: whatever raises is a refusal, and the next handshake is answered."""
+
+    def burst(*_: object) -> None:
+        raise RuntimeError("a callback\nfailed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(KeyRegistry, "find", burst)
+        assert not door.try_to_enter(door.dealer(ALICE))
+    assert door.told[-1].reason == "internal error: RuntimeError: a callback failed"
+    monkeypatch.setattr(door.authenticator, "_on_refusal", burst)
+    assert not door.try_to_enter(door.dealer(BOB))
+    assert door.try_to_enter(door.dealer(ALICE))
+    assert door.authenticator.counts == {"internal error": 1, "unknown key": 1, "log failed": 1, "let in": 1}
+
+
+# -- the gatekeeper alone ---------------------------------------------------------------------------------------------
+
+
+def request(pair: KeyPair = ALICE, **changes: bytes) -> list[bytes]:
+    frames = {
+        "version": b"1.0",
+        "id": b"1",
+        "domain": DOMAIN.encode(),
+        "address": b"127.0.0.1",
+        "identity": b"",
+        "mechanism": b"CURVE",
+        "key": z85.decode(pair.public.encode()),
+    }
+    return list((frames | changes).values())
+
+
+@pytest.fixture
+def authenticator(path: Path) -> Authenticator:
+    return Authenticator(KeyRegistry(path))
+
+
+def test_the_answer_has_the_form_of_the_rfc(authenticator: Authenticator) -> None:
+    assert authenticator.answer(request(id=b"77"), 0) == [b"1.0", b"77", b"200", b"OK", ALICE.public.encode(), b""]
+    assert authenticator.answer(request(BOB), 0) == [b"1.0", b"1", b"400", b"No access", b"", b""]
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        request(version=b"2.0"),
+        request(mechanism=b"NULL"),
+        request(mechanism=b"PLAIN"),
+        request(domain=b"elsewhere"),
+        request(domain=b""),
+        request(key=b"x" * 31),
+        request(key=b""),
+        request()[:-1],
+        [*request(), b"more"],
+        [b"1.0", b"1"],
+    ],
+)
+def test_a_request_of_another_kind_is_refused(authenticator: Authenticator, frames: list[bytes]) -> None:
+    reply = authenticator.answer(frames, 0)
+    assert reply is not None and reply[1:3] == [b"1", b"400"] and reply[4:] == [b"", b""]
+
+
+@pytest.mark.parametrize("frames", [[], [b"1.0"], [b"1.0", b"x" * 256]])
+def test_what_cannot_be_answered_is_dropped(authenticator: Authenticator, frames: list[bytes]) -> None:
+    assert authenticator.answer(frames, 0) is None
+    assert authenticator.counts == {"malformed": 1}
+
+
+def test_a_key_that_comes_again_and_again_is_told_to_wait(path: Path) -> None:
+    told: list[KeyRefused] = []
+    authenticator = Authenticator(KeyRegistry(path), told.append)
+    answers = [reply[2] for _ in range(auth.BURST + 3) if (reply := authenticator.answer(request(), 100.0))]
+    assert answers == [b"200"] * auth.BURST + [b"500"] * 3
+    later = authenticator.answer(request(), 101.0)
+    assert later is not None and later[2] == b"200"
+    assert [refused.reason for refused in told] == ["too many handshakes"]
+
+
+def test_the_bots_of_a_key_that_try_again_and_again_get_in_one_after_another(path: Path) -> None:
+    """Tries that are refused must not keep the others out for good."""
+    authenticator = Authenticator(KeyRegistry(path), lambda refused: None)
+    answers = [authenticator.answer(request(), 100.0 + number / 100) for number in range(6000)]
+    let_in = [number for number, reply in enumerate(answers) if reply is not None and reply[2] == b"200"]
+    assert len(let_in) == pytest.approx(auth.BURST + 60 * auth.RATE, abs=2) and let_in[-1] > 5800
+
+
+def test_refusals_are_told_once_a_minute_for_each_key_and_address(path: Path) -> None:
+    told: list[KeyRefused] = []
+    authenticator = Authenticator(KeyRegistry(path), told.append)
+    for second in range(0, 120, 10):
+        authenticator.answer(request(BOB), second)
+    authenticator.answer(request(BOB, address=b"10.0.0.1"), 119)
+    authenticator.answer(request(BOB, address=b"no\naddress"), 119)
+    assert [(refused.address, refused.times) for refused in told] == [
+        ("127.0.0.1", 1),
+        ("127.0.0.1", 6),
+        ("10.0.0.1", 1),
+        ("?", 1),
+    ]
+    assert authenticator.counts == {"unknown key": 14}
+
+
+def test_what_is_remembered_is_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auth, "MOST_REMEMBERED", 5)
+    authenticator = Authenticator(KeyRegistry(path))
+    for number in range(20):
+        authenticator.answer(request(address=str(number).encode()), 0)
+        authenticator.answer(request(address=str(number).encode(), key=bytes([number]) * 32), 0)
+    assert len(authenticator._told) == 5 and len(authenticator._buckets) == 1
+
+
+# -- anything at all --------------------------------------------------------------------------------------------------
+
+
+def mutated(chance: Random) -> list[bytes]:
+    """A request with something wrong in it."""
+    frames = request(ALICE if chance.random() < 0.5 else BOB)
+    for _ in range(1 + int(chance.random() * 3)):
+        at = int(chance.random() * (len(frames) + 1))
+        dice = chance.random()
+        if dice < 0.4 and at < len(frames):
+            frames[at] = chance.randbytes(int(chance.random() * 40))
+        elif dice < 0.6 and at < len(frames) and frames[at]:
+            frames[at] = bytes([int(chance.random() * 256)]) + frames[at][1:]
+        elif dice < 0.8:
+            frames[at:at] = [b""] * int(1 + chance.random() * 3)
+        else:
+            del frames[at : at + int(1 + chance.random() * 3)]
+    return frames
+
+
+def _fuzz(authenticator: Authenticator, number: int, seed: int) -> int:
+    """How many were let in: whatever else is changed, only who asks in the right form, with ALICE's key."""
+    chance, entered, key = Random(seed), 0, z85.decode(ALICE.public.encode())
+    for at in range(number):
+        frames = mutated(chance)
+        reply = authenticator.answer(frames, float(at))
+        if reply is None:
+            assert len(frames) < 2 or len(frames[1]) > 255
+            continue
+        assert len(reply) == 6 and reply[1] == frames[1] and reply[2] in (b"200", b"400", b"500")
+        if reply[2] == b"200":
+            entered += 1
+            assert [frames[0], frames[2], *frames[5:]] == [b"1.0", DOMAIN.encode(), b"CURVE", key]
+    return entered
+
+
+def test_any_request_is_answered_or_dropped(authenticator: Authenticator) -> None:
+    assert 0 < _fuzz(authenticator, 10_000, 1) < 10_000
+
+
+@pytest.mark.long
+def test_a_million_requests(authenticator: Authenticator) -> None:
+    began = time.monotonic()
+    entered = _fuzz(authenticator, 1_000_000, 2)
+    seconds = time.monotonic() - began
+    print(f"1000000 requests in {seconds:.0f} s, {1_000_000 / seconds:.0f}/s, {entered} in: {authenticator.counts}")
+    assert "internal error" not in authenticator.counts
+
+
+def test_garbage_on_the_gates_own_socket_holds_up_nobody(door: AuthSocket) -> None:
+    raw = door.context.socket(zmq.DEALER)
+    raw.connect(ENDPOINT)
+    chance = Random(3)
+    for _ in range(300):
+        raw.send_multipart(mutated(chance) or [b""])
+        raw.send_multipart([b"", *mutated(chance)])
+        door.serve()
+    assert door.try_to_enter(door.dealer(ALICE))

@@ -1,0 +1,146 @@
+"""`ggp serve` and `ggp connect` together, with keys: bots on stdin play over the network, also past a killed server."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from protocol.transports.keys import KeyPair, new_pair, write_pair
+from referee.lobby.keys import Book, allow, change, now, revoke
+from referee.store.store import Store
+from tests.support.cli import Ggp, ggp
+from tests.support.lobby_server import LobbyProcess, lobby_file
+from tests.system.test_lobby_return import under_way
+
+pytestmark = pytest.mark.slow
+
+GGP = (sys.executable, "-m", "referee.cli")
+BOTS = (sys.executable, "-m", "bots")
+
+
+def connect(folder: Path, url: str, name: str, server: KeyPair, *bot: str) -> Ggp:
+    more = ("--key", str(folder / f"{name}.key"), "--server-key", server.public, "--name", name, "--quiet")
+    return Ggp("connect", url, *more, "--", *bot)
+
+
+def test_bots_are_lent_a_connection_and_play_on_past_a_killed_server(tmp_path: Path) -> None:
+    server_pair, book = new_pair(), Book()
+    write_pair(tmp_path / "server.key", server_pair)
+    for owner, bot in (("ann", "a"), ("bob", "b")):
+        pair = new_pair()
+        write_pair(tmp_path / f"{bot}.key", pair)
+        book = allow(book, owner, bot, pair.public, now())
+    with change(tmp_path / "keys.json") as write:
+        write(book)
+    file = lobby_file(tmp_path)
+    file.write_text(file.read_text().replace("keys = false", "keys = true"))
+    server = LobbyProcess(file)
+    random = connect(tmp_path, server.url, "a", server_pair, *BOTS, "random")
+    greedy = connect(tmp_path, server.url, "b", server_pair, *BOTS, "greedy", "playouts=2")
+    server.wait_for("game", 2)
+    assert {one["owner"] for one in server.events("joined")} == {"ann", "bob"}
+    server.kill()
+    file.write_text(file.read_text().replace("127.0.0.1:*", f"127.0.0.1:{urlsplit(server.url).port}"))
+    again = LobbyProcess(file)
+    again.wait_for("game", 2)
+    for one in (random, greedy):
+        one.process.terminate()
+        assert one.process.wait(60) == 0
+    assert again.end().status == 0
+    with Store.open(f"sqlite:///{tmp_path}/club.db") as store:
+        rows = list(store.games())
+    assert {row.termination for row in rows} <= {"rules", "resignation", "disconnected"}
+    told = [one["match"] for run in (server, again) for one in run.events("game")]
+    assert len(set(told)) == len(told) and set(told) <= {row.key for row in rows}
+
+
+def test_a_bot_that_ends_at_once_is_said_to(tmp_path: Path) -> None:
+    ran = ggp("connect", "tcp://127.0.0.1:9", "--", sys.executable, "-c", "")
+    assert ran.status == 2 and ran.err == "ggp connect: the bot does not start: exit status 0\n"
+
+
+SLOW = "import sys, time\nfrom bots.sdk import run\n" + (
+    "def choose(position):\n    time.sleep(0.05)\n    return position.legal_moves()[0]\n"
+    "run(choose, name='slow', games=('yugo',))\n"
+)
+
+
+@pytest.mark.parametrize("by_itself", [False, True])
+def test_ctrl_c_in_a_game_lets_it_end_and_the_bot_takes_no_other(tmp_path: Path, by_itself: bool) -> None:
+    """As a terminal does it: the signal goes to the whole foreground group, in which a lent bot is not."""
+    server = LobbyProcess(lobby_file(tmp_path, pool="openings = 0"))
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW)
+    stays = Ggp("connect", server.url, "--name", "stays", "--quiet", "--", *BOTS, "random")
+    leaves: subprocess.Popen[str] = subprocess.Popen(
+        [sys.executable, str(script), "--connect", server.url, "--name", "leaves"]
+        if by_itself
+        else [*GGP, "connect", server.url, "--name", "leaves", "--", sys.executable, str(script)],
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        match = under_way(tmp_path, 6)
+        os.killpg(leaves.pid, signal.SIGINT)
+        _, err = leaves.communicate(timeout=120)
+    finally:
+        leaves.kill()
+    assert leaves.returncode == 130 and "a second signal ends" in err
+    (game,) = server.wait_for("game")
+    assert game["match"] == match and game["word"] in ("rules", "resignation") and "culprit" not in game, game
+    assert [one["word"] for one in server.events("left") if one["bot"] == "leaves"] == ["leaving"]
+    stays.process.send_signal(signal.SIGTERM)
+    assert stays.process.wait(60) == 0, "without a game it leaves at once"
+    assert not server.events("void") and len(server.events("game")) == 1
+    server.end()
+
+
+def test_what_only_the_author_can_mend_is_not_tried_again(tmp_path: Path) -> None:
+    """Each way to dial in says what is wrong and ends with status 2."""
+    server_pair, ann, bob = new_pair(), new_pair(), new_pair()
+    for name, pair in (("server", server_pair), ("ann", ann), ("bob", bob)):
+        write_pair(tmp_path / f"{name}.key", pair)
+    (tmp_path / "ann.pub").write_text(ann.public)
+    book = allow(Book(), "ann", "a", ann.public, now())
+    book = allow(book, "bob", "b", bob.public, now())
+    with change(tmp_path / "keys.json") as write:
+        write(revoke(book, "bob", now())[0])
+    file = lobby_file(tmp_path)
+    local = '\n[bot.house]\ncommand = "random"\n'
+    file.write_text(file.read_text().replace("keys = false", "keys = true") + local)
+    server = LobbyProcess(file)
+    script = tmp_path / "bot.py"
+    script.write_text(SLOW)
+
+    def keys(key: str, server_key: str) -> tuple[str, ...]:
+        return ("--key", str(tmp_path / key), "--server-key", server_key)
+
+    right = server_pair.public
+    cases: list[tuple[tuple[str, ...], str, str]] = [
+        (keys("ann.key", right), "other", "this key speaks for a, not for 'other'"),
+        (keys("ann.key", right), "house", "house is a bot of the lobby's own: choose another name"),
+        (keys("bob.key", right), "b", "ask its operator whether"),
+        (keys("ann.key", ann.public), "a", "the key in --server-key is probably not this server's"),
+        (keys("ann.pub", right), "a", "holds only the public half of a pair"),
+        ((), "a", "add --key FILE and --server-key KEY"),
+    ]
+    started = [
+        (said, Ggp("connect", server.url, *more, "--name", name, "--", *BOTS, "random"))
+        for more, name, said in cases[::2]
+    ]
+    words = [[sys.executable, str(script), "--connect", server.url, *more, "--name", name] for more, name, _ in cases]
+    scripts = [
+        (case[2], subprocess.Popen(line, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+        for case, line in zip(cases[1::2], words[1::2], strict=True)
+    ]
+    started += [(said, Ggp("challenge", server.url, *more)) for more, name, said in cases[2:] if name != "other"]
+    for said, running in started:
+        ran = running.wait(120)
+        assert ran.status == 2 and said in ran.err and "Traceback" not in ran.err, ran
+    for said, process in scripts:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 2 and said in err and "Traceback" not in err, err
+    assert server.end().status == 0

@@ -1,0 +1,304 @@
+"""Ways from a lobby to an engine: quick and slow answers, long ones, an engine that ends; a stranger's over ZeroMQ."""
+
+import asyncio
+import contextlib
+import os
+import shlex
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zmq
+
+from protocol.errors import PeerGone, PeerTimeout
+from referee.lobby.engine_pool import Engines, EngineSession, Link, RouterLink, StreamLink
+from referee.lobby.log import EventLog
+from referee.play.bot_spec import BotSpec
+from referee.play.outcome import EngineFailed
+from referee.play.process import Process
+from referee.play.setting import Timeouts
+from tests.protocol import test_stream
+from tests.support import zmq_service
+
+OURS = (sys.executable, "-m", "engines")
+STRANGER = (sys.executable, "-m", "tests.support.zmq_engine")
+PATIENCE = 60.0  # seconds
+
+
+@asynccontextmanager
+async def linked(kind: str, folder: Path) -> AsyncIterator[tuple[Link, list[str]]]:
+    """A link to a service of tests.support.answering_program, and a word for each time that it was lost."""
+    lost: list[str] = []
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    serving: test_stream.ServedStream | zmq_service.ServedZmq
+    link: Link
+    if kind == "stream":
+        serving = test_stream.ServedStream(folder / "socket")
+        link = StreamLink(serving.service.url, lambda: lost.append("lost"), lambda: "")
+    else:
+        serving = zmq_service.ServedZmq(f"ipc://{folder}/socket")
+        link = RouterLink(context, serving.url, lambda: lost.append("lost"), lambda: "")
+    try:
+        assert link.listens()
+        yield link, lost
+    finally:
+        link.close()
+        serving.stop()
+        context.term()
+
+
+@asynccontextmanager
+async def linked_to(talk: Callable[[socket.socket], None], folder: Path) -> AsyncIterator[tuple[Link, list[str]]]:
+    """A StreamLink to somebody who lets one in, and talks in a thread."""
+    lost: list[str] = []
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "socket"))
+        listener.listen()
+
+        def serve() -> None:
+            with listener.accept()[0] as peer:
+                talk(peer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        link = StreamLink(f"unix://{folder}/socket", lambda: lost.append("lost"), lambda: "")
+        try:
+            yield link, lost
+        finally:
+            link.close()
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("kind", ["stream", "router"])
+async def test_quick_slow_and_long_answers_in_sessions_apart(kind: str, tmp_path: Path) -> None:
+    async with linked(kind, tmp_path) as (link, lost):
+        one, two = [await link.connect(PATIENCE) for _ in range(2)]
+        deadline = one.now() + 60
+        assert (await one.channel.probe_ids(deadline)).ok
+        assert [(await one.channel.ask("add 1", deadline)).text for _ in range(3)] == ["1", "2", "3"]
+        assert (await two.channel.ask("add 5", deadline)).text == "5"
+        for _ in range(5):  # in vain, so that none is waited for in place any more
+            assert (await one.channel.ask("sleep 0.01", deadline)).ok
+        assert (await one.channel.ask("many 900000", deadline)).text == "x" * 900_000
+        assert [(await one.channel.ask(f"echo {number}", deadline)).text for number in range(200)] == [
+            str(number) for number in range(200)
+        ]
+        await one.channel.send("echo a", "echo b", "sleep 0.01", "echo c")
+        assert [(await one.channel.receive(deadline)).text for _ in range(4)] == ["a", "b", "", "c"]
+        assert one.usable and two.usable and not lost
+
+
+@pytest.mark.parametrize("kind", ["stream", "router"])
+async def test_others_in_the_loop_go_on_while_an_engine_thinks(kind: str, tmp_path: Path) -> None:
+    async with linked(kind, tmp_path) as (link, _):
+        session = await link.connect(PATIENCE)
+        thinking = asyncio.ensure_future(session.channel.ask("sleep 0.5", session.now() + 60))
+        turns = 0
+        while not thinking.done():
+            turns += 1
+            await asyncio.sleep(0.01)
+        assert turns >= 10
+
+
+@pytest.mark.parametrize("kind", ["stream", "router"])
+async def test_a_session_that_owes_an_answer_is_of_no_use(kind: str, tmp_path: Path) -> None:
+    async with linked(kind, tmp_path) as (link, _):
+        session = await link.connect(PATIENCE)
+        with pytest.raises(PeerTimeout):
+            await session.channel.ask("sleep 0.3", session.now() + 0.05)
+        assert session.overdue and not session.usable
+        link.drop(session)
+        again = await link.connect(PATIENCE)
+        assert (await again.channel.ask("echo here", again.now() + 60)).text == "here"
+
+
+async def turns_until(done: "asyncio.Future[Any]") -> int:
+    """How often others in the loop have their turn meanwhile."""
+    turns = 0
+    while not done.done():
+        turns += 1
+        await asyncio.sleep(0)
+    return turns
+
+
+async def test_others_in_the_loop_have_their_turn_in_a_row_of_quick_questions(tmp_path: Path) -> None:
+    """A match that is taken up asks as often as plies were played, and waits for nobody else."""
+    async with linked("stream", tmp_path) as (link, _):
+        session = await link.connect(PATIENCE)
+
+        async def ask() -> None:
+            for _ in range(200):
+                assert (await session.channel.ask("sleep 0.0005", session.now() + 60)).ok
+
+        asking = asyncio.ensure_future(ask())
+        assert await turns_until(asking) >= 5
+        await asking
+
+
+async def test_others_in_the_loop_have_their_turn_while_an_engine_dribbles(tmp_path: Path) -> None:
+    def dribble(peer: socket.socket) -> None:
+        peer.recv(100)
+        for byte in b"= " + b"x" * 1000 + b"\n\n":
+            peer.send(bytes([byte]))
+            time.sleep(0.0001)
+
+    async with linked_to(dribble, tmp_path) as (link, _):
+        session = await link.connect(PATIENCE)
+        asking = asyncio.ensure_future(session.channel.ask("echo", session.now() + 60))
+        assert await turns_until(asking) >= 20
+        assert (await asking).text == "x" * 1000
+
+
+async def test_a_session_in_which_something_came_unasked_is_of_no_use(tmp_path: Path) -> None:
+    said = threading.Event()
+
+    def chatter(peer: socket.socket) -> None:
+        peer.recv(100)
+        peer.send(b"= asked\n\n")
+        said.wait(PATIENCE)
+        peer.send(b"= unasked\n\n")
+        with contextlib.suppress(ConnectionResetError):
+            peer.recv(100)
+
+    async with linked_to(chatter, tmp_path) as (link, lost):
+        session = await link.connect(PATIENCE)
+        assert (await session.channel.ask("echo", session.now() + 60)).text == "asked"
+        assert session.usable
+        said.set()
+        for _ in range(10_000):
+            await asyncio.sleep(0.001)
+            if not session.usable:
+                break
+        assert not (session.usable or lost)
+
+
+async def test_who_has_to_wait_until_he_is_let_in_waits(tmp_path: Path) -> None:
+    """An engine that starts with many matches at once, and lets few wait at its socket."""
+    path = tmp_path / "socket"
+    lost: list[str] = []
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen(0)
+        link = StreamLink(f"unix://{path}", lambda: lost.append("lost"), lambda: "")
+        connecting = [asyncio.ensure_future(link.connect(PATIENCE)) for _ in range(5)]
+        done: set[asyncio.Future[EngineSession]] = set()
+        listener.setblocking(False)
+        while len(done) < 5 and not lost:
+            done, _ = await asyncio.wait(connecting, timeout=0.05)
+            with contextlib.suppress(BlockingIOError):
+                listener.accept()[0].close()
+        assert len(done) == 5 and not lost
+        for _ in range(5):
+            await link.connect(0)  # nobody is let in any more, and he gives up
+        link.close()
+        assert lost
+
+
+async def test_an_engine_that_ends_is_noticed_where_it_is_asked(tmp_path: Path) -> None:
+    async with linked("stream", tmp_path) as (link, lost):
+        session = await link.connect(PATIENCE)
+        assert (await session.channel.ask("quit", session.now() + 60)).ok
+        with pytest.raises(PeerGone):
+            await session.channel.ask("echo a", session.now() + 60)
+        assert lost
+    assert not link.listens()
+    assert len(lost) == 1
+    silent = await link.connect(PATIENCE)
+    with pytest.raises(PeerGone):
+        await silent.channel.ask("echo a", silent.now() + 60)
+    assert len(lost) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("argv", [OURS, STRANGER], ids=["ours", "a stranger's"])
+async def test_a_program_listens_as_it_can_and_plays(argv: tuple[str, ...], tmp_path: Path) -> None:
+    start = BotSpec("engine", " ".join(argv), argv)
+    engines = Engines(tmp_path, 1, Timeouts(), EventLog(quiet=True, write=lambda line: None))
+    await engines.open({start})
+    try:
+        for _ in range(2):  # the second time in the same session
+            async with engines.session(start) as engine:
+                assert (await engine.new_game("ggp-new yugo size=5")).ply == 0
+                move, status = await engine.play("black", "C3")
+                assert (move, status.ply, status.to_play) == ("C3", 1, "white")
+    finally:
+        await engines.close()
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.slow
+async def test_a_program_is_started_again_as_it_could_listen_before(tmp_path: Path) -> None:
+    """One that does not end at an address that it does not know would be waited for each time."""
+    told, folder = tmp_path / "told", tmp_path / "sockets"
+    folder.mkdir()
+    program = f'echo "$2" >> {told}; exec {shlex.join(STRANGER)} "$@"'
+    start = BotSpec("engine", "stranger", ("sh", "-c", program, "sh"))
+    engines = Engines(folder, 1, Timeouts(), EventLog(quiet=True, write=lambda line: None))
+    await engines.open({start})
+    try:
+        for _ in range(2):
+            async with engines.session(start) as engine:
+                assert (await engine.new_game("ggp-new yugo size=5")).ply == 0
+                process = engines._desks[start][0]._process
+                assert process is not None
+                os.kill(process.pid, signal.SIGKILL)
+                assert process.exited(PATIENCE)
+    finally:
+        await engines.close()
+    assert [url.partition(":")[0] for url in told.read_text().split()] == ["unix", "ipc", "ipc"]
+
+
+@pytest.mark.slow
+async def test_an_engine_that_falls_silent_is_ended_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever finds it silent ends it; whoever comes meanwhile starts it anew, and neither disturbs the other."""
+    ending: list[Process] = []
+    stop = Process.stop
+
+    async def slowly(process: Process, kill: bool = False) -> None:  # in a thread
+        ending.append(process)
+        time.sleep(0.3)
+        await stop(process, kill)
+
+    start = BotSpec("engine", shlex.join(OURS), OURS)
+    engines = Engines(tmp_path, 1, Timeouts(command=0.2), EventLog(quiet=True, write=lambda line: None))
+    await engines.open({start})
+    monkeypatch.setattr(Process, "stop", slowly)
+
+    async def play() -> None:
+        async with engines.session(start) as engine:
+            assert (await engine.new_game("ggp-new yugo size=5")).ply == 0
+
+    async def find_it_silent() -> None:
+        async with engines.session(start) as engine:
+            process = engines._desks[start][0]._process
+            assert process is not None
+            os.kill(process.pid, signal.SIGSTOP)
+            with pytest.raises(EngineFailed):
+                await engine.legal_moves()
+            playing.append(asyncio.ensure_future(play()))  # which comes while it is being ended
+
+    playing: list[asyncio.Future[None]] = []
+    try:
+        await find_it_silent()
+        await playing[0]
+        assert len(ending) == 1
+        await play()
+    finally:
+        await engines.close()
+
+
+@pytest.mark.slow
+async def test_a_program_that_listens_nowhere_says_why(tmp_path: Path) -> None:
+    start = BotSpec("engine", "false", (sys.executable, "-c", "import sys; sys.exit('out of order')"))
+    engines = Engines(tmp_path, 1, Timeouts(), EventLog(quiet=True, write=lambda line: None))
+    with pytest.raises(EngineFailed, match="exit status 1; out of order"):
+        await engines.open({start})
+    await engines.close()

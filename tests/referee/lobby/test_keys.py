@@ -1,0 +1,309 @@
+"""Who is let in: what the registry's file may say, every change to it, its reading again, and `ggp keys`."""
+
+import json
+import multiprocessing
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from zmq.utils import z85
+
+from protocol.transports.keys import new_pair, read_pair
+from referee.lobby import keys
+from referee.lobby import keys as granting
+from referee.lobby.keys import Book, KeyEntry, KeyLimits, KeyRegistry, Refusal, RegistryError, change, read
+from referee.lobby.keys_command import main
+from tests.support.cli import ggp
+
+DAY = datetime(2026, 3, 1, tzinfo=UTC)
+A, B, C = (z85.encode(bytes([number]) * 32).decode() for number in (1, 2, 3))
+
+
+def written(path: Path, book: Book) -> Path:
+    with change(path) as write:
+        write(book)
+    return path
+
+
+def allowed(*names: tuple[str, str, str]) -> Book:
+    book = Book()
+    for owner, bot, key in names:
+        book = granting.allow(book, owner, bot, key, DAY)
+    return book
+
+
+# -- changes ---------------------------------------------------------------------------------------------------------
+
+
+def test_allow() -> None:
+    book = allowed(("alice", "dot", A), ("alice", "dash", A), ("alice", "dot", B), ("bob", "v1.2", C))
+    assert [(entry.owner, entry.bots, entry.key) for entry in book.keys] == [
+        ("alice", ("dot", "dash"), A),
+        ("alice", ("dot",), B),
+        ("bob", ("v1.2",), C),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("owner", "bot", "key", "said"),
+    [
+        ("alice", "dot", A, "speaks for alice/dot already"),
+        ("bob", "dot", C, "the bot dot is alice's"),
+        ("bob", "new", A, "that key is alice's"),
+        ("alice", "new", B, "revoked key: make a new one"),
+        ("a b", "new", C, "a name has 1 to 40"),
+        ("alice", "", C, "a name has 1 to 40"),
+        ("alice", "new\n", C, "a name has 1 to 40"),
+        ("alice", "x" * 41, C, "a name has 1 to 40"),
+    ],
+)
+def test_what_may_not_be_allowed(owner: str, bot: str, key: str, said: str) -> None:
+    book, _ = granting.revoke(allowed(("alice", "dot", A), ("alice", "old", B)), B, DAY)
+    with pytest.raises(RegistryError, match=said):
+        granting.allow(book, owner, bot, key, DAY)
+
+
+def test_revoke_a_key_a_bot_or_an_owner() -> None:
+    book = allowed(("alice", "dot", A), ("alice", "dash", A), ("alice", "dot", B), ("bob", "x", C))
+    one, hit = granting.revoke(book, B, DAY)
+    assert [entry.key for entry in hit] == [B]
+    assert [entry.refusal(DAY) for entry in one.keys] == [None, Refusal.REVOKED, None]
+    bot, hit = granting.revoke(book, "alice/dot", DAY)
+    assert [entry.key for entry in hit] == [A, B]
+    assert bot.keys[0].bots == ("dash",) and bot.keys[0].refusal(DAY) is None
+    assert bot.keys[1].refusal(DAY) is Refusal.REVOKED
+    owner, hit = granting.revoke(book, "alice", DAY)
+    assert [entry.refusal(DAY) for entry in owner.keys] == [Refusal.REVOKED, Refusal.REVOKED, None]
+    with pytest.raises(RegistryError, match="no valid key any more"):
+        granting.revoke(owner, "alice", DAY)
+    with pytest.raises(RegistryError, match="there are alice/dash alice/dot bob/x"):
+        granting.revoke(book, "carol", DAY)
+    with pytest.raises(RegistryError, match="it is empty"):
+        granting.revoke(Book(), "carol", DAY)
+
+
+def test_rotate_gives_the_old_key_a_grace() -> None:
+    book, replaced = granting.rotate(
+        allowed(("alice", "dot", A), ("alice", "dash", A)), "alice/dot", B, DAY, timedelta(7)
+    )
+    assert [entry.key for entry in replaced] == [A]
+    assert book.keys[1] == KeyEntry(key=B, owner="alice", bots=("dot", "dash"), created=DAY)
+    assert book.keys[0].refusal(DAY + timedelta(7, seconds=-1)) is None
+    assert book.keys[0].refusal(DAY + timedelta(7)) is Refusal.EXPIRED
+    later, _ = granting.rotate(book, "alice", C, DAY, timedelta(30))
+    assert later.keys[0].expires == DAY + timedelta(7), "a grace is never made longer"
+    at_once, _ = granting.rotate(book, B, C, DAY, timedelta())
+    assert at_once.keys[1].refusal(DAY) is Refusal.EXPIRED
+    with pytest.raises(RegistryError, match="in the registry already"):
+        granting.rotate(book, A, B, DAY, timedelta())
+
+
+def test_limits_are_the_servers_unless_said() -> None:
+    book = granting.limit(allowed(("alice", "dot", A)), "alice", {"connections": "4", "bytes": "1000"})
+    assert book.limits["alice"].over({"connections": 1, "matches": 2}) == {
+        "connections": 4,
+        "matches": 2,
+        "bytes": 1000,
+    }
+    book = granting.limit(book, "alice", {"connections": "default"})
+    assert book.limits == {"alice": KeyLimits(bytes=1000)}
+    assert granting.limit(book, "alice", {"bytes": "default"}).limits == {}
+    with pytest.raises(RegistryError, match="no limit 'speed'"):
+        granting.limit(book, "alice", {"speed": "1"})
+    for text in ("-1", "1.5", "9" * 13, "9" * 5000, "²"):
+        with pytest.raises(RegistryError, match="whole number"):
+            granting.limit(book, "alice", {"bytes": text})
+    with pytest.raises(RegistryError, match="no owner bob"):
+        granting.limit(book, "bob", {"bytes": "1"})
+
+
+# -- the file ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_file_holds_what_was_written(tmp_path: Path) -> None:
+    book = granting.limit(allowed(("alice", "dot", A), ("bob", "x", B)), "bob", {"matches": "3"})
+    path = written(tmp_path / "keys.json", book)
+    assert read(path) == book
+    path.chmod(0o640)
+    written(path, Book())
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".keys.json.lock", "keys.json"]
+
+
+GOOD = {"key": A, "owner": "alice", "bots": ["dot"], "created": "2026-03-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no registry of keys"),
+        ("[]", "no registry of keys"),
+        ("[" * 100_000, "no registry of keys"),
+        ("\ud800", "no registry of keys"),
+        ({"keys": [{**GOOD, "key": "short"}]}, "'short' is no public key"),
+        ({"keys": [GOOD, {**GOOD, "bots": ["b"]}]}, "is there twice"),
+        ({"keys": [GOOD, {**GOOD, "key": B, "owner": "bob"}]}, "the bot dot is both alice's and bob's"),
+        ({"keys": [{**GOOD, "created": "2026-03-01T00:00:00"}]}, "no time zone"),
+        ({"keys": [{**GOOD, "bots": []}]}, r"bots"),
+        ({"keys": [{**GOOD, "owner": "a b"}]}, "owner"),
+        ({"keys": [{**GOOD, "owner": "a\n"}]}, "owner"),
+        ({"keys": [{**GOOD, "revokd": "2026-03-01T00:00:00Z"}]}, "revokd"),
+        ({"limits": {"alice": {"speed": 1}}}, "speed"),
+        ({"limits": {"alice": {"bytes": -1}}}, "bytes"),
+    ],
+)
+def test_a_file_that_is_no_registry_lets_nobody_in(tmp_path: Path, text: object, said: str) -> None:
+    path = tmp_path / "keys.json"
+    path.write_bytes((text if isinstance(text, str) else json.dumps(text)).encode("utf-8", "surrogatepass"))
+    with pytest.raises(RegistryError, match=said):
+        read(path)
+    registry = KeyRegistry(path)
+    assert said.replace("\\", "") in registry.problem and len(registry) == 0
+    assert registry.find(A) is Refusal.UNKNOWN
+
+
+def test_a_file_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    assert "does not exist" in KeyRegistry(path).problem
+    assert "Is a directory" in KeyRegistry(tmp_path).problem
+    written(path, allowed(("alice", "dot", A))).chmod(0o646)
+    assert "anybody may change" in KeyRegistry(path).problem
+    path.write_bytes(b" " * (keys.MOST_BYTES + 1))
+    path.chmod(0o644)
+    assert "has more than" in KeyRegistry(path).problem
+
+
+def test_a_change_is_noticed_and_a_broken_file_changes_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path / "keys.json", allowed(("alice", "dot", A)))
+    registry = KeyRegistry(path)
+    found = registry.find(A)
+    assert isinstance(found, KeyEntry) and found.owner == "alice" and registry.limits("alice") == KeyLimits()
+    assert not registry.refresh()
+    book = granting.limit(granting.revoke(read(path), A, DAY)[0], "alice", {"matches": "1"})
+    written(path, granting.allow(book, "bob", "x", B, DAY))
+    assert registry.refresh() and not registry.problem
+    assert registry.find(A) is Refusal.REVOKED and isinstance(registry.find(B), KeyEntry)
+    assert registry.limits("alice") == KeyLimits(matches=1)
+    good = path.read_bytes()
+    path.write_text("{")
+    assert registry.refresh() and "the keys of before are in force" in registry.problem
+    assert not registry.refresh() and isinstance(registry.find(B), KeyEntry)
+    path.unlink()
+    assert registry.refresh() and "does not exist" in registry.problem
+    assert not registry.refresh() and isinstance(registry.find(B), KeyEntry)
+    path.write_bytes(good)
+    assert registry.refresh() and not registry.problem
+
+
+def test_a_key_ends_with_its_grace(tmp_path: Path) -> None:
+    book, _ = granting.rotate(allowed(("alice", "dot", A)), A, B, DAY, timedelta(1))
+    registry = KeyRegistry(written(tmp_path / "keys.json", book))
+    assert isinstance(registry.find(A, DAY), KeyEntry)
+    assert registry.find(A, DAY + timedelta(1)) is Refusal.EXPIRED
+    assert registry.find(A) is Refusal.EXPIRED and isinstance(registry.find(B), KeyEntry)
+
+
+def _allow_some(path: Path, first: int, pairs: list[str]) -> None:
+    for number, key in enumerate(pairs, first):
+        with change(path) as write:
+            write(granting.allow(read(path), "alice", f"bot{number}", key, DAY))
+
+
+@pytest.mark.slow
+def test_changes_by_several_processes_all_count(tmp_path: Path) -> None:
+    path = written(tmp_path / "keys.json", Book())
+    made = [new_pair().public for _ in range(30)]
+    workers = [
+        multiprocessing.get_context("fork").Process(target=_allow_some, args=(path, at, made[at : at + 10]))
+        for at in (0, 10, 20)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(120)
+    assert {entry.key for entry in read(path).keys} == set(made)
+
+
+def test_who_cannot_have_the_lock_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "LOCK_PATIENCE", 0.05)
+    path = tmp_path / "keys.json"
+    with change(path), pytest.raises(RegistryError, match="being changed by another command"), change(path):
+        pass
+    with pytest.raises(RegistryError, match="cannot change"), change(tmp_path / "none" / "keys.json"):
+        pass
+
+
+def test_a_file_that_cannot_be_replaced_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "keys.json", allowed(("alice", "dot", A)))
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RegistryError, match="No space left"):
+        written(path, Book())
+    assert len(read(path).keys) == 1
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".keys.json.lock", "keys.json"]
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_life_of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GGP_KEYS", "lobby keys.json")
+    made = ggp("keys", "new")
+    public = made.out.strip()
+    assert made.status == 0 and read_pair(Path("ggp.key")).public == public and public in made.err
+    assert ggp("keys", "public").out == ggp("keys", "public", "ggp.key").out == made.out
+    assert ggp("keys", "new", "--server", "-q").err == "" and Path("server.key").exists()
+    assert ggp("keys", "allow", "alice/dot", "ggp.key").status == 0
+    ran = ggp("keys", "list", "--json")
+    (row,) = ran.json["keys"]
+    assert (row["owner"], row["bots"], row["key"], row["valid"]) == ("alice", ["dot"], public, True)
+    assert ggp("keys", "limit", "alice", "connections=4").status == 0
+    assert ggp("keys", "rotate", "alice/dot", "server.key", "--grace", "2d").err.count("alice/dot") == 1
+    assert ggp("keys", "revoke", "alice").err.count("no longer let in") == 2
+    shown = ggp("keys", "list").out
+    assert "connections=4" in shown and shown.count("revoked") == 2 and public in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("new", "there.key"), "is there already"),
+        (("list",), "keys.json does not exist"),
+        (("allow", "alice", A), "write OWNER/BOT"),
+        (("allow", "alice/dot", "none"), "neither a public key"),
+        (("revoke", "alice"), "keys.json does not exist"),
+        (("rotate", "alice", A, "--grace", "soon"), "write 30m, 12h, 7d or 0"),
+        (("limit", "alice", "4"), "write NAME=NUMBER"),
+        (("lend",), "No such command"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("there.key").touch()
+    assert main(list(words)) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and len(err.splitlines()) == 1 and said in err
+
+
+def test_without_a_word_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "rotate" in capsys.readouterr().out
+
+
+def test_a_pipe_in_place_of_the_registry_does_not_block_its_reader(tmp_path: Path) -> None:
+    """A running lobby reads the file again in its event loop."""
+    os.mkfifo(tmp_path / "keys.json", 0o600)
+    with pytest.raises(RegistryError, match="is not a regular file"):
+        read(tmp_path / "keys.json")

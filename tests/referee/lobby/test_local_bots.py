@@ -1,0 +1,275 @@
+"""Local bots: those that a lobby runs itself, from their keys to a killed server, and that nobody speaks for them."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import zmq
+
+from protocol.dialling import Hello
+from protocol.records import Record
+from protocol.transports.keys import new_pair, write_pair
+from referee.ladder.session import check_programs
+from referee.ladder.toml_section import ConfigError
+from referee.lobby.auth import KeyAuth, NoAuth, NotAdmitted
+from referee.lobby.config import LobbyFile, lobby_of
+from referee.lobby.game import LeftOver, Room, Waiting
+from referee.lobby.keys import Book, RegistryError, allow, change, now
+from referee.lobby.local_bots import OWNER, LocalBots, WithLocal
+from referee.lobby.log import EventLog
+from referee.lobby.pending import OpenPairs
+from referee.lobby.remote_bot import ConnectedBot, Identity, Local
+from referee.lobby.socket import INSIDE
+from referee.store.model import Pair
+from referee.store.store import Store
+from tests.support.cli import ggp
+from tests.support.dialled_bots import DialledBots, dial
+from tests.support.lobby_server import LobbyProcess, lobby_file
+from tests.support.lobby_socket import SmallLobby
+from tests.support.memory_lobby import house, until
+from tests.system.test_lobby_return import under_way
+
+POOL = {"game": "yugo,size=5"}
+FRAIL = """
+import sys
+from bots.sdk import run
+def choose(position):
+    if len(position.plies) > 1:
+        print("out of ideas", file=sys.stderr)
+        raise SystemExit(3)
+    return position.legal_moves()[0]
+run(choose)
+"""
+
+
+def read(folder: Path, lobby: dict[str, Any] | None = None, **bots: dict[str, Any]) -> LobbyFile:
+    values: dict[str, object] = {"pool": {"small": POOL}, "lobby": lobby or {}, "bot": bots}
+    return lobby_of(values, folder / "club.toml", no_keys=True)
+
+
+def quiet() -> EventLog:
+    return EventLog(quiet=True, write=lambda line: None)
+
+
+# -- the file --------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_file_says_of_local_bots(tmp_path: Path) -> None:
+    lobby = read(tmp_path, {"local_matches": True}, one={"command": "greedy", "anchor": 700, "copies": 3})
+    (bot,) = lobby.local
+    assert (bot.entrant.name, bot.entrant.anchor, bot.entrant.pools, bot.copies) == ("one", 700, ("small",), 3)
+    assert lobby.ladder.bots == (bot.entrant,) and lobby.meet and lobby.nice == 10
+    assert len(bot.hash) == 64
+    assert read(tmp_path).local == ()
+
+
+@pytest.mark.parametrize(
+    ("bot", "said"),
+    [
+        ({}, "bot.one.command: is missing"),
+        ({"command": "no-such-bot-at-all x"}, "bot.one.command: no program called 'no-such-bot-at-all'"),
+        ({"command": "tcp://127.0.0.1:9"}, "bot.one.command: tcp://127.0.0.1:9 is not started here"),
+        ({"command": "greedy", "pools": ["large"]}, "bot.one.pools: there is no pool 'large'"),
+        ({"command": "greedy", "parent": "two"}, "bot.one.parent: there is no bot 'two'"),
+        ({"command": "greedy", "copies": 0}, "bot.one.copies: 0 is not a whole number from 1 to 1000"),
+        ({"command": "greedy", "cores": 2}, "bot.one.cores: unknown key"),
+    ],
+)
+def test_what_it_cannot_say_of_them(tmp_path: Path, bot: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        read(tmp_path, one=bot)
+    assert said in str(error.value)
+
+
+@pytest.mark.slow
+def test_a_built_in_bot_with_an_option_that_it_has_not_is_found_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"bot\.one"):
+        check_programs(read(tmp_path, one={"command": "greedy:speed=9"}).ladder)
+
+
+def test_another_script_is_another_version(tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    versions = set()
+    for text in ("print(1)", "print(2)", "print(1)"):
+        script.write_text(text)
+        versions.add(read(tmp_path, one={"command": f"{sys.executable} {script}"}).local[0].entrant.version)
+    assert len(versions) == 2
+
+
+# -- who speaks for them ---------------------------------------------------------------------------------------------
+
+
+class Known(LocalBots):
+    """Local bots of which this very process is one."""
+
+    def __init__(self, bot: Local) -> None:
+        super().__init__([bot], meet=False, nice=0, journal=quiet())
+        self._here[os.getpid()] = Identity(OWNER, bot.entrant.name, bot)
+
+
+@pytest.mark.parametrize("keys", [False, True])
+async def test_the_kernel_says_who_a_local_bot_is_and_nobody_else_has_its_name(tmp_path: Path, keys: bool) -> None:
+    local = read(tmp_path, one={"command": "greedy"}).local[0]
+    write_pair(tmp_path / "server.key", new_pair())
+    with change(tmp_path / "keys.json") as write:
+        write(Book())
+    outside = KeyAuth(tmp_path / "server.key", tmp_path / "keys.json", quiet()) if keys else NoAuth()
+    inside = f"ipc://{tmp_path}/door"
+    bots = Known(local)
+    async with house(admission=WithLocal(outside, bots), connections=0, inside=inside) as it:
+        mine = it.call(url=inside)
+        mine.hello("whatever")
+        await until(lambda: len(it.hall.ready()) == 1, mine)
+        (guest,) = it.hall.ready()
+        assert (guest.name, guest.identity.owner, guest.version) == ("one", OWNER, local.entrant.version)
+        bots._here.clear()
+        another = it.call(url=inside)
+        another.hello("one")
+        assert "for bots that the lobby started" in await another.bye()
+
+
+def test_a_stranger_cannot_take_their_names_and_no_owner_bounds_them(tmp_path: Path) -> None:
+    bots = Known(read(tmp_path, one={"command": "greedy"}).local[0])
+    admission = WithLocal(NoAuth(), bots)
+    with pytest.raises(NotAdmitted, match="choose another name"):
+        admission.identify("", Hello("one"))
+    with pytest.raises(NotAdmitted, match="started itself"):
+        admission.identify(f"{INSIDE}1", Hello("one"))
+    assert admission.identify("", Hello("two")) == Identity("two", "two")
+    assert admission.limits("two", {"matches": 3}) == {"matches": 3}
+    assert admission.limits(OWNER, {"matches": 3})["matches"] > 10**9
+
+
+def test_copies_are_one_bot_at_several_tables(tmp_path: Path) -> None:
+    """Two matches that a lobby takes up again with the same local bot are given a copy each, and a third one waits."""
+    local = read(tmp_path, one={"command": "greedy"}).local[0]
+    seats = [Identity(OWNER, "one", local, copy) for copy in range(2)]
+    assert len({seat.seat for seat in seats}) == 2
+    copies = [ConnectedBot(seat, frozenset(), cast(Any, None), version="v") for seat in seats]
+    others = [ConnectedBot(Identity(name, name), frozenset(), cast(Any, None), version="v") for name in "abc"]
+    left = LeftOver(cast(Room, None))
+    left.until = float("inf")
+    for number, other in enumerate(others):
+        pair, bots = Pair(number, 0, number, 0, 1, 2), (("one", "v"), (other.name, "v"))
+        left._waiting[number] = Waiting(cast(OpenPairs, None), pair, bots, cast(Record, None))
+    assert left.reserved()["one", "v"] == 3
+    met = [bots for _, bots in left.back([*copies, *others])]
+    assert len(met) == 2 and {id(bots[0]) for bots in met} == set(map(id, copies))
+    assert left.reserved()["one", "v"] == 1
+
+
+# -- their processes -------------------------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def running(folder: Path, journal: EventLog, lobby: SmallLobby, command: str) -> AsyncIterator[None]:
+    bots = LocalBots(read(folder, one={"command": command}).local, meet=False, nice=3, journal=journal)
+    bots.start(lobby.url)
+    try:
+        yield
+    finally:
+        await bots.close()
+
+
+@pytest.mark.slow
+async def test_a_bot_that_ends_is_started_again_and_the_log_says_why(tmp_path: Path) -> None:
+    said: list[str] = []
+    (tmp_path / "frail.py").write_text(FRAIL)
+    with SmallLobby(url=f"ipc://{tmp_path}/door") as lobby:
+        async with running(tmp_path, EventLog(write=said.append), lobby, f"{sys.executable} {tmp_path}/frail.py"):
+            first = await asyncio.to_thread(lobby.hello)
+            assert first.name == "one" and "yugo" in first.games
+            await asyncio.to_thread(lobby.ask, "1 ggp-new yugo size=4")
+            await asyncio.to_thread(lobby.ask, "2 play black A1")
+            await asyncio.to_thread(lobby.ask, "3 play white B1")
+            lobby.say("4 genmove black")
+            again = await asyncio.to_thread(lobby.hello)
+            assert again.session != first.session
+            (tmp_path / "frail.py").write_text(FRAIL + "# another\n")
+            assert await asyncio.to_thread(lobby.ask, "quit") == "="
+            assert await asyncio.to_thread(lobby.bye) != ""
+    assert "culprit=bot" in said[0] and "exit status 3: out of ideas" in said[0]
+    assert any("is not the one that was entered" in line and "start the lobby again" in line for line in said)
+
+
+# -- the whole -------------------------------------------------------------------------------------------------------
+
+LOCAL = """
+[bot.house]
+command = "greedy:playouts=2"
+anchor = 500
+copies = 2
+"""
+
+
+@pytest.fixture
+def dialled() -> Iterator[list[DialledBots]]:
+    started: list[DialledBots] = []
+    yield started
+    for bots in started:
+        bots.cut()
+
+
+@pytest.mark.slow
+def test_a_lobby_with_keys_and_only_local_bots_needs_no_registry(tmp_path: Path) -> None:
+    file = lobby_file(tmp_path, "local_matches = true")
+    file.write_text(
+        file.read_text().replace("keys = false", "keys = true") + LOCAL + '[bot.other]\ncommand = "random"\n'
+    )
+    own, mine = new_pair(), new_pair()
+    write_pair(tmp_path / "server.key", own)
+    server = LobbyProcess(file)
+    (said,) = server.wait_for("keys", word="problem")
+    assert "ggp keys allow" in said["reason"]
+    server.wait_for("game")
+    with change(tmp_path / "keys.json") as write:  # from now on one from outside is let in, too
+        write(allow(Book(), "ann", "dot", mine.public, now()))
+    server.wait_for("keys", word="read")
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    bot = dial(context, server.url, "dot", pair=mine, server_key=own.public)
+    bot.hello()
+    assert bot.socket.poll(30_000)
+    context.destroy(linger=0)
+    assert server.end().status == 0
+
+
+def test_a_lobby_with_keys_and_nobody_of_its_own_needs_a_registry(tmp_path: Path) -> None:
+    write_pair(tmp_path / "server.key", new_pair())
+    with pytest.raises(RegistryError, match="ggp keys allow"):
+        KeyAuth(tmp_path / "server.key", tmp_path / "keys.json", quiet())
+    (tmp_path / "keys.json").write_text("broken")
+    with pytest.raises(RegistryError, match="no registry of keys"):
+        KeyAuth(tmp_path / "server.key", tmp_path / "keys.json", quiet(), needed=False)
+
+
+@pytest.mark.slow
+def test_a_guest_who_is_alone_plays_rated_games_also_past_a_killed_server(
+    tmp_path: Path, dialled: list[DialledBots]
+) -> None:
+    file = lobby_file(tmp_path)
+    file.write_text(file.read_text() + LOCAL)
+    server = LobbyProcess(file)
+    server.wait_for("joined", 2, bot="house", owner=OWNER)
+    standing = server.pids("bots", "greedy")
+    niceness = {os.getpriority(os.PRIO_PROCESS, pid) for pid in standing}
+    assert len(standing) == 2 and niceness == {min(19, os.nice(0) + 10)}
+    dialled.append(DialledBots(server.url, "ann", think=0.05))
+    key = under_way(tmp_path, 4)
+    server.kill()  # waits until no process of its is left
+    dialled[0].cut()
+    again = LobbyProcess(file)
+    dialled.append(DialledBots(again.url, "ann"))
+    again.wait_for("game", match=key)
+    again.wait_for("game", 2)
+    assert again.end().status == 0
+    with Store.open(f"sqlite:///{tmp_path}/club.db") as store:
+        rows = list(store.games())
+    assert all({row.first, row.second} == {"ann", "house"} for row in rows), "local bots do not meet each other"
+    assert {row.termination for row in rows} <= {"rules", "resignation"}
+    told = ggp("ladder", "standings", str(file), "--json").json["ratings"]
+    assert {row["bot"]: (round(row["elo"]), row["note"]) for row in told}["house"] == (500, "anchor")

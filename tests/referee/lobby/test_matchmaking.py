@@ -1,0 +1,293 @@
+"""Nobody is fed and nobody dodges: what forfeits are worth, who rests, who meets whom too often, what is kept of it."""
+
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zmq
+
+from bots.chance import Chance
+from bots.random import make_choose
+from bots.sdk import Bot
+from protocol.responder import Responder
+from referee.ladder.rating import by_id, rate_seats, rate_tally
+from referee.lobby import matchmaking
+from referee.lobby.limits import FREE, HOUR, LONGEST, Backoff, Frequency
+from referee.lobby.log import EventLog
+from referee.lobby.matchmaking import OFTEN, Matchmaker
+from referee.lobby.pending import PendingGame, StoreWriter
+from referee.ratings.bradley_terry import MODELS, Counts, Priors
+from referee.ratings.ratings import rate
+from referee.store.store import Store
+from tests.support.dialled_bots import Dialled, DialledBots
+from tests.support.lobby_server import LobbyProcess, lobby_file
+from tests.support.stores import ladder, match
+from tests.system.test_lobby_return import under_way
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(f"sqlite:///{tmp_path}/club.db", create=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def dialled() -> Iterator[list[DialledBots]]:
+    running: list[DialledBots] = []
+    yield running
+    for bots in running:
+        bots.cut()
+
+
+# -- ratings ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_lobby_rates_forfeits_as_losses(store: Store) -> None:
+    """Ann and cat are equals; bob forfeits each of his twenty games against ann."""
+    club = ladder(["ann", "bob", "cat"])
+    row = store.enrol(club)["fast"]
+    maker, ledger = Matchmaker(club, club.pools[0], row, store), StoreWriter(store, EventLog(quiet=True))
+    ids = {name: seat.id for (name, _), seat in maker.seats.items()}
+    names = {id: name for name, id in ids.items()}
+
+    def meet(*two: str, faults: bool) -> None:
+        (pair,) = maker.pair({ids[name]: name for name in two})
+        sides = names[pair.first], names[pair.second]
+        for game in (0, 1):
+            if faults:
+                made = match(pair, game, sides.index("ann"), "illegal_move", names=sides)
+            else:
+                made = match(pair, game, game, names=sides)  # whoever has the second seat
+            for result in ledger.add_now(PendingGame(pair, game, 0, made.facts, b"")):
+                maker.fix(result)
+
+    def elo() -> dict[str, float]:
+        rated = by_id(rate_seats(store.meetings(row), store.seats(row)))
+        return {name: rated[id].elo for name, id in ids.items()}
+
+    for _ in range(10):
+        meet("ann", "cat", faults=False)
+    before = elo()
+    for _ in range(10):
+        meet("ann", "bob", faults=True)
+    after = elo()
+    assert before["ann"] == pytest.approx(before["cat"], abs=0.01)
+    assert after["bob"] < after["ann"] - 300, "bob has lost"
+    played = [("ann", "cat", 0.0, 0.0, 10.0), ("cat", "ann", 0.0, 0.0, 10.0)]
+    played += [("ann", "bob", 10.0, 0.0, 0.0), ("bob", "ann", 0.0, 0.0, 10.0)]
+    counts = Counts.of(played, ("ann", "bob", "cat"))
+    told = {one.name: one.elo for one in rate(counts, MODELS["davidson"], Priors()).standings()}
+    assert after == pytest.approx(told, abs=1e-6)
+
+
+# -- who rests -------------------------------------------------------------------------------------------------------
+
+
+def test_who_fails_again_and_again_rests_longer_each_time_and_is_forgiven_by_a_game() -> None:
+    rests = Backoff(60)
+    assert [rests.fault("a", 0) for _ in range(FREE)] == [0] * FREE
+    assert [rests.fault("a", 100) for _ in range(9)] == [60, 120, 240, 480, 960, 1920, LONGEST, LONGEST, LONGEST]
+    assert rests.left("a", 100 + LONGEST - 1) == 1 and rests.left("a", 100 + LONGEST) == 0
+    assert rests.left("b", 100) == 0
+    rests.played("a")
+    assert rests.left("a", 100) == 0 and rests.fault("a", 200) == 0
+    assert [Backoff(0).fault("a", 0) for _ in range(5)] == [0] * 5
+
+
+def test_only_so_many_who_failed_are_remembered() -> None:
+    rests = Backoff(60)
+    for number in range(20_000):
+        for _ in range(3):
+            rests.fault(str(number), 0)
+    assert rests.left("9999", 0) == 0 and rests.left("10000", 0) == 60
+
+
+# -- who meets whom --------------------------------------------------------------------------------------------------
+
+
+def test_the_same_two_have_met_too_often_for_an_hour() -> None:
+    met = Frequency(2)
+    met.add("b", "a", 10)
+    assert not met.often(10)
+    met.add("a", "b", 20)
+    assert met.often(20) == {("a", "b")} and met.often(10 + HOUR - 1) and not met.often(10 + HOUR)
+
+
+def test_two_owners_meet_so_often_an_hour_and_no_more_while_others_are_there(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(matchmaking, "monotonic", lambda: clock[0])
+    club = ladder()
+    maker = Matchmaker(club, club.pools[0], store.enrol(club)["fast"], store)
+    everybody = {seat.id: name for (name, _), seat in maker.seats.items()}
+
+    def meet(*names: str) -> set[frozenset[str]]:
+        made = maker.pair({id: name for id, name in everybody.items() if name in names})
+        return {frozenset((everybody[one.first], everybody[one.second])) for one in made}
+
+    others = [("ann", "cat"), ("ann", "dan"), ("bob", "cat"), ("bob", "dan"), ("cat", "dan")]
+    for two in others * OFTEN:
+        meet(*two)
+    clock[0] = HOUR + 1
+    for _ in range(2 * OFTEN):
+        assert meet("ann", "bob"), "nobody else is there"
+    assert not any({"ann", "bob"} in meet("ann", "bob", "cat", "dan") for _ in range(6))
+    clock[0] += HOUR + 1
+    assert any({"ann", "bob"} in meet("ann", "bob", "cat", "dan") for _ in range(60))
+
+
+@pytest.mark.parametrize(("takes", "until"), [(0.001, 10.0), (0.1, 20.0), (60.0, 300.0)])
+def test_ratings_to_pair_by_are_made_anew_in_time_and_not_all_the_time(
+    store: Store, monkeypatch: pytest.MonkeyPatch, takes: float, until: float
+) -> None:
+    """`takes` seconds to make, `until` when they are good enough."""
+    clock, worked, made = [0.0], [0.0], []
+    monkeypatch.setattr(matchmaking, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(matchmaking, "thread_time", lambda: worked[0])
+
+    def rating(*of: Any) -> Any:
+        made.append(clock[0])
+        worked[0] += takes
+        return rate_tally(*of)
+
+    monkeypatch.setattr(matchmaking, "rate_tally", rating)
+    club = ladder()
+    maker = Matchmaker(club, club.pools[0], store.enrol(club)["fast"], store)
+    everybody = {seat.id: name for (name, _), seat in maker.seats.items()}
+    for clock[0] in (0.0, until / 2, until - 0.1, until + 0.1, until + 0.2):
+        maker.pair(everybody)
+    assert made == [0.0, until + 0.1]
+
+
+# -- with a server ---------------------------------------------------------------------------------------------------
+
+
+class SpoilingBot:
+    """A bot in a thread of its own, which dials again when it is let go; `byes` says why it was."""
+
+    def __init__(self, url: str, name: str, spoil: Callable[["SpoilingBot", str], str | None]) -> None:
+        """`spoil`: an answer in place of the right one, to a line without its id; None: the right one."""
+        self.byes: list[str] = []
+        self._url, self._name, self._spoil = url, name, spoil
+        self._left = False
+        self._stop = threading.Event()
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def leave(self) -> None:
+        """Cut the connection, and dial again."""
+        self._left = True
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join(60)
+        self._context.destroy(linger=0)
+
+    def _dial(self) -> Dialled:
+        socket = self._context.socket(zmq.DEALER)
+        socket.setsockopt(zmq.LINGER, 0)
+        socket.connect(self._url)
+        responder = Responder("spoiler", "1", Bot(make_choose(Chance(1))).handlers())
+        bot = Dialled(self._name, socket, responder, Bot(make_choose(Chance(1))))
+        bot.hello()
+        return bot
+
+    def _serve(self) -> None:
+        bot = self._dial()
+        while not self._stop.is_set():
+            if not bot.socket.poll(50):
+                continue
+            kind, payload = bot.socket.recv_multipart()
+            if kind == b"B":
+                self.byes.append(payload.decode())
+                self._left = True
+            elif kind == b"C":
+                number, line = re.findall(r"^(\d*) *(.*)$", payload.decode().strip())[0]
+                if (spoilt := self._spoil(self, line)) is not None:
+                    bot.socket.send_multipart([b"R", f"={number} {spoilt}\n\n".encode()])
+                elif not self._left:
+                    bot.responder.receive(payload)
+                    while (answer := bot.responder.next_answer()) is not None:
+                        bot.socket.send_multipart([b"R", answer])
+            if self._left:
+                bot.socket.close(linger=0)
+                self._left = False
+                self._stop.wait(0.1)
+                bot = self._dial()
+
+
+@pytest.mark.slow
+def test_who_forfeits_again_and_again_is_sent_to_rest_and_told_how_long(
+    tmp_path: Path, dialled: list[DialledBots]
+) -> None:
+    server = LobbyProcess(lobby_file(tmp_path))
+    dialled.append(DialledBots(server.url, "bob"))
+    ann = SpoilingBot(server.url, "ann", lambda guest, line: "Z99" if line.startswith("genmove") else None)
+    try:
+        server.wait_for("game", 4, word="illegal_move")
+        (rest, *_) = server.wait_for("rest", bot="ann")
+        server.wait_for("refused", word="resting")
+    finally:
+        ann.close()
+    assert 115 <= rest["seconds"] <= 120, "two games of a pair, and each of the next costs a rest"
+    found = re.fullmatch(r"ann rests for (\d+) s: it forfeited or left 4 games in a row; come back then", ann.byes[0])
+    assert found is not None and 115 <= int(found[1]) <= 120
+    assert ann.byes[1].startswith("ann rests for 1"), "it is not let in before"
+    server.end()
+    with Store.open(f"sqlite:///{tmp_path}/club.db") as store:
+        assert len(list(store.records())) == 4
+
+
+@pytest.mark.slow
+def test_who_leaves_whenever_he_is_paired_gets_the_same_game_again_until_he_plays_no_more(
+    tmp_path: Path, dialled: list[DialledBots]
+) -> None:
+    server = LobbyProcess(lobby_file(tmp_path, "grace = 0\nrest = 0"))
+    dialled.append(DialledBots(server.url, "bob"))
+
+    def dodge(guest: SpoilingBot, line: str) -> None:
+        if line.startswith("ggp-new"):
+            guest.leave()
+
+    ann = SpoilingBot(server.url, "ann", dodge)
+    try:
+        voids = server.wait_for("void", 4, word="disconnected", culprit="ann")
+        server.wait_for("unplayable")
+    finally:
+        ann.close()
+    server.end()
+    first = voids[0]["match"]
+    assert [one["match"] for one in voids] == [first, f"{first}.1", f"{first}.2", f"{first}.3"]
+    with Store.open(f"sqlite:///{tmp_path}/club.db") as store:
+        rows = sorted(store.records(), key=lambda one: one[0].attempt)
+        assert [(row.key, row.attempt, row.culprit) for row, _ in rows] == [
+            (one["match"], attempt, "ann") for attempt, one in enumerate(voids)
+        ], "every attempt is kept, and says whose fault it was"
+        assert all("network: its connection was lost" in row.detail for row, _ in rows)
+        (pool,) = store.pools()
+        (seat,) = [seat for seat in store.seats(pool.id) if seat.name == "ann"]
+        assert seat.suspended.startswith("made 4 of its last 100 games void, last: disconnected: ")
+
+
+@pytest.mark.slow
+def test_a_server_that_is_stopped_for_seconds_takes_no_game_from_anybody(
+    tmp_path: Path, dialled: list[DialledBots]
+) -> None:
+    """For twice as long as a move may take; what was credited is told where time is made (test_lobby_time)."""
+    server = LobbyProcess(lobby_file(tmp_path, control="0.5/move"))
+    dialled.append(DialledBots(server.url, "ann", "bob", think=0.02))
+    key = under_way(tmp_path, 4)
+    os.kill(server.process.pid, signal.SIGSTOP)
+    time.sleep(1.0)
+    os.kill(server.process.pid, signal.SIGCONT)
+    (game,) = server.wait_for("game", match=key)
+    server.kill()
+    assert game["word"] == "rules", game

@@ -1,0 +1,370 @@
+"""Who is let into a lobby and who is not, over real sockets: every refusal says why, is counted, cuts nobody else."""
+
+import asyncio
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from protocol.transports.keys import KeyPair, new_pair, write_pair
+from referee.lobby.auth import KeyAuth, KeyRefused
+from referee.lobby.keys import Book, allow, change, now, read, revoke
+from referee.lobby.limits import Allowances, Arrivals, network
+from referee.lobby.log import EventLog
+from referee.lobby.sessions import Bounds
+from referee.lobby.socket import Cut
+from tests.support.memory_lobby import house, until
+
+
+async def test_a_bot_says_who_it_is_and_is_asked_what_it_is() -> None:
+    async with house() as it:
+        await it.seat("ann")
+        (guest,) = it.hall.ready()
+        assert guest.player and guest.player.party.program == "tester"
+        assert guest.identity.owner == "ann" and len(guest.version) == 12
+        assert guest.line.way > 0
+
+
+@pytest.mark.parametrize(
+    ("frames", "word", "said"),
+    [
+        ([b"R", b"=\n\n"], "stranger", "say hello first"),
+        ([b"H", b"\xc1"], "msgpack", "a map of msgpack"),
+        ([b"H", b"\x81" * 60_000], "msgpack", "a map of msgpack"),
+        ([b"X", b""], "kind", "a kind is one of"),
+        ([b"H"], "frames", "a message is 2 frames"),
+        ([b"H"] * 50, "frames", "a message is 2 frames"),
+        ([b"H", msgpack.packb({"ggp": 9, "name": "a", "games": []})], "version", "this is GGP 1"),
+        ([b"H", msgpack.packb({"ggp": 1, "name": "a b", "games": []})], "name", "is no valid name"),
+        ([b"H", msgpack.packb({"ggp": 1, "name": "engine", "games": []})], "name", "engine is reserved"),
+        ([b"H", msgpack.packb({"ggp": 1, "name": "a", "games": ["chess"]})], "games", "plays go, yugo"),
+    ],
+)
+async def test_who_does_not_say_hello_as_it_is_said_is_refused(frames: list[bytes], word: str, said: str) -> None:
+    async with house() as it:
+        caller = it.call()
+        caller.say(*frames)
+        assert said in await caller.bye()
+        assert it.journal.counts["refused", word] == 1
+        await until(lambda: it.door.connections == 0)
+
+
+async def test_the_newer_connection_wins_and_the_older_is_told() -> None:
+    async with house() as it:
+        older = await it.seat("ann")
+        newer = it.call()
+        newer.hello("ann")
+        await until(lambda: bool(older.byes), older, newer)
+        assert older.byes == ["replaced: another connection of ann took its place"]
+        await until(lambda: it.door.connections == 1 and len(it.hall.ready()) == 1, newer)
+        assert not newer.byes
+
+
+async def test_whoever_is_gone_is_noticed_at_once_and_may_come_back() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        ann.socket.close(linger=0)
+        await until(lambda: not it.hall.guests)
+        await it.seat("ann")
+
+
+async def test_the_session_that_a_bot_says_is_told_and_decides_nothing() -> None:
+    async with house() as it:
+        told: list[dict[str, object]] = []
+        it.journal.log = lambda event, word="", **fields: told.append({"event": event, **fields})  # type: ignore[method-assign]
+        ann = it.call()
+        ann.hello("ann", session="5f2a")
+        await until(lambda: len(it.hall.ready()) == 1, ann)
+        assert [one["session"] for one in told if one["event"] == "joined"] == ["5f2a"]
+
+
+async def test_an_address_makes_so_many_connections_and_no_more_and_harms_nobody_who_is_there() -> None:
+    async with house(arrivals=0.5) as it:
+        ann = await it.seat("ann")
+        callers = [it.call() for _ in range(8)]
+        await until(lambda: it.door.refused[Cut.ADDRESS] + it.journal.counts["refused", "address"] >= 6, ann)
+        assert it.door.connections <= 3 and [guest.name for guest in it.hall.ready()] == ["ann"]
+        assert not ann.byes and len(callers) == 8
+
+
+def test_an_address_is_an_ipv4_address_or_a_network_of_ipv6() -> None:
+    few = Arrivals(1)
+    assert [few.allow("10.0.0.1", 0) for _ in range(6)] == [True] * 5 + [False]
+    assert few.allow("::ffff:10.0.0.2", 0) and not few.allow("::ffff:10.0.0.1", 0) and few.allow("10.0.0.1", 2)
+    assert [few.allow(f"2001:db8:1:2::{number}", 0) for number in range(6)] == [True] * 5 + [False]
+    assert few.allow("2001:db8:1:3::1", 0) and few.allow("fe80::1%eth0", 0)
+    assert network("::1") == "::1" and network("::ffff:127.0.0.1") == "127.0.0.1"
+    for number in range(10_000):
+        few.allow(str(number), 0)
+    assert few.allow("2001:db8:1:2::1", 0), "only so many are remembered"
+
+
+def test_an_address_that_tries_again_and_again_makes_as_many_connections_as_it_may() -> None:
+    """Bots that a flood from their own address kept out try again: these tries must not keep them out for good."""
+    few = Arrivals(10)
+    taken = [few.allow("10.0.0.1", number / 1000) for number in range(20_000)]
+    assert sum(taken) == pytest.approx(50 + 200, abs=2)
+    assert any(taken[-1000:]), "it is still let in at the end"
+
+
+async def test_a_goodbye_is_heard() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        ann.say(b"B", b"enough for today")
+        await until(lambda: not it.hall.guests, ann)
+        assert it.journal.counts["left", "bye"] == 1
+
+
+async def test_who_says_in_a_game_that_it_leaves_plays_it_to_the_end_and_no_other() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        (guest,) = it.hall.ready()
+        guest.playing = True
+        ann.say(b"B", b"leaving: its author ended it")
+        ann.say(b"B", b"leaving: its author ended it")
+        await until(lambda: guest.leaving, ann)
+        assert it.hall.guests and not ann.byes and it.journal.counts["left", "leaving"] == 1
+        guest.playing = False
+        assert it.hall.ready() == []
+        again = it.call()
+        guest.playing = True
+        again.hello("ann")
+        await until(lambda: not guest.leaving, ann, again)
+        again.say(b"B", b"leaving: its author ended it")
+        await until(lambda: guest.leaving, again)
+
+
+async def test_who_leaves_without_a_game_is_let_go_at_once() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        ann.say(b"B", b"leaving: its author ended it")
+        assert await ann.bye() == "left: closed by client"
+        await until(lambda: it.door.connections == 0)
+        assert not it.hall.guests
+        await it.seat("ann")
+
+
+async def test_what_time_does_not_change_is_refused_for_good(tmp_path: Path) -> None:
+    async with house() as it:
+        for name, games in (("a b", []), ("a", ["chess"])):
+            caller = it.call()
+            caller.hello(name, games=games)
+            assert (await caller.bye()).startswith("refused: ")
+        caller = it.call()
+        caller.say(b"R", b"=\n\n")
+        assert await caller.bye() == "say hello first"
+
+
+async def test_who_has_said_goodbye_is_cut_off_if_he_does_not_go() -> None:
+    async with house() as it:
+        it.hall.orders = lambda route, author, line: None
+        ann, author = await it.seat("ann"), it.call()
+        author.say(b"C", b"name\n")
+        await until(lambda: it.door.connections == 2, ann)
+        for caller in (ann, author):
+            caller.say(b"B", b"enough for today")
+        await until(lambda: it.door.connections == 0)
+
+
+def test_an_owner_who_leaves_and_comes_back_may_send_no_more_than_one_who_stays() -> None:
+    owners = Allowances()
+    ann = owners.of("ann", 1, 100, 0.0)
+    assert [ann.consume(1, 0.0) for _ in range(6)] == [True] * 5 + [False]
+    owners.forget([], 1.0)
+    assert owners.of("ann", 1, 100, 1.0) is ann
+    assert owners.of("bob", 1, 100, 1.0).consume(101, 1.0)
+    owners.forget(["ann"], 2.0)
+    assert len(owners) == 2
+    owners.forget(["ann"], 2.02)
+    assert len(owners) == 1, "who is here keeps his, the other's is as good as new"
+    owners.forget([], 7.0)
+    assert len(owners) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("frames", "word"),
+    [([b"R", b"= D4\n\n"], "unasked"), ([b"C", b"quit\n"], "kind"), ([b"R", b"D4"], "answer")],
+)
+async def test_what_a_bot_may_not_say_costs_its_connection_and_nobody_elses(frames: list[bytes], word: str) -> None:
+    async with house() as it:
+        bob = await it.seat("bob")
+        ann = await it.seat("ann", bob)
+        ann.say(*frames)
+        await ann.bye()
+        assert it.journal.counts["refused", word] == 1
+        await until(lambda: it.door.connections == 1)
+        assert [guest.name for guest in it.hall.ready()] == ["bob"] and not bob.byes
+
+
+async def test_a_flood_is_cut_off_and_told_once() -> None:
+    async with house(Bounds(messages=20)) as it:
+        ann = await it.seat("ann")
+        for _ in range(200):  # fewer than ZeroMQ queues
+            ann.say(b"E", b"x")
+        await until(lambda: it.journal.counts["refused", "flood"] == 1, ann)
+        await until(lambda: it.door.connections == 0, ann)
+
+
+async def test_an_owner_has_so_many_bots_and_no_more() -> None:
+    async with house(Bounds(connections=0)) as it:
+        caller = it.call()
+        caller.hello("ann")
+        assert "connection limit" in await caller.bye()
+
+
+async def test_connections_that_say_nothing_end_and_too_many_are_turned_away() -> None:
+    async with house(Bounds(hello=0.2), connections=3) as it:
+        callers = [it.call() for _ in range(6)]
+        await until(lambda: it.journal.counts["refused", "full"] >= 3)
+        await until(lambda: it.door.connections == 0)
+        assert all(not caller.byes for caller in callers)
+
+
+async def test_a_message_without_an_end_is_ended() -> None:
+    """Frames that announce another one, for ever: ZeroMQ itself would keep them all."""
+    greeting = b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(16 + 32)
+    ready = b"\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER"
+    frame = b"\x01\xff" + b"x" * 255
+    async with house() as it:
+        bob = await it.seat("bob")
+        _, _, port = it.door.url.rpartition(":")
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(port))
+        writer.write(greeting)
+        await reader.readexactly(len(greeting))
+        writer.write(b"\x04" + bytes([len(ready)]) + ready)
+        await reader.readexactly(3)  # of its own READY: now it listens to messages
+        try:
+            for _ in range(200):  # a hundred times as much as there may be
+                writer.write(frame * 10_000)
+                await writer.drain()
+                bob.listen()
+        except OSError:
+            pass
+        await until(lambda: it.journal.counts["refused", "stuffed"] == 1, bob)
+        await until(lambda: it.door.connections == 1, bob)
+        writer.close()
+        assert [guest.name for guest in it.hall.ready()] == ["bob"] and not bob.byes
+
+
+async def test_who_is_silent_for_days_but_for_heartbeats_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    came = 0
+    monkeypatch.setattr("referee.lobby.socket.received", lambda descriptor: came)
+    async with house() as it:
+        bob = await it.seat("bob")
+        for _ in range(500):  # looks
+            came += 200  # bytes in 10 s: under CURVE a heartbeat and the answer to one take 90, every 5 s
+            await it.door.cut_stuffed(20_000, 10**9, 10.0)
+        await until(lambda: it.door.connections == 1, bob)
+        assert not it.door.refused
+        came += 30_000
+        await it.door.cut_stuffed(20_000, 10**9, 10.0)
+        assert it.door.connections == 0 and it.door.refused[Cut.STUFFED] == 1
+
+
+async def test_of_many_that_stuff_together_those_with_the_most_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    came: dict[int, int] = {}
+    monkeypatch.setattr("referee.lobby.socket.received", lambda descriptor: came.get(descriptor, 0))
+    async with house() as it:
+        seated = [await it.seat(name) for name in ("ann", "bob", "eve")]
+        for number, (route, descriptor) in enumerate(it.door._routes.items()):
+            came[descriptor] = it.door._heard[route] + 1000 * (number + 1)
+        await it.door.cut_stuffed(5000, 6000, 0.0)
+        assert not it.door.refused
+        await it.door.cut_stuffed(5000, 5999, 0.0)
+        assert it.door.refused[Cut.STUFFED] == 1 and sorted(it.hall.guests) == ["ann", "bob"]
+        assert len(seated) == 3
+
+
+async def test_nobody_is_let_in_when_the_lobby_closes() -> None:
+    async with house() as it:
+        it.hall.refuse_newcomers("closing")
+        caller = it.call()
+        caller.hello("ann")
+        assert await caller.bye() == "closing"
+
+
+# -- keys ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> tuple[Path, Path, KeyPair]:
+    """The server's key file, a registry in which ann's key speaks for her bots a and b, and ann's pair."""
+    server, registry, pair = tmp_path / "server.key", tmp_path / "keys.json", new_pair()
+    write_pair(server, new_pair())
+    with change(registry) as write:
+        write(allow(allow(Book(), "ann", "a", pair.public, now()), "ann", "b", pair.public, now()))
+    return server, registry, pair
+
+
+@pytest.mark.slow
+async def test_a_key_makes_an_owner_and_says_which_bots_he_may_bring(keys: tuple[Path, Path, KeyPair]) -> None:
+    server, registry, pair = keys
+    admission = KeyAuth(server, registry, EventLog(quiet=True, write=lambda line: None))
+    async with house(admission=admission) as it:
+        mine = it.call(pair, admission.pair)
+        mine.hello("a")
+        await until(lambda: len(it.hall.ready()) == 1, mine)
+        assert it.hall.ready()[0].identity.owner == "ann"
+        forger = it.call(pair, admission.pair)
+        forger.hello("carl")
+        assert (await forger.bye()).startswith("refused: this key speaks for a, b, not for")
+        stranger, bare = it.call(new_pair(), admission.pair), it.call()
+        stranger.hello("a")
+        bare.hello("a")
+        await asyncio.sleep(0.5)
+        assert not stranger.byes and not bare.byes and len(it.hall.ready()) == 1
+
+
+async def test_each_key_that_is_refused_is_told_once(keys: tuple[Path, Path, KeyPair]) -> None:
+    """Also where many dial from one address."""
+    server, registry, _ = keys
+    lines: list[str] = []
+    journal = EventLog(quiet=True, write=lines.append)
+    async with house(admission=(admission := KeyAuth(server, registry, journal))) as it:
+        pairs = [new_pair(), new_pair()]
+        callers = [it.call(pair, admission.pair) for pair in pairs * 2]
+        await until(lambda: len(lines) >= 2)
+        await until(lambda: it.door.connections == 0, *callers)
+    assert all(sum(pair.public in line for line in lines) == 1 for pair in pairs)
+
+
+async def test_unknown_keys_without_end_are_not_lines_without_end(keys: tuple[Path, Path, KeyPair]) -> None:
+    server, registry, _ = keys
+    lines: list[str] = []
+    admission = KeyAuth(server, registry, EventLog(quiet=True, write=lines.append))
+    for number in range(1000):
+        admission._log_refusal(KeyRefused("10.0.0.1", f"key {number}", "unknown key", 1))
+    assert 20 <= len(lines) <= 21
+
+
+@pytest.mark.slow
+async def test_a_key_that_is_revoked_ends_the_connection(keys: tuple[Path, Path, KeyPair]) -> None:
+    server, registry, pair = keys
+    admission = KeyAuth(server, registry, EventLog(quiet=True, write=lambda line: None))
+    async with house(admission=admission) as it:
+        mine = it.call(pair, admission.pair)
+        mine.hello("b")
+        await until(lambda: len(it.hall.ready()) == 1, mine)
+        with change(registry) as write:
+            write(revoke(read(registry), "ann", now())[0])
+        assert (await mine.bye()).startswith("refused: revoked key")
+        await until(lambda: not it.hall.guests and it.door.connections == 0)
+
+
+@pytest.mark.slow
+async def test_a_key_that_is_revoked_ends_the_connection_that_its_author_gives_orders_on(
+    keys: tuple[Path, Path, KeyPair],
+) -> None:
+    server, registry, pair = keys
+    admission = KeyAuth(server, registry, EventLog(quiet=True, write=lambda line: None))
+    async with house(admission=admission) as it:
+        orders: list[bytes] = []
+        it.hall.orders = lambda route, author, line: orders.append(line)
+        mine = it.call(pair, admission.pair)
+        mine.say(b"C", b"name\n")
+        await until(lambda: bool(orders), mine)
+        with change(registry) as write:
+            write(revoke(read(registry), "ann", now())[0])
+        assert "revoked key" in await mine.bye()
+        await until(lambda: it.door.connections == 0)

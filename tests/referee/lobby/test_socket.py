@@ -1,0 +1,399 @@
+"""Peers that no library would be, at the level of one hall: each is refused or borne with, and nobody else notices."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgpack
+import pytest
+import zmq
+
+from referee.lobby.sessions import Bounds
+from tests.support.memory_lobby import MemoryLobby, house, until
+from tests.support.raw_zmtp import GREETING, MORE, Raw, command, frame, message, ready
+
+HELLO = msgpack.packb({"ggp": 1, "name": "eve", "games": []})
+
+
+def block_until(done: Callable[[], bool]) -> None:
+    """Keep the loop from running until this is so."""
+    until = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < until, "it did not come to that in time"
+        time.sleep(0.005)
+
+
+def descriptors() -> set[int]:
+    """Of this process."""
+    return {int(one.name) for one in Path("/proc/self/fd").iterdir() if one.exists()}
+
+
+def sit(it: MemoryLobby, name: str) -> None:
+    it.hall.guests[name].playing = True
+
+
+# -- connections that end --------------------------------------------------------------------------------------------
+
+
+async def test_who_is_missed_before_his_connection_is_known_to_have_ended_has_his_grace_and_no_more() -> None:
+    """What is sent to him cannot leave: that is noticed before the news of the end of his connection is read."""
+    async with house(Bounds(grace=0.2)) as it:
+        ann = await it.seat("ann")
+        sit(it, "ann")
+        line = it.hall.guests["ann"].line
+        ann.socket.close(linger=0)
+        while line.route:
+            await line.write(b"play black A1\n")
+            time.sleep(0.005)
+        await until(lambda: "ann" not in it.hall.guests)
+        assert "did not come back within 0.2 s" in line.ended
+        assert it.journal.counts["gone", ""] == 1
+
+
+async def test_who_is_missed_while_idle_is_gone() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        line = it.hall.guests["ann"].line
+        ann.socket.close(linger=0)
+        while line.route:
+            await line.write(b"play black A1\n")
+            time.sleep(0.005)
+        await until(lambda: not it.hall.guests)
+
+
+async def test_who_does_not_take_what_he_is_sent_loses_his_connection() -> None:
+    async with house() as it:
+        bob = await it.seat("bob")
+        deaf = Raw(it.door.url, deaf=True)
+        deaf.shake_hands()
+        deaf.send(message(b"H", HELLO))
+        await until(lambda: "eve" in it.hall.guests, bob)
+        line = it.hall.guests["eve"].line
+        while line.route:
+            it.hall.send(line.route, b"C", [b"play black " + b"A" * 60_000 + b"\n"])
+        await until(lambda: it.door.connections == 1 and "eve" not in it.hall.guests, bob)
+        assert it.journal.counts["refused", "deaf"] == 1
+        deaf.close()
+
+
+async def test_a_descriptor_that_is_somebody_elses_by_now_is_not_cut() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        route = it.hall.guests["ann"].line.route
+        descriptor = it.door._routes[route]
+        ann.socket.close(linger=0)
+        block_until(lambda: descriptor not in descriptors())
+        ours, theirs = socket.socketpair()
+        try:
+            taken = ours if ours.fileno() == descriptor else theirs
+            if taken.fileno() != descriptor:
+                os.dup2(ours.fileno(), descriptor)
+                taken = socket.socket(fileno=descriptor)
+            it.door.cut(route)
+            taken.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                taken.recv(1)
+        finally:
+            ours.close()
+            theirs.close()
+            taken.close()
+        await until(lambda: it.door.connections == 0)
+
+
+async def test_cutting_leaves_no_descriptor_behind() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        route = it.hall.guests["ann"].line.route
+        descriptor = it.door._routes[route]
+        ann.socket.close(linger=0)
+        block_until(lambda: descriptor not in descriptors())
+        file = os.open("/dev/null", os.O_RDONLY)
+        os.dup2(file, descriptor)
+        before = descriptors()
+        it.door.cut(route)
+        assert descriptors() == before
+        os.close(descriptor)
+        os.close(file)
+        await until(lambda: it.door.connections == 0)
+
+
+# -- connections that come -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+async def test_those_who_say_nothing_do_not_keep_out_those_who_do() -> None:
+    """A full house lets go of who has been silent for longest."""
+    async with house(connections=10) as it:
+        silent = [Raw(it.door.url) for _ in range(30)]
+        await until(lambda: it.journal.counts["refused", "full"] >= 20)
+        bob = await it.seat("bob")
+        more = [Raw(it.door.url) for _ in range(30)]
+        ann = await it.seat("ann", bob)
+        await until(lambda: it.journal.counts["refused", "full"] >= 52, ann, bob)
+        assert len(it.hall.ready()) == 2 and it.door.connections <= 10
+        for one in silent + more:
+            one.close()
+
+
+async def test_those_who_are_here_are_not_let_go_for_one_more() -> None:
+    async with house(connections=2) as it:
+        ann, bob = await it.seat("ann"), await it.seat("bob")
+        with Raw(it.door.url) as late:
+            await until(lambda: it.journal.counts["refused", "full"] == 1, ann, bob)
+            assert late.ended()
+        assert len(it.hall.ready()) == 2 and not ann.byes and not bob.byes
+
+
+@pytest.mark.parametrize("size", [33, 60_000])
+async def test_a_long_routing_id_is_refused(size: int) -> None:
+    """It would be copied and looked up with every message."""
+    async with house() as it:
+        bob = await it.seat("bob")
+        with Raw(it.door.url) as eve:
+            eve.shake_hands(Identity=b"x" * size)
+            eve.send(message(b"H", HELLO))
+            assert await asyncio.to_thread(eve.ended)
+            await until(lambda: it.journal.counts["refused", "routing id"] == 1, bob)
+        assert list(it.hall.guests) == ["bob"] and it.journal.counts["joined", ""] == 1
+
+
+@pytest.mark.slow
+async def test_who_chose_a_routing_id_is_told_to_leave_that_to_zeromq() -> None:
+    async with house(Bounds(hello=0.5)) as it:
+        bob = await it.seat("bob")
+        eve = it.context.socket(zmq.DEALER)
+        eve.setsockopt(zmq.LINGER, 0)
+        eve.setsockopt(zmq.ROUTING_ID, b"eve")
+        eve.connect(it.door.url)
+        eve.send_multipart([b"H", HELLO])
+        await until(lambda: bool(eve.poll(0)), bob)
+        assert b"set no routing id" in eve.recv_multipart()[1]
+        await until(lambda: it.door.connections == 1, bob)
+        eve.close()
+        assert list(it.hall.guests) == ["bob"] and not bob.byes
+
+
+# -- what is no message ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\nHost: lobby\r\n\r\n",
+        bytes.fromhex("1603010200010001fc0303") + bytes(500),
+        b"\x00" * 1000,
+        b"\xff" * 1000,
+        GREETING[:12],
+        GREETING.replace(b"NULL", b"PLAI"),
+        GREETING + b"\x04\xff",
+        GREETING + command(b"READY", b"\xff" * 200),
+        GREETING + command(b"ERROR", b"\x05never"),
+        GREETING + ready(b"PUB"),
+        GREETING + ready(b"REP"),
+        GREETING + ready(b"NONSENSE"),
+        GREETING + frame(b"x" * 100),
+        GREETING + b"\x02" + b"\xff" * 8,
+        GREETING + ready() + b"\x02" + b"\x7f" * 8,
+        GREETING + ready() + b"\xf8\x01x",
+        b"\x01\x00" * 50,
+        b"",
+    ],
+)
+async def test_bytes_that_are_no_conversation_are_ended(data: bytes) -> None:
+    async with house(Bounds(hello=0.5)) as it:
+        bob = await it.seat("bob")
+        with Raw(it.door.url) as eve:
+            eve.send(data)
+            assert await asyncio.to_thread(eve.ended)
+            await until(lambda: it.door.connections == 1, bob)
+        assert list(it.hall.guests) == ["bob"] and not bob.byes
+
+
+async def test_a_failed_handshake_is_counted() -> None:
+    async with house() as it:
+        for _ in range(3):
+            with Raw(it.door.url) as eve:
+                eve.send(GREETING.replace(b"NULL", b"PLAI"))
+                assert await asyncio.to_thread(eve.ended)
+        await until(lambda: it.journal.counts["refused", "greeting"] == 3)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        command(b"SUBSCRIBE", b"all"),
+        command(b"CANCEL", b"all"),
+        command(b"PING", b"\0\0" + b"context"),
+        command(b"PING"),
+        command(b"PONG", b"x" * 300),
+        command(b"NOBODY-KNOWS", b"x" * 1000),
+        command(b""),
+        frame(b"", 4),
+        frame(b"\xff", 4),
+    ],
+)
+async def test_commands_of_the_wire_after_the_handshake_are_no_messages(data: bytes) -> None:
+    async with house() as it:
+        bob = await it.seat("bob")
+        with Raw(it.door.url) as eve:
+            eve.shake_hands()
+            for _ in range(1000):
+                if not eve.send(data):
+                    break
+            eve.send(message(b"H", HELLO))
+            await until(lambda: "eve" in it.hall.guests or it.door.connections == 1, bob)
+        await until(lambda: it.door.connections == 1, bob)
+        assert list(it.hall.guests) == ["bob"] and not bob.byes
+
+
+# -- too much --------------------------------------------------------------------------------------------------------
+
+
+async def test_hellos_over_and_over_are_a_flood() -> None:
+    async with house() as it:
+        bob = await it.seat("bob")
+        with Raw(it.door.url) as eve:
+            eve.shake_hands()
+            for _ in range(100):
+                eve.send(message(b"H", HELLO))
+            await until(lambda: it.journal.counts["refused", "flood"] == 1, bob)
+            await until(lambda: it.door.connections == 1, bob)
+        assert list(it.hall.guests) == ["bob"]
+
+
+async def test_a_connection_speaks_for_the_bot_that_it_named_last_and_for_no_other() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        ann.hello("bob")
+        await until(lambda: [one.name for one in it.hall.ready()] == ["bob"], ann)
+        assert list(it.hall.guests) == ["bob"] and not ann.byes
+        ann.socket.close(linger=0)
+        await until(lambda: not it.hall.guests)
+
+
+@pytest.mark.slow
+async def test_what_was_said_before_is_no_room_for_a_message_without_an_end() -> None:
+    """Of small messages less came than is counted for them; that is not to be saved up."""
+    async with house(Bounds(messages=100_000, octets=10**9)) as it:
+        bob = await it.seat("bob")
+        with Raw(it.door.url) as eve:
+            eve.shake_hands()
+            eve.send(message(b"H", HELLO))
+            await until(lambda: "eve" in it.hall.guests, bob)
+            line = it.hall.guests["eve"].line
+            for _ in range(20):
+                eve.send(message(b"E", b"") * 1000)
+                await asyncio.sleep(0)
+            eve.send(message(b"E", b"that is all"))
+            await until(lambda: "that is all" in line.stderr_tail(), bob)
+            await until(lambda: it.door._heard[line.route] < 1_000_000, bob)
+            assert eve.send(frame(b"x" * 1000, MORE) * 5000)
+            await until(lambda: it.journal.counts["refused", "stuffed"] == 1, bob)
+        assert list(it.hall.guests) == ["bob"]
+
+
+@pytest.mark.slow
+async def test_heartbeats_without_an_end_end_the_connection() -> None:
+    async with house() as it:
+        bob = await it.seat("bob")
+        with Raw(it.door.url) as eve:
+            eve.shake_hands()
+            eve.send(message(b"H", HELLO))
+            await until(lambda: "eve" in it.hall.guests, bob)
+            eve.socket.setblocking(False)
+            pings = command(b"PING", b"\0\0") * 5000
+
+            def ping() -> bool:
+                for exchange in (lambda: eve.socket.send(pings), lambda: eve.socket.recv(1 << 20)):
+                    with contextlib.suppress(OSError):
+                        exchange()
+                return it.journal.counts["refused", "stuffed"] == 1
+
+            await until(ping, bob)
+        assert list(it.hall.guests) == ["bob"]
+
+
+# -- what a bot at a table may do -------------------------------------------------------------------------------------
+
+
+async def test_lines_of_stderr_are_looked_at_as_far_as_they_are_kept() -> None:
+    async with house() as it:
+        ann = await it.seat("ann")
+        line = it.hall.guests["ann"].line
+        ann.say(b"E", b"\x01" * 65_000 + b"late")
+        ann.say(b"E", b"so it is " + b"x" * 65_000)
+        await until(lambda: "so it is" in line.stderr_tail(), ann)
+        assert len(line.stderr_tail()) <= 201 and "late" not in line.stderr_tail()
+        ann.say(b"E", b"x" * 65_537)
+        assert "at most 65536 bytes" in await ann.bye()
+
+
+# -- floods ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_message_of_very_many_frames_is_dropped_a_part_at_a_time() -> None:
+    """In one turn of the loop its frames would keep everybody waiting."""
+    async with house() as it:
+        bob = await it.seat("bob")
+        with Raw(it.door.url) as eve:
+            await asyncio.to_thread(eve.shake_hands)
+            eve.send(message(b"H", HELLO))
+            await until(lambda: "eve" in it.hall.guests)
+            eve.send(frame(b"", MORE) * 100_000 + frame(b""))
+            turns = 0
+            while not it.journal.counts["refused", "frames"]:
+                await asyncio.sleep(0.001)
+            while it.door._too_many:
+                turns += 1
+                await asyncio.sleep(0)
+            assert turns >= 3
+            assert await asyncio.to_thread(eve.ended)
+            await until(lambda: it.door.connections == 1, bob)
+        assert list(it.hall.guests) == ["bob"] and not bob.byes
+
+
+async def test_a_flood_that_is_reset_with_a_heartbeat_in_it_ends_nobody_else() -> None:
+    """With a bound for what waits to be read this aborts libzmq 4.3.5, and with it everybody's matches."""
+    async with house() as it:
+        bob = await it.seat("bob")
+        floods = [Raw(it.door.url) for _ in range(5)]
+        some = message(b"E", b"x") * 60 + command(b"PING", b"\0\0")
+        for eve in floods:
+            await asyncio.to_thread(eve.shake_hands)
+            eve.send(message(b"H", HELLO) + some * 20)
+        time.sleep(0.2)  # all is there, and nothing of it is read
+        for eve in floods:
+            eve.reset()
+        time.sleep(0.2)
+        await until(lambda: it.door.connections == 1, bob)
+        assert list(it.hall.guests) == ["bob"] and not bob.byes
+
+
+@pytest.mark.parametrize("later", [False, True])
+async def test_late_words_are_not_those_of_whoever_has_the_descriptor_now(later: bool) -> None:
+    """What waits of a connection that has ended may be read after another one has its descriptor, and has spoken."""
+    async with house() as it:
+        bob = await it.seat("bob")
+        (route,) = it.door._routes
+        descriptor = it.door._routes[route]
+        other = b"\0" + (int.from_bytes(route[1:]) + (1 if later else -1)).to_bytes(4)
+        word = _Word(descriptor)
+        assert it.door._arrive(other, word) is later  # type: ignore[arg-type]
+        assert (it.hall.guests.get("bob") is None) is later
+        assert not later or it.door._by_descriptor[descriptor] == other
+        del bob
+
+
+class _Word:
+    """A frame that came on this descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def get(self, name: int | str) -> int | str:
+        return self._descriptor if name == zmq.SRCFD else ""

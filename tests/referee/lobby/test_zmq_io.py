@@ -1,0 +1,200 @@
+"""Whoever waits for answers is told at the deadline, no sooner and no later, without a timer for every wait."""
+
+import asyncio
+import contextlib
+import random
+import selectors
+import weakref
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from typing import Any, TypeVarTuple, Unpack
+
+import pytest
+import zmq
+
+from protocol.errors import PeerTimeout
+from referee.lobby.zmq_io import Inbox, Reading
+
+Arguments = TypeVarTuple("Arguments")
+
+
+class JumpingLoop(asyncio.SelectorEventLoop):
+    """Time passes only where everybody waits, and then at once. `timers`: how many were set."""
+
+    def __init__(self) -> None:
+        self.clock, self.timers = 0.0, 0
+        super().__init__(_Jumping(self))
+
+    def time(self) -> float:
+        return self.clock
+
+    def call_later(
+        self,
+        delay: float,
+        callback: Callable[[Unpack[Arguments]], object],
+        *args: *Arguments,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        self.timers += 1
+        return super().call_later(delay, callback, *args, context=context)
+
+
+class _Jumping(selectors.SelectSelector):
+    def __init__(self, loop: JumpingLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        assert timeout is not None, "everybody waits for ever"
+        self._loop.clock += max(0.0, timeout)
+        return super().select(0)
+
+
+def run(play: Callable[[JumpingLoop, Inbox], Coroutine[Any, Any, None]]) -> None:
+    loop = JumpingLoop()
+    try:
+        loop.run_until_complete(play(loop, Inbox(loop.time)))
+    finally:
+        loop.close()
+
+
+async def wait(loop: JumpingLoop, inbox: Inbox, deadline: float) -> float:
+    """When it was given up."""
+    with pytest.raises(PeerTimeout):
+        await inbox.get(deadline)
+    return loop.time()
+
+
+def answer_at(loop: JumpingLoop, inbox: Inbox, when: float) -> None:
+    loop.call_at(when, inbox.put, b"=\n\n")
+
+
+@pytest.mark.parametrize("deadline", [0.0, 0.5, 10.0, 3600.0])
+def test_who_waits_is_told_at_the_deadline(deadline: float) -> None:
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        assert await wait(loop, inbox, deadline) == pytest.approx(deadline, abs=0.001)
+
+    run(play)
+
+
+@pytest.mark.parametrize("second", [3.0, 30.0, 1000.0])
+def test_a_deadline_is_not_that_of_the_wait_before(second: float) -> None:
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        answer_at(loop, inbox, 1.0)
+        assert await inbox.get(100.0) == b"=\n\n"
+        assert await wait(loop, inbox, second) == pytest.approx(second, abs=0.001)
+
+    run(play)
+
+
+def test_quick_answers_need_no_timer_each() -> None:
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        for number in range(1, 1001):
+            answer_at(loop, inbox, number * 0.01)
+            assert await inbox.get(loop.time() + 60.0) == b"=\n\n"
+        assert loop.timers <= 2
+
+    run(play)
+
+
+def test_the_end_leaves_nothing_behind() -> None:
+    async def play(loop: JumpingLoop, _: Inbox) -> None:
+        inbox = Inbox(loop.time)
+        kept = weakref.ref(inbox)
+        loop.call_at(1.0, inbox.end)
+        assert await inbox.get(3600.0) == b""
+        del inbox
+        await asyncio.sleep(0)
+        assert kept() is None  # a timer would have it until the deadline
+
+    run(play)
+
+
+def test_what_comes_in_a_task_is_read_when_that_has_had_its_turn() -> None:
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        read = loop.create_task(inbox.get(100.0))
+        await asyncio.sleep(0)
+        inbox.put(b"=\n\n")
+        assert not read.done()
+        assert await read == b"=\n\n"
+
+    run(play)
+
+
+def test_a_reader_that_is_cancelled_reads_nothing_and_the_next_one_does() -> None:
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        read = loop.create_task(inbox.get(100.0))
+        await asyncio.sleep(0)
+        read.cancel("enough")
+        inbox.put(b"=\n\n")  # he is told of one thing only
+        with pytest.raises(asyncio.CancelledError, match="enough"):
+            await read
+        read.cancel()
+        assert await inbox.get(100.0) == b"=\n\n"
+        late = loop.create_task(inbox.get(100.0))
+        await asyncio.sleep(0)
+        loop.call_soon(inbox.put, b"= 2\n\n")
+        loop.call_soon(late.cancel)
+        with contextlib.suppress(asyncio.CancelledError):
+            assert await late == b"= 2\n\n"
+
+    run(play)
+
+
+def test_a_timeout_of_asyncios_ends_a_wait() -> None:
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(3.0):
+                await inbox.get(100.0)
+        assert loop.time() == pytest.approx(3.0, abs=0.001)
+
+    run(play)
+
+
+def test_whoever_answers_first_goes_on_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While some go on, others answer: they do not go before those who wait, whatever ZeroMQ hands out first."""
+    monkeypatch.setattr("referee.lobby.zmq_io.TURN", 3600.0)  # a machine that halts must not end a turn in the middle
+    answers, first, patience = 1000, 20, 20
+    chance = random.Random(1)
+
+    async def play() -> int:
+        inboxes = [Inbox() for _ in range(answers)]
+        gone_on: list[int] = []
+        before: list[int] = []  # of each answer: how many had gone on when it came
+        idle = list(dealers)
+        whose = []
+
+        def take() -> None:
+            number = int(router.recv_multipart(zmq.NOBLOCK)[1])
+            inboxes[number].put(b"=\n\n")
+
+        def answer() -> None:
+            """It is here before anybody goes on."""
+            whose.append(idle.pop(chance.randrange(len(idle))))
+            whose[-1].send(str(len(whose) - 1).encode())
+            before.append(len(gone_on))
+            assert router.poll(1000 * patience)
+
+        async def one(number: int) -> None:
+            await inboxes[number].get(asyncio.get_running_loop().time() + patience)
+            gone_on.append(number)
+            idle.append(whose[number])
+            if len(whose) < answers:
+                answer()
+                reading.poll_again()
+
+        tasks = [asyncio.ensure_future(one(number)) for number in range(answers)]
+        await asyncio.sleep(0)
+        for _ in range(first):
+            answer()
+        reading = Reading(router, take)
+        await asyncio.gather(*tasks)
+        reading.close()
+        return max(gone_on.index(number) - before[number] for number in range(answers))
+
+    with zmq.Context() as context, context.socket(zmq.ROUTER) as router, contextlib.ExitStack() as stack:
+        router.bind("inproc://door")
+        dealers = [stack.enter_context(context.socket(zmq.DEALER)) for _ in range(2 * first)]
+        for dealer in dealers:
+            dealer.connect("inproc://door")
+        assert asyncio.run(play()) <= first  # who waited then

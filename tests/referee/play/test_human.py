@@ -1,0 +1,241 @@
+"""A human in a seat of a match: what he may type in every phase, his clock, how he leaves; pipe and terminal."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from protocol.records import Event, Record, read_records
+from referee.ladder.config import read_ladder
+from referee.ladder.toml_section import ConfigError
+from referee.match_command import main
+from referee.play.bot_spec import BotSpec, WordError, read_bot
+from referee.play.human import HumanLeft, PlainDesk, TimeUp, announce, play_by_hand
+from referee.play.pool import SeriesReport
+from referee.play.record_file import Recorder
+from referee.play.series import SeriesTally
+from tests.support.series import make_setup
+from tests.support.terminal import Terminal
+
+HUMAN = read_bot("human", human=True)
+OTHER = read_bot("other=human", human=True)
+
+
+class HumanScript:
+    """A desk that types these lines; then the input ends. None: the time runs out over it."""
+
+    def __init__(self, *lines: str | None) -> None:
+        self.lines = list(lines)
+        self.shown: list[str] = []
+        self.words: list[list[str]] = []
+        self.status = ""
+
+    def show(self, text: str) -> None:
+        self.shown.append(text)
+
+    def read(self, prompt: str, words: Sequence[str], deadline: float | None, status: Callable[[], str]) -> str:
+        self.words.append(list(words))
+        self.status = status()
+        if not self.lines:
+            raise HumanLeft
+        line = self.lines.pop(0)
+        if line is None:
+            raise TimeUp
+        self.shown.append(f"{prompt}{line}")
+        return line
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.shown)
+
+
+def play(
+    tmp_path: Path, game: str, *lines: str | None, bots: tuple[str, ...] = (), time: str = "none"
+) -> tuple[Record, HumanScript, SeriesReport]:
+    """One match of two humans who share the script, or of one against a bot in seat 2."""
+    setup = make_setup(game, HUMAN, bots[0] if bots else OTHER, time=time)
+    script, path = HumanScript(*lines), tmp_path / "games.jsonl"
+    events: list[Event] = []
+    with Recorder(path) as recorder:
+        report = play_by_hand(setup, [0], recorder, SeriesTally(), script, events.append)
+    (record,) = read_records(path.read_bytes().splitlines(keepends=True))
+    assert [*map(announce, events)] == [announce(events[0]), *[""] * len(record.plies), announce(events[-1])]
+    assert [path.name for path in tmp_path.iterdir()] == ["games.jsonl"]
+    return record, script, report
+
+
+def moves(record: Record) -> list[str]:
+    return [f"{ply.seat} {ply.colour} {ply.move}" for ply in record.plies]
+
+
+@pytest.mark.slow
+def test_questions_change_nothing_and_illegal_moves_are_asked_again(tmp_path: Path) -> None:
+    typed = ("a1", ":why A1", "A1", ":why", ":undo", ":what", ":moves", ":score", ":board", "two words", "", "resign")
+    record, script, report = play(tmp_path, "yugo,size=3", *typed, bots=("random",))
+    assert record.start.bots[0].name == "human" and moves(record)[0] == "1 black A1"
+    assert record.end is not None and (record.end.result, record.end.termination) == ("W+R", "resignation")
+    assert "A1 is illegal: A1 is occupied" in script.text and "illegal move: A1 is occupied" in script.text
+    assert "not taken back" in script.text and "write :why MOVE" in script.text and script.text.count(":help") == 0
+    assert "a move is one word" in script.text and '"black"' in script.text
+    assert script.text.count("3 ") >= 3 and f"white played {record.plies[1].move}" in script.text
+    assert {"A1", "button", "resign", ":why"} <= set(script.words[0]) and "A1" not in script.words[1]
+    assert (report.tally.games, report.stopped, report.suspended) == (1, 0, None)
+
+
+@pytest.mark.slow
+def test_the_agreement_about_dead_stones(tmp_path: Path) -> None:
+    lines = ("A1", "B2", "pass", "pass", "a1", "agree", ":moves")
+    record, script, _ = play(tmp_path, "go,size=2,agreement=on", *lines)
+    assert moves(record)[2:6] == ["1 black pass", "2 white pass", "1 black dead:A1", "2 white dead:A1"]
+    assert "Name the dead stones" in script.text and "`agree` to dead:A1" in script.text
+    (tmp_path / "games.jsonl").unlink()
+    record, script, _ = play(tmp_path, "go,size=2,agreement=on", "A1", "B2", "pass", "pass", ":moves", "none", "NONE")
+    assert moves(record)[4:] == ["1 black dead:", "2 white dead:"] and "every list of dead stones" in script.text
+
+
+@pytest.mark.slow
+def test_bids_and_sides(tmp_path: Path) -> None:
+    record, script, _ = play(tmp_path, "stigmergy,size=3", "-x", "3", "swap")
+    assert moves(record)[:2] == ["1 black bid:3", "2 white swap-sides"]
+    assert "Bid the komi" in script.text and "Choose: swap-sides or keep-sides" in script.text
+    (tmp_path / "games.jsonl").unlink()
+    first = str(next(word for word in script.words[-1] if word.isalnum() and word[-1:].isdigit()))
+    record, _, _ = play(tmp_path, "stigmergy,size=3", "bid:2", "keep-sides", first)
+    assert moves(record)[1:] == ["2 white keep-sides", f"1 black {first}"]
+
+
+@pytest.mark.slow
+def test_a_swap_on_the_board(tmp_path: Path) -> None:
+    record, _, _ = play(tmp_path, "laido,size=3", "B2", "swap-sides", "B3", "resign")
+    assert moves(record) == ["1 black B2", "2 white swap-sides", "1 white B3"]
+    assert record.end is not None and (record.end.result, record.end.winner) == ("W+R", 1)
+
+
+@pytest.mark.slow
+def test_a_game_to_its_end_shows_the_last_position(tmp_path: Path) -> None:
+    record, script, _ = play(tmp_path, "go,size=2,komi=0.5", "A1", "pass", "pass")
+    assert record.end is not None and record.end.termination == "rules"
+    assert "Game over: " in script.shown[-1] and script.text.count("Game over") == 1
+
+
+@pytest.mark.slow
+def test_the_clock_of_a_human_is_honest(tmp_path: Path) -> None:
+    record, script, _ = play(tmp_path, "go,size=2", "A1", None, time="20")
+    assert record.end is not None and (record.end.result, record.end.termination) == ("B+T", "time")
+    assert script.status == "other 20.0 s, the other 20.0 s" and record.plies[0].left is not None
+    (tmp_path / "games.jsonl").unlink()
+    record, script, _ = play(tmp_path, "go,size=2", "A1", time="none")
+    assert script.status == "" and record.plies[0].left is None
+
+
+@pytest.mark.slow
+def test_the_end_of_input_resigns(tmp_path: Path) -> None:
+    record, script, _ = play(tmp_path, "go,size=2")
+    assert record.end is not None and record.end.result == "W+R" and "The input has ended: resigned" in script.text
+
+
+@pytest.mark.slow
+def test_ctrl_c_drops_the_match(tmp_path: Path) -> None:
+    class Impatient(HumanScript):
+        def read(self, prompt: str, words: Sequence[str], deadline: float | None, status: Callable[[], str]) -> str:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "games.jsonl"
+    with Recorder(path) as recorder:
+        assert recorder.side_file() is recorder.side_file()
+        setup = make_setup("go,size=2", HUMAN, "random")
+        report = play_by_hand(setup, [0, 1], recorder, SeriesTally(), Impatient(), lambda event: None)
+    assert (report.stopped, report.tally.games) == (2, 0) and [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lacks", "told"),
+    [("ggp-scene", "the engine draws no board"), ("scene=broken", "the engine's board cannot be drawn")],
+)
+def test_an_engine_that_tells_less(lacks: str, told: str) -> None:
+    argv = (sys.executable, "-m", "tests.support.minimal_engine", "ggp-legal", "ggp-score", lacks)
+    setup = replace(make_setup("go,size=2,agreement=on", HUMAN, OTHER), engine=BotSpec("engine", "lesser", argv))
+    desk = HumanScript("Z9", "a1", ":score", "pass", "pass", "b1,", "a1")
+    with Recorder(None) as recorder:
+        report = play_by_hand(setup, [0], recorder, SeriesTally(), desk, lambda event: None)
+    assert report.tally.games == 1 and told in desk.text and "illegal move: it is not among" in desk.text
+    assert "the engine tells no score" in desk.text
+
+
+@pytest.mark.parametrize("text", ["human", "me=human"])
+def test_a_human_sits_nowhere_else(text: str, tmp_path: Path) -> None:
+    with pytest.raises(WordError, match="a human plays in"):
+        read_bot(text)
+    (tmp_path / "ladder.toml").write_text('[pool.a]\ngame = "go"\n[bot.me]\ncommand = "human"\n')
+    with pytest.raises(ConfigError, match="a human plays in"):
+        read_ladder(tmp_path / "ladder.toml")
+
+
+def test_lines_of_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    ours, theirs = os.pipe()
+    try:
+        desk = PlainDesk(sys.stdout, ours)
+        os.write(theirs, b" D4 \nlast" + b"\xff")
+        assert desk.read("> ", [], None, lambda: "status") == "D4"
+        with pytest.raises(TimeUp):
+            desk.read("> ", [], 0.0, lambda: "")
+        os.write(theirs, b"x" * 60_000)
+        os.close(theirs)
+        theirs = -1
+        assert desk.read("> ", [], None, lambda: "").startswith("last\ufffdxxx")
+        with pytest.raises(HumanLeft):
+            desk.read("> ", [], None, lambda: "")
+        assert capsys.readouterr().out.startswith("status\n> D4\n> \n> last")
+    finally:
+        os.close(ours)
+        if theirs >= 0:
+            os.close(theirs)
+
+
+def run(*arguments: str, typed: str = "") -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "referee.cli", "match", *arguments]
+    return subprocess.run(command, input=typed, capture_output=True, text=True, timeout=180, check=False)
+
+
+@pytest.mark.slow
+def test_a_script_as_a_human() -> None:
+    ran = run("yugo,size=3", "human", "random", "--json", typed="A1\nresign\n")
+    assert ran.returncode == 0 and json.loads(ran.stdout)["time"] == "none"
+    assert json.loads(ran.stdout)["terminations"] == {"resignation": 1} and "black (human)> A1" in ran.stderr
+
+
+def test_several_at_a_time_are_too_many(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["yugo", "human", "random", "--jobs", "2"]) == 2
+    assert "a human plays one match at a time" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_at_a_terminal(tmp_path: Path) -> None:
+    """Completion, a clock that runs in the line below, Ctrl-C: nothing is left behind."""
+    words = ("match", "yugo,size=5", "human", "random", "--time", "600", "--record", str(tmp_path / "games.jsonl"))
+    with Terminal(*words, home=tmp_path) as terminal:
+        terminal.expect("black (human)>")
+        terminal.expect("the other 10:00")
+        terminal.type("butt\t")
+        terminal.expect("button")
+        terminal.type("\r")
+        terminal.expect("white played")
+        terminal.expect("black (human)>")
+        terminal.type(":why Z9\r")
+        terminal.expect("Z9 is illegal")
+        terminal.type("\x03")
+        assert terminal.end() == 130
+    assert "stopped" in terminal.text and not [*tmp_path.glob("games*")]
+
+
+@pytest.mark.slow
+def test_a_clock_that_runs_out_at_a_terminal(tmp_path: Path) -> None:
+    with Terminal("match", "go,size=5", "human", "random", "--time", "0.5", home=tmp_path) as terminal:
+        terminal.expect("Result: W+T, time")
+        assert terminal.end() == 0

@@ -1,0 +1,193 @@
+"""Which process runs a ladder: one at a time; a dead one is recognised, by whatever it left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from referee.store import entries
+from referee.store.database import Database
+from referee.store.model import Locked
+from referee.store.schema import run_lock
+from referee.store.store import Store
+from tests.support.stores import ladder
+
+_TAKE = """
+import sys
+from referee.store.model import Locked
+from referee.store.store import Store
+store = Store.open(sys.argv[1], create=True)
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    store.take_lock("run other.toml")
+    print("taken", flush=True)
+except Locked as error:
+    print(error, flush=True)
+sys.stdin.readline()
+"""
+
+
+class Other:
+    """Another process with the store open."""
+
+    def __init__(self, url: str) -> None:
+        command = [sys.executable, "-c", _TAKE, url]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.answer() == "ready"
+
+    def ask(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def other(url: str) -> Iterator[Other]:
+    running = Other(url)
+    yield running
+    running.kill()
+
+
+@pytest.mark.slow
+def test_one_of_two_that_race_for_it_wins(url: str, other: Other) -> None:
+    rival = Other(url)
+    for process in (other, rival):
+        process.ask()
+    said = sorted([other.answer(), rival.answer()])
+    assert said[1] == "taken"
+    assert "is run by process" in said[0] and "(run other.toml): wait until it is done, or end it" in said[0]
+    rival.kill()
+
+
+@pytest.mark.slow
+def test_the_holder_is_named(url: str, other: Other) -> None:
+    other.ask()
+    assert other.answer() == "taken"
+    with Store.open(url) as store:
+        assert store.running().startswith(f"process {other.process.pid} on {entries.Holder.here('').host} since 20")
+        with pytest.raises(Locked, match=f"is run by process {other.process.pid} on .* since .*run other.toml"):
+            store.take_lock("mine")
+        store.enrol(ladder())  # a command that writes a little need not wait for the run
+
+
+@pytest.mark.slow
+def test_a_killed_process_has_left_nothing_that_blocks(url: str, other: Other) -> None:
+    other.ask()
+    assert other.answer() == "taken"
+    other.process.send_signal(signal.SIGKILL)
+    other.process.wait()
+    with Store.open(url) as store:
+        assert store.running() == ""
+        store.take_lock("mine")
+        assert store.running().endswith("(mine)")
+
+
+@pytest.mark.slow
+def test_a_process_that_nobody_waited_for_is_dead(url: str, other: Other) -> None:
+    other.ask()
+    assert other.answer() == "taken"
+    other.process.send_signal(signal.SIGKILL)
+    os.waitid(os.P_PID, other.process.pid, os.WEXITED | os.WNOWAIT)  # it stays a zombie
+    with Store.open(url) as store:
+        store.take_lock("mine")
+
+
+def test_it_is_given_back(store: Store) -> None:
+    store.take_lock("run")
+    store.take_lock("run again")
+    store.beat()
+    store.release_lock()
+    assert store.running() == ""
+    with pytest.raises(Locked, match="was taken from this process"):
+        store.beat()
+    store.release_lock()
+
+
+def test_a_process_number_that_was_given_again_is_another_process(store: Store, url: str) -> None:
+    store.take_lock("run")
+    _change(url, pid=1)  # lives, and began at another time
+    assert store.running() == ""
+    store.take_lock("run")
+
+
+@pytest.mark.parametrize("elsewhere", [{"host": "elsewhere"}, {"space": "another boot"}])
+def test_of_a_process_elsewhere_only_the_heartbeat_counts(store: Store, url: str, elsewhere: dict[str, object]) -> None:
+    store.take_lock("run")
+    beat = _change(url, **elsewhere, pid=1)
+    assert "process 1 on" in store.running()
+    with pytest.raises(Locked, match="is run by process 1 on"):
+        store.take_lock("run")
+    with pytest.raises(Locked, match=r"was silent for 60 s and is run by process 1 on .*: start it again"):
+        store.beat()
+    _change(url, beat=beat - entries.SILENCE - 5)
+    assert store.running() == ""
+    store.take_lock("run")
+    store.beat()
+
+
+def test_a_heartbeat_from_the_future_does_not_lock_for_ever(store: Store, url: str) -> None:
+    store.take_lock("run")
+    _change(url, host="elsewhere", beat=2**33)
+    store.take_lock("run")
+
+
+@pytest.mark.slow
+def test_processes_are_told_apart_by_when_they_began() -> None:
+    own = entries.start_of(os.getpid())
+    assert own is not None and own == entries.Holder.here("x").started
+    assert entries.start_of(2**22 + 1) is None
+    with subprocess.Popen(["sleep", "60"]) as sleeping:
+        assert (entries.start_of(sleeping.pid) or 0) >= own
+        sleeping.kill()
+
+
+@pytest.mark.slow
+def test_a_name_with_brackets_does_not_confuse(tmp_path: Path) -> None:
+    program = tmp_path / "a) R 1 (b"
+    program.symlink_to("/bin/sleep")
+    with subprocess.Popen([str(program), "60"]) as sleeping:
+        assert (entries.start_of(sleeping.pid) or 0) >= (entries.start_of(os.getpid()) or 0)
+        sleeping.kill()
+
+
+def _change(url: str, **values: object) -> int:
+    """Change the row of the lock by hand; its heartbeat."""
+    database = Database(url)
+    with database.writing() as connection:
+        connection.execute(run_lock.update().values(values))
+        beat: int = connection.execute(select(run_lock.c.beat)).scalar_one()
+    database.close()
+    return beat
+
+
+@pytest.mark.slow
+def test_a_lock_that_there_is_no_room_to_release_is_that_of_a_process_which_has_ended(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/club.db"
+    takes = """
+import resource, sys
+from referee.store.store import Store
+with Store.open(sys.argv[1], create=True) as store:
+    store.take_lock("run club.toml")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+    store.release_lock()
+"""
+    ran = subprocess.run([sys.executable, "-c", takes, url], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    with Store.open(url) as store:
+        assert "run club.toml" not in store.running()
+        store.take_lock("run club.toml")
+        store.release_lock()

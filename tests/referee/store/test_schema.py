@@ -1,0 +1,160 @@
+"""A new store has the tables of schema.py on both databases; steps change the tables of an older version."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, inspect, text
+
+from referee.store import database as migrations
+from referee.store import entries
+from referee.store.database import NEWEST, OLDEST, STEPS, Database, migrate, version_of
+from referee.store.model import Locked, StoreError, TooNew
+from referee.store.schema import meta, metadata
+from referee.store.store import Store
+from tests.support.stores import ladder
+
+
+def _next(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE events ADD COLUMN more INTEGER"))
+
+
+def _breaks(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE events ADD COLUMN half INTEGER"))
+    connection.execute(text("SELECT * FROM no_such_table"))
+
+
+def test_a_new_store_has_the_declared_tables_and_indexes(url: str) -> None:
+    Store.open(url, create=True).close()
+    database = Database(url)
+    with database.reading() as connection:
+        assert version_of(connection) == NEWEST
+        found = {name: _columns(connection, name) for name in inspect(connection).get_table_names()}
+        assert found == _declared(connection)
+        assert _indexes(connection) == {
+            index.name: [column.name for column in index.columns]
+            for table in metadata.sorted_tables
+            for index in table.indexes
+        }
+    database.close()
+
+
+def test_a_store_of_an_older_version_is_refused(url: str) -> None:
+    Store.open(url, create=True).close()
+    database = Database(url)
+    with database.writing() as connection:
+        connection.execute(meta.update().values(value=str(OLDEST - 1)))
+    database.close()
+    for create in (False, True):
+        message = rf"has schema {OLDEST - 1} and this program needs {OLDEST}: start a new store"
+        with pytest.raises(StoreError, match=message):
+            Store.open(url, create=create)
+
+
+def test_postgresql_knows_what_its_tables_mean(url: str) -> None:
+    Store.open(url, create=True).close()
+    database = Database(url)
+    with database.writing() as connection:
+        if connection.dialect.supports_comments:
+            for table in metadata.sorted_tables:
+                assert inspect(connection).get_table_comment(table.name)["text"] == table.comment
+                there = {column["name"]: column["comment"] for column in inspect(connection).get_columns(table.name)}
+                assert there == {column.name: column.comment for column in table.columns}
+    database.close()
+
+
+def test_everything_has_its_comment() -> None:
+    silent = [str(part) for table in metadata.sorted_tables for part in (table, *table.columns) if not part.comment]
+    assert silent == []
+
+
+def test_a_later_program_goes_on_with_an_earlier_store(url: str) -> None:
+    with Store.open(url, create=True) as store:
+        store.enrol(ladder())
+    database = Database(url)
+    with database.writing() as connection:
+        migrate(connection, (*STEPS, _next))
+        assert version_of(connection, NEWEST + 1) == NEWEST + 1
+        assert "more" in _columns(connection, "events")
+    database.close()
+    with pytest.raises(TooNew, match=rf"has schema {NEWEST + 1} and this program knows up to {NEWEST}: update"):
+        Store.open(url)
+
+
+def test_a_step_that_fails_leaves_the_store_as_it_was(url: str) -> None:
+    with Store.open(url, create=True) as store:
+        store.enrol(ladder())
+    database = Database(url)
+    with pytest.raises(Exception, match="no_such_table"), database.writing() as connection:
+        migrate(connection, (*STEPS, _next, _breaks))
+    with database.writing() as connection:
+        assert not {"more", "half"} & _columns(connection, "events").keys()
+    database.close()
+    with Store.open(url) as store:
+        assert len(store.pools()) == 1
+
+
+def test_no_tables_are_changed_under_a_running_ladder(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(url, create=True) as store:
+        store.take_lock("run")
+        monkeypatch.setattr("referee.store.store.NEWEST", NEWEST + 1)
+        monkeypatch.setattr(migrations, "NEWEST", NEWEST + 1)
+        monkeypatch.setattr(migrations, "STEPS", (*STEPS, _next))
+        with pytest.raises(Locked, match=f"is run by process {entries.Holder.here('').pid} .* an older program"):
+            Store.open(url)
+        store.release_lock()
+    Store.open(url).close()
+    database = Database(url)
+    with database.writing() as connection:
+        assert "more" in _columns(connection, "events")
+    database.close()
+
+
+def test_an_empty_database_is_no_ladder(url: str) -> None:
+    database = Database(url)
+    with database.writing() as connection:
+        connection.execute(text("SELECT 1"))
+    database.close()
+    with pytest.raises(StoreError, match=r"there is no store .*: ggp ladder run makes it"):
+        Store.open(url)
+
+
+def test_the_version_is_kept_in_the_store(url: str) -> None:
+    Store.open(url, create=True).close()
+    database = Database(url)
+    with database.reading() as connection:
+        assert connection.execute(meta.select()).all() == [("schema", str(NEWEST))]
+    database.close()
+
+
+def _columns(connection: Connection, table: str) -> dict[str, Any]:
+    """Of a table as it is: name -> type, whether it may be empty, whether it is of the key."""
+    keys = inspect(connection).get_pk_constraint(table)["constrained_columns"]
+    return {
+        column["name"]: (str(column["type"]), column["nullable"], column["name"] in keys)
+        for column in inspect(connection).get_columns(table)
+    }
+
+
+def _declared(connection: Connection) -> dict[str, Any]:
+    return {
+        table.name: {
+            column.name: (_type(column, connection), bool(column.nullable), column.primary_key)
+            for column in table.columns
+        }
+        for table in metadata.sorted_tables
+    }
+
+
+def _type(column: Any, connection: Connection) -> str:
+    said: str = column.type.compile(connection.dialect)
+    return said
+
+
+def _indexes(connection: Connection) -> dict[Any, list[Any]]:
+    there = inspect(connection)
+    return {
+        index["name"]: index["column_names"]
+        for table in metadata.sorted_tables
+        for index in there.get_indexes(table.name)
+        if not index["unique"]
+    }

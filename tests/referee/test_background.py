@@ -1,0 +1,586 @@
+"""Every background task of a server is owned: one that fails is logged with its traceback, counted, started again."""
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import zmq
+
+from protocol.responder import Responder
+from referee import background
+from referee.background import BackgroundTasks
+from referee.control import server as doors_module
+from referee.control.server import Listener, StandardInput
+from referee.ladder import dask_pool
+from referee.lobby import sessions as hall_module
+from referee.lobby import spectator_socket as stage_module
+from referee.lobby import spectators as gallery_module
+from referee.lobby.auth import NoAuth
+from referee.lobby.challenges import LobbyCommands
+from referee.lobby.engine_pool import Engines
+from referee.lobby.game import Live
+from referee.lobby.local_bots import LocalBots
+from referee.lobby.log import EventLog
+from referee.lobby.pending import StoreWriter
+from referee.lobby.remote_bot import Lateness
+from referee.lobby.server import LobbyServer
+from referee.lobby.sessions import Bounds, Sessions
+from referee.lobby.socket import RouterSocket
+from referee.lobby.spectator_process import SpectatorSupervisor
+from referee.lobby.spectator_socket import PubSocket
+from referee.lobby.spectators import RecordCache, SpectatorServer
+from referee.lobby.spectators import SpectatorConfig as GalleryOrders
+from referee.play import worker
+from referee.play.setting import Timeouts
+from referee.store.model import StoreError
+from referee.store.store import Store
+from tests.referee.lobby.test_local_bots import read
+from tests.support.memory_lobby import house, until
+from tests.support.raw_zmtp import Raw
+from tests.support.spectator_publisher import events
+
+
+class Log:
+    """A journal, and what it has written."""
+
+    def __init__(self) -> None:
+        self.lines: list[dict[str, Any]] = []
+        self.journal = EventLog(as_json=True, write=lambda line: self.lines.append(json.loads(line)))
+
+    def faults(self, task: str) -> int:
+        return self.journal.counts["fault", task]
+
+    def traceback(self, task: str) -> str:
+        return next(
+            (str(one["traceback"]) for one in self.lines if one["event"] == "fault" and one["word"] == task), ""
+        )
+
+
+class Bug(Exception):
+    """What no code expects."""
+
+
+class Once:
+    """In place of a method: raises Bug `times` times, and then does what the method does."""
+
+    def __init__(self, target: object, name: str, monkeypatch: pytest.MonkeyPatch, times: int = 1) -> None:
+        self._method, self._left = getattr(target, name), times
+        self.calls = 0  # that went through
+        monkeypatch.setattr(target, name, self)
+
+    def __call__(self, *arguments: Any, **more: Any) -> Any:
+        if self._left:
+            self._left -= 1
+            raise Bug("planted")
+        self.calls += 1
+        return self._method(*arguments, **more)
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(background, "FIRST_WAIT", 0.01)
+    yield
+
+
+# -- the mechanism ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["raises", "returns", "is cancelled"])
+async def test_a_task_that_ends_is_reported_and_started_again(how: str, log: Log) -> None:
+    tasks, starts, again = BackgroundTasks(log.journal.fault), 0, asyncio.Event()
+
+    async def work() -> None:
+        nonlocal starts
+        starts += 1
+        if starts > 2:
+            again.set()
+            await asyncio.sleep(3600)
+        elif how == "raises":
+            raise Bug("planted")
+        elif how == "is cancelled":
+            cancelled = asyncio.get_running_loop().create_future()
+            cancelled.cancel()
+            await cancelled
+
+    tasks.keep("work", work)
+    await asyncio.wait_for(again.wait(), 60)
+    assert log.faults("work") == 2 and starts == 3
+    named = {"raises": "Bug: planted", "returns": "EndedByItself", "is cancelled": "CancelledError"}
+    assert named[how] in log.traceback("work")
+    await tasks.close()
+    assert log.faults("work") == 2, "a task that is ended has not failed"
+
+
+async def test_a_task_that_fails_again_and_again_is_started_less_and_less_often(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 15:
+            await asyncio.Event().wait()
+
+    async def work() -> None:
+        raise Bug("planted")
+
+    tasks = BackgroundTasks(log.journal.fault)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    tasks.keep("work", work)
+    loop = asyncio.get_running_loop()
+    while len(waits) < 15:
+        turned = loop.create_future()
+        loop.call_soon(turned.set_result, None)
+        await turned
+    await tasks.close()
+    assert waits[:3] == [0.01, 0.02, 0.04] and waits[-1] == background.LONGEST_WAIT
+    assert log.faults("work") == 15
+    assert len(log.lines) == 1, "the same traceback is logged once a minute"
+
+
+async def test_a_job_that_fails_is_reported_and_one_that_ends_is_not(log: Log) -> None:
+    tasks = BackgroundTasks(log.journal.fault)
+
+    async def good() -> None:
+        return
+
+    async def bad() -> None:
+        raise Bug("planted")
+
+    tasks.run("good", good())
+    tasks.run("bad", bad())
+    await until(lambda: log.faults("bad") == 1)
+    await tasks.close()
+    assert log.faults("good") == 0 and "in bad" in log.traceback("bad")
+
+
+async def test_a_callback_that_fails_is_logged_and_counted(log: Log) -> None:
+    def bad() -> None:
+        raise Bug("planted")
+
+    asyncio.get_running_loop().set_exception_handler(log.journal.unhandled)
+    asyncio.get_running_loop().call_soon(bad)
+    await until(lambda: log.faults("callback") == 1)
+    assert "in bad" in log.traceback("callback")
+
+
+def test_a_traceback_in_a_log_for_people_is_indented_and_cannot_be_forged() -> None:
+    said: list[str] = []
+    try:
+        raise Bug("\x1b[31m\nforged line")
+    except Bug as error:
+        EventLog(write=said.append).fault("work", error)
+    (text,) = said
+    assert "\x1b" not in text and all(line.startswith("    ") for line in text.split("\n")[1:]) and "in test_" in text
+
+
+# -- the lobby -------------------------------------------------------------------------------------------------------
+
+
+async def test_too_many_connections_from_an_address_leave_the_housekeeping_alive() -> None:
+    """The refusal by address had no text in the hall's table: a KeyError ended all housekeeping for good."""
+    async with house(Bounds(hello=0.5), arrivals=0.2) as it:
+        crowd = [Raw(it.door.url) for _ in range(8)]
+        await until(lambda: it.journal.counts["refused", "address"] >= 6)
+        await until(lambda: it.journal.counts["refused", "silent"] == 1)
+        assert not [key for key in it.journal.counts if key[0] == "fault"]
+        for one in crowd:
+            one.close()
+
+
+async def test_connections_are_checked_on_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with house(Bounds(hello=0.5)) as it:
+        once = Once(it.door, "cut_silent", monkeypatch)
+        with Raw(it.door.url):
+            await until(lambda: it.journal.counts["refused", "silent"] == 1)
+        assert it.journal.counts["fault", "connections"] == 1 and once.calls
+
+
+async def test_keys_are_checked_on_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hall_module, "_CHECK_KEYS", 0.01)
+    async with house() as it:
+        once = Once(it.hall._admission, "changed", monkeypatch, times=2)
+        await until(lambda: once.calls > 2)
+        assert it.journal.counts["fault", "keys"] == 2
+
+
+async def test_connections_that_cannot_be_checked_do_not_keep_keys_from_being_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hall_module, "_CHECK_KEYS", 0.01)
+    async with house() as it:
+        Once(it.door, "cut_silent", monkeypatch, times=10**6)
+        keys = Once(it.hall._admission, "changed", monkeypatch, times=0)
+        await until(lambda: it.journal.counts["fault", "connections"] == 1 and keys.calls > 3)
+
+
+async def test_a_bot_that_cannot_be_welcomed_is_let_go_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with house() as it:
+        Once(hall_module, "meet", monkeypatch)
+        caller = it.call()
+        caller.hello("ann")
+        assert "internal error" in await caller.bye()
+        await until(lambda: it.journal.counts["fault", "welcome"] == 1)
+        await it.seat("ann")
+
+
+async def test_games_are_kept_on_after_a_failure(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    class SlowStore:
+        def add(self, games: list[object], unplayable: list[object]) -> list[object]:
+            return []
+
+    store = SlowStore()
+    once = Once(store, "add", monkeypatch)
+    ledger = StoreWriter(store, log.journal)  # type: ignore[arg-type]
+    ledger.open()
+    assert await ledger.store(object()) == []  # type: ignore[arg-type]
+    assert once.calls == 1 and log.faults("store") == 1
+    await ledger.close()
+
+
+@pytest.mark.parametrize("error", [StoreError("the disk is full"), ValueError("a bug")])
+async def test_a_second_signal_ends_a_lobby_whose_store_refuses_everything(log: Log, error: Exception) -> None:
+    """It tried for ever to keep the last games, which the next run takes up from their files."""
+
+    class FailingStore:
+        def add(self, games: list[object], unplayable: list[object]) -> list[object]:
+            raise error
+
+    ledger = StoreWriter(FailingStore(), log.journal)  # type: ignore[arg-type]
+    ledger.open()
+    kept = asyncio.ensure_future(ledger.store(object()))  # type: ignore[arg-type]
+    await until(lambda: bool(log.faults("store") or log.journal.counts["store", "refuses"]))
+    ledger.hurry()
+    async with asyncio.timeout(30):
+        with pytest.raises(type(error)):
+            await kept
+        await ledger.close()
+
+
+async def test_engines_are_looked_at_after_a_failure(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("referee.lobby.engine_pool._SWEEP", 0.01)
+    engines = Engines(tmp_path, 1, Timeouts(), log.journal)
+
+    class Desk:
+        def check(self) -> None:
+            return
+
+        async def close(self) -> None:
+            return
+
+    desk = Desk()
+    once = Once(desk, "check", monkeypatch)
+    await engines.open(set())
+    engines._desks["any"] = [desk]  # type: ignore[index, list-item]
+    await until(lambda: once.calls > 1)
+    assert log.faults("engines") == 1
+    await engines.close()
+
+
+async def test_orders_are_taken_on_after_a_failure(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[bytes] = []
+    orders = LobbyCommands(None, log.journal, lambda route, answer: answers.append(answer), lambda route: None)  # type: ignore[arg-type]
+    Once(orders, "_send", monkeypatch)
+    orders.open()
+    for line in (b"1 name\n", b"2 name\n"):
+        orders.submit(b"", None, line)  # type: ignore[arg-type]
+    await until(lambda: answers == [b"=2 ggp-lobby\n\n"])
+    assert log.faults("orders") == 1
+    await orders.close()
+
+
+async def test_lateness_is_looked_at_after_a_failure(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    asyncio.get_running_loop().set_exception_handler(log.journal.unhandled)
+    lateness = Lateness()
+    once = Once(lateness, "_measure", monkeypatch)
+    lateness.start()
+    await until(lambda: once.calls > 2)
+    assert log.faults("callback") == 1
+    lateness.stop()
+
+
+async def test_a_local_bot_is_started_again_after_a_failure(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("referee.lobby.local_bots._FIRST_WAIT", 0.01)
+    local = LocalBots(read(tmp_path, ann={"command": "random"}).local, False, 0, log.journal)
+    started = asyncio.Event()
+
+    async def run(identity: object, url: str) -> None:
+        started.set()
+        await local._closing.wait()
+
+    monkeypatch.setattr(local, "_run", run)
+    Once(local, "_run", monkeypatch)
+    local.start("ipc:///nowhere")
+    await asyncio.wait_for(started.wait(), 60)
+    assert log.faults("local bot") == 1
+    await local.close()
+
+
+async def test_pairing_goes_on_after_a_failure_and_metrics_count_it(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("referee.lobby.server._AFTER_FAULT", 0.01)
+    settings = read(tmp_path, {"pairing": 0.01})
+    engines = Engines(tmp_path, 1, Timeouts(), log.journal)
+
+    async def none(starts: set[object]) -> None:
+        return
+
+    def door(hall: Sessions) -> RouterSocket:
+        return RouterSocket("tcp://127.0.0.1:*", hall, NoAuth(), queue=100, connections=10, heartbeat=(5000, 15000))
+
+    monkeypatch.setattr(engines, "open", none)
+    with Store.open(f"sqlite:///{tmp_path}/club.db", create=True) as store:
+        live = Live(tmp_path / "club.live")
+        lobby = LobbyServer(settings.ladder, store, settings.plan, live, log.journal, NoAuth(), door, engines)
+        once = Once(lobby, "_pair", monkeypatch)
+        running = asyncio.create_task(lobby.run(lambda url: None))
+        await until(lambda: once.calls > 2)
+        (faults,) = (metric.values for metric in lobby.metrics() if metric.name == "ggp_faults_total")
+        assert faults == {'task="pairing"': 1} and "Bug: planted" in log.traceback("pairing")
+
+        meeting = BrokenMeeting()
+        await lobby.running._play(meeting, meeting)  # type: ignore[arg-type]
+        assert log.faults("match") == 1 and meeting.given_back, "the pair is not taken any more"
+        lobby.stop()
+        await running
+
+
+class BrokenMeeting:
+    """A meeting, and its fixtures, that fail."""
+
+    pair, bots, unplayable, given_back = None, (), False, False
+
+    def __init__(self) -> None:
+        self.pool = SimpleNamespace(name="small")
+
+    async def play(self) -> list[object]:
+        raise Bug("planted")
+
+    def release(self, pair: object, left: object) -> None:
+        self.given_back = True
+
+
+@pytest.mark.slow
+async def test_a_local_bots_process_that_cannot_be_followed_is_ended(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = "print('x' * 100_000, flush=True); import time; time.sleep(3600)"
+    monkeypatch.setattr("referee.lobby.local_bots._PROGRAM", (sys.executable, "-c", program))
+    local = LocalBots(read(tmp_path, ann={"command": "random"}).local, False, 0, log.journal)
+    local.start("ipc:///nowhere")
+    await until(lambda: bool(local._processes))
+    (process,) = local._processes
+    await until(lambda: log.faults("local bot") == 1)
+    await until(lambda: process.returncode is not None)
+    await local.close()
+    assert not local._processes and not local._here
+
+
+# -- the gallery -----------------------------------------------------------------------------------------------------
+
+
+async def test_the_gallery_is_started_again_after_a_failure_of_its_keeper(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper = SpectatorSupervisor(GalleryOrders("tcp://127.0.0.1:*", "club", "", "", "", 1), Timeouts(), log.journal)
+    started = asyncio.Event()
+
+    async def run() -> str:
+        started.set()
+        await asyncio.Event().wait()
+        return ""
+
+    monkeypatch.setattr(keeper, "_run", run)
+    Once(keeper, "_run", monkeypatch)
+    keeper.open()
+    await asyncio.wait_for(started.wait(), 60)
+    assert log.faults("gallery") == 1
+    await keeper.close()
+
+
+async def test_a_fault_of_the_gallerys_process_is_counted_and_logged_by_the_lobby(log: Log) -> None:
+    keeper = SpectatorSupervisor(GalleryOrders("", "", "", "", "", 1), Timeouts(), log.journal)
+    theirs: list[str] = []
+    try:
+        raise Bug("planted")
+    except Bug as error:
+        EventLog(as_json=True, write=theirs.append).fault("answers", error)
+    keeper._on_line(theirs[0].encode(), is_news=True)
+    assert log.faults("gallery: answers") == 1 and "Bug: planted" in log.traceback("gallery: answers")
+
+
+class Silent:
+    """A stage that keeps what is published."""
+
+    connections = 1
+
+    def __init__(self) -> None:
+        self.published: list[bytes] = []
+
+    def open(self) -> None:
+        return
+
+    async def close(self, linger: float = 0.0) -> None:
+        return
+
+    def publish(self, topic: bytes, payload: bytes) -> None:
+        self.published.append(payload)
+
+
+def _gallery(folder: Path, log: Log) -> tuple[SpectatorServer, Silent]:
+    stage = Silent()
+    shelf = RecordCache(f"sqlite:///{folder}/none.db")
+    return SpectatorServer("club", folder, shelf, lambda gallery: stage, log.journal.fault), stage  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told by the kernel", "looks by itself"])
+async def test_a_look_at_the_matches_that_fails_is_made_up_for(
+    told: bool, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.get_running_loop().set_exception_handler(log.journal.unhandled)
+    monkeypatch.setattr(gallery_module, "LOOK", 0.01)
+    if not told:
+        monkeypatch.setattr("referee.lobby.spectators._watch", lambda folder: -1)
+    gallery, stage = _gallery(tmp_path, log)
+    gallery.open()
+    await asyncio.sleep(0.05)
+    Once(gallery._matches, "read_changes", monkeypatch)
+    lines = [line for _, line in events(6)]
+    (tmp_path / "5feceb66-6b86b273-1-1.live").write_bytes(lines[0])
+    await until(lambda: log.faults("callback" if told else "matches") == 1)
+    (tmp_path / "other").touch()
+    await until(lambda: len(stage.published) == 2)  # that it has begun, and its first event
+    await gallery.close()
+
+
+async def test_requests_are_answered_after_one_that_failed(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gallery, stage = _gallery(tmp_path, log)
+    gallery.open()
+    once = Once(gallery._shelf, "page", monkeypatch)
+    for connection in (1, 2):
+        gallery.requests.subscribed(connection, b"catch-up/match/5feceb66-6b86b273-1-1/0/a")
+    await until(lambda: once.calls == 1 and len(stage.published) == 2)
+    assert log.faults("answer") == 1
+    await gallery.close()
+
+
+async def test_spectators_are_let_in_and_checked_after_failures(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage_module, "_SWEEP", 0.01)
+    stage = PubSocket("tcp://127.0.0.1:*", None, 10, None, lambda *said: None, log.journal.fault)  # type: ignore[arg-type]
+    arrived = Once(stage._turnstile, "_arrived", monkeypatch)
+    stage.open()
+    with Raw(stage.url), Raw(stage.url):
+        await until(lambda: arrived.calls == 1)
+        assert log.faults("accept") == 1
+    monkeypatch.setattr(stage, "_spectators", None)
+    await until(lambda: log.faults("connections") == 1)
+    monkeypatch.setattr(stage, "_spectators", {})
+    await stage.close()
+
+
+# -- the ladder's worker in a cluster --------------------------------------------------------------------------------
+
+
+def test_the_thread_that_plays_in_a_cluster_goes_on_after_a_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = dask_pool._PlayThread()
+    monkeypatch.setattr(dask_pool, "adopt_orphans", lambda: None)
+    monkeypatch.setattr(dask_pool, "kill_strays", lambda spared: None)
+    monkeypatch.setattr(bench, "_play", lambda task: task)
+    once = Once(worker, "close_table", monkeypatch)
+    bench.start()
+    bench.clear()
+    assert bench.play("a chunk") == "a chunk"  # type: ignore[arg-type, comparison-overlap]
+    assert "Bug: planted" in capsys.readouterr().err and not bench.failed
+    bench.close()
+    assert once.calls and not bench.failed, "it was told to end"
+
+
+def test_a_thread_of_a_cluster_that_has_ended_by_itself_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_pool, "_benches", {})
+    monkeypatch.setattr(dask_pool, "_at_workers_end", lambda bench: None)
+    monkeypatch.setattr("multiprocessing.util.Finalize", lambda *arguments, **more: None)
+    monkeypatch.setattr(dask_pool, "kill_strays", lambda spared: None)
+    monkeypatch.setattr(dask_pool._PlayThread, "run", lambda bench: None)
+    first = dask_pool._bench()
+    first.join(20)
+    with pytest.raises(dask_pool.WorkerEnding):
+        first.play("a chunk")  # type: ignore[arg-type]
+    assert first.failed and dask_pool._bench() is not first
+
+
+# -- the referee's service -------------------------------------------------------------------------------------------
+
+
+def _responder(trusted: bool) -> Responder:
+    return Responder("service", "1", {}, lambda error: None)
+
+
+@pytest.mark.slow
+def test_the_listener_answers_after_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listener = Listener(f"ipc://{tmp_path}/service", _responder)
+    Once(listener, "_send_all", monkeypatch)
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    client = context.socket(zmq.DEALER)
+    client.connect(f"ipc://{tmp_path}/service")
+    client.send(b"name\n")
+    assert client.poll(20_000) and client.recv() == b"= service\n\n"
+    assert listener.faults == 1 and "Bug: planted" in capsys.readouterr().err
+    context.destroy(linger=0)
+    listener.close()
+
+
+@pytest.mark.slow
+def test_a_client_whose_thread_fails_is_told_and_may_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Once(doors_module._Client, "_answer_commands", monkeypatch)
+    listener = Listener(f"ipc://{tmp_path}/service", _responder)
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    client = context.socket(zmq.DEALER)
+    client.connect(f"ipc://{tmp_path}/service")
+    client.send(b"name\n")
+    assert client.poll(20_000) and client.recv().startswith(b"? internal error")
+    assert "Bug: planted" in capsys.readouterr().err
+    context.destroy(linger=0)
+    listener.close()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_referee_ends_when_its_standard_input_fails() -> None:
+    left = threading.Event()
+
+    class BrokenResponder(Responder):
+        def receive(self, data: bytes) -> None:
+            raise Bug("planted")
+
+    read, write = os.pipe()
+    stdin = StandardInput(BrokenResponder("service", "1", {}, lambda error: None), left.set, read, write)
+    os.write(write, b"name\n")
+    assert left.wait(20)
+    stdin.close()
+    for one in (read, write):
+        with suppress(OSError):
+            os.close(one)

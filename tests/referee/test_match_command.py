@@ -1,0 +1,321 @@
+"""`ggp match`: what it prints, keeps and returns; what it does when it is stopped, killed or started again."""
+
+import contextlib
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from engines.registry import Registry
+from engines.service import make_responder
+from engines.session import Session
+from protocol.records import Record, read_records
+from protocol.responder import Responder
+from protocol.transports.zmq import Service
+from referee.play.series import attempt_of
+from tests.support.cli import Ggp, Ran, ggp, wait_until
+from tests.support.memory_match import bot
+
+pytestmark = pytest.mark.slow
+
+SMALL = ("match", "yugo,size=3", "random", "random")
+
+
+def records(path: Path) -> list[Record]:
+    return list(read_records(path.read_bytes().splitlines(keepends=True)))
+
+
+def test_a_series_ends_in_a_table(tmp_path: Path) -> None:
+    record = tmp_path / "games"
+    ran = ggp(*SMALL, "--games", "4", "--record", str(record))
+    assert (ran.status, ran.err) == (0, "")
+    for text in (
+        "yugo size=3, time 10+0.1",
+        "random-1",
+        "random-2",
+        "seat 1",
+        "time used",
+        "plies/s",
+        "ended by: rules 4",
+    ):
+        assert text in ran.out
+    assert f"record: {record}" in ran.out
+    assert re.search(r"black \d, white \d of 4 games", ran.out)
+    assert sorted(tmp_path.iterdir()) == [record]  # the side files of live plies have gone
+
+
+def test_the_result_as_one_object(tmp_path: Path) -> None:
+    record = tmp_path / "games"
+    ran = ggp(*SMALL[:2], "one=random:seed=1", "two=random:seed=2", "--games", "6", "--json", "--record", str(record))
+    result = ran.json
+    assert (ran.status, ran.err) == (0, "")
+    one, two = result["bots"]
+    assert (one["name"], two["name"], result["games"], result["terminations"]) == ("one", "two", 6, {"rules": 6})
+    assert one["wins"] == two["losses"] and one["points"] + two["points"] == 6
+    assert result["black"]["wins"] + result["white"]["wins"] + result["black"]["draws"] == 6
+    for side in ("wins", "draws", "losses", "points"):
+        assert one[side] == one["seat1"][side] + one["seat2"][side]
+    kept = records(record)
+    assert result["plies"] == sum(len(match.plies) for match in kept)
+    assert one["wins"] == sum(_winner(match) == "one" for match in kept)
+    assert result["cpu_us_per_ply"] > 0 and result["worker_rss_mb"] > 0 and result["seconds"] > 0
+
+
+def _winner(match: Record) -> str:
+    assert match.end is not None
+    return match.start.bots[match.end.winner - 1].name if match.end.winner else ""
+
+
+def test_quiet_says_nothing_and_verbose_everything() -> None:
+    assert ggp(*SMALL, "--quiet", "--games", "2") == Ran(0, "", "")
+    err = ggp(*SMALL, "--verbose", "--games", "1").err
+    for line in ("random-1 > 1 protocol_version", "engine < =", "random-2 > ", "ggp-play black"):
+        assert line in err
+
+
+def test_openings_are_the_same_for_a_pair_and_by_the_seed(tmp_path: Path) -> None:
+    def openings(name: str, seed: str) -> list[tuple[str, ...]]:
+        path = tmp_path / name
+        words = ("match", "yugo,size=5", "random", "random", "--games", "4", "--openings", "3", "--quiet")
+        assert ggp(*words, "--seed", seed, "--record", str(path)).status == 0
+        for match in records(path):
+            assert tuple(ply.move for ply in match.plies[:3]) == match.start.opening
+            assert not any(move[0].islower() for move in match.start.opening)
+        by_key = sorted(records(path), key=lambda match: int(match.start.match.partition("-")[2]))
+        assert [match.start.bots[0].name for match in by_key] == ["random-1", "random-2"] * 2
+        return [match.start.opening for match in by_key]
+
+    first = openings("a", "7")
+    assert first[0] == first[1] != first[2] == first[3]
+    assert openings("b", "7") == first != openings("c", "8")
+
+
+def test_the_same_command_goes_on_where_the_record_ends(tmp_path: Path) -> None:
+    record = tmp_path / "games"
+    ggp(*SMALL, "--games", "2", "--quiet", "--record", str(record))
+    whole = record.read_bytes()
+    record.write_bytes(whole + whole[: whole.index(b"\n") + 40])  # a crash in the middle of a match
+    ran = ggp(*SMALL, "--games", "6", "--json", "--record", str(record))
+    assert "holds 2 of these 6 matches already" in ran.err and "cut off" in ran.err
+    assert ran.json["games"] == 6 and ran.json["terminations"] == {"rules": 6}
+    assert record.read_bytes().startswith(whole)
+    assert len({match.start.match for match in records(record)}) == len(records(record)) == 6
+    again = ggp(*SMALL, "--games", "6", "--json", "--record", str(record))
+    assert again.json["games"] == 6 and again.json["plies"] == 0 and len(records(record)) == 6
+    other = ggp(*SMALL, "--games", "2", "--seed", "2", "--json", "--record", str(record))  # another series, same file
+    assert other.json["games"] == 2 and len(records(record)) == 8
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_it_stops_cleanly_and_goes_on(tmp_path: Path, number: signal.Signals, status: int) -> None:
+    record = tmp_path / "games"
+    slow = "slow=chaos:fault=late,ms=60000,move=3,game=2,life=90"
+    words = ("match", "yugo,size=3", slow, "random", "--time", "100", "--record", str(record))
+    running = Ggp(*words, "--games", "20", "--jobs", "2", "--json")
+    wait_until(lambda: record.exists() and b'"end"' in record.read_bytes(), 120)
+    running.process.send_signal(number)
+    ran = running.wait()
+    assert ran.status == status
+    assert "stopped; the matches that were finished are kept" in ran.err and "Traceback" not in ran.err
+    assert ran.json["interrupted"] == number and ran.json["games"] == len(records(record)) >= 1
+    assert list(tmp_path.glob("*.live-*")) == []
+
+
+def test_ctrl_c_reaches_the_whole_group_and_still_ends_well(tmp_path: Path) -> None:
+    record = tmp_path / "games"
+    running = Ggp(*SMALL, "--games", "100000", "--record", str(record), "--json")
+    wait_until(lambda: record.exists() and record.stat().st_size > 0, 120)
+    os.killpg(running.process.pid, signal.SIGINT)
+    ran = running.wait()
+    assert ran.status == 130 and "Traceback" not in ran.err
+    assert ran.json["games"] == len(records(record)) < 100_000
+
+
+def test_what_was_finished_outlives_a_kill_9(tmp_path: Path) -> None:
+    record = tmp_path / "games"
+    words = (*SMALL, "--games", "400", "--record", str(record), "--json", "--jobs", "2")
+    running = Ggp(*words)
+    wait_until(lambda: record.exists() and record.stat().st_size > 5_000, 120)
+    running.process.kill()
+    assert running.wait().status == -9  # and none of its processes is left
+    assert list(tmp_path.glob("*.live-*"))
+    before = len([match for match in records(record) if match.end])
+    ran = ggp(*words)
+    assert ran.status == 0 and ran.json["games"] == 400
+    keys = [match.start.match for match in records(record)]
+    assert len(set(keys)) == len(keys) == 400 and 0 < before < 400
+    assert sorted(tmp_path.iterdir()) == [record]
+
+
+def test_a_worker_that_is_killed_loses_nothing_that_was_finished(tmp_path: Path) -> None:
+    record = tmp_path / "games"
+    running = Ggp(*SMALL, "--games", "100000", "--record", str(record), "--jobs", "2", "--json")
+    wait_until(lambda: record.exists() and record.stat().st_size > 0, 120)
+    (worker, *_) = _spawned(running.process.pid)
+    os.kill(worker, signal.SIGKILL)
+    ran = running.wait()
+    assert ran.status == 1 and "a worker process died; the same command goes on" in ran.err
+    torn: list[str] = []  # the worker may have been in the middle of a line
+    found = list(read_records(record.read_bytes().splitlines(keepends=True), torn.append))
+    assert len(torn) <= 1 and sum(game.end is not None for game in found) >= ran.json["games"]
+    again = ggp(*SMALL, "--games", "3", "--record", str(record), "--json")
+    assert again.status == 0 and again.json["games"] == 3
+
+
+def _spawned(pid: int) -> list[int]:
+    """The worker processes of a running `ggp match`."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+def test_progress_is_drawn_on_a_terminal_only_and_without_colour_if_so_wished() -> None:
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "referee.cli", *SMALL, "--games", "200", "--jobs", "1"],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, "NO_COLOR": "1", "TERM": "xterm", "COLUMNS": "100"},
+    )
+    os.close(theirs)
+    drawn = b""
+    with contextlib.suppress(OSError):  # a terminal whose other end has gone
+        while chunk := os.read(ours, 65536):
+            drawn += chunk
+    os.close(ours)
+    out, _ = running.communicate(timeout=120)
+    assert running.returncode == 0 and b"ended by: rules 200" in out
+    assert re.search(rb"\d+/200 .*random-1 [\d.]+ - [\d.]+ random-2", drawn)
+    assert b"\x1b[3" not in drawn  # no colour
+
+
+def test_games_against_chaos_are_all_accounted_for(tmp_path: Path) -> None:
+    record = tmp_path / "games"
+    ran = _against_chaos(record, 60)
+    assert ran.json["games"] + ran.json["void"] == len(records(record)) >= 60
+    assert ran.json["bots"][0]["faults"] and not ran.json["bots"][1]["faults"]
+
+
+@pytest.mark.long
+def test_a_thousand_games_against_chaos(tmp_path: Path) -> None:
+    record = tmp_path / "games"
+    ran = _against_chaos(record, 1000)
+    assert ran.json["games"] == 1000 and ran.json["worker_rss_mb"] < 60
+    assert len({match.start.match for match in records(record) if match.end and match.end.result}) == 1000
+
+
+def _against_chaos(record: Path, games: int) -> Ran:
+    words = ("match", "yugo,size=4", "chaos:fault=any,ms=300,life=20", "random", "--games", str(games), "--time", "0.2")
+    short = [word for name in ("stall=0.2", "grace=0.2", "quit=0.5") for word in ("--budget", name)]
+    ran = ggp(*words, *short, "--json", "--record", str(record), seconds=600)
+    assert ran.status in (0, 1), ran.err
+    assert ran.json["games"] == games
+    return ran
+
+
+def test_a_suspended_bot_ends_the_series_with_the_reason() -> None:
+    ran = ggp("match", "yugo,size=3", "chaos:fault=refuse,when=new", "random", "--json")
+    assert ran.status == 1
+    assert ran.json["suspended"] == {"who": "chaos", "reason": "answers `ggp-new yugo size=3` with `? I will not`"}
+    assert "chaos is suspended" in ran.err and ran.json["games"] == 0
+
+
+def test_void_games_of_a_run_before_and_of_this_one_have_keys_of_their_own(tmp_path: Path) -> None:
+    record = tmp_path / "games"
+    for suspended in (1, 2):
+        ran = ggp(
+            "match",
+            "yugo,size=3",
+            "chaos:fault=crash,when=new",
+            "random",
+            "--games",
+            "1",
+            "--json",
+            "--record",
+            str(record),
+        )
+        assert ran.status == 1 and ran.json["games"] == 0 and ran.json["void"] == 4 * suspended
+    keys = [match.start.match for match in records(record)]
+    assert [attempt_of(key) for key in keys] == list(range(8)) and len(set(keys)) == 8
+
+
+@pytest.fixture
+def service(request: pytest.FixtureRequest) -> str:  # type: ignore[misc]
+    """The url of an engine, or of a bot that always passes, over ZeroMQ."""
+
+    def make() -> Responder:
+        return make_responder(Session(Registry())) if request.param == "engine" else bot(lambda colour: "pass")
+
+    listening = Service("tcp://127.0.0.1:*", make)
+    ended = threading.Event()
+
+    def serve() -> None:
+        while not ended.is_set():
+            listening.serve_one(50)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    yield listening.url
+    ended.set()
+    thread.join()
+    listening.close()
+
+
+@pytest.mark.parametrize("service", ["engine"], indirect=True)
+def test_an_engine_may_be_anywhere(service: str) -> None:
+    assert ggp(*SMALL, "--games", "4", "--engine", service, "--json").json["games"] == 4
+
+
+@pytest.mark.parametrize("service", ["bot"], indirect=True)
+def test_a_bot_may_be_anywhere(service: str) -> None:
+    ran = ggp("match", "go,size=3", f"far={service}", "random", "--games", "2", "--json")
+    assert ran.status == 0 and ran.json["bots"][0]["name"] == "far" and ran.json["terminations"] == {"rules": 2}
+
+
+def test_another_engine_may_judge() -> None:
+    command = f"{sys.executable} -m engines"
+    assert ggp(*SMALL, "--games", "2", "--engine", command, "--json").json["games"] == 2
+
+
+DAEMON = """
+import os, sys
+if os.fork() == 0:
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2): os.dup2(null, descriptor)
+    os.execvp("sleep", ["sleep", "600"])
+os.execv(sys.executable, [sys.executable, "-m", "engines"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["match", "verify", "show"])
+def test_an_engine_that_leaves_a_daemon_leaves_nothing(tmp_path: Path, command: str) -> None:
+    """Neither the engine that is asked about the game first, nor those that judge the matches."""
+    program, record = tmp_path / "engine.py", tmp_path / "games.jsonl"
+    program.write_text(DAEMON)
+    engine = ("--engine", f"{sys.executable} {program}")
+    words = {"match": (*SMALL, "--games", "2"), "verify": ("verify", str(record)), "show": ("show", str(record))}
+    assert ggp(*words["match"], "--record", str(record)).status == 0
+    ran = Ggp(*words[command], *engine)
+    assert ran.wait().status == 0
+    assert not ran.running()
+
+
+def test_bots_can_be_started_for_every_game() -> None:
+    counting = "chaos:fault=crash,when=genmove,game=2"  # it would crash in its second game
+    ran = ggp("match", "yugo,size=3", counting, "random", "--games", "4", "--restart", "--json", "--jobs", "1")
+    assert ran.json["terminations"] == {"rules": 4}
+
+
+@pytest.mark.slow
+@pytest.mark.needs("gnugo")
+def test_gnugo_plays_to_the_end_under_agreement() -> None:
+    gnugo = "gnugo --mode gtp --level 1 --never-resign --chinese-rules --positional-superko"
+    ran = ggp("match", "go,size=5,agreement=on", gnugo, gnugo, "--games", "2", "--json", "--time", "20")
+    assert ran.status == 0 and ran.json["terminations"] == {"rules": 2}, ran.err

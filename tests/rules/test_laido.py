@@ -1,0 +1,281 @@
+"""Every sentence and worked example of the rules of Laido but the values; no walks."""
+
+from typing import Any
+
+import pytest
+
+from engines import _core
+from tests.support.laido_positions import name, played, set_up, text, turn, values
+
+IMPLEMENTATIONS = pytest.mark.parametrize("laido", [_core.Laido], ids=["core"])
+pytestmark = IMPLEMENTATIONS
+
+# --- the worked examples -------------------------------------------------------------------------------------------
+
+
+def test_d_a_whole_game(laido: Any) -> None:
+    state = laido(size=2)
+    moves = [name(1, 0, 2), name(-1, 0, 2), name(0, 0, 2), name(0, -1, 2), name(-1, 1, 2), "pass", "pass"]
+    assert moves[:5] == ["C2", "A2", "B2", "B1", "A3"]
+    turns = []
+    for move in moves:
+        turns.append(turn(state))
+        state.play(move)
+    assert turns == [("play", ("black", "white")[ply % 2], 1 + ply % 2, ply) for ply in range(7)]
+    assert turn(state) == ("over", "none", 0, 7)
+    assert (values(state), values(state, "white")) == ([3], [2])
+    assert (state.result, state.winner, state.legal_moves()) == ("B+1", 1, [])
+
+
+# --- the opening ---------------------------------------------------------------------------------------------------
+
+
+def test_the_first_black_stone_goes_anywhere_and_nobody_passes(laido: Any) -> None:
+    state = laido(size=2)
+    assert state.legal_moves() == ["A2", "A3", "B1", "B2", "B3", "C1", "C2"]
+    assert len(laido(size=9).legal_moves()) == 217
+    assert laido(size=9).play("j9") == "J9"  # the centre, and column I is skipped
+
+
+def test_seat_2_has_every_white_move_and_the_swap(laido: Any) -> None:
+    state = played(laido, "B2", size=2)
+    assert turn(state) == ("play", "white", 2, 1)
+    assert state.legal_moves() == ["A2", "A3", "B1", "B3", "C1", "C2", "pass", "swap-sides"]
+    state.play("pass")
+    assert turn(state) == ("play", "black", 1, 2)
+    assert "swap-sides" not in state.legal_moves()
+
+
+def test_after_the_swap_white_is_still_to_move_as_seat_1(laido: Any) -> None:
+    state = played(laido, "B2 swap-sides", size=2)
+    assert turn(state) == ("play", "white", 1, 2)
+    assert state.board() == "...X..."
+    assert state.last_move() == []
+    assert state.legal_moves() == ["A2", "A3", "B1", "B3", "C1", "C2", "pass"]
+    for move in ["A2", "C2", "pass", "pass"]:
+        state.play(move)
+    assert (state.result, state.winner) == ("W+1", 1)  # [-2] against [-1]; White is seat 1
+    assert played(laido, "B2 swap-sides pass A2 pass pass", size=2).winner == 1
+
+
+def test_a_swap_is_no_pass_and_no_answer_to_one(laido: Any) -> None:
+    state = played(laido, "B2 swap-sides pass", size=2)
+    assert state.phase == "play"
+    state.play("pass")
+    assert (state.phase, state.result, state.winner) == ("over", "W+1", 1)
+
+
+def test_without_the_pie(laido: Any) -> None:
+    state = laido(size=2, pie=False)
+    assert state.legal_moves()[-1] == "pass"
+    assert state.why_illegal("swap-sides")
+    for move in ["pass", "pass"]:
+        state.play(move)
+    assert (state.result, state.winner) == ("B+0.5", 1)
+    state = played(laido, "B2", size=2, pie=False)
+    assert state.legal_moves()[-1] == "pass" and len(state.legal_moves()) == 7
+
+
+# --- turns ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_turn_is_a_stone_or_a_pass_until_the_board_is_full(laido: Any) -> None:
+    state = played(laido, "A2 A3 B1 B3 C1 C2 B2", size=2)
+    assert state.legal_moves() == ["pass"]
+    assert turn(state) == ("play", "white", 2, 7)
+    state.play("pass")
+    state.play("pass")
+    assert state.phase == "over"
+
+
+def test_one_pass_does_not_end_it(laido: Any) -> None:
+    state = played(laido, "A2 pass B2 pass C2 pass", size=2)
+    assert turn(state) == ("play", "black", 1, 6)
+
+
+FIRST = "the first ply is a black stone: it may be swapped, so nobody passes it"
+LATE = "sides could be swapped only right after the first stone"
+
+
+@pytest.mark.parametrize(
+    ("moves", "move", "reason"),
+    [
+        ("", "pass", FIRST),
+        ("", "swap-sides", "sides are swapped by seat 2, after the first stone"),
+        ("E5", "e5", "E5 is occupied"),
+        ("E5", "F10", "F10 is not on the board: a hexagon with 5 on a side"),
+        ("E5", "A1", "A1 is not on the board: a hexagon with 5 on a side"),
+        ("E5", "K5", "K5 is not on the board: a hexagon with 5 on a side"),
+        ("E5", "i5", "there is no column I: the letters skip it"),
+        ("E5", "E05", "not a move: a point is written like D4"),
+        ("E5", "", "not a move: a point is written like D4"),
+        ("E5", "E5 ", "not a move: a point is written like D4"),
+        ("E5", "0,0", "not a move: a point is written like D4"),
+        ("E5", "D4+D5", "not a move: a point is written like D4"),
+        ("E5 D5", "swap-sides", LATE),
+        ("E5 pass", "swap-sides", LATE),
+        ("E5 swap-sides", "SWAP-sides", LATE),
+        ("E5", "keep-sides", "keep-sides answers a bid; who keeps a side here plays on"),
+        ("", "bid:7", "this game has no komi to bid for"),
+        ("E5", "dead:", "no stone is dead in this game: there is no agreement"),
+        ("E5", "button", "this game has no button"),
+        ("E5", "resign", "resign is an answer to genmove, not a move"),
+        ("E5 pass pass", "A5", "the game is over"),
+        ("E5 pass pass", "pass", "the game is over"),
+    ],
+)
+def test_an_illegal_move_is_explained_and_changes_nothing(laido: Any, moves: str, move: str, reason: str) -> None:
+    state = played(laido, moves, size=5)
+    before = (state.hash(), state.board(), turn(state), state.legal_moves())
+    assert move.upper() not in state.legal_moves() and move.lower() not in state.legal_moves()
+    assert state.why_illegal(move) == reason
+    with pytest.raises(ValueError) as caught:
+        state.play(move)
+    assert str(caught.value) == reason
+    assert (state.hash(), state.board(), turn(state), state.legal_moves()) == before
+
+
+def test_the_swap_is_refused_without_the_pie(laido: Any) -> None:
+    state = played(laido, "E5", size=5, pie=False)
+    assert state.why_illegal("swap-sides") == "nobody may swap sides: the game is played with pie=off"
+
+
+@pytest.mark.parametrize("side", [1, 14, 0, -3])
+def test_the_side_is_2_to_13(laido: Any, side: int) -> None:
+    with pytest.raises(ValueError, match=r"size must be 2\.\.13"):
+        laido(size=side)
+    assert laido(size=2).size == 2 and len(laido(size=13).legal_moves()) == 469
+
+
+def test_the_half_point_is_final_or_first(laido: Any) -> None:
+    with pytest.raises(ValueError, match="half_point must be one of: final, first"):
+        laido(half_point="last")
+
+
+# --- the half point ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rule", "result"), [("final", "W+0.5"), ("first", "B+0.5")])
+def test_all_equal_the_half_point_decides(laido: Any, rule: str, result: str) -> None:
+    """Black made the first pass of the game, White the first of the two final ones."""
+    state = played(laido, "A2 C2 pass C1 A3 pass pass", size=2, half_point=rule)
+    assert values(state) == values(state, "white") == [2]
+    assert (state.result, state.winner) == (result, 1 if result[0] == "B" else 2)
+    assert values_of_half_points(state) == ((0.5, 0) if result[0] == "B" else (0, 0.5))
+
+
+@pytest.mark.parametrize(("rule", "winner"), [("final", 1), ("first", 2)])
+def test_the_half_point_is_a_colours_and_the_win_is_the_seats(laido: Any, rule: str, winner: int) -> None:
+    state = played(laido, "A2 swap-sides C2 pass C1 A3 pass pass", size=2, half_point=rule)
+    assert state.result == {"final": "W+0.5", "first": "B+0.5"}[rule]
+    assert state.winner == winner
+
+
+@pytest.mark.parametrize("rule", ["final", "first"])
+def test_who_has_the_half_point_before_the_end(laido: Any, rule: str) -> None:
+    state = laido(size=2, half_point=rule, pie=False)
+    assert (state.half_point(), values_of_half_points(state), state.standing()) == ("none", (0, 0), "0")
+    for move, final in (("pass", "B"), ("A2", ""), ("pass", "B"), ("C2", ""), ("B2", ""), ("pass", "W"), ("pass", "W")):
+        state.play(move)
+        holder = final if rule == "final" else "B"
+        assert state.half_point() == {"B": "black", "W": "white", "": "none"}[holder]
+        assert values_of_half_points(state) == (0.5 * (holder == "B"), 0.5 * (holder == "W"))
+
+
+@pytest.mark.parametrize(("rule", "standing"), [("final", ["B+0.5", "0"]), ("first", ["B+0.5", "B+0.5"])])
+def test_equal_values_stand_for_whoever_has_the_half_point_now(laido: Any, rule: str, standing: list[str]) -> None:
+    """Before the end the position is answered as it stands; `0` where nobody has the half point."""
+    state = played(laido, "A2 C2 A3 C1", size=2, half_point=rule)
+    assert (state.standing(), state.result, state.winner) == ("0", "", 0)
+    state = played(laido, "pass A2", size=2, half_point=rule, pie=False)
+    assert state.standing() == "B+1"  # [] against [-1]
+    state = played(laido, "A3 C1 A4 D1 pass", size=3, half_point=rule)
+    assert state.standing() == standing[0]
+    state = played(laido, "pass A3 E3 A4 E2", size=3, half_point=rule, pie=False)
+    assert values(state) == values(state, "white")
+    assert state.standing() == standing[1]
+
+
+def values_of_half_points(state: Any) -> tuple[float, float]:
+    parts = state.score_parts()
+    assert parts["black"]["total"] is None and parts["white"]["total"] is None
+    return parts["black"]["half_point"], parts["white"]["half_point"]
+
+
+# --- positions -----------------------------------------------------------------------------------------------------
+
+
+def test_a_board_is_set_up_after_the_opening(laido: Any) -> None:
+    state = set_up(laido, 3, "0,0", "1,0", "white")
+    assert turn(state) == ("play", "white", 2, 0)
+    assert state.board() == text(3, "0,0", "1,0") and state.last_move() == []
+    assert state.legal_moves()[-1] == "pass" and len(state.legal_moves()) == 18
+    state.set_up("." * 19, "black")  # still before the first move
+    assert len(state.legal_moves()) == 20
+    state.play("pass")
+    state.play("pass")
+    assert state.result == "B+0.5"
+
+
+@pytest.mark.parametrize(
+    ("board", "reason"),
+    [("." * 18, "a board has 19 characters"), ("." * 18 + "#", "a board is written with .XO")],
+)
+def test_a_board_that_is_none(laido: Any, board: str, reason: str) -> None:
+    state = laido(size=3)
+    with pytest.raises(ValueError, match=reason):
+        state.set_up(board, "black")
+    assert state.why_illegal("pass") == FIRST
+    state.play("C3")
+    with pytest.raises(ValueError, match="before the first move"):
+        state.set_up("." * 19, "black")
+
+
+def test_hashes_know_all_that_the_rules_know(laido: Any) -> None:
+    """Each of these differs from all others."""
+    different = [
+        laido(size=3),
+        laido(size=3, pie=False),
+        laido(size=3, half_point="first"),
+        laido(size=4),
+        played(laido, "C3", size=3),
+        played(laido, "C3 swap-sides", size=3),
+        played(laido, "C3 pass", size=3),
+        played(laido, "C3 swap-sides pass", size=3),
+        played(laido, "C3 pass pass", size=3),
+        played(laido, "C3 swap-sides pass pass", size=3),
+        played(laido, "C3 B3 pass pass", size=3),
+        played(laido, "C3 B3", size=3),
+        played(laido, "B3 C3", size=3),
+        set_up(laido, 3, "0,0", to_play="white"),
+        set_up(laido, 3, "0,0", to_play="black"),
+        set_up(laido, 3, "", "0,0"),
+        played(laido, "C3 B3 pass D3 pass pass", size=3, half_point="first"),
+        played(laido, "C3 pass D3 B3 pass pass", size=3, half_point="first"),
+    ]
+    assert len({state.hash() for state in different}) == len(different)
+
+
+def test_who_made_the_final_passes_is_known_when_it_decides(laido: Any) -> None:
+    """The same board, passed out by Black first and by White first: one position with `first`, two with `final`."""
+    for rule, same in (("final", False), ("first", True)):
+        one = played(laido, "C3 pass D3 B3 pass pass", size=3, half_point=rule)  # White passed first of all
+        two = played(laido, "C3 pass D3 B3 A3 pass pass", size=3, half_point=rule)
+        three = played(laido, "C3 pass D3 B3 pass A3 pass pass", size=3, half_point=rule)
+        assert one.hash() != two.hash()
+        assert two.board() != three.board()
+        four = played(laido, "C3 pass A3 B3 D3 pass pass", size=3, half_point=rule)
+        assert two.hash() == four.hash()
+        five = played(laido, "C3 pass A3 pass D3 B3 pass pass", size=3, half_point=rule)
+        assert five.board() == four.board() and (five.hash() == four.hash()) == same
+
+
+def test_the_way_to_a_position_does_not_matter(laido: Any) -> None:
+    one, two = played(laido, "A3 C3 B3 D3", size=3), played(laido, "B3 D3 A3 C3", size=3)
+    assert one.hash() == two.hash() and one.legal_moves() == two.legal_moves()
+    assert one.hash() != played(laido, "A3 swap-sides C3 B3 D3", size=3).hash()
+    assert played(laido, "A3 C3 pass B3 pass", size=3).hash() == played(laido, "A3 B3 pass C3 pass", size=3).hash()
+
+
+def test_nothing_is_ever_captured(laido: Any) -> None:
+    assert played(laido, "C3 D3 B3 A3", size=3).captured() == (0, 0)

@@ -1,0 +1,270 @@
+"""Every sentence and worked example of the rules of Taugo; why moves are refused is in test_rules_taugo_reasons."""
+
+import pytest
+
+from engines import _core
+from tests.support.taugo_positions import COLUMNS, played, runs, set_up, stones, totals
+
+# --- the worked examples ------------------------------------------------------------------------------------------
+
+
+def test_a_one_stone_has_42_moves() -> None:
+    legal = set_up("D4").legal_moves()
+    assert len(legal) == 42 and "pass" in legal
+    grown = ["E4", "E4+F4", "E4+F4+G4", "C4", "C4+B4", "D5", "D5+D6", "D5+D6+D7", "D3", "D3+D2"]
+    assert set(grown) < set(legal)
+    assert set(runs(set_up("D4"))) < set(grown)
+    new = set(legal) - set(grown) - {"pass"}
+    assert len(new) == 31 and not any("+" in move for move in new)
+
+
+@pytest.mark.parametrize(("size", "count"), [(6, 16), (8, 36), (16, 196), (25, 529)])
+def test_a_the_first_stone_goes_on_any_inner_point(size: int, count: int) -> None:
+    legal = _core.Taugo(size=size).legal_moves()
+    assert len(legal) == count
+    assert not [move for move in legal if move[0] in ("A", COLUMNS[size - 1]) or move[1:] in ("1", str(size))]
+    assert _core.Taugo(size=size, pie=False).legal_moves() == [*legal, "pass"]
+
+
+def test_b_the_cuts_are_exactly_these() -> None:
+    state = set_up("D3 D4", "C5 D5 E5")
+    assert [move for move in state.legal_moves() if "D5" in move] == ["D5+D6", "D5+D6+D7"]
+    assert "D8" not in state.legal_moves()
+    assert set_up("D4", "C5 D5 E5").why_illegal("D5+D6").endswith("has degree 0, not 1")
+    northward = [move for move in set_up("D3", "C5 D5 E5").legal_moves() if move.startswith("D4")]
+    assert northward == ["D4", "D4+D5+D6", "D4+D5+D6+D7"]
+    assert state.play("d5+D6") == "D5+D6"
+    assert (stones(state, "X"), stones(state, "O")) == ({"D3", "D4", "D5", "D6"}, {"C5", "E5"})
+    assert state.captured() == (0, 1)
+    assert state.last_move() == ["D5", "D6"]
+
+
+def test_c_a_cut_point_on_the_edge() -> None:
+    state = set_up("D5 D6", "C7 D7 E7")
+    assert [move for move in state.legal_moves() if "D7" in move] == ["D7+D8"]
+    state.play("D7+D8")
+    assert totals(state) == (2.5, 2)
+
+
+def test_d_beside_an_edge_stone() -> None:
+    state = set_up("D5 D6 D7 D8 F4", "B7 C7", "white")
+    assert runs(state, "D7") == ["D7+E7", "D7+E7+F7", "D7+E7+F7+G7"]
+    state.play("D7+E7")
+    assert totals(state) == (1, 10.5)
+    assert state.captured() == (1, 0)
+
+
+def test_e_two_enemies_in_a_row() -> None:
+    state = set_up("D3 D4", "C5 D5 D6 E6")
+    assert runs(state, "D5") == ["D5+D6+D7"]
+    state.play("D5+D6+D7")
+    assert (stones(state, "O"), state.captured()) == ({"C5", "E6"}, (0, 2))
+
+
+def test_f_a_knot() -> None:
+    state = set_up("D4 E4 D5")
+    assert not [move for move in state.legal_moves() if "E5" in move.split("+")]
+    assert state.why_illegal("E5") == "knot at D4 E4 D5 E5"
+
+
+# --- the run ------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_stone_is_not_prolonged() -> None:
+    state = set_up("D4")
+    assert "F6" in state.legal_moves() and runs(state, "F6") == []
+
+
+def test_a_run_ends_before_a_friend_and_before_the_edge() -> None:
+    state = set_up("B4 E4")
+    assert runs(state, "C4") == ["C4+D4"]  # from B4 eastward
+    assert runs(state, "F4") == ["F4+G4"]
+    assert "A4" not in state.legal_moves()
+
+
+def test_a_point_beside_two_friends_is_one_move() -> None:
+    assert set_up("D4 D6 C5").legal_moves().count("D5") == 1
+
+
+def test_a_run_that_meets_a_friend_joins_strings() -> None:
+    state = set_up("B4 F4")
+    state.play("C4+D4+E4")
+    assert state.score_parts()["black"]["string_values"] == [1]
+
+
+def test_a_run_may_start_at_an_edge_stone() -> None:
+    assert runs(set_up("D1"), "D2") == [f"D2+{'+'.join(f'D{row}' for row in range(3, n))}" for n in range(4, 9)]
+    assert set_up("D1").legal_moves().count("D2") == 1
+    cut = set_up("D1", "C2 D2 E2")
+    assert cut.why_illegal("D2+D3").endswith("has degree 0, not 1")  # it has one neighbour, which is the enemy
+    assert runs(set_up("D1", "C2 D2 E2", cut_from="any"), "D2")[0] == "D2+D3"
+
+
+def test_nothing_runs_along_the_edge() -> None:
+    state = set_up("D1", "F1 F3", size=9)
+    assert not [move for move in state.legal_moves() if "E1" in move.split("+")]
+    assert state.why_illegal("E1") == "E1 is an edge point: it can only be filled as a cut point"
+    assert set_up("D1 E1").score_parts()["black"]["string_values"] == [0, 0]  # not adjacent
+
+
+def test_edge_stones_have_degrees() -> None:
+    """D2 is central by D1 alone with D3; and an edge stone beside the run's end counts against a cut."""
+    assert runs(set_up("B2 C2", "D1 D2 D3"), "D2")[0] == "D2+E2"
+    assert runs(set_up("B2 C2", "D2 D3"), "D2") == []
+    assert runs(set_up("B2", "D1 D2 D3"), "C2") == ["C2+D2+E2", "C2+D2+E2+F2", "C2+D2+E2+F2+G2"]
+    assert not [move for move in set_up("B2 C1", "D1 D2 D3").legal_moves() if "D2" in move]
+
+
+def test_an_edge_stone_is_immune() -> None:
+    """It has one neighbour, so it is never central."""
+    state = set_up("D5 D6", "D7 D8 C7 E7")
+    assert runs(state, "D7") == []
+    assert state.why_illegal("D7+D8") == "the run would stop inside the enemy stones D7 D8"
+
+
+@pytest.mark.parametrize(
+    ("white", "reason"),
+    [
+        ("D5", "D5 is not central"),
+        ("D5 E5", "D5 is not central"),
+        ("D5 D6", "D5 D6 are not central"),
+        ("C5 D5 D6", "D6 is not central"),
+    ],
+)
+def test_isolated_and_lateral_stones_are_immune(white: str, reason: str) -> None:
+    state = set_up("D3 D4", white)
+    assert runs(state, "D5") == []
+    move = "D5+D6+D7" if "D6" in white else "D5+D6"
+    assert state.why_illegal(move).startswith(reason)
+
+
+def test_a_central_stone_is_judged_before_the_turn() -> None:
+    """The second block's stone E7 has one white neighbour left when the run arrives, and two before the turn."""
+    state = set_up("E2 E3", "D4 E4 F4 E6 D6 F6")
+    assert runs(state, "E4") == ["E4+E5", "E4+E5+E6+E7"]
+    state = set_up("B4 C4", "D4 D5 D3 F4 F5 F3 E5")
+    assert runs(state, "D4") == ["D4+E4", "D4+E4+F4+G4"]
+
+
+def test_several_blocks_in_one_run() -> None:
+    state = set_up("B5 C5", "D4 D5 D6 F4 F5 F6 H4 H5 H6", size=10)
+    assert runs(state, "D5") == ["D5+E5", "D5+E5+F5+G5", "D5+E5+F5+G5+H5+J5"]
+    state.play("D5+E5+F5+G5+H5+J5")
+    assert state.captured() == (0, 3)
+    assert state.last_move() == ["D5", "E5", "F5", "G5", "H5", "J5"]
+
+
+def test_several_blocks_out_to_the_edge() -> None:
+    state = set_up("B5 C5", "D4 D5 D6 F4 F5 F6 J4 J5 J6", size=10)
+    assert runs(state, "D5")[-2:] == ["D5+E5+F5+G5+H5", "D5+E5+F5+G5+H5+J5+K5"]
+    state.play("D5+E5+F5+G5+H5+J5+K5")
+    assert state.score_parts()["black"]["edge_stones"] == 1
+
+
+def test_the_stone_behind_a_later_block_counts_its_sides() -> None:
+    """E5 is filled in the turn: with a friend on its side it has degree 2, and the second block stays."""
+    assert runs(set_up("B5 C5 E6", "D4 D5 D6 F4 F5 F6"), "D5") == ["D5+E5"]
+    any_stone = set_up("B5 C5 E6", "D4 D5 D6 F4 F5 F6", cut_from="any")
+    assert runs(any_stone, "D5") == ["D5+E5", "D5+E5+F5+G5"]
+
+
+def test_cut_from_any() -> None:
+    for black in ("D4", "D3 D4 C4"):
+        assert runs(set_up(black, "C5 D5 E5"), "D5") == []
+        assert runs(set_up(black, "C5 D5 E5", cut_from="any"), "D5") == ["D5+D6", "D5+D6+D7"]
+    assert runs(set_up("D3 D4", "D5 E5", cut_from="any"), "D5") == []
+
+
+def test_the_cut_point_must_be_empty() -> None:
+    assert runs(set_up("D3 D4 D6", "C5 D5 E5"), "D5") == []
+    assert runs(set_up("D5 D6 D8", "C7 D7 E7"), "D7") == []
+
+
+def test_knots_stop_a_run() -> None:
+    assert runs(set_up("B4 D5 E5"), "C4") == ["C4+D4"]  # D4 stands; E4 would make the knot D4 E4 D5 E5
+    assert not [move for move in runs(set_up("B4 C3 D3"), "C4") if "D4" in move]
+    assert "C4" in set_up("B4 C3 D3").legal_moves()
+    assert "D4" not in set_up("B4 E4 D5 E5").legal_moves()  # before the friend E4
+    assert runs(set_up("B4 E4 D5 E5"), "C4") == []
+
+
+def test_knots_arise_of_inner_points_only() -> None:
+    state = set_up("D1 E1 D2")
+    assert "E2" in state.legal_moves()
+    state.play("E2")
+    assert state.score_parts()["black"]["strings"] == 3
+
+
+def test_a_knot_in_a_cut() -> None:
+    state = set_up("D3 D4 E5 E6", "C5 D5 D6 D7 C7", size=9)
+    assert runs(state, "D5") == []
+    assert state.why_illegal("D5+D6+D7+D8") == "knot at D5 E5 D6 E6"
+    before = set_up("D3 D4 D7 E6 E7", "C5 D5 E5")  # the cut point D6 would make it
+    assert before.why_illegal("D5+D6") == "knot at D6 E6 D7 E7"
+
+
+# --- opening, passing, end ----------------------------------------------------------------------------------------
+
+
+def test_the_pie() -> None:
+    state = _core.Taugo(size=8)
+    assert state.why_illegal("pass") == "the first ply is a black stone: it may be swapped, so nobody passes it"
+    assert state.why_illegal("swap-sides") == "sides are swapped by seat 2, after the first stone"
+    state.play("D4")
+    assert (state.to_play, state.seat) == ("white", 2)
+    assert state.legal_moves()[-2:] == ["pass", "swap-sides"] and len(state.legal_moves()) == 35 + 2
+    board = state.board()
+    assert state.play("SWAP-sides") == "swap-sides"
+    assert (state.to_play, state.seat, state.ply, state.board(), state.phase) == ("white", 1, 2, board, "play")
+    assert state.why_illegal("swap-sides") == "sides could be swapped only right after the first stone"
+    assert (len(state.legal_moves()), state.last_move()) == (35 + 1, [])
+    for move in ("pass", "pass"):
+        state.play(move)
+    assert (state.result, state.winner, state.seat, state.to_play) == ("W+0.5", 1, 0, "none")
+
+
+def test_without_the_pie() -> None:
+    state = _core.Taugo(size=8, pie=False)
+    assert state.why_illegal("swap-sides") == "nobody may swap sides: the game is played with pie=off"
+    for move in ("pass", "pass"):
+        state.play(move)
+    assert (state.phase, state.result, state.winner, state.legal_moves()) == ("over", "0", 0, [])
+    assert state.why_illegal("D4") == "the game is over"
+
+
+def test_passes_count_only_in_a_row() -> None:
+    state = played("D4 pass E4 pass G7 G4 pass", size=8)
+    assert (state.phase, state.ply) == ("play", 7)
+    state.play("pass")
+    assert state.phase == "over"
+
+
+def test_the_score_and_what_it_is_made_of() -> None:
+    state = set_up("B2 C2 D2 D3 D1 F1 G4 G6", "B7 D7 B6 A5 E5", cut_from="any")
+    parts = state.score_parts()
+    assert parts["black"] == {
+        "total": 6 + 1 + 1 + 3,
+        "strings": 8,
+        "edge_stones": 3,
+        "fewer_strings": 0,
+        "string_values": [6, 1, 1, 0],  # F1 is a string of its own
+    }
+    assert parts["white"] == {
+        "total": 3 + 1 + 1,
+        "strings": 4,
+        "edge_stones": 1,
+        "fewer_strings": 0,
+        "string_values": [3, 1, 0, 0],
+    }
+    state = set_up("B2 C2 D2 D3 D1 G4 G6", "B7 D7 B6 A5 E5", cut_from="any")
+    assert state.score_parts()["black"]["fewer_strings"] == 0.5
+    for move in ("pass", "pass"):
+        state.play(move)
+    assert state.result == "B+4.5"
+
+
+def test_a_ring_is_one_string() -> None:
+    ring = "C3 D3 E3 C4 E4 C5 D5 E5"
+    assert set_up(ring).score_parts()["black"]["string_values"] == [0]
+    perimeter = " ".join([f"{c}2 {c}7" for c in "BCDEFG"] + [f"B{r} G{r}" for r in range(3, 7)])
+    assert set_up(perimeter).score_parts()["black"]["string_values"] == [210]  # 4 * (8 - 3) perimeter points

@@ -1,0 +1,103 @@
+"""Programs in this process under `ggp check`: an engine, a bot or a plain GTP bot, right or with one mistake."""
+
+from collections.abc import Callable, Mapping
+
+from bots.sdk import Bot, Position
+from engines.registry import Registry
+from engines.service import engine_handlers
+from engines.session import Session
+from protocol.channel import Channel
+from protocol.commands import Who
+from protocol.conformance import CheckVerdict
+from protocol.connection import PeerRole
+from protocol.responder import Handler, Responder
+from protocol.transports.blocking import run_blocking
+from protocol.transports.memory import Memory
+from referee.check.run import Wanted, run_trial
+from referee.check.trial import CheckContext, StepResult
+from referee.play.engine import Engine
+from referee.play.process import Peer
+from referee.play.setting import Timeouts
+
+Mistake = Callable[[dict[str, Handler]], Mapping[str, Handler | None]]
+Bytes = Callable[[bytes], bytes]
+PLAIN = ("boardsize", "clear_board", "komi", "play", "genmove", "undo", "final_status_list", "time_left", "loadsgf")
+
+
+class CheckedPeer(Peer):
+    """A Peer that is no process."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.channel = Channel(memory, PeerRole.BOT)
+
+    def exited(self, wait: float = 0) -> str:
+        return ""
+
+    def stderr_tail(self) -> str:
+        return ""
+
+    def stderr_news(self) -> str:
+        return ""
+
+    async def stop(self, kill: bool = False) -> None:
+        self.channel.close()
+
+
+def engine_peer(
+    mistake: Mistake = lambda handlers: {},
+    seconds: float = 0.0,
+    out: Bytes = bytes,
+    registry: Registry | None = None,
+) -> CheckedPeer:
+    return _peer(engine_handlers(Session(registry or Registry())), mistake, seconds, out)
+
+
+def bot_peer(mistake: Mistake = lambda handlers: {}, seconds: float = 0.0, out: Bytes = bytes) -> CheckedPeer:
+    """A native bot that takes the first legal move."""
+
+    def choose(position: Position) -> str:
+        return position.legal_moves()[0]
+
+    bot = Bot(choose, analysis=True, seed=lambda number: None)
+    return _peer(bot.handlers(), mistake, seconds, out)
+
+
+def plain_peer(mistake: Mistake = lambda handlers: {}, seconds: float = 0.0, out: Bytes = bytes) -> CheckedPeer:
+    """The same, of plain GTP."""
+
+    def choose(position: Position) -> str:
+        moves = [move for move in position.legal_moves() if move != "pass"]
+        return moves[0] if moves else "pass"
+
+    handlers = Bot(choose).handlers()
+    return _peer({name: handlers[name] for name in PLAIN}, mistake, seconds, out)
+
+
+def _peer(handlers: Mapping[str, Handler], mistake: Mistake, seconds: float, out: Bytes) -> CheckedPeer:
+    replaced = mistake(dict(handlers))
+    table = {name: handler for name, handler in {**handlers, **replaced}.items() if handler is not None}
+    responder = Responder("Program", "1", table)
+
+    def answer(data: bytes) -> list[bytes]:
+        responder.receive(data)
+        said = out(b"".join(iter(responder.next_answer, None)))
+        return [*([said] if said else []), *([b""] if responder.closed else [])]
+
+    return CheckedPeer(Memory(answer, seconds))
+
+
+def judged(start: Callable[[], CheckedPeer], who: Who, *only: str, games: tuple[str, ...] = ()) -> list[StepResult]:
+    """The findings of the steps that are named."""
+
+    async def run() -> list[StepResult]:
+        judge = Engine(engine_peer(), "engine", Timeouts())
+        await judge.start()
+        trial = CheckContext(who, start, patience=2.0, first=60.0, judge=judge if who is Who.BOT else None)
+        return await run_trial(trial, Wanted(only, games))
+
+    return run_blocking(run())
+
+
+def failing(start: Callable[[], CheckedPeer], who: Who, *only: str, games: tuple[str, ...] = ()) -> set[str]:
+    found = judged(start, who, *only, games=games)
+    return {one.check.number for one in found if one.verdict is CheckVerdict.FAIL}

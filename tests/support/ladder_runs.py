@@ -1,0 +1,69 @@
+"""For the tests of whole ladders: a small ladder.toml, what its store holds, and whether that is as it should be."""
+
+from pathlib import Path
+
+from referee.store.model import FormatKind
+from referee.store.store import Store
+from tests.support.cli import Ggp
+
+HEAD = """\
+seed = 7
+[pool.main]
+game = "yugo,size=3"
+control = "none"
+openings = 1
+"""
+BOTS = ("random", "greedy:playouts=2", "random:seed=3")
+
+
+def write_ladder(folder: Path, *bots: str, head: str = HEAD, more: str = "", name: str = "ladder.toml") -> Path:
+    """A ladder of these bots, called a, b, c …; each is a command or lines of its section."""
+    sections = [
+        f"[bot.{chr(97 + index)}]\n" + (bot if "\n" in bot or " = " in bot else f'command = "{bot}"') + "\n"
+        for index, bot in enumerate(bots or BOTS)
+    ]
+    file = folder / name
+    file.write_text("\n".join([head, *sections, more]))
+    return file
+
+
+def open_store(file: Path) -> Store:
+    """The store of the ladder in that file."""
+    return Store.open(f"sqlite:///{file.with_suffix('.db')}")
+
+
+def results(file: Path) -> dict[str, tuple[str, int, str, str, int]]:
+    """Every stored match by its key: result, winner, how it ended, whose fault, plies. Times are left out."""
+    with open_store(file) as store:
+        return {row.key: (row.result, row.winner, row.termination, row.culprit, row.plies) for row in store.games()}
+
+
+def elos(file: Path, pool: str = "main") -> dict[str, float]:
+    """The ratings that the last run kept, by label."""
+    with open_store(file) as store:
+        row = next(row for row in store.pools() if row.name == pool)
+        labels = {seat.id: seat.label for seat in store.seats(row.id)}
+        fit = store.fit(row.id)
+        assert fit is not None
+        return {labels[row.id]: row.elo for row in fit.rows}
+
+
+def check_whole(file: Path) -> None:
+    """Every match once, every chain whole, everything derived as the records say; no open pair but of late batches."""
+    with open_store(file) as store:
+        assert store.running() == ""
+        keys = [row.key for row in store.games()]
+        assert len(keys) == len(set(keys))
+        assert store.rebuild() == []
+        for pool in store.pools():
+            past = store.past(pool.id, FormatKind.LADDER)
+            assert all(pair.batch >= past.batches - 2 for pair in store.open_pairs(pool.id))
+
+
+def first_line(running: Ggp, what: str) -> str:
+    """The first line that it says with this in it."""
+    assert running.process.stderr is not None
+    for line in running.process.stderr:
+        if what in line:
+            return str(line)
+    raise AssertionError(f"it never said {what!r}")

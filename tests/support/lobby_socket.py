@@ -1,0 +1,100 @@
+"""The lobby's end of the wire, for tests of who dials in: a ROUTER that says what it is told to. No referee."""
+
+import time
+from types import TracebackType
+
+import zmq
+
+from protocol.dialling import Bye, Hello, LobbyAnswer, LobbyAsk, Message, Stderr, decode, encode
+from protocol.transports.keys import KeyPair
+
+PATIENCE = 120.0  # seconds
+
+
+class SmallLobby:
+    """Listens on loopback; with `keys` as a CURVE server that lets every key in. The caller is its only thread."""
+
+    def __init__(self, keys: KeyPair | None = None, url: str = "tcp://127.0.0.1:*") -> None:
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._router = self._context.socket(zmq.ROUTER)
+        self._router.setsockopt(zmq.LINGER, 0)
+        self._router.setsockopt(zmq.ROUTER_MANDATORY, 1)
+        if keys is not None:
+            self._router.setsockopt(zmq.CURVE_SERVER, 1)
+            self._router.setsockopt(zmq.CURVE_SECRETKEY, keys.secret.encode())
+        self._router.bind(url)
+        self.url = bytes(self._router.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
+        self.routes: list[bytes] = []  # of every hello and order, in order
+        self.stderr: list[str] = []
+        self.byes: list[str] = []
+
+    def __enter__(self) -> "SmallLobby":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._context.destroy(linger=0)
+
+    def hello(self) -> Hello:
+        """Wait for somebody new."""
+        message = self._next(Hello)
+        assert isinstance(message, Hello)
+        return message
+
+    def bye(self) -> str:
+        message = self._next(Bye)
+        assert isinstance(message, Bye)
+        return message.reason
+
+    def ask(self, line: str) -> str:
+        """Ask whoever came last; its answer without frame."""
+        self.say(line)
+        return self.answer()
+
+    def say(self, line: str) -> None:
+        self.send(LobbyAsk(f"{line}\n".encode()))
+
+    def ordered(self) -> bytes:
+        """Wait for an order, and answer on its connection from now on."""
+        message = self._next(LobbyAsk)
+        assert isinstance(message, LobbyAsk)
+        return message.data
+
+    def answer(self) -> str:
+        message = self._next(LobbyAnswer)
+        assert isinstance(message, LobbyAnswer)
+        return message.data.decode().strip()
+
+    def send(self, message: Message) -> None:
+        self._router.send_multipart([self.routes[-1], *encode(message)])
+
+    def send_raw(self, *frames: bytes) -> None:
+        self._router.send_multipart([self.routes[-1], *frames])
+
+    def message(self, seconds: float) -> Message | None:
+        """The next message of any kind, None if there is none in time."""
+        if not self._router.poll(int(seconds * 1000)):
+            return None
+        route, *frames = self._router.recv_multipart()
+        said = decode(frames)
+        if isinstance(said, Hello | LobbyAsk):
+            self.routes.append(route)
+        elif isinstance(said, Stderr):
+            self.stderr.append(said.text)
+        elif isinstance(said, Bye):
+            self.byes.append(said.reason)
+        return said
+
+    def _next(self, kind: type[Message]) -> Message:
+        """The next of that kind; lines of stderr and byes may come before it."""
+        until = time.monotonic() + PATIENCE
+        while (left := until - time.monotonic()) > 0:
+            said = self.message(left)
+            if isinstance(said, kind):
+                return said
+            assert said is None or isinstance(said, Stderr | Bye), f"waited for {kind}, got {said}"
+        raise AssertionError(f"no {kind.__name__} in time")

@@ -1,0 +1,119 @@
+"""A lobby's hall with its door open, and connections that do as a test says, in one loop. No referee."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import msgpack
+import zmq
+
+from protocol.transports.keys import KeyPair
+from referee.lobby.auth import Admission, NoAuth
+from referee.lobby.log import EventLog
+from referee.lobby.remote_bot import Lateness
+from referee.lobby.sessions import Bounds, Sessions
+from referee.lobby.socket import RouterSocket
+from referee.play.setting import Timeouts
+
+BUDGETS = Timeouts(start=20.0)
+ANSWERS = {"protocol_version": "2", "name": "tester", "version": "1", "list_commands": "play genmove ggp-new quit"}
+
+
+class MemoryCaller:
+    """A connection that does as the test says."""
+
+    def __init__(self, socket: "zmq.Socket[bytes]") -> None:
+        self.socket = socket
+        self.byes: list[str] = []
+
+    def say(self, *frames: bytes) -> None:
+        self.socket.send_multipart(list(frames))
+
+    def hello(self, name: str, **more: object) -> None:
+        self.say(b"H", msgpack.packb({"ggp": 1, "name": name, "games": [], **more}))
+
+    def listen(self) -> None:
+        """Answer what was asked."""
+        try:
+            while True:
+                kind, payload = self.socket.recv_multipart(zmq.NOBLOCK)
+                if kind == b"B":
+                    self.byes.append(payload.decode())
+                else:
+                    number, _, line = payload.decode().strip().rpartition(" ")
+                    self.say(b"R", f"={number} {ANSWERS.get(line, '')}\n\n".encode())
+        except zmq.Again:
+            return
+
+    async def bye(self) -> str:
+        await until(lambda: bool(self.byes), self)
+        return self.byes[0]
+
+
+async def until(done: Callable[[], bool], *callers: MemoryCaller) -> None:
+    """Let everybody talk until this is so."""
+    for _ in range(6000):
+        for caller in callers:
+            caller.listen()
+        if done():
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("it did not come to that in time")
+
+
+class MemoryLobby:
+    """A hall with its door open."""
+
+    def __init__(
+        self, bounds: Bounds, admission: Admission, connections: int, inside: str = "", arrivals: float = 0
+    ) -> None:
+        self.journal = EventLog(quiet=True, write=lambda line: None)
+        self.hall = Sessions(bounds, BUDGETS, ["yugo", "go"], admission, self.journal, Lateness())
+        self.door = self.hall.door = RouterSocket(
+            "tcp://127.0.0.1:*",
+            self.hall,
+            admission,
+            queue=100,
+            connections=connections,
+            arrivals=arrivals,
+            heartbeat=(5000, 15000),
+            inside=inside,
+        )
+        self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+
+    def call(self, pair: KeyPair | None = None, server: KeyPair | None = None, url: str = "") -> MemoryCaller:
+        socket = self.context.socket(zmq.DEALER)
+        socket.setsockopt(zmq.LINGER, 0)
+        socket.setsockopt(zmq.RECONNECT_IVL, -1)
+        if pair and server:
+            socket.setsockopt(zmq.CURVE_SERVERKEY, server.public.encode())
+            socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
+            socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
+        socket.connect(url or self.door.url)
+        return MemoryCaller(socket)
+
+    async def seat(self, name: str, *more: MemoryCaller) -> MemoryCaller:
+        """A bot that is let in."""
+        caller = self.call()
+        caller.hello(name)
+        await until(lambda: any(one.name == name for one in self.hall.ready()), caller, *more)
+        return caller
+
+
+@asynccontextmanager
+async def house(
+    bounds: Bounds | None = None,
+    admission: Admission | None = None,
+    connections: int = 100,
+    inside: str = "",
+    arrivals: float = 0,
+) -> AsyncIterator[MemoryLobby]:
+    opened = MemoryLobby(bounds or Bounds(), admission or NoAuth(), connections, inside, arrivals)
+    opened.door.open()
+    opened.hall.open()
+    try:
+        yield opened
+    finally:
+        await opened.hall.close("the test is over")
+        opened.door.close()
+        opened.context.destroy(linger=0)

@@ -1,0 +1,79 @@
+"""Golden playthroughs: a game as a page of text, written out ply by ply from an engine's answers; no test itself.
+
+    python -m tests.support.playthrough --write     writes every file of tests/rules/playthroughs again
+    python -m tests.support.playthrough FILE        prints how a file would look now
+
+A new file needs no more than a line `game: yugo size=5` and its moves, each as `play: B2`; `--write` adds the rest:
+the board, the status, the hash and the legal moves before each ply (many as their number and a digest). The hashes
+are the same in every process of one engine version: if they change, the version must change too.
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+from tests.support.memory_session import MemorySession
+from tests.support.paths import TESTS
+
+FOLDER = TESTS / "rules" / "playthroughs"
+FILES = sorted(FOLDER.glob("*.txt"))
+MANY = 30  # legal moves, which are then written as a hash
+LARGE = 20  # cells; a larger board is drawn every tenth ply, for the hash holds the others
+
+
+def read(text: str) -> tuple[str, list[str]]:
+    """The game with its options (`yugo size=5`), and the moves."""
+    fields = [line.split(": ", 1) for line in text.splitlines() if line.startswith(("game: ", "play: "))]
+    return fields[0][1], [value for name, value in fields if name == "play"]
+
+
+def write(game: str, moves: list[str]) -> str:
+    """The page of that game."""
+    desk = MemorySession(game)
+    lines = ["# Written by `python -m tests.support.playthrough --write`; see there.", f"game: {game}"]
+    for ply, move in enumerate(moves):
+        lines += [*_board(desk, always=ply % 10 == 0), *_position(desk), f"play: {move}"]
+        desk.play(move)
+    lines += [*_board(desk, always=True), *_position(desk)]
+    history = desk("ggp-history").splitlines()
+    lines += [
+        f"score: {desk('ggp-score')}",
+        "history:",
+        *("; ".join(history[at : at + 10]) for at in range(0, len(history), 10)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _position(desk: MemorySession) -> list[str]:
+    legal = desk("ggp-legal_moves")
+    if legal.count(" ") >= MANY:
+        legal = f"{len(legal.split())} moves, sha256 {hashlib.sha256(legal.encode()).hexdigest()[:16]}"
+    return [f"status: {desk('ggp-status')} hash={desk('ggp-hash')}", f"legal: {legal}"]
+
+
+def _board(desk: MemorySession, always: bool) -> list[str]:
+    """A line for each height at which there are cells, from the top; then what lies beside the board."""
+    scene: dict[str, list[dict[str, str]]] = json.loads(desk("ggp-scene"))
+    if len(scene["cells"]) > LARGE and not always:
+        return []
+    glyphs = {piece["at"]: piece["glyph"] for piece in scene["pieces"]}
+    rows: dict[str, list[str]] = {}
+    for cell in sorted(scene["cells"], key=lambda cell: (cell["y"], cell["x"])):
+        rows.setdefault(cell["y"], []).append(glyphs.get(cell["at"], "."))
+    beside = "; ".join(token["text"] for token in scene["tokens"])
+    return ["", *map(" ".join, rows.values()), f"beside: {beside}"]
+
+
+def main() -> None:
+    """See the module."""
+    if sys.argv[1:] == ["--write"]:
+        for path in FILES:
+            path.write_text(write(*read(path.read_text())))
+        return
+    for name in sys.argv[1:]:
+        print(write(*read(Path(name).read_text())), end="")
+
+
+if __name__ == "__main__":
+    main()

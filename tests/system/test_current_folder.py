@@ -1,0 +1,68 @@
+"""What lies in the folder where the referee is started is not taken for its own programs or for Python's library."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.ladder_runs import write_ladder
+
+pytestmark = pytest.mark.slow
+
+BIN = Path(sys.executable).parent
+HOSTILE = ("bots", "engines", "protocol", "referee", "json", "random", "select", "zlib")
+TAKEN = "import pathlib\npathlib.Path(__file__).with_suffix('.taken').touch()\nraise SystemExit('the wrong file')\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with modules that say when they are imported, and that nobody could go on after."""
+    for name in HOSTILE:
+        (tmp_path / f"{name}.py").write_text(TAKEN)
+    return tmp_path
+
+
+def test_a_match(folder: Path) -> None:
+    words = ("match", "yugo,size=3", "random", "greedy:playouts=2", "--games", "2", "--json", "--quiet")
+    ran = json.loads(_run(folder, *words))
+    assert ran["games"] == 2 and set(ran["terminations"]) <= {"rules", "resignation"}
+
+
+def test_a_ladder(folder: Path) -> None:
+    write_ladder(folder, "random", "greedy:playouts=2")
+    ran = json.loads(_run(folder, "ladder", "run", "--games", "6", "--jobs", "1", "--json"))
+    assert (ran["failed"], ran["faults"]) == ("", []) and ran["stored"] >= 6
+
+
+def test_a_bot_finds_the_modules_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("NAME = 'a bot'\n")
+    (tmp_path / "my_bot.py").write_text(
+        "import beside\nfrom bots.sdk import run\nrun(lambda position: position.legal_moves()[0], name=beside.NAME)\n"
+    )
+    bot = f"{sys.executable} my_bot.py"
+    ran = json.loads(_run(tmp_path, "match", "yugo,size=3", bot, "random", "--games", "2", "--json", "--quiet"))
+    assert ran["bots"][0]["faults"] == {} and ran["games"] == 2
+
+
+def test_the_folder_can_be_taken_by_python(folder: Path) -> None:
+    """What is guarded against does happen: without -P these files come first."""
+    ran = subprocess.run([sys.executable, "-m", "bots", "random"], cwd=folder, stdin=subprocess.DEVNULL, check=False)
+    assert ran.returncode != 0 and list(folder.glob("*.taken"))
+
+
+def _run(folder: Path, *words: str) -> str:
+    """What `ggp` prints there, once it is sure that no file of the folder was imported."""
+    ran = subprocess.run(
+        [BIN / "ggp", *words],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert list(folder.glob("*.taken")) == []
+    return ran.stdout

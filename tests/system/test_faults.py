@@ -1,0 +1,284 @@
+"""The fault table of the protocol contract, §6, row by row: outcome, culprit, diagnostics, and the next game is played.
+
+The faults are the chaos bot's, so they are those of real processes.
+"""
+
+import re
+import sys
+from dataclasses import replace
+from typing import NamedTuple
+
+import pytest
+
+from protocol.transports.blocking import run_blocking
+from referee.match_command import suspects
+from referee.play.bot_spec import BotSpec
+from referee.play.engine import score_result
+from referee.play.match_runner import MatchRunner
+from referee.play.outcome import FAULTS, BotFault, Termination, forfeit
+from referee.play.series import GameResult, SeriesTally
+from tests.support.series import SHORT, AtTable, make_setup, play, script
+
+pytestmark = pytest.mark.slow
+
+
+class FaultCase(NamedTuple):
+    """A misbehaviour in seat 1 (black), what it costs, and what the record says of it."""
+
+    words: str
+    termination: str
+    result: str
+    detail: str = ""
+    exit: str = ""
+    time: str = "20"
+
+
+TABLE = [
+    # illegal or unreadable move
+    FaultCase(
+        "fault=illegal,move=3", "illegal_move", "W+F", r"illegal move: ([A-D]\d is occupied|the button is taken)"
+    ),
+    FaultCase("fault=unreadable", "illegal_move", "W+F", "illegal move"),
+    FaultCase("fault=empty", "illegal_move", "W+F", "unreadable move ''"),
+    # genmove answered `?`
+    FaultCase("fault=refuse", "refused", "W+F", "I will not"),
+    # refuses a move that the engine accepted
+    FaultCase("fault=refuse,when=play", "rejects_legal_move", "W+F", r"answers `play white \S+` with `\? I will not`"),
+    # answer after the clock
+    FaultCase("fault=late,ms=400", "time", "W+T", r"\d+ ms after its time was up", time="0.2"),
+    # no answer at all (clock + grace)
+    FaultCase("fault=silent", "stalled", "W+T", "deadline", time="0.2"),
+    FaultCase("fault=deaf", "stalled", "W+T", "deadline", time="0.2"),
+    FaultCase("fault=half", "stalled", "W+T", "deadline", time="0.2"),
+    FaultCase("fault=close_stdout", "disconnected", "W+F", "output ended"),
+    # end of stream or exit, in its own turn
+    FaultCase("fault=crash,status=7", "disconnected", "W+F", "exit status 7", "exit status 7"),
+    FaultCase("fault=crash,signal=11", "disconnected", "W+F", "killed by SIGSEGV", "killed by SIGSEGV"),
+    FaultCase(
+        "fault=half_crash,status=7", "illegal_move", "W+F", "move", "exit status 7"
+    ),  # the half is read as an answer
+    FaultCase("fault=complain", "disconnected", "W+F", "exit status 70", "exit status 70"),
+    FaultCase("fault=fork,status=3", "disconnected", "W+F", "left its output open", "exit status 3"),
+    # the same in the opponent's turn, from ply 2 on
+    FaultCase("fault=crash,when=after,move=2", "disconnected", "W+F", "exit status 1", "exit status 1"),
+    FaultCase("fault=crash,when=play,move=2", "disconnected", "W+F", "exit status 1", "exit status 1"),
+    # garbage, desynchronised, over the bounds
+    FaultCase("fault=garbage", "protocol_error", "W+F", "more than 200 lines"),
+    FaultCase("fault=wrong_id", "protocol_error", "W+F", "desynchronised"),
+    FaultCase("fault=flood_stdout,mb=3", "protocol_error", "W+F", "lines before an answer|at most"),
+    FaultCase("fault=long_line,mb=3", "protocol_error", "W+F", "at most"),
+    FaultCase("fault=many_lines", "protocol_error", "W+F", "at most"),
+]
+
+
+@pytest.mark.parametrize("row", TABLE, ids=[row.words for row in TABLE])
+def test_a_fault_loses_in_its_own_way(row: FaultCase) -> None:
+    came = play(make_setup("yugo,size=4", f"chaos:{row.words},life=20,seed=5", time=row.time))
+    assert came.suspended is None
+    assert [match.number for match in came.played] == [0, 1]  # and the next game was played
+    first, end = came.played[0], came.end()
+    assert (first.termination, first.result, first.culprit) == (row.termination, row.result, "chaos")
+    assert (end.winner, end.culprit) == (2, "seat1")
+    assert re.search(row.detail, end.detail), end.detail
+    assert end.diagnostics is not None
+    assert end.diagnostics.exit == row.exit
+    assert 0 < len(end.diagnostics.dialogue) <= 20
+    asked = any("genmove black" in line for line in end.diagnostics.dialogue)
+    assert asked or len(end.diagnostics.dialogue) == 20  # what it flooded us with is what came last
+
+
+BORNE = [
+    "chatter",
+    "nul",
+    "no_ids",
+    "crlf",
+    "flood_stderr,mb=3",
+    "ignore_quit",
+    "ignore_sigterm",
+    "late,ms=30",
+]
+
+
+@pytest.mark.parametrize("words", BORNE)
+def test_what_is_sloppy_only_does_not_lose(words: str) -> None:
+    came = play(make_setup("yugo,size=3", f"chaos:fault={words},life=20,seed=5", "random:seed=3"))
+    assert came.suspended is None
+    assert {match.culprit for match in came.played} == {""}
+
+
+def test_a_last_answer_without_its_end_counts_and_then_the_bot_has_gone() -> None:
+    came = play(make_setup("yugo,size=3", "chaos:fault=last_words,move=3,life=20,seed=5", "random:seed=3"), (0,))
+    (match,) = came.played
+    assert match.plies in (5, 6)  # its third move, and perhaps the answer to it
+    assert (match.termination, match.culprit, match.result) == ("disconnected", "chaos", "W+F")
+
+
+def test_the_last_lines_of_stderr_are_kept() -> None:
+    end = play(make_setup("yugo,size=3", "chaos:fault=complain"), (0,)).end()
+    assert end.diagnostics is not None and end.diagnostics.stderr.strip()
+    flooded = play(make_setup("yugo,size=3", "chaos:fault=flood_stderr,mb=3,move=0", time="1/move"), (0,))
+    assert flooded.played[0].termination == "rules"
+
+
+def test_a_flood_on_stderr_leaves_its_tail() -> None:
+    bot = script(
+        "while True:\n"
+        "    line = ask()\n"
+        "    if line == 'list_commands': say('ggp-new play genmove name version quit')\n"
+        "    elif line.startswith('genmove'):\n"
+        "        sys.stderr.write('x' * 200_000 + 'the end'); sys.stderr.flush(); sys.exit(5)\n"
+        "    else: say()\n"
+    )
+    end = play(make_setup("yugo,size=3", bot), (0,)).end()
+    assert end.diagnostics is not None and end.diagnostics.exit == "exit status 5"
+    assert len(end.diagnostics.stderr) == 64 * 1024 and end.diagnostics.stderr.endswith("the end")
+
+
+def test_a_late_answer_within_the_margin_is_forgiven_and_recorded() -> None:
+    setup = make_setup("yugo,size=3", "chaos:fault=late,ms=250", time="0.2+0.2", margin=20_000)
+    end = play(setup, (0,)).end()
+    assert end.termination == "rules"
+    assert any(re.fullmatch(r"seat1: ply 1 came \d+ ms late, forgiven", warning) for warning in end.warnings)
+
+
+def test_a_late_illegal_move_loses_on_time() -> None:
+    bot = "chaos:fault=illegal,when=genmove"
+    slow = script(
+        "while True:\n"
+        "    line = ask()\n"
+        "    if line == 'list_commands': say('ggp-new play genmove name version quit')\n"
+        "    elif line.startswith('genmove'): time.sleep(0.3); say('Z99')\n"
+        "    else: say()\n"
+    )
+    assert play(make_setup("yugo,size=3", slow, bot, time="0.1"), (0,)).played[0].termination == "time"
+
+
+@pytest.mark.parametrize(
+    ("words", "termination"),
+    [
+        ("fault=crash,when=new", "disconnected"),
+        ("fault=crash,when=after,move=1", "disconnected"),
+        ("fault=garbage,when=new", "protocol_error"),
+        ("fault=silent,when=new", "stalled"),
+    ],
+)
+def test_before_ply_2_it_is_void_and_replayed_three_times(words: str, termination: str) -> None:
+    patient = "patient=chaos:fault=late,ms=150,move=1,life=20"
+    setup = replace(make_setup("yugo,size=3", f"chaos:{words},life=20", patient), budgets=replace(SHORT, new=0.5))
+    came = play(setup)
+    assert [(match.result, match.termination) for match in came.played] == [("", termination)] * 4
+    assert [match.key.partition(".")[2] for match in came.played] == ["", "1", "2", "3"]
+    assert came.suspended is not None and came.suspended.who == "chaos"
+    assert came.end().diagnostics is not None
+
+
+def test_attempts_are_numbered_on_from_those_of_a_run_before() -> None:
+    came = AtTable()
+    table = MatchRunner(came.keep)
+    run_blocking(table.play(make_setup("yugo,size=3", "random"), 0, 2))
+    run_blocking(table.close())
+    assert [match.key.partition(".")[2] for match in came.played] == ["2"]
+
+
+def test_between_games_it_is_only_started_again() -> None:
+    came = play(make_setup("yugo,size=3", "chaos:fault=crash,when=result", "random"))
+    assert [match.termination for match in came.played] == ["rules", "rules"]
+
+
+@pytest.mark.parametrize(
+    ("bot", "reason"),
+    [
+        ("chaos:fault=refuse,when=new", "I will not"),
+        ("chaos:fault=crash,when=start,status=9", "exit status 9"),
+        ("random:nonsense=1", "exit status 2"),
+        ("cat", "does not start|list_commands"),
+        ("true", "exit status 0"),
+    ],
+)
+def test_what_cannot_start_is_suspended_and_not_recorded(bot: str, reason: str) -> None:
+    setup = replace(make_setup("yugo,size=3", bot), budgets=replace(SHORT, start=1))
+    came = play(setup)
+    assert came.played == []
+    assert came.suspended is not None and re.search(reason, str(came.suspended)), str(came.suspended)
+
+
+def test_a_plain_bot_plays_go_only_and_its_size_only() -> None:
+    plain = script(
+        "while True:\n"
+        "    line = ask()\n"
+        "    if line == 'list_commands': say('boardsize clear_board komi play genmove name version quit')\n"
+        "    elif line == 'boardsize 5': say('unacceptable size', '?')\n"
+        "    else: say('pass' if 'genmove' in line else '')\n"
+    )
+    assert "go only, not yugo" in str(play(make_setup("yugo,size=3", plain)).suspended)
+    assert "unacceptable size" in str(play(make_setup("go,size=5", plain)).suspended)
+    assert play(make_setup("go,size=4", plain, plain)).played[1].termination == "rules"
+
+
+ENGINE = """
+import os, subprocess, sys
+engine = subprocess.Popen([sys.executable, "-m", "engines"], stdin=-1, stdout=-1)
+asked = 0
+for line in sys.stdin.buffer:
+    asked += b"ggp-play" in line
+    if asked == 3:
+        print("the disk is full", file=sys.stderr, flush=True)
+        engine.kill(); engine.wait(); os._exit(6)
+    engine.stdin.write(line); engine.stdin.flush()
+    answer = b""
+    while not answer.endswith(b"\\n\\n"): answer += engine.stdout.readline()
+    sys.stdout.buffer.write(answer); sys.stdout.buffer.flush()
+"""
+
+
+def test_an_engine_that_crashes_makes_it_void_and_is_loud() -> None:
+    setup = make_setup("yugo,size=3", "random")
+    came = play(replace(setup, engine=BotSpec("engine", "broken", (sys.executable, "-c", ENGINE))), (0,))
+    assert [(match.result, match.termination, match.culprit) for match in came.played] == [
+        ("", "engine_failed", "engine")
+    ] * 4
+    assert "exit status 6" in came.end().detail and "the disk is full" in came.end().detail
+    assert came.suspended is not None and came.suspended.who == "engine"
+
+
+def test_the_referees_own_lateness_makes_a_game_suspect(monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = iter(range(1000))
+    monkeypatch.setattr("referee.play.process.run_delay", lambda: next(spent) * 0.02)
+    setup = make_setup("yugo,size=3", "chaos:fault=late,ms=100,move=2", "random")
+    assert play(setup, (0,)).end().suspect
+    monkeypatch.setattr("referee.play.process.run_delay", lambda: 0.0)
+    assert not play(setup, (0,)).end().suspect
+
+
+def test_the_report_names_suspect_games_and_what_follows() -> None:
+    facts = GameResult(1, "aa-1", "B+T", 0, "b", "time", "", 9, (1, 2), True)
+    tally = SeriesTally()
+    for number in range(1, 14):
+        tally.add(replace(facts, key=f"aa-{number}", termination="time" if number == 3 else "rules"))
+    tally.add(replace(facts, key="aa-14", suspect=False))
+    said = suspects(tally)
+    assert said.startswith("suspect: 13 games in which this machine kept an answer waiting: aa-1, aa-2, ")
+    assert "aa-10 and 3 more; they count; 1 of them ended by time, which may not be the bot's fault" in said
+    assert "aa-11" not in said and tally.suspects == [f"aa-{number}" for number in range(1, 14)]
+
+
+def test_a_game_without_end_is_scored_as_it_stands() -> None:
+    came = play(replace(make_setup("go,size=5", "random"), max_plies=4))
+    assert [(match.termination, match.plies) for match in came.played] == [("ply_limit", 4)] * 2
+    for index, match in enumerate(came.played):
+        assert match.result == score_result(came.end(index).score) != ""
+
+
+def test_giving_up_is_nobodys_fault() -> None:
+    came = play(make_setup("yugo,size=3", "chaos:fault=resign,move=2"), (0, 1))
+    assert [match.result for match in came.played] == ["W+R", "B+R"]
+    assert {match.culprit for match in came.played} == {""}
+
+
+@pytest.mark.parametrize("termination", list(FAULTS))
+def test_every_fault_has_a_letter_for_either_colour(termination: Termination) -> None:
+    letter = FAULTS[termination].letter
+    lost = forfeit(BotFault(termination, "why"), 1, black=1)
+    assert (lost.result, lost.winner) == (f"W+{letter}", 2)
+    assert forfeit(BotFault(termination, "why"), 1, black=2).result == f"B+{letter}"
+    assert forfeit(BotFault(termination, "why"), 2, black=1, void=True).void

@@ -1,0 +1,119 @@
+"""The unit and the container file of docs/operating name only commands, options, paths and numbers that hold."""
+
+import configparser
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from protocol.transports.keys import new_pair, write_pair
+from referee.lobby.command import serve
+from referee.lobby.config import LobbyFile, read_lobby
+from referee.lobby.keys import Book, allow, change, now
+from tests.support.paths import ROOT
+
+FOLDER = ROOT / "docs" / "operating"
+MOST_OF_THE_LOBBY = 1.0  # seconds that it takes beside `drain`, and some to spare
+
+
+@pytest.fixture
+def lobby() -> LobbyFile:
+    return read_lobby(FOLDER / "lobby.toml")
+
+
+def unit() -> dict[str, dict[str, str]]:
+    read = configparser.RawConfigParser()
+    read.optionxform = str  # type: ignore[assignment, method-assign]
+    read.read(FOLDER / "ggp-lobby.service")
+    return {name: dict(read[name]) for name in read.sections()}
+
+
+def instructions() -> list[tuple[str, str]]:
+    lines = (FOLDER / "Containerfile").read_text().splitlines()
+    words = [line.split(" ", 1) for line in lines if line and line[0] != "#"]
+    return [(word, rest) for word, rest in words]
+
+
+def serves(words: list[str]) -> dict[str, object]:
+    """The options of a `ggp serve`, which click takes."""
+    command, *rest = words
+    assert command == "serve"
+    return serve.make_context("serve", rest).params
+
+
+def test_the_file_serves_the_internet_with_keys(lobby: LobbyFile) -> None:
+    assert lobby.keys and urlsplit(lobby.listen).hostname == "0.0.0.0"
+    assert {lobby.server_key.parent, lobby.registry.parent} == {FOLDER}, "beside the file, wherever that lies"
+    assert [bot.entrant.anchor for bot in lobby.local] == [0, None]
+
+
+def test_the_unit_waits_for_matches_and_has_room_for_all_connections(lobby: LobbyFile) -> None:
+    service = unit()["Service"]
+    program, *words = shlex.split(service["ExecStart"])
+    assert Path(program).name == "ggp"
+    options = serves(words)
+    assert options["json_logs"] and options["file"] == Path("lobby.toml")
+    assert service["WorkingDirectory"] == f"%S/{service['StateDirectory']}"
+    assert int(service["TimeoutStopSec"]) > lobby.plan.drain + MOST_OF_THE_LOBBY
+    assert (service["KillMode"], service["KillSignal"]) == ("mixed", "SIGTERM")
+    assert service["RestartPreventExitStatus"] == "2"
+    assert int(service["LimitNOFILE"]) > 2 * lobby.connections
+    assert set(service["RestrictAddressFamilies"].split()) == {"AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK"}
+
+
+@pytest.mark.slow
+@pytest.mark.needs("systemd-analyze")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    ggp = str(Path(sys.executable).parent / "ggp")
+    text = (FOLDER / "ggp-lobby.service").read_text().replace("/opt/ggp/bin/ggp", ggp)
+    (tmp_path / "ggp-lobby.service").write_text(text)
+    ran = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(tmp_path / "ggp-lobby.service")], capture_output=True, text=True
+    )
+    said = [line for line in ran.stderr.splitlines() if "ggp-lobby" in line]
+    assert ran.returncode == 0 and said == [], ran.stderr
+
+
+def test_the_container_copies_what_is_there_and_runs_the_same_command(lobby: LobbyFile) -> None:
+    all_of = dict(instructions())
+    for word, rest in instructions():
+        if word == "COPY" and not rest.startswith("--from"):
+            assert all((ROOT / source).exists() for source in rest.split()[:-1]), rest
+    entry, command = json.loads(all_of["ENTRYPOINT"]), json.loads(all_of["CMD"])
+    assert entry == ["ggp"]
+    assert serves(command) == serves(shlex.split(unit()["Service"]["ExecStart"])[1:])
+    assert int(all_of["EXPOSE"]) == urlsplit(lobby.listen).port
+    assert f"http://{serves(command)['metrics']}/metrics" in all_of["HEALTHCHECK"]
+    assert all_of["WORKDIR"] == all_of["VOLUME"] and all_of["STOPSIGNAL"] == "SIGTERM"
+    assert re.search(
+        rf"useradd .*\b{all_of['USER']}\b", " ".join(rest for word, rest in instructions() if word == "RUN")
+    )
+
+
+def test_the_commands_of_the_page_make_the_files_that_it_needs(tmp_path: Path) -> None:
+    """Keys beside the file are found there, and the file runs up to its door."""
+    text = (FOLDER / "lobby.toml").read_text()
+    (tmp_path / "lobby.toml").write_text(text)
+    lobby = read_lobby(tmp_path / "lobby.toml")
+    write_pair(lobby.server_key, new_pair())
+    with change(lobby.registry) as write:
+        write(allow(Book(), "ann", "dot", new_pair().public, now()))
+    from referee.lobby.auth import KeyAuth
+    from referee.lobby.log import EventLog
+
+    assert KeyAuth(lobby.server_key, lobby.registry, EventLog(quiet=True)).authenticated
+
+
+@pytest.mark.parametrize(
+    ("first", "start"), [("python3 -m venv", "systemctl enable"), ("podman build", "podman run -d")]
+)
+def test_the_page_makes_the_keys_before_the_lobby_that_needs_them(first: str, start: str) -> None:
+    """Without a registry it does not start."""
+    page = (ROOT / "docs" / "how-to" / "run-a-bot-server.md").read_text()
+    before = page[page.index(first) : page.index(start)]
+    assert "keys new --server" in before and "keys allow" in before

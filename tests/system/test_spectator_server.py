@@ -1,0 +1,338 @@
+"""Spectators of a running lobby see what its store has, whatever stops, dies or is lost on the way."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, read_records
+from protocol.spectating import Begun
+from protocol.transports.keys import new_pair, write_pair
+from protocol.transports.spectator import Down, Happened, SeenEvents, Spectator, Up
+from referee.store.store import Store
+from tests.support.dialled_bots import DialledBots
+from tests.support.lobby_server import LobbyProcess, lobby_file
+from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.slow
+
+THINK = 0.01
+PATIENCE = 60.0
+
+
+class WatchedLobby:
+    """A lobby with spectators, and two bots that play in it."""
+
+    def __init__(self, folder: Path, lobby: str = "", think: float = THINK, size: int = 5) -> None:
+        self.folder, self.lobby = folder, lobby
+        file = lobby_file(folder, lobby, watch="tcp://127.0.0.1:*")
+        file.write_text(file.read_text().replace("size=5", f"size={size}"))
+        self.server = LobbyProcess(file)
+        self.url = str(self.server.wait_for("gallery", word="open")[0]["url"])
+        self.think = think
+        self.bots = [DialledBots(self.server.url, "ann", "bob", think=think)]
+
+    def restart(self) -> None:
+        """After the server was killed: the same addresses, and the bots come back."""
+        file = lobby_file(self.folder, self.lobby, watch=self.url)
+        port = urlsplit(self.server.url).port
+        file.write_text(file.read_text().replace('listen = "tcp://127.0.0.1:*', f'listen = "tcp://127.0.0.1:{port}'))
+        self.server = LobbyProcess(file)
+        self.bots[-1].cut()
+        self.bots.append(DialledBots(self.server.url, "ann", "bob", think=self.think))
+
+    def gallery(self) -> int:
+        """The process."""
+        (pid,) = self.server.pids("referee.lobby.spectator_process")
+        return pid
+
+    def stored(self, key: str) -> list[Event]:
+        """Every event of a match, as the store has it."""
+        with Store.open(f"sqlite:///{self.folder}/club.db") as store:
+            data = store.record(key)
+        assert data is not None
+        (record,) = read_records(data.splitlines(keepends=True))
+        assert record.end is not None
+        return [record.start, *record.plies, record.end]
+
+    def close(self) -> None:
+        for bots in self.bots:
+            bots.cut()
+        if self.server.process.poll() is None:
+            self.server.end()
+        assert not self.server.running()
+        assert not [one for one in self.server.events("gallery") if one["word"] == "said"]
+
+
+@pytest.fixture
+def club(tmp_path: Path) -> Iterator[WatchedLobby]:
+    """Whose bots play on and on."""
+    opened = WatchedLobby(tmp_path, "drain = 0")
+    yield opened
+    opened.close()
+
+
+def begun(there: Spectator) -> str:
+    """The name of the next match that begins."""
+    there.follow_ladder()
+    while True:
+        sight = there.read(PATIENCE)
+        assert sight is not None and not isinstance(sight, Down)
+        if isinstance(sight, Happened) and isinstance(sight.news, Begun):
+            return sight.news.head.match
+
+
+def until_ply(there: Spectator, ply: int) -> list[Event]:
+    return _events(there, lambda found: len(found) > ply)
+
+
+def rest(there: Spectator) -> list[Event]:
+    """The events up to the end."""
+    return _events(there, lambda found: bool(found) and isinstance(found[-1], MatchEnded))
+
+
+def _events(there: Spectator, enough: Callable[[list[Event]], bool]) -> list[Event]:
+    found: list[Event] = []
+    until, passed = time.monotonic() + PATIENCE, list[object]()
+    while not enough(found):
+        assert time.monotonic() < until, (found[-1:], passed[-20:])
+        sight = there.read(1.0)
+        if isinstance(sight, SeenEvents):
+            found.append(sight.event)
+        else:
+            passed.append(sight)
+    return found
+
+
+def test_who_comes_late_sees_what_the_store_has(club: WatchedLobby) -> None:
+    with Spectator(club.url) as there, Spectator(club.url) as late:
+        key = begun(there)
+        there.follow(key)
+        seen = until_ply(there, 6)
+        assert list(late.match(key)) == seen + rest(there) == club.stored(key)
+    with Spectator(club.url) as afterwards:
+        assert list(afterwards.match(key)) == club.stored(key)
+        with pytest.raises(LookupError, match="knows no match"):
+            next(afterwards.match("nobody-knows"))
+
+
+def test_a_killed_gallery_is_started_again_and_spectators_go_on(club: WatchedLobby) -> None:
+    with Spectator(club.url) as there:
+        key = begun(there)
+        there.follow(key)
+        seen = until_ply(there, 4)
+        os.kill(club.gallery(), signal.SIGKILL)
+        seen += rest(there)
+        assert seen == club.stored(key)
+        os.kill(club.gallery(), signal.SIGKILL)
+        while not isinstance(there.read(PATIENCE), Up):
+            continue
+        assert list(there.match(key)) == seen
+
+
+@pytest.mark.long
+def test_a_stopped_gallery_misses_nothing(club: WatchedLobby) -> None:
+    with Spectator(club.url) as there:
+        key = begun(there)
+        there.follow(key)
+        seen = until_ply(there, 4)
+        os.kill(club.gallery(), signal.SIGSTOP)
+        club.server.wait_for("game", match=key)
+        os.kill(club.gallery(), signal.SIGCONT)
+        assert seen + rest(there) == club.stored(key)
+
+
+def test_a_killed_lobby_goes_on_with_the_same_match(club: WatchedLobby) -> None:
+    with Spectator(club.url) as there:
+        key = begun(there)
+        there.follow(key)
+        seen = until_ply(there, 8)
+        assert club.gallery()
+        club.server.kill()
+        assert not club.server.pids("referee.lobby.spectator_process")
+        club.restart()
+        seen += rest(there)
+    assert seen == club.stored(key)
+
+
+STALLED = """
+import sys
+from protocol.transports.spectator import Spectator
+with Spectator(sys.argv[1]) as there:
+    for event in there.match(sys.argv[2]):
+        print(event.seq, getattr(event, "move", ""), flush=True)
+"""
+
+
+@pytest.mark.long
+def test_a_stalled_spectator_catches_up(club: WatchedLobby) -> None:
+    with Spectator(club.url) as there:
+        key = begun(there)
+        there.follow(key)
+        until_ply(there, 4)
+        stalled = subprocess.Popen([sys.executable, "-c", STALLED, club.url, key], stdout=subprocess.PIPE, text=True)
+        assert stalled.stdout and stalled.stdout.readline() == "0 \n"
+        stalled.send_signal(signal.SIGSTOP)
+        rest(there)
+        stalled.send_signal(signal.SIGCONT)
+        out = stalled.stdout.read()  # communicate() would drop what readline() has buffered
+        assert stalled.wait(PATIENCE) == 0
+    expected = [f"{event.seq} {getattr(event, 'move', '')}" for event in club.stored(key)]
+    assert ["0 ", *out.splitlines()] == expected
+
+
+@pytest.mark.long
+def test_a_port_that_is_taken_is_told_and_costs_no_match(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        server = LobbyProcess(lobby_file(tmp_path, "drain = 0", watch=f"tcp://127.0.0.1:{taken.getsockname()[1]}"))
+        (told,) = server.wait_for("gallery", word="cannot")
+        assert "cannot listen" in told["reason"]
+        bots = DialledBots(server.url, "ann", "bob")
+        server.wait_for("game")
+    server.wait_for("gallery", word="open")
+    bots.cut()
+    assert server.end().status == 0
+
+
+def test_with_the_servers_key_anybody_may_look_on(tmp_path: Path) -> None:
+    pair = new_pair()
+    write_pair(tmp_path / "server.key", pair)
+    file = lobby_file(tmp_path, "drain = 0", watch="tcp://0.0.0.0:*")
+    server = LobbyProcess(file)
+    port = urlsplit(server.wait_for("gallery", word="open")[0]["url"]).port
+    with Spectator(f"tcp://127.0.0.1:{port}", pair.public) as there:
+        there.follow_ladder()
+        assert isinstance(there.read(PATIENCE), Up) and isinstance(there.read(PATIENCE), Happened)
+    with Spectator(f"tcp://127.0.0.1:{port}") as there:
+        assert isinstance(there.read(PATIENCE), Down)
+    assert server.end().status == 0
+
+
+def peak(process: int) -> int:
+    """The most bytes of memory that it ever had."""
+    found = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    assert found
+    return int(found[1]) * 1024
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["questions", "topics"])
+def test_a_flood_of_strangers_changes_no_match(tmp_path: Path, how: str) -> None:
+    """Subscriptions and connections without an end, while bots play under a clock and others look on."""
+    club = WatchedLobby(tmp_path, "drain = 0", think=0.0)
+    gallery = club.gallery()
+    program = QUESTIONS if how == "questions" else TOPICS
+    flood = subprocess.Popen([sys.executable, "-c", program, club.url, "20"], stdout=subprocess.PIPE, text=True)
+    watched: list[str] = []
+    try:
+        while flood.poll() is None:  # whoever comes meanwhile sees a whole match
+            with Spectator(club.url) as there:
+                key = begun(there)
+                there.follow(key)
+                assert rest(there) == club.stored(key)
+            watched.append(key)
+        assert flood.returncode == 0 and watched
+        assert club.gallery() == gallery and peak(gallery) < MEMORY
+        assert "flood" in {one["word"] for one in club.server.events("spectator")}
+        games = club.server.events("game")
+        assert {one["word"] for one in games} == {"rules"}
+        with Spectator(club.url) as there:
+            for key in (str(games[0]["match"]), str(games[-1]["match"])):
+                assert list(there.match(key)) == club.stored(key)
+        print(f"{len(games)} games, {len(watched)} watched, {peak(gallery) >> 20} MiB")
+    finally:
+        flood.kill()
+        flood.wait()
+        club.close()
+
+
+MEMORY = 256 * 1024 * 1024  # bytes: a gallery at rest has 50 MiB, and each of 200 strangers may take a few hundred KiB
+
+QUESTIONS = """
+import secrets, socket, sys, time, zmq
+url, until = sys.argv[1], time.monotonic() + float(sys.argv[2])
+context = zmq.Context()
+host, port = url.removeprefix("tcp://").split(":")
+def stranger():
+    there = context.socket(zmq.XSUB)
+    there.setsockopt(zmq.LINGER, 0)
+    there.setsockopt(zmq.SNDTIMEO, 50)
+    there.connect(url)
+    return there
+there = [stranger() for _ in range(20)]
+raw = []
+while time.monotonic() < until:
+    for one in there:
+        try:
+            for _ in range(40):
+                one.send(b"\\1catch-up/match/none/0/" + secrets.token_hex(8).encode())
+            one.send(b"\\1" + secrets.token_bytes(900))
+        except zmq.Again:
+            pass
+    raw = raw[-50:] + [socket.create_connection((host, int(port))) for _ in range(5)]
+    raw[-1].sendall(secrets.token_bytes(500))
+    time.sleep(0.01)
+"""
+
+TOPICS = """
+import secrets, socket, sys, time
+url, until = sys.argv[1], time.monotonic() + float(sys.argv[2])
+host, port = url.removeprefix("tcp://").split(":")
+greeting = b"\\xff" + bytes(8) + b"\\x7f\\x03\\0NULL" + bytes(48)
+ready = b"\\x04\\x19\\x05READY\\x0bSocket-Type\\0\\0\\0\\x03SUB"
+def stranger():
+    there = socket.create_connection((host, int(port)), timeout=60)
+    there.sendall(greeting + ready)
+    answer = b""
+    while not answer.endswith(b"XPUB"):
+        if not (answer := answer + there.recv(1000)):
+            raise ConnectionError
+    there.setblocking(False)
+    return there
+there = [None] * 200
+while time.monotonic() < until:
+    for number, one in enumerate(there):
+        topics, kinds = [secrets.token_bytes(200) for _ in range(50)], (b"\\1", b"\\0")[: 1 + number % 2]
+        try:
+            if one is None:
+                one = there[number] = stranger()
+            one.send(b"".join(b"\\0\\xc9" + kind + topic for topic in topics for kind in kinds))
+        except BlockingIOError:
+            pass
+        except OSError:
+            there[number] = None
+"""
+
+
+PAGE = ROOT / "docs" / "how-to" / "watch-a-server.md"
+
+
+def test_the_program_of_the_page_sees_what_the_store_has(club: WatchedLobby) -> None:
+    (program,) = [
+        code for code in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "import zmq" in code
+    ]
+    assert "protocol" not in program and "referee" not in program
+
+    def run(key: str) -> "subprocess.Popen[str]":
+        pipe = subprocess.PIPE
+        return subprocess.Popen([sys.executable, "-c", program, club.url, key], stdout=pipe, stderr=pipe, text=True)
+
+    with Spectator(club.url) as there:
+        key = begun(there)
+    out, err = run(key).communicate(timeout=PATIENCE)
+    expected = []
+    for event in club.stored(key):
+        name = {MatchStarted: "start", MovePlayed: "ply", MatchEnded: "end"}[type(event)]
+        expected.append(f"{name} {event.seq} {getattr(event, 'move', getattr(event, 'result', ''))}")
+    assert out.splitlines() == expected and not err
+    unknown = run("nobody-knows")
+    assert unknown.communicate(timeout=PATIENCE)[1] == "the lobby does not know nobody-knows\n"
+    assert unknown.returncode == 1
