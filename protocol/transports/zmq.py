@@ -401,6 +401,7 @@ class Unread:
         self._quiet = True  # nothing has come since the last look
         self._connections: dict[int, _Connection] = {}  # by descriptor
         self._next, self._size, self._looked = 0.0, resident(), 0.0
+        self.hear_news()  # until it was asked once, a ZeroMQ socket's descriptor tells of nothing
 
     @property
     def wait(self) -> float:
@@ -471,6 +472,7 @@ class Unread:
                 self._connections[event["value"]] = _Connection()
                 with contextlib.suppress(OSError):  # it has ended already
                     self._arrivals.register(event["value"], select.EPOLLIN | select.EPOLLET)
+                self._set_quiet(False)  # what it sent before this, ZeroMQ may have read: no arrival will be reported
 
     def close(self) -> None:
         self._router.disable_monitor()

@@ -366,6 +366,19 @@ def test_who_never_ends_a_message_is_cut_and_others_are_answered(
     serving.stop()
 
 
+def test_what_came_before_its_connection_was_looked_at_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zmq_transport, "MOST_UNREAD", 10_000)
+    service = Service(ANY_PORT, make_responder)
+    with Raw(service.url) as rude:
+        rude.shake_hands()
+        rude.send(frame(b"x" * 20_000, MORE))
+        time.sleep(0.2)  # ZeroMQ's own thread reads it
+        for _ in range(20):
+            service.serve_one(20)
+        assert rude.ended(2.0), "before ZeroMQ ends it for its silence"
+    service.close()
+
+
 def test_where_the_system_counts_no_bytes_our_growth_counts_while_some_wait(tmp_path: Path) -> None:
     service = Service(f"ipc://{tmp_path}/socket", make_responder)
     growth = 8_000  # bytes; one of eight is taken for unread
