@@ -161,6 +161,16 @@ class Connection:
             raise self._error
         return None
 
+    def take_lines(self) -> list[str]:
+        """Take the whole lines that have come of an unfinished answer, but for its first, which has the mark.
+
+        The reply then lacks them, and the bounds count what comes from now on: an analysis may go on for hours.
+        """
+        taken = [line.decode("utf-8", "replace") for line in self._lines[1:]]
+        del self._lines[1:]
+        self._size = sum(len(line) + 1 for line in self._lines)
+        return taken
+
     def give_up(self) -> None:
         """Nobody waits for the awaited replies any longer. "A peer that does not echo them gets none, and a
         time-out then ends it": its late answer could not be told from the next one."""

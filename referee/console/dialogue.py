@@ -214,6 +214,17 @@ class Dialogue:
             if self.pump(deadline) is None and self.now() >= deadline and exchange.reply is None:
                 raise PeerTimeout(f"no answer to `{exchange.sent[:80]}` in time")
 
+    def take_stream(self) -> list[str]:
+        """The lines that have come of an answer that goes on until the next line (see Connection.take_lines)."""
+        ready, pending = self.channel.connection.ready, self.pending
+        return [] if ready or not (pending and streams(pending[0].sent)) else self.channel.connection.take_lines()
+
+    def stderr_news(self) -> str:
+        """What the peer has written to stderr since the last call, without a last line that `lost` has already."""
+        news = self.peer.stderr_news()
+        last = news.strip().rpartition("\n")[2]
+        return news.rstrip().removesuffix(last) if last and self.lost.endswith(f": {last}") else news
+
     def new_warnings(self) -> list[str]:
         """Tolerated faults since the last call."""
         warnings = self.channel.warnings[self._warned :]

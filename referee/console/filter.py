@@ -115,6 +115,8 @@ class PipeConsole:
 
     def _see_stream(self) -> None:
         """Whether it has ended by itself, as when the peer does not know the command."""
+        if self._console is not None and not self._as_json:
+            self._console.dialogue.take_stream()  # it is on stdout: see passed
         if self._stream is not None and self._stream.reply is not None:
             exchange, self._stream = self._stream, None
             self._finish(exchange)
@@ -147,6 +149,7 @@ class PipeConsole:
         if self._status != BROKEN or self._as_json:
             if self._as_json:
                 self._object(line.strip(), None, why, None, 0.0)
+            self._pass_stderr()
             self._note(why)
         self._status = BROKEN
 
@@ -183,7 +186,7 @@ class PipeConsole:
 
     def _pass_stderr(self) -> None:
         assert self._console is not None
-        news = self._console.dialogue.peer.stderr_news()
+        news = self._console.dialogue.stderr_news()
         if news and not self._quiet:
             _note(visible(news if news.endswith("\n") else f"{news}\n"))
 

@@ -107,7 +107,10 @@ class ConsoleView:
                 if not dialogue.pending:
                     deadline = dialogue.now()
         except PeerLost as lost:
+            self._see_stderr()
             self._trouble(str(lost))
+        for line in dialogue.take_stream():
+            self._line("", line)
         self._see_what_is_late()
         warnings = dialogue.new_warnings()
         for warning in warnings[:_WARNINGS]:
@@ -206,7 +209,7 @@ class ConsoleView:
                 self._line("dim", "it is shown if it comes; type :restart to restart the peer")
 
     def _see_stderr(self) -> None:
-        lines = self.console.dialogue.peer.stderr_news().splitlines()
+        lines = self.console.dialogue.stderr_news().splitlines()
         for line in lines[:_STDERR_LINES]:
             self._line("dim", f"stderr: {visible(line[:500])}")
         if len(lines) > _STDERR_LINES:

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from protocol.channel import Channel
-from protocol.connection import Connection, PeerRole
+from protocol.connection import Connection, PeerRole, ReadLimits
 from protocol.errors import RemoteProtocolError
 from protocol.grammar import MAX_LINE
 from protocol.messages import Reply
@@ -36,6 +36,19 @@ def test_half_a_line_expects_nothing_until_it_ends() -> None:
     assert connection.awaited == 1
     connection.receive(b"=3 a\n\n")
     assert connection.next_reply() == Reply(True, "a", 3)
+
+
+def test_an_answer_that_goes_on_is_taken_line_by_line_and_has_no_end() -> None:
+    connection = Connection(PeerRole.BOT, ReadLimits(answer=100, lines=5))
+    connection.send_exactly(b"kata-analyze\n")
+    connection.receive(b"=\n")
+    for number in range(20):
+        connection.receive(b"info %d\nin" % number)
+        connection.receive(b"fo D4 visits 100\n")
+        assert connection.take_lines() == [f"info {number}", "info D4 visits 100"]
+    connection.receive(b"last\n\n")
+    assert connection.next_reply() == Reply(True, "\nlast")
+    assert connection.take_lines() == []
 
 
 def test_an_answer_under_another_id_is_noticed() -> None:

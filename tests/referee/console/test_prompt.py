@@ -3,7 +3,6 @@
 import re
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -133,6 +132,18 @@ def test_a_lost_peer_is_one_line_and_what_is_typed_then_one_each(tmp_path: Path)
     assert lost[0].startswith("the peer's fault: the peer's output ended")
     assert lost[-1] == "nothing is sent to a peer that was lost; type :restart"
     assert "".join(said).count("type :restart") == 2
+
+
+def test_the_last_words_of_a_lost_peer_are_shown_once(tmp_path: Path) -> None:
+    bot = "import sys; input(); print('first\\nboom', file=sys.stderr); sys.exit(3)"
+    with Terminal("console", "--", sys.executable, "-c", bot, home=tmp_path) as terminal:
+        terminal.wait_for("the last line of its stderr: boom")
+        assert [row for row in terminal.settle() if "first" in row or "boom" in row] == [
+            "stderr: first",
+            "the last line of its stderr: boom",
+        ]
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
 
 
 def test_restart_on_a_terminal_brings_the_board_back(tmp_path: Path) -> None:
@@ -277,7 +288,7 @@ def test_a_plain_terminal_leaves_a_silent_peer_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
-def test_a_line_can_be_typed_while_an_analysis_goes_on(term: str, tmp_path: Path) -> None:
+def test_an_analysis_is_shown_while_it_goes_on_and_a_line_can_be_typed(term: str, tmp_path: Path) -> None:
     (tmp_path / "analyser.py").write_text(ANALYSER)
     words = ("console", "--", sys.executable, str(tmp_path / "analyser.py"))
     with Terminal(*words, home=tmp_path, environment={"TERM": term}) as terminal:
@@ -285,10 +296,11 @@ def test_a_line_can_be_typed_while_an_analysis_goes_on(term: str, tmp_path: Path
         terminal.expect(">")
         terminal.type("kata-analyze\r")
         terminal.expect("kata-analyze")
-        time.sleep(0.3)
+        for number in range(1, 9):
+            terminal.expect(f"info move D4 visits {number}")
         terminal.type("name\r")
-        terminal.expect("info move D4 visits 1")
         terminal.expect("= ok")
+        assert terminal.text.count("visits 8\r") == 1
         terminal.type(CTRL_D)
         assert terminal.end() == 0
 
