@@ -50,7 +50,7 @@ test-long: setup ## the proofs that take longer: many games, deep walks
 	@$(BIN)/python -m pytest -m long -o faulthandler_timeout=3600 $(ARGS)
 
 coverage: setup ## hold the protocol package at full branch coverage by its own tests
-	@$(BIN)/python -m pytest tests/protocol tests/referee/play/test_record_file.py tests/engines/test_lane.py -n $(JOBS) \
+	@$(BIN)/python -m pytest tests/protocol tests/referee/play/test_record_file.py tests/engines/test_fast_path.py -n $(JOBS) \
 	    --cov=protocol --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
 
 coverage-models: setup ## hold the models at full branch coverage by the walks and examples (minutes)

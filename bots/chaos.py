@@ -9,13 +9,13 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from bots.chance import Chance
 from bots.faults import FAULTS
 from bots.gogui import split_words
 from bots.options import SEED, parse_options
 from bots.random import make_choose
+from bots.raw_output import RawOutput
+from bots.rng import BotRng
 from bots.sdk import Bot
-from bots.wire import RawOutput
 from engines.game import Option
 from engines.session import Handler
 from protocol.responder import Responder
@@ -116,7 +116,7 @@ class Chaos:
 
     def __init__(self, wire: RawOutput, cue: Cue, seed: int) -> None:
         self._wire, self._cue = wire, cue
-        self._chance = Chance(seed)
+        self._chance = BotRng(seed)
         _, game = split_words(sys.argv[1:])
         self._bot = Bot(make_choose(self._chance), seed=self._begin_match, game=game)
         self._moment = ""  # of the command that is being answered

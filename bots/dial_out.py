@@ -12,13 +12,13 @@ from random import Random
 from typing import TextIO
 
 from bots.options import BAD_USAGE, Words
-from protocol.dialling import Hello, LobbyAnswer, LobbyAsk, Stderr
 from protocol.errors import AddressError
+from protocol.lobby_wire import Hello, LobbyAnswer, LobbyAsk, Stderr
 from protocol.responder import Responder
 from protocol.stderr_lines import StderrLines
-from protocol.transports.dial import Dial, LeftLobby, LobbyLink, Replaced
 from protocol.transports.keys import KeyFileError, read_pair, read_public
-from protocol.transports.stopping import Stopped, Stopping
+from protocol.transports.lobby_dial import Dial, LeftLobby, LobbyLink, Replaced
+from protocol.transports.signal_fd import Stopped, Stopping
 from protocol.transports.zmq import AccessRefused
 
 REPLACED, INTERRUPTED = 1, 130

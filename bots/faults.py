@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
-from bots.wire import RawOutput, write_all
+from bots.raw_output import RawOutput, write_all
 
 JUNK_LINES = 300  # more than an asking side skips (200)
 MANY_LINES = 20_000  # more than an answer may have (10,000)

@@ -5,8 +5,8 @@ GoGui names no game, and knows points and passes only; engines.session says what
 
 from collections.abc import Callable, Sequence
 
-from engines.entry import follow, is_whole, point_of, word_cells
-from engines.line import GameHistory
+from engines.gogui_input import follow, is_whole, point_of, word_cells
+from engines.history import GameHistory
 from engines.session import Session
 from protocol.errors import CommandFailed
 

@@ -7,8 +7,8 @@ import random
 import time
 from collections.abc import Sequence
 
-from bots.chance import Chance
 from bots.options import SEED, parse_options
+from bots.rng import BotRng
 from bots.sdk import Choose, Position, run
 from engines.game import Option, State
 
@@ -27,12 +27,12 @@ SWAP = "swap-sides"
 def main(words: Sequence[str]) -> None:
     """Serve stdin with the options `playouts=N`, `seed=N`, `resign=on|off`. Raises OptionError."""
     options = parse_options("greedy", OPTIONS, words)
-    chance = Chance(int(options["seed"]))
+    chance = BotRng(int(options["seed"]))
     choose = make_choose(int(options["playouts"]), chance, options["resign"] == "on")
     run(choose, name="greedy", analysis=True, seed=chance.begin_match, words=())
 
 
-def make_choose(playouts: int, chance: Chance, resigns: bool) -> Choose:
+def make_choose(playouts: int, chance: BotRng, resigns: bool) -> Choose:
     """The same seeds, the same position and time enough: the same move."""
 
     def choose(position: Position) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from bots.chance import Chance
 from bots.greedy import make_choose
 from bots.options import SEED, parse_options
+from bots.rng import BotRng
 from bots.sdk import Position, run
 from engines.game import IllegalMove, Option, Search, State
 from engines.scene import pieces_by_cell
@@ -35,7 +35,7 @@ def main(words: Sequence[str]) -> None:
     """Serve stdin with the options above. Raises OptionError."""
     options = parse_options("mcts", OPTIONS, words)
     bot = Searcher(
-        Chance(int(options["seed"])),
+        BotRng(int(options["seed"])),
         playouts=int(options["playouts"]),
         milliseconds=int(options["time"]),
         threads=int(options["threads"]),
@@ -62,7 +62,7 @@ class Searcher:
 
     def __init__(
         self,
-        chance: Chance,
+        chance: BotRng,
         *,
         playouts: int = 1000,
         milliseconds: int = 0,

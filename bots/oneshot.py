@@ -22,7 +22,7 @@ from functools import partial
 from bots.position import Position
 from bots.sdk import run
 from engines.game import Option, OptionError
-from protocol.orphans import adopt_orphans, kill_strays
+from protocol.transports.subreaper import adopt_orphans, kill_strays
 
 OPTIONS: tuple[Option, ...] = ()
 WORDS = "-- COMMAND …"

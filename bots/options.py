@@ -98,7 +98,7 @@ def _usage() -> str:
 
 
 SEED = Option("seed", "int", "0", "0..1000000000")
-"""0: another seed for every process. What `set_random_seed` says of a match is combined with it (bots.chance)."""
+"""0: another seed for every process. What `set_random_seed` says of a match is combined with it (bots.rng)."""
 
 
 def parse_options(bot: str, options: Sequence[Option], words: Iterable[str]) -> Mapping[str, int | str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from bots.clock import BotClock
 from engines.game import Options, Playouts, Policy, Scene, Score, Search, State
-from engines.line import GameHistory
+from engines.history import GameHistory
 
 
 class Position:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from bots.chance import Chance
 from bots.options import SEED, parse_options
+from bots.rng import BotRng
 from bots.sdk import Choose, Position, run
 
 OPTIONS = (SEED,)
@@ -11,11 +11,11 @@ OPTIONS = (SEED,)
 
 def main(words: Sequence[str]) -> None:
     """Serve stdin with the options `seed=N`. Raises OptionError."""
-    chance = Chance(int(parse_options("random", OPTIONS, words)["seed"]))
+    chance = BotRng(int(parse_options("random", OPTIONS, words)["seed"]))
     run(make_choose(chance), name="random", seed=chance.begin_match, words=())
 
 
-def make_choose(chance: Chance) -> Choose:
+def make_choose(chance: BotRng) -> Choose:
     """The same seeds and the same position: the same move."""
 
     def choose(position: Position) -> str:

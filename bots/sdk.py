@@ -29,7 +29,7 @@ from bots.options import BAD_USAGE, Words, read_words
 from bots.position import Position
 from engines import gogui, gtp, gtpgo
 from engines.game import IllegalMove, OptionError, SetupState, State
-from engines.line import GameHistory
+from engines.history import GameHistory
 from engines.registry import Registry
 from engines.session import Handler, Session, read_colour, syntax_error
 from protocol.errors import CommandFailed
@@ -94,7 +94,7 @@ def run(
 
     if said.connect:
         from bots.dial_out import dial_out  # ZeroMQ, which most bots need not load
-        from protocol.dialling import Hello
+        from protocol.lobby_wire import Hello
 
         plays = games or Registry().names()
         hello = Hello(said.name or name, tuple(plays), os.urandom(8).hex(), said.challenges)

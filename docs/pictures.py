@@ -5,7 +5,7 @@ from typing import Any
 
 from docs.examples import EXAMPLES, Example
 from engines.game import Game, State, read_options
-from engines.line import GameHistory
+from engines.history import GameHistory
 from engines.service import full_scene
 from protocol.drawing import svg
 from protocol.drawing.scene import as_scene

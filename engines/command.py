@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from engines.effort import SLOW
-from engines.lane import next_input
+from engines.fast_path import next_input
+from engines.limits import SLOW
 from engines.registry import GameError, Registry
 from engines.service import make_responder
 from engines.session import Session
@@ -17,7 +17,7 @@ from protocol.responder import Responder
 from protocol.transports.pipe import serve_stdio
 
 if TYPE_CHECKING:
-    from protocol.transports.stream import StreamService
+    from protocol.transports.unix import UnixService
     from protocol.transports.zmq import Service
 
 USAGE = """\
@@ -134,7 +134,7 @@ def _serve_many(registry: Registry, arguments: Arguments) -> int:
 def serve_at(program: str, url: str, make: Callable[[], Responder]) -> int:
     """Listen there, each connection with a Responder of its own, until a signal; the exit status. Raises
     AddressError."""
-    from protocol.transports.stopping import Stopped, Stopping
+    from protocol.transports.signal_fd import Stopped, Stopping
 
     with Stopping() as stopping:  # a second signal does not disturb the end
         service = _bind(url, make)
@@ -147,12 +147,12 @@ def serve_at(program: str, url: str, make: Callable[[], Responder]) -> int:
             service.close()  # which removes the socket's file
 
 
-def _bind(url: str, make: Callable[[], Responder]) -> "Service | StreamService":
+def _bind(url: str, make: Callable[[], Responder]) -> "Service | UnixService":
     """Raises AddressError."""
-    from protocol.transports.stream import SCHEME, StreamService
+    from protocol.transports.unix import SCHEME, UnixService
 
     if url.startswith(SCHEME):
-        return StreamService(url, make, slow=SLOW)
+        return UnixService(url, make, slow=SLOW)
     from protocol.transports.zmq import Service  # 30 ms, which nobody else pays
 
     return Service(url, make, slow=SLOW)

@@ -140,7 +140,7 @@ class Search(Protocol):
 
 
 class State(Protocol):
-    """One position of one game, with what its rules need of the past. `engines.plain.PlainState` has defaults."""
+    """One position of one game, with the past that its rules need. PlainState (engines.python_state) has defaults."""
 
     @property
     def phase(self) -> str:
@@ -251,7 +251,7 @@ class Game(ABC):
     setup = False
     """Whether its states are SetupState; the service then has the handicap and SGF commands of GTP."""
     compound = False
-    """Whether a move may consist of several cells: `--gogui` then enters each move cell by cell (engines.entry)."""
+    """Whether a move may consist of several cells: `--gogui` enters each move by cells (engines.gogui_input)."""
     window = 0
     """Of an unbounded hex board with cells `q,r`: how wide a part, round 0,0, GoGui shows; 0: the board is finite."""
     komi_at_any_time = False

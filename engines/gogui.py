@@ -3,12 +3,12 @@
 `gogui-rules_legal_moves` lists `pass` exactly where `play COLOUR pass` is accepted, because GoGui keeps every pass that
 it sends in its game tree. Under `--gogui` a pass stands for Session.pass_means; without it `play B pass` is a pass or
 illegal, as for every other controller. `ggp-play` is always strict.
-A turn that is being entered cell by cell (engines.entry) is on the board here and in `showboard`; the `ggp-` commands
-know of whole plies only.
+A turn that is being entered cell by cell (engines.gogui_input) is on the board here and in `showboard`; the `ggp-`
+commands know of whole plies only.
 """
 
-from engines.entry import place, point_of, word_cells
 from engines.game import Scene
+from engines.gogui_input import place, point_of, word_cells
 from engines.gtp import FullScene
 from engines.scene import pieces_by_cell
 from engines.session import Handler, Session, checked, syntax_error

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engines.game import MAX_NUMBER, OptionError
-from engines.line import GameHistory
+from engines.history import GameHistory
 from engines.session import Handler, Session, checked, syntax_error
 from protocol.errors import CommandFailed
 

@@ -6,7 +6,7 @@ from typing import cast
 
 from engines import sgf
 from engines.game import Game, IllegalMove, OptionError, OptionValue, SetupState
-from engines.line import GameHistory, SetUp
+from engines.history import GameHistory, SetUp
 from engines.session import Handler, Session, checked, read_count, syntax_error
 from protocol.errors import CommandFailed
 

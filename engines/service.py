@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from engines import effort, gogui, gtp, gtpgo
+from engines import gogui, gtp, gtpgo, limits
 from engines.game import IllegalMove, Policy, State
-from engines.line import GameHistory
+from engines.history import GameHistory
 from engines.session import (
     COLOURS,
     Handler,
@@ -135,17 +135,17 @@ class Commands:
 
     def perft(self, arguments: list[str]) -> str:
         state = self._session.need().state
-        return str(effort.perft(state, read_count("DEPTH", arguments[0], 0, effort.MAX_DEPTH)))
+        return str(limits.perft(state, read_count("DEPTH", arguments[0], 0, limits.MAX_DEPTH)))
 
     def playouts(self, arguments: list[str]) -> str:
         state = self._session.need().state
-        n = read_count("N", arguments[0], 1, effort.MAX_PLAYOUTS)
+        n = read_count("N", arguments[0], 1, limits.MAX_PLAYOUTS)
         policy: Policy = "rollout" if arguments[-1].lower() == "rollout" else "uniform"
         rest = arguments[1:-1] if arguments[-1].lower() in ("uniform", "rollout") else arguments[1:]
         if len(rest) > 1:
             raise syntax_error("ggp-playouts")
         seed = read_count("SEED", rest[0], 0, MAX_SEED) if rest else 0
-        (plies, black, white, draws), seconds = effort.playouts(state, n, seed, policy)
+        (plies, black, white, draws), seconds = limits.playouts(state, n, seed, policy)
         return f"games={n} plies={plies} seconds={seconds:.6f} black={black} white={white} draws={draws}"
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from engines.entry import GoguiEntry, cell_of, word_cells
 from engines.game import Game, IllegalMove, OptionError, OptionValue, State, read_options
-from engines.line import GameHistory
+from engines.gogui_input import GoguiEntry, cell_of, word_cells
+from engines.history import GameHistory
 from engines.registry import GameError, Registry
 from protocol.errors import CommandFailed
 
@@ -60,7 +60,7 @@ class Session:
 
     def play(self, colour: str, move: str) -> None:
         """Play as plain GTP allows: out of turn in go, and under --gogui compound moves cell by cell and bids and swaps
-        by a cell (engines.entry), with `pass` for the end of a compound move or else for the first of PASS_MEANS.
+        by a cell (engines.gogui_input), with `pass` for the end of a compound move or else for the first of PASS_MEANS.
         """
         self.play_on(self.need(), self.entry, colour, move)
 

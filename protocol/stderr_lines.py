@@ -1,6 +1,6 @@
 """What a bot writes to stderr, as lines to be passed on: each cut, no more than a rate. Arithmetic only."""
 
-from protocol.dialling import printable
+from protocol.lobby_wire import printable
 from protocol.token_bucket import TokenBucket
 
 LONGEST_LINE = 1000  # bytes of a line that are passed on

@@ -154,7 +154,7 @@ def run_command(command: "click.Command", name: str, argv: list[str]) -> int:
     """
     import click
 
-    from protocol.orphans import adopting_orphans
+    from protocol.transports.subreaper import adopting_orphans
 
     try:
         with adopting_orphans() if name in _STARTERS else contextlib.nullcontext():

@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from protocol.drawing.scene import clean
-from protocol.orphans import adopting_orphans
 from protocol.printed import without_password
 from protocol.records import Event, Record
+from protocol.transports.subreaper import adopting_orphans
 from referee.cli import make_folder, message_of
 from referee.play.bot_spec import (
     ProcessLimits,
@@ -188,7 +188,7 @@ def _sit_down(
     setup: SeriesConfig, left: list[int], recorder: Recorder, tally: SeriesTally, as_object: bool
 ) -> SeriesReport:
     """The series with a human in it, here at the terminal."""
-    from protocol.orphans import adopt_orphans
+    from protocol.transports.subreaper import adopt_orphans
     from referee.play.human import announce, open_terminal, play_by_hand
 
     adopt_orphans()

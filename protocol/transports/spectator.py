@@ -20,7 +20,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from protocol.errors import AddressError
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed
-from protocol.spectating import (
+from protocol.spectator_wire import (
     LADDER,
     MATCH,
     MAX_PUBLISHED,

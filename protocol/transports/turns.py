@@ -13,8 +13,8 @@ import time
 from collections import deque
 from typing import NoReturn, Protocol
 
-from protocol.orphans import end_with_parent
 from protocol.responder import Responder
+from protocol.transports.subreaper import end_with_parent
 
 MOMENT = 0.005  # seconds of answers until it is the next session's turn
 PROCESSES = 4  # slow commands at a time

@@ -28,7 +28,7 @@ from protocol.transports.turns import Turns
 
 if TYPE_CHECKING:
     from protocol.responder import Responder
-    from protocol.transports.stopping import Stopping
+    from protocol.transports.signal_fd import Stopping
 
 HEARTBEAT_MS, SILENCE_MS = 5_000, 15_000
 LONGEST_COMMAND = 2 * MAX_LINE  # bytes of a message: a little over the bound is answered, more loses the connection

@@ -18,7 +18,7 @@ from protocol.errors import Problem, ProtocolError
 from protocol.messages import Reply
 from protocol.printed import escaped
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Record
-from protocol.spectating import MatchHead, News, Over, Roll, SpectatorState
+from protocol.spectator_wire import MatchHead, News, Over, Roll, SpectatorState
 from protocol.transports.blocking import run_blocking
 from protocol.transports.keys import read_public
 from protocol.transports.spectator import Again, Down, Happened, Missing, NoSuch, SeenEvents, Sight, Spectator, Up

@@ -27,9 +27,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from protocol.installed import version
-from protocol.orphans import adopt_orphans, kill_strays
 from protocol.printed import without_password
 from protocol.transports.pipe import report_on_stderr
+from protocol.transports.subreaper import adopt_orphans, kill_strays
 from referee.play import worker
 from referee.play.match_runner import MOST_BOTS
 from referee.play.pool import WorkersLost, paced

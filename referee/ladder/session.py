@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from protocol.orphans import adopting_orphans
 from protocol.transports.blocking import run_blocking
+from protocol.transports.subreaper import adopting_orphans
 from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.toml_section import ConfigError, dotted
 from referee.play.bot_spec import BOTS, BotSpec, ProcessLimits, Snapshot, is_built_in, start_engine

@@ -15,7 +15,7 @@ from typing import Protocol
 import zmq
 from zmq.utils import z85
 
-from protocol.dialling import Hello, printable
+from protocol.lobby_wire import Hello, printable
 from protocol.transports.keys import KeyPair, read_pair
 from referee.lobby.keys import KeyEntry, KeyRegistry, Refusal, RegistryError
 from referee.lobby.limits import KeyedBuckets

@@ -8,11 +8,11 @@ from random import Random
 
 import click
 
-from protocol.dialling import LobbyAnswer, LobbyAsk, printable
 from protocol.grammar import parse_reply
-from protocol.transports.dial import NO_HANDSHAKE, Dial, LobbyLink, Replaced
+from protocol.lobby_wire import LobbyAnswer, LobbyAsk, printable
 from protocol.transports.keys import read_pair, read_public
-from protocol.transports.stopping import Stopped, Stopping
+from protocol.transports.lobby_dial import NO_HANDSHAKE, Dial, LobbyLink, Replaced
+from protocol.transports.signal_fd import Stopped, Stopping
 from referee.cli import HELP, run_command
 
 # -- the client's side of challenge commands --------------------------------------------------------------------------

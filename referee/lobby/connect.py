@@ -19,16 +19,16 @@ from random import Random
 
 import click
 
-from protocol.answers import Answers
+from protocol.answer_splitter import AnswerSplitter
 from protocol.channel import PEER_FAULTS, Channel
 from protocol.connection import PeerRole
-from protocol.dialling import MAX_GAMES, NAME, Hello, LobbyAnswer, LobbyAsk, Stderr, printable
 from protocol.errors import LocalProtocolError, Problem, RemoteProtocolError
+from protocol.lobby_wire import MAX_GAMES, NAME, Hello, LobbyAnswer, LobbyAsk, Stderr, printable
 from protocol.stderr_lines import LONGEST_LINE, StderrLines
 from protocol.transports.blocking import run_blocking
-from protocol.transports.dial import Dial, LeftLobby, LobbyLink, Replaced
 from protocol.transports.keys import read_pair, read_public
-from protocol.transports.stopping import Stopped, Stopping
+from protocol.transports.lobby_dial import Dial, LeftLobby, LobbyLink, Replaced
+from protocol.transports.signal_fd import Stopped, Stopping
 from referee.cli import HELP, run_command
 from referee.play.process import LAST_WORDS, LaunchError, Process
 from referee.play.setting import Timeouts
@@ -79,7 +79,7 @@ class Lent:
             self.stop(kill=True)
             raise
         self.stdin, self.stdout, self.stderr = self._process.descriptors
-        self._answers = Answers()
+        self._answers = AnswerSplitter()
         self._pending = bytearray()
         self._said = StderrLines()
         self.early = self._process.stderr_tail().encode()  # what it wrote to stderr before it was heard

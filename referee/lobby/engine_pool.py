@@ -20,7 +20,7 @@ from protocol.channel import Channel
 from protocol.connection import PeerRole
 from protocol.grammar import MAX_ANSWER
 from protocol.transports.blocking import run_blocking
-from protocol.transports.stream import CHUNK, SCHEME, path_of
+from protocol.transports.unix import CHUNK, SCHEME, path_of
 from protocol.transports.zmq import UNBOUNDED
 from referee.background import BackgroundTasks
 from referee.lobby.log import EventLog

@@ -16,7 +16,7 @@ from random import Random
 import msgspec
 import zmq
 
-from protocol.dialling import Hello, printable
+from protocol.lobby_wire import Hello, printable
 from referee.lobby.auth import Admission, Author, Context, NotAdmitted
 from referee.lobby.local_process import LocalOrder, LocalReport
 from referee.lobby.log import EventLog

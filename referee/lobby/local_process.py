@@ -11,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from protocol.orphans import adopt_orphans, end_with_parent
-from protocol.transports.dial import LobbyLink, Replaced
-from protocol.transports.stopping import Stopped, Stopping
+from protocol.transports.lobby_dial import LobbyLink, Replaced
+from protocol.transports.signal_fd import Stopped, Stopping
+from protocol.transports.subreaper import adopt_orphans, end_with_parent
 from protocol.transports.zmq import AccessRefused
 from referee.lobby.connect import BotEnded, Lender, Lent
 from referee.play.bot_spec import CHANGED, BotSpec, version_of

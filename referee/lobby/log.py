@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from protocol.dialling import printable
+from protocol.lobby_wire import printable
 from protocol.printed import json_text
 
 _ONCE = 60.0  # seconds in which the same problem of the same source is logged once

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from protocol.dialling import (
+from protocol.lobby_wire import (
     LEAVING,
     LEFT,
     MAX_FRAME,

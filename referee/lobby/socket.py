@@ -13,8 +13,8 @@ from typing import Protocol
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from protocol.dialling import FRAMES, MAX_FRAME
 from protocol.errors import AddressError
+from protocol.lobby_wire import FRAMES, MAX_FRAME
 from protocol.transports.descriptors import address_of, duplicate, received, resident, shut
 from protocol.transports.zmq import UNBOUNDED
 from referee.lobby.auth import Admission

@@ -18,7 +18,7 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 from protocol.errors import AddressError
-from protocol.spectating import MAX_TOPIC, Request, read_request
+from protocol.spectator_wire import MAX_TOPIC, Request, read_request
 from protocol.token_bucket import TokenBucket
 from protocol.transports.descriptors import duplicate, shut
 from protocol.transports.keys import KeyPair

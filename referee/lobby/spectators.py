@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from protocol.records import MAX_RECORD_LINE
-from protocol.spectating import (
+from protocol.spectator_wire import (
     DROPPED,
     LADDER,
     LISTED,

@@ -18,8 +18,8 @@ from pathlib import Path, PurePath
 import click
 
 from protocol.connection import PeerRole
-from protocol.dialling import printable
 from protocol.errors import Problem
+from protocol.lobby_wire import printable
 from protocol.printed import without_passwords
 from protocol.records import (
     Party,

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from protocol.channel import PEER_FAULTS, Channel
 from protocol.connection import PeerRole
 from protocol.errors import Problem
-from protocol.orphans import kill_strays
 from protocol.printed import without_passwords
 from protocol.transports.pipe import Pipe
+from protocol.transports.subreaper import kill_strays
 from protocol.transports.transcript import Sink, Transcript
 from referee.play.setting import Timeouts
 

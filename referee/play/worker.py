@@ -23,10 +23,10 @@ from pathlib import Path
 from struct import Struct
 from types import FrameType
 
-from protocol.orphans import adopt_orphans, kill_strays
 from protocol.records import Record
 from protocol.safe_files import open_to_append
 from protocol.transports.blocking import run_blocking
+from protocol.transports.subreaper import adopt_orphans, kill_strays
 from referee.play.match_runner import MOST_BOTS, MatchRunner, Suspended
 from referee.play.process import pin
 from referee.play.record_file import SideFile

@@ -16,11 +16,11 @@ from protocol.channel import PEER_FAULTS, Channel
 from protocol.connection import PeerRole
 from protocol.errors import LocalProtocolError, PeerTimeout, Problem
 from protocol.messages import Reply
-from protocol.orphans import adopt_orphans
 from protocol.printed import without_password
 from protocol.regression import MAX_FILE, RegressionVerdict, Script, Step, TranscriptError, judge, parse
 from protocol.safe_files import open_to_append
 from protocol.transports.blocking import run_blocking
+from protocol.transports.subreaper import adopt_orphans
 from protocol.transports.transcript import Sink, format_line
 from referee.play.bot_spec import BotSpec
 from referee.play.process import LaunchError, Peer, Process, Remote

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.dialling import Bye, Hello
+from protocol.lobby_wire import Bye, Hello
 from protocol.transports.keys import KeyPair, new_pair, write_pair
 from tests.support.lobby_socket import SmallLobby
 from tests.support.paths import ROOT

@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from bots.chance import Chance
 from bots.clock import BotClock
 from bots.greedy import Candidate, make_choose, settle
 from bots.position import Position
 from bots.random import make_choose as make_random
+from bots.rng import BotRng
 from engines.game import read_options
-from engines.line import GameHistory
+from engines.history import GameHistory
 from engines.registry import Registry
 from tests.support.raw_match import RawGame, play_game
 from tests.support.raw_peer import RawPeer
@@ -52,7 +52,7 @@ def test_random_plays_every_option_to_the_end_and_the_same_by_seed(game: str, wo
 def test_random_is_uniform_over_all_legal_moves() -> None:
     rules = Registry().load("yugo")
     line = GameHistory(rules, read_options(rules, ["size=3"]))
-    choose = make_random(Chance(7))
+    choose = make_random(BotRng(7))
     counts: dict[str, int] = {}
     for _ in range(2000):
         move = choose(Position(line, line.state.copy(), BotClock()))
@@ -109,17 +109,17 @@ def position(words: list[str], moves: list[str]) -> Position:
 
 def test_greedy_resigns_only_when_it_is_hopeless_and_may() -> None:
     lost = position(["size=3", "komi=100"], ["A1", "C3"])
-    assert make_choose(50, Chance(1), True)(lost) == "resign"
-    assert make_choose(50, Chance(1), False)(lost) == "pass"
+    assert make_choose(50, BotRng(1), True)(lost) == "resign"
+    assert make_choose(50, BotRng(1), False)(lost) == "pass"
     won = position(["size=3", "komi=-100"], ["A1", "C3"])
-    assert make_choose(50, Chance(1), True)(won) != "resign"
+    assert make_choose(50, BotRng(1), True)(won) != "resign"
 
 
 def test_greedy_takes_a_win_by_passing_and_never_passes_into_a_loss() -> None:
     ahead = position(["size=5", "komi=0"], ["C3", "pass"])
-    assert make_choose(50, Chance(1), True)(ahead) == "pass"
-    assert make_choose(50, Chance(1), True)(position(["size=5", "komi=0.5"], ["pass"])) == "pass"
-    assert make_choose(50, Chance(1), True)(position(["size=5", "komi=-0.5"], ["pass"])) not in (
+    assert make_choose(50, BotRng(1), True)(ahead) == "pass"
+    assert make_choose(50, BotRng(1), True)(position(["size=5", "komi=0.5"], ["pass"])) == "pass"
+    assert make_choose(50, BotRng(1), True)(position(["size=5", "komi=-0.5"], ["pass"])) not in (
         "pass",
         "resign",
     )

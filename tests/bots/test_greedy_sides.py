@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from bots.chance import Chance
 from bots.clock import BotClock
 from bots.greedy import CERTAIN, Candidate, even_bid, make_choose, settle
 from bots.position import Position
+from bots.rng import BotRng
 from engines.game import Game, read_options
-from engines.line import GameHistory
+from engines.history import GameHistory
 from engines.registry import Registry
 from tests.support.raw_match import play_game
 from tests.support.raw_peer import RawPeer
@@ -98,11 +98,11 @@ def test_a_pass_that_wins_as_it_stands_is_known_by_its_colour(swap: str, seats: 
 def test_greedy_takes_the_better_side() -> None:
     """Seat 1 opened where a stone is worth much, or hardly anything."""
     swaps = sum(
-        make_choose(50, Chance(seed), True)(position(auction.GAME, [], "bid:2")) == "swap-sides"  # Black wins 8 of 10
+        make_choose(50, BotRng(seed), True)(position(auction.GAME, [], "bid:2")) == "swap-sides"  # Black wins 8 of 10
         for seed in range(1, 11)
     )
     keeps = sum(
-        make_choose(50, Chance(seed), True)(position(auction.GAME, [], "bid:9")) == "keep-sides"
+        make_choose(50, BotRng(seed), True)(position(auction.GAME, [], "bid:9")) == "keep-sides"
         for seed in range(1, 11)
     )
     assert swaps == keeps == 10
@@ -122,14 +122,14 @@ def test_a_swap_is_looked_at_as_closely_as_the_luckiest_move() -> None:
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_greedy_bids_an_even_komi(seed: int) -> None:
     where = position(auction.GAME, [], "")
-    assert make_choose(20, Chance(seed), True)(where) in ("bid:5", "bid:6")
+    assert make_choose(20, BotRng(seed), True)(where) in ("bid:5", "bid:6")
     assert where.analysis["winrate"] > 0.4 and where.analysis["visits"] <= 8 * CERTAIN
 
 
 @pytest.mark.parametrize(("words", "seed"), [(["size=3"], 1), (["size=5"], 2), ([], 3)])
 def test_the_komi_that_greedy_bids_is_even_for_random_games(words: list[str], seed: int) -> None:
     where = position(STIGMERGY, words, "")
-    bid = make_choose(20, Chance(seed), True)(where)
+    bid = make_choose(20, BotRng(seed), True)(where)
     _, black, white, draws = position(STIGMERGY, words, bid).playouts(2000, 11, "rollout")
     assert black + white + draws == 2000 and abs(black - white) < 2000 * 0.3
     for swap in ("swap-sides", "keep-sides"):  # neither is worth much more
@@ -140,7 +140,7 @@ def test_the_komi_that_greedy_bids_is_even_for_random_games(words: list[str], se
 @pytest.mark.parametrize(("bid", "choice"), [("bid:0", "swap-sides"), ("bid:19", "keep-sides")])
 def test_greedy_chooses_the_side_that_the_komi_favours(bid: str, choice: str) -> None:
     """On side 3 Black wins five of eight random games without komi, and none if White has a point for every cell."""
-    assert make_choose(400, Chance(4), True)(position(STIGMERGY, ["size=3"], bid)) == choice
+    assert make_choose(400, BotRng(4), True)(position(STIGMERGY, ["size=3"], bid)) == choice
 
 
 def test_greedy_bids_in_time() -> None:

@@ -5,13 +5,13 @@ from random import Random
 
 import pytest
 
-from bots.chance import Chance
 from bots.clock import BotClock
 from bots.mcts import Searcher, play_on
 from bots.position import Position
+from bots.rng import BotRng
 from bots.sdk import Bot
 from engines.game import read_options
-from engines.line import GameHistory
+from engines.history import GameHistory
 from engines.registry import Registry
 from protocol.responder import Responder
 from tests.support.raw_peer import RawPeer
@@ -45,7 +45,7 @@ def position(line: GameHistory, moves: str = "", times: BotClock | None = None) 
 
 
 def searcher(playouts: int = 30, seed: int = 1, milliseconds: int = 0) -> Searcher:
-    return Searcher(Chance(seed), playouts=playouts, milliseconds=milliseconds)
+    return Searcher(BotRng(seed), playouts=playouts, milliseconds=milliseconds)
 
 
 def self_play(game: str, words: str, bots: list[Searcher]) -> list[str]:
@@ -155,7 +155,7 @@ def test_it_wins_by_passing_and_resigns_only_where_it_may() -> None:
     assert searcher(200).choose(position(begin("go", "size=5 komi=0"), "C3 pass")) == "pass"
     lost = "A1 C3"
     where = position(begin("go", "size=3 komi=100"), lost)
-    assert Searcher(Chance(1), playouts=200, resigns=True).choose(where) == "resign"
+    assert Searcher(BotRng(1), playouts=200, resigns=True).choose(where) == "resign"
     assert searcher(200).choose(where) != "resign"
 
 

@@ -14,7 +14,7 @@ from bots.command import find_problem
 from bots.oneshot import describe, seconds_left
 from bots.position import Position
 from engines.game import read_options
-from engines.line import GameHistory
+from engines.history import GameHistory
 from engines.registry import Registry
 from tests.referee.play.test_process import running
 from tests.support.cli import Ggp, ggp, wait_until

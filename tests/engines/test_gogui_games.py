@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from engines.entry import cell_of, column_name, place, point_of
 from engines.games.taigo import GAME as TAIGO
 from engines.games.yugo import GAME as YUGO
+from engines.gogui_input import cell_of, column_name, place, point_of
 from tests.support.memory_session import MemorySession
 
 STARTS = {

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from engines import effort
+from engines import limits
 from tests.support.memory_session import MemorySession
 
 NO_GAME = "no game: use ggp-new"
@@ -198,7 +198,7 @@ def test_history_that_does_not_fit_in_an_answer_is_refused(monkeypatch: pytest.M
 
 
 def test_a_game_without_end_is_not_kept_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engines.line.MAX_PLIES", 2)
+    monkeypatch.setattr("engines.history.MAX_PLIES", 2)
     desk = MemorySession("go size=5")
     desk.play("A1 B2")
     assert desk.fails("ggp-play black C3").startswith("illegal move: a game of more than 2 plies is not kept here")
@@ -312,7 +312,7 @@ def test_perft_counts_move_sequences() -> None:
 
 
 def test_perft_that_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(effort, "MAX_SECONDS", 0.2)
+    monkeypatch.setattr(limits, "MAX_SECONDS", 0.2)
     assert re.fullmatch(
         r"too deep: depth \d+ would take about \d+ s, the limit is 0", MemorySession("go").fails("ggp-perft 100")
     )
@@ -356,5 +356,5 @@ def test_playouts_refuse_absurd_numbers(arguments: str) -> None:
 
 
 def test_playouts_that_would_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(effort, "MAX_SECONDS", 0.2)
+    monkeypatch.setattr(limits, "MAX_SECONDS", 0.2)
     assert MemorySession("go").fails("ggp-playouts 10000000").startswith("too many: 10000000 games would take about ")

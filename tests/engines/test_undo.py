@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from engines.game import read_options
-from engines.line import GameHistory
+from engines.history import GameHistory
 from engines.registry import Registry
 from tests.support.model_walk import MODELS
 from tests.support.walk_moves import choose

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import zmq
 
-from protocol.transports.stream import StreamService
 from protocol.transports.turns import PROCESSES
+from protocol.transports.unix import UnixService
 from protocol.transports.zmq import Service
 from tests.support.answering_program import make_responder
 from tests.support.raw_zmtp import GREETING, MORE, Raw, frame, ready
@@ -173,16 +173,16 @@ def test_what_counts_ends_with_the_service(engine: ServedEngine) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_commands_in_one_write_leave_the_others_their_turn(kind: str, tmp_path: Path) -> None:
-    service: Service | StreamService
+    service: Service | UnixService
     if kind == "unix":
-        service = StreamService(f"unix://{tmp_path}/socket", make_responder)
+        service = UnixService(f"unix://{tmp_path}/socket", make_responder)
     else:
         service = Service("tcp://127.0.0.1:*" if kind == "tcp" else f"ipc://{tmp_path}/socket", make_responder)
     stop = threading.Event()
 
     def serve() -> None:
         while not stop.is_set():
-            service.serve_some(0.02) if isinstance(service, StreamService) else service.serve_one(20)
+            service.serve_some(0.02) if isinstance(service, UnixService) else service.serve_one(20)
 
     thread = threading.Thread(target=serve)
     thread.start()

@@ -6,7 +6,7 @@ import pytest
 
 from protocol.errors import AddressError
 from protocol.records import MatchEnded, MatchStarted
-from protocol.spectating import Begun, CaughtUp, MatchHead, Over, Request, SpectatorState, Unknown, read_request
+from protocol.spectator_wire import Begun, CaughtUp, MatchHead, Over, Request, SpectatorState, Unknown, read_request
 from protocol.transports import spectator
 from protocol.transports.keys import new_pair
 from protocol.transports.spectator import Again, Down, Happened, Missing, NoSuch, SeenEvents, Sight, Spectator, Up

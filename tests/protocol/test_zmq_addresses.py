@@ -13,7 +13,7 @@ import zmq
 
 from protocol.errors import AddressError, PeerTimeout
 from protocol.transports.blocking import run_blocking
-from protocol.transports.stopping import Stopped, Stopping
+from protocol.transports.signal_fd import Stopped, Stopping
 from protocol.transports.zmq import Dealer, Service, check_local
 from tests.support.answering_program import make_responder
 from tests.support.zmq_service import ANY_PORT, Connect, ServedZmq, ask, free_port
@@ -161,7 +161,7 @@ SIGNAL_AND_POLL = f"""
 import ctypes, operator, signal
 from functools import partial
 from types import SimpleNamespace
-from protocol.transports.stopping import Stopped, Stopping
+from protocol.transports.signal_fd import Stopped, Stopping
 from protocol.transports.zmq import Service
 from tests.support.answering_program import make_responder
 service = Service({ANY_PORT!r}, make_responder)

@@ -15,9 +15,9 @@ from zlib import crc32
 import msgpack
 import zmq
 
-from bots.chance import Chance
 from bots.position import Position
 from bots.random import make_choose
+from bots.rng import BotRng
 from bots.sdk import Bot
 from protocol.responder import Responder
 from protocol.transports.keys import KeyPair
@@ -66,7 +66,7 @@ def dial(
         socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
         socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
     socket.connect(url)
-    at_random = make_choose(Chance(crc32(f"{name} {seed}".encode())))
+    at_random = make_choose(BotRng(crc32(f"{name} {seed}".encode())))
 
     def choose(position: Position) -> str:
         time.sleep(think)

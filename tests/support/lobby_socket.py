@@ -5,7 +5,7 @@ from types import TracebackType
 
 import zmq
 
-from protocol.dialling import Bye, Hello, LobbyAnswer, LobbyAsk, Message, Stderr, decode, encode
+from protocol.lobby_wire import Bye, Hello, LobbyAnswer, LobbyAsk, Message, Stderr, decode, encode
 from protocol.transports.keys import KeyPair
 
 PATIENCE = 120.0  # seconds

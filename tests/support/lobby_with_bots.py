@@ -24,11 +24,11 @@ from tests.support.paths import ROOT
 
 SDK = """\
 import random
-from bots.chance import Chance
+from bots.rng import BotRng
 from bots.random import make_choose
 from bots.sdk import run
 
-run(make_choose(Chance(0)))
+run(make_choose(BotRng(0)))
 """
 CONTROL = "120+5"  # nobody who is away for less than the grace can lose on time
 GRACE = 60

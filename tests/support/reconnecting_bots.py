@@ -16,8 +16,8 @@ from pathlib import Path
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from bots.chance import Chance
 from bots.random import make_choose
+from bots.rng import BotRng
 from bots.sdk import Bot
 from protocol.responder import Responder
 from protocol.transports.keys import read_pair
@@ -48,7 +48,7 @@ class Restless:
         socket.setsockopt(zmq.CURVE_SECRETKEY, self._pair.secret.encode())
         self.monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED | zmq.EVENT_CLOSED)
         socket.connect(self._url)
-        bot = Bot(make_choose(Chance(0)))
+        bot = Bot(make_choose(BotRng(0)))
         self.bot = Dialled(self.name, socket, Responder("random", "1", bot.handlers()), bot)
         self.bot.hello()
 

@@ -8,7 +8,7 @@ import msgspec
 import zmq
 
 from protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed, Party
-from protocol.spectating import CaughtUp, Published, Request, publish, publish_line, read_request
+from protocol.spectator_wire import CaughtUp, Published, Request, publish, publish_line, read_request
 from protocol.transports.keys import KeyPair
 
 KEY = "5feceb66-6b86b273-1-1"

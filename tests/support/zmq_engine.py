@@ -5,7 +5,7 @@ import sys
 from engines.registry import Registry
 from engines.service import make_responder
 from engines.session import Session
-from protocol.transports.stopping import Stopping
+from protocol.transports.signal_fd import Stopping
 from protocol.transports.zmq import Service
 
 _, option, url = sys.argv

@@ -11,7 +11,7 @@ from tests.support.answering_program import make_responder
 
 ANY_PORT = "tcp://127.0.0.1:*"
 SERVICE = f"""
-from protocol.transports.stopping import Stopping
+from protocol.transports.signal_fd import Stopping
 from protocol.transports.zmq import SESSIONS, Service
 from tests.support.answering_program import make_responder
 service = Service({ANY_PORT!r}, make_responder)

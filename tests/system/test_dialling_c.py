@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.dialling import Bye, Stderr
+from protocol.lobby_wire import Bye, Stderr
 from protocol.transports.keys import KeyPair, new_pair, write_pair
 from referee.lobby.keys import Book, allow, change, now
 from referee.store.store import Store

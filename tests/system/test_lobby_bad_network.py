@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.dialling import Bye, Hello, LobbyAnswer
+from protocol.lobby_wire import Bye, Hello, LobbyAnswer
 from tests.support.cli import Ggp
 from tests.support.lobby_socket import PATIENCE, SmallLobby
 from tests.support.tcp_proxy import LossyProxy

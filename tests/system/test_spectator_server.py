@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, read_records
-from protocol.spectating import Begun
+from protocol.spectator_wire import Begun
 from protocol.transports.keys import new_pair, write_pair
 from protocol.transports.spectator import Down, Happened, SeenEvents, Spectator, Up
 from referee.store.store import Store

@@ -5,7 +5,7 @@ to 10 and wins if it is more than the komi; an equal number is a draw. So 5 or 6
 """
 
 from engines.game import Game, Options, Scene
-from engines.plain import PlainState
+from engines.python_state import PlainState
 from engines.scene import square
 
 RULES = __doc__

@@ -7,7 +7,7 @@ turns that round: three in a row lose.
 """
 
 from engines.game import Game, Option, Options, Scene
-from engines.plain import PlainState
+from engines.python_state import PlainState
 from engines.scene import piece, square
 
 CELLS = [f"{column}{row}" for row in (3, 2, 1) for column in "ABC"]

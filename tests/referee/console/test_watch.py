@@ -9,7 +9,7 @@ import pytest
 from click import ClickException
 
 from protocol.records import MatchEnded, Record
-from protocol.spectating import Begun, MatchHead, Over, Roll, SpectatorState
+from protocol.spectator_wire import Begun, MatchHead, Over, Roll, SpectatorState
 from protocol.transports.spectator import Spectator
 from referee.console.watch import (
     Ambiguous,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.dialling import LobbyAnswer
+from protocol.lobby_wire import LobbyAnswer
 from protocol.transports.keys import new_pair, write_pair
 from referee.archive.verify import main as verify
 from referee.ladder.command import main as ladder

@@ -24,7 +24,7 @@ from referee.play.bot_spec import BotSpec
 from referee.play.outcome import EngineFailed
 from referee.play.process import Process
 from referee.play.setting import Timeouts
-from tests.protocol import test_stream
+from tests.protocol import test_unix
 from tests.support import zmq_service
 
 OURS = (sys.executable, "-m", "engines")
@@ -37,10 +37,10 @@ async def linked(kind: str, folder: Path) -> AsyncIterator[tuple[Link, list[str]
     """A link to a service of tests.support.answering_program, and a word for each time that it was lost."""
     lost: list[str] = []
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    serving: test_stream.ServedStream | zmq_service.ServedZmq
+    serving: test_unix.ServedStream | zmq_service.ServedZmq
     link: Link
     if kind == "stream":
-        serving = test_stream.ServedStream(folder / "socket")
+        serving = test_unix.ServedStream(folder / "socket")
         link = StreamLink(serving.service.url, lambda: lost.append("lost"), lambda: "")
     else:
         serving = zmq_service.ServedZmq(f"ipc://{folder}/socket")

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 import zmq
 
-from protocol.dialling import Hello
+from protocol.lobby_wire import Hello
 from protocol.records import Record
 from protocol.transports.keys import new_pair, write_pair
 from referee.ladder.session import check_programs

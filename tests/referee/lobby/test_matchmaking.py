@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import zmq
 
-from bots.chance import Chance
 from bots.random import make_choose
+from bots.rng import BotRng
 from bots.sdk import Bot
 from protocol.responder import Responder
 from referee.ladder.rating import by_id, rate_seats, rate_tally
@@ -195,8 +195,8 @@ class SpoilingBot:
         socket = self._context.socket(zmq.DEALER)
         socket.setsockopt(zmq.LINGER, 0)
         socket.connect(self._url)
-        responder = Responder("spoiler", "1", Bot(make_choose(Chance(1))).handlers())
-        bot = Dialled(self._name, socket, responder, Bot(make_choose(Chance(1))))
+        responder = Responder("spoiler", "1", Bot(make_choose(BotRng(1))).handlers())
+        bot = Dialled(self._name, socket, responder, Bot(make_choose(BotRng(1))))
         bot.hello()
         return bot
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.chance import Chance
 from bots.random import make_choose
+from bots.rng import BotRng
 from bots.sdk import Bot
 from protocol.responder import Responder
 from referee.lobby.remote_bot import Lateness, run_on
@@ -18,7 +18,7 @@ from tests.support.simulated_time import START, Far, FarMatch, MadeTime, run
 
 def program(seed: int, name: str = "far", version: str = "1") -> Callable[[], Responder]:
     """A bot of the SDK that plays at random."""
-    return lambda: Responder(name, version, Bot(make_choose(Chance(seed))).handlers())
+    return lambda: Responder(name, version, Bot(make_choose(BotRng(seed))).handlers())
 
 
 def play(

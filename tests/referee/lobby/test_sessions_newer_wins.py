@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bots.chance import Chance
 from bots.random import make_choose
+from bots.rng import BotRng
 from bots.sdk import Bot
 from engines.registry import Registry
 from engines.service import make_responder
@@ -44,7 +44,7 @@ class TwinWire:
     asked_after_bye: int = 0
 
     def __post_init__(self) -> None:
-        self._responder = Responder("twin", "1", Bot(make_choose(Chance(1))).handlers())
+        self._responder = Responder("twin", "1", Bot(make_choose(BotRng(1))).handlers())
         self._free, self._arrived = 0.0, [0.0, 0.0]
         self.told_goodbye = False
         self.house.hall.on_connect(self.route, 0, "127.0.0.1")

@@ -17,7 +17,7 @@ import pytest
 import zmq
 
 from protocol.errors import AddressError
-from protocol.spectating import MAX_TOPIC
+from protocol.spectator_wire import MAX_TOPIC
 from protocol.transports.descriptors import resident
 from protocol.transports.keys import new_pair
 from referee.lobby import spectator_socket as stage_module

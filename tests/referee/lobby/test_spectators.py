@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.spectating import Request, topic_of
+from protocol.spectator_wire import Request, topic_of
 from referee.lobby.game import Live
 from referee.lobby.spectator_socket import PubSocket
 from referee.lobby.spectators import FolderWatch, LiveMatches, RecordCache, SpectatorServer

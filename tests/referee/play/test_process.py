@@ -121,7 +121,7 @@ from protocol.connection import PeerRole
 from protocol.transports.blocking import run_blocking
 from referee.play.setting import Timeouts
 from referee.play.process import Process
-from protocol.orphans import adopt_orphans
+from protocol.transports.subreaper import adopt_orphans
 adopt_orphans()
 code = '''import os, sys, time
 if os.fork() == 0:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol import orphans
+from protocol.transports import subreaper
 
 _GET_PDEATHSIG, _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 2, 36, 37
 
@@ -16,12 +16,12 @@ _GET_PDEATHSIG, _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 2, 36, 37
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As in a process that has adopted nothing, which this is again afterwards."""
-    monkeypatch.setattr(orphans, "_adopting", [])
-    monkeypatch.setattr(orphans, "_spared", set())
+    monkeypatch.setattr(subreaper, "_adopting", [])
+    monkeypatch.setattr(subreaper, "_spared", set())
     adopts, dies = _asked(_GET_CHILD_SUBREAPER), _asked(_GET_PDEATHSIG)
     yield
-    orphans._prctl(_SET_CHILD_SUBREAPER, adopts)
-    orphans._prctl(1, dies)
+    subreaper._prctl(_SET_CHILD_SUBREAPER, adopts)
+    subreaper._prctl(1, dies)
 
 
 @pytest.mark.slow
@@ -29,15 +29,15 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_strays_are_killed_and_reaped_and_no_others() -> None:
     with subprocess.Popen(["sleep", "1000"]) as before:
         try:
-            orphans.kill_strays(())
+            subreaper.kill_strays(())
             assert before.poll() is None  # nothing was adopted yet
-            orphans.adopt_orphans()
+            subreaper.adopt_orphans()
             with subprocess.Popen(["sleep", "1000"]) as known:
                 started = subprocess.run(
                     ["sh", "-c", "setsid sleep 1000 > /dev/null & echo $!"], stdout=subprocess.PIPE
                 )
                 stray = int(started.stdout)
-                orphans.kill_strays({known.pid})
+                subreaper.kill_strays({known.pid})
                 assert not Path(f"/proc/{stray}").exists()
                 assert before.poll() is None and known.poll() is None
                 known.kill()
@@ -50,9 +50,9 @@ def test_strays_are_killed_and_reaped_and_no_others() -> None:
 def test_orphans_are_adopted_for_a_while() -> None:
     with subprocess.Popen(["sleep", "1000"]) as before:
         try:
-            with orphans.adopting_orphans():
+            with subreaper.adopting_orphans():
                 assert _asked(_GET_CHILD_SUBREAPER) == 1
-                with orphans.adopting_orphans():  # once is enough
+                with subreaper.adopting_orphans():  # once is enough
                     started = subprocess.run(
                         ["sh", "-c", "setsid sleep 1000 > /dev/null & echo $!"], stdout=subprocess.PIPE
                     )
@@ -67,7 +67,7 @@ def test_orphans_are_adopted_for_a_while() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("fresh")
 def test_a_stray_that_another_reaps_first_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    orphans.adopt_orphans()
+    subreaper.adopt_orphans()
     gone = _ended()
     asked = 0
 
@@ -76,14 +76,14 @@ def test_a_stray_that_another_reaps_first_is_not_waited_for(monkeypatch: pytest.
         asked += 1
         return [gone]
 
-    monkeypatch.setattr(orphans, "_children", children)
-    orphans.kill_strays(())
-    assert asked == orphans._ROUNDS
+    monkeypatch.setattr(subreaper, "_children", children)
+    subreaper.kill_strays(())
+    assert asked == subreaper._ROUNDS
 
 
 @pytest.mark.usefixtures("fresh")
 def test_a_signal_is_asked_for_at_the_parents_end() -> None:
-    orphans.end_with_parent(signal.SIGCONT)
+    subreaper.end_with_parent(signal.SIGCONT)
     assert _asked(_GET_PDEATHSIG) == signal.SIGCONT
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.records import Event, MatchEnded
-from protocol.spectating import (
+from protocol.spectator_wire import (
     MAX_PUBLISHED,
     MAX_TOPIC,
     Begun,

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from protocol.dialling import (
+from protocol.errors import LocalProtocolError
+from protocol.lobby_wire import (
     MAX_COMMAND,
     MAX_FRAME,
     MAX_GAMES,
@@ -23,7 +24,6 @@ from protocol.dialling import (
     encode,
     printable,
 )
-from protocol.errors import LocalProtocolError
 from tests.support.lobby_fuzz import mutated, seeds
 
 pack = msgpack.packb

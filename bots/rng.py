@@ -3,7 +3,7 @@
 import random
 
 
-class Chance(random.Random):
+class BotRng(random.Random):
     """All that a bot draws. Its own seed 0: another one in every process, until a match brings one."""
 
     def __init__(self, seed: int) -> None:

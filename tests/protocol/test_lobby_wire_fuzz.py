@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from protocol.dialling import FrameError, LobbyFault, decode
+from protocol.lobby_wire import FrameError, LobbyFault, decode
 from tests.support.lobby_fuzz import bombs, mutated, seeds
 
 BOMBS = 10  # a thousand messages hold so many of up to 64 KiB

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from engines.game import Game, IllegalMove, Scene
-from engines.line import GameHistory
+from engines.history import GameHistory
 from engines.scene import piece, token
 
 LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # GoGui skips I as GTP does

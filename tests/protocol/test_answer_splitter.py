@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.answers import Answers
-from protocol.dialling import LobbyAnswer, decode
+from protocol.answer_splitter import AnswerSplitter
 from protocol.errors import RemoteProtocolError
+from protocol.lobby_wire import LobbyAnswer, decode
 from tests.protocol.test_properties import pieces_of
 
 CUTS = st.lists(st.integers(0, 200), max_size=8)
@@ -17,7 +17,7 @@ ANSWERS = st.lists(
 
 @given(ANSWERS, CUTS, st.sampled_from([b"", b"hello\n", b"\n\n", b"a b\r\n \nb\n"]))
 def test_answers_come_out_whole_however_they_came_in(answers: list[bytes], cuts: list[int], junk: bytes) -> None:
-    cutter = Answers()
+    cutter = AnswerSplitter()
     found = [answer for piece in pieces_of(junk.join([b"", *answers]), cuts) for answer in cutter.receive(piece)]
     assert found == answers
     assert cutter.junk == [line.strip() for line in junk.splitlines() if line.strip()] * len(answers)
@@ -26,7 +26,7 @@ def test_answers_come_out_whole_however_they_came_in(answers: list[bytes], cuts:
 
 @given(st.binary(max_size=100).map(lambda data: data.replace(b"a", b"\n\n").replace(b"b", b"=")), CUTS)
 def test_whatever_comes_is_the_same_in_one_piece_and_may_travel(data: bytes, cuts: list[int]) -> None:
-    one, many = Answers(), Answers()
+    one, many = AnswerSplitter(), AnswerSplitter()
     whole = [*one.receive(data), *one.end()]
     assert [*(answer for piece in pieces_of(data, cuts) for answer in many.receive(piece)), *many.end()] == whole
     assert one.junk == many.junk
@@ -35,7 +35,7 @@ def test_whatever_comes_is_the_same_in_one_piece_and_may_travel(data: bytes, cut
 
 
 def test_a_byte_at_a_time() -> None:
-    cutter = Answers()
+    cutter = AnswerSplitter()
     data = b"hello\n= a\n\n?1\n\n"
     assert [answer for at in range(len(data)) for answer in cutter.receive(data[at : at + 1])] == [
         b"= a\n\n",
@@ -45,7 +45,7 @@ def test_a_byte_at_a_time() -> None:
 
 
 def test_control_characters_are_dropped() -> None:
-    cutter = Answers()
+    cutter = AnswerSplitter()
     assert cutter.receive(b"= a\r\n\r\n") == [b"= a\n\n"]
     assert cutter.receive(b"=\x01 b\n\x02\n= c") == [b"= b\n\n"]
     assert cutter.end() == [b"= c\n\n"]
@@ -53,13 +53,13 @@ def test_control_characters_are_dropped() -> None:
 
 @pytest.mark.parametrize("data", [b"= " + b"x" * 20, b"= " + b"x" * 20 + b"\n\n", b"x" * 30, b"= a\n\n= " + b"x" * 20])
 def test_more_than_the_bound_is_the_bots_fault(data: bytes) -> None:
-    cutter = Answers(20)
+    cutter = AnswerSplitter(20)
     with pytest.raises(RemoteProtocolError, match="at most 20 bytes"):
         cutter.receive(data)
     assert cutter.receive(b"= a\n\n") == [b"= a\n\n"]
 
 
 def test_a_last_answer_over_the_bound_does_not_count() -> None:
-    cutter = Answers(5)
+    cutter = AnswerSplitter(5)
     assert cutter.receive(b"= abc") == [] and cutter.end() == [b"= abc\n\n"]
     assert cutter.receive(b"junk") == [] and cutter.end() == []

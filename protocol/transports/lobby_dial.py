@@ -14,7 +14,9 @@ from random import Random
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from protocol.dialling import (
+from protocol.errors import AddressError
+from protocol.grammar import MAX_ANSWER
+from protocol.lobby_wire import (
     LEAVING,
     LEFT,
     MAX_COMMAND,
@@ -31,8 +33,6 @@ from protocol.dialling import (
     encode,
     printable,
 )
-from protocol.errors import AddressError
-from protocol.grammar import MAX_ANSWER
 from protocol.transports.keys import KeyPair
 from protocol.transports.zmq import (
     HEARTBEAT_MS,

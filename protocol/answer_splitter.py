@@ -7,7 +7,7 @@ from protocol.errors import RemoteProtocolError
 from protocol.grammar import CONTROL, MAX_ANSWER
 
 
-class Answers:
+class AnswerSplitter:
     """Bytes in, answers out, each with its empty line and without control characters, at most 1 MiB.
 
     Lines before an answer that are none (a bot may print a greeting) are `junk`, to be taken by the caller.

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from protocol.dialling import printable
 from protocol.errors import RemoteProtocolError
+from protocol.lobby_wire import printable
 from protocol.records import Count, Event, MatchEnded, MatchStarted, MovePlayed, Seat, Text
 
 PAGE = 500  # events of one answer, at most; who misses more asks again

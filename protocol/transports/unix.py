@@ -17,7 +17,7 @@ from protocol.transports.turns import Turns
 
 if TYPE_CHECKING:
     from protocol.responder import Responder
-    from protocol.transports.stopping import Stopping
+    from protocol.transports.signal_fd import Stopping
 
 SCHEME = "unix://"
 SESSIONS = 1_000
@@ -34,7 +34,7 @@ def path_of(url: str) -> str:
     return found[1]
 
 
-class StreamService:
+class UnixService:
     """Listens at `url` and answers; every connection has a Responder of its own, made by `make`.
 
     A peer that does not read is not answered on: its next command waits until its answers have left. Sessions take

@@ -9,11 +9,11 @@ from random import Random
 import pytest
 import zmq
 
-from protocol.dialling import Bye, Hello, LobbyAnswer, LobbyAsk, Message, Stderr
 from protocol.errors import AddressError
-from protocol.transports import dial as dialled
-from protocol.transports.dial import Dial, LeftLobby, LobbyLink, Replaced
+from protocol.lobby_wire import Bye, Hello, LobbyAnswer, LobbyAsk, Message, Stderr
+from protocol.transports import lobby_dial as dialled
 from protocol.transports.keys import new_pair
+from protocol.transports.lobby_dial import Dial, LeftLobby, LobbyLink, Replaced
 from protocol.transports.zmq import AccessRefused, Handshakes
 from tests.support.lobby_socket import PATIENCE, SmallLobby
 

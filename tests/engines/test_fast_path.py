@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from engines import _core
-from engines.lane import next_input
+from engines.fast_path import next_input
 from engines.registry import Registry
 from engines.service import make_responder
 from engines.session import Session

@@ -8,7 +8,7 @@ illegal move among it, it leaves to engines.service.
 import os
 from typing import cast
 
-from engines.line import MAX_PLIES
+from engines.history import MAX_PLIES
 from engines.session import Session
 from protocol.transports.pipe import CHUNK
 

@@ -18,19 +18,19 @@ import pytest
 from protocol.errors import AddressError
 from protocol.responder import Responder
 from protocol.transports import turns
-from protocol.transports.stopping import Stopped, Stopping
-from protocol.transports.stream import StreamService
+from protocol.transports.signal_fd import Stopped, Stopping
+from protocol.transports.unix import UnixService
 from tests.support.answering_program import make_responder
 
 PATIENCE = 60.0  # seconds
 
 
 class ServedStream:
-    """A StreamService in a thread of this process."""
+    """A UnixService in a thread of this process."""
 
     def __init__(self, path: Path, sessions: int = 10) -> None:
         self.path = path
-        self.service = StreamService(f"unix://{path}", make_responder, sessions)
+        self.service = UnixService(f"unix://{path}", make_responder, sessions)
         self._stop = False
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
@@ -107,7 +107,7 @@ def test_short_answers_that_nobody_reads_wait_too(serving: ServedStream) -> None
 
 
 def test_a_wake_up_for_nothing_ends_no_session(tmp_path: Path) -> None:
-    service = StreamService(f"unix://{tmp_path}/socket", make_responder)
+    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
     with socket.socket(socket.AF_UNIX) as peer:
         peer.connect(f"{tmp_path}/socket")
         assert service.serve_some(PATIENCE)
@@ -129,7 +129,7 @@ def test_a_service_ends_by_a_signal_only(late: bool, tmp_path: Path) -> None:
     def make() -> Responder:
         return Responder("x", "1", {"kill": kill})
 
-    service = StreamService(f"unix://{tmp_path}/socket", make)
+    service = UnixService(f"unix://{tmp_path}/socket", make)
     with socket.socket(socket.AF_UNIX) as peer:
         peer.connect(f"{tmp_path}/socket")
         peer.sendall(b"name\nkill\n")
@@ -152,7 +152,7 @@ def test_who_leaves_in_the_middle_of_an_answer_is_forgotten(serving: ServedStrea
 
 def test_an_event_of_a_session_that_has_just_ended_is_passed_over(tmp_path: Path) -> None:
     """One wait may report several sessions, and serving one of them may end another."""
-    service = StreamService(f"unix://{tmp_path}/socket", make_responder)
+    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
     ended, other = socket.socketpair()
     with ended, other:
         service._serve([(ended.fileno(), select.EPOLLIN)])
@@ -173,7 +173,7 @@ def test_there_are_no_more_sessions_than_there_may_be(tmp_path: Path) -> None:
 
 
 def test_who_finds_no_descriptor_left_is_let_in_when_somebody_has_gone(tmp_path: Path) -> None:
-    service = StreamService(f"unix://{tmp_path}/socket", make_responder)
+    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as two:
         for peer in (one, two):
@@ -202,7 +202,7 @@ def test_who_finds_no_descriptor_left_is_let_in_when_somebody_has_gone(tmp_path:
 
 def test_a_signal_of_another_kind_does_not_end_a_service(tmp_path: Path) -> None:
     path = tmp_path / "socket"
-    service = StreamService(f"unix://{path}", make_responder)
+    service = UnixService(f"unix://{path}", make_responder)
     answers: list[str] = []
 
     noticed: list[int] = []
@@ -229,7 +229,7 @@ def test_a_signal_of_another_kind_does_not_end_a_service(tmp_path: Path) -> None
 
 def test_who_waits_for_a_slow_command_holds_up_nobody_and_its_end_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "socket"
-    service = StreamService(f"unix://{path}", make_responder, slow=frozenset({"sleep"}))
+    service = UnixService(f"unix://{path}", make_responder, slow=frozenset({"sleep"}))
     heard: dict[socket.socket, bytes] = {}
 
     def serve_until(done: Callable[[], bool]) -> None:
@@ -267,7 +267,7 @@ def test_who_waits_for_a_slow_command_holds_up_nobody_and_its_end_is_noticed(tmp
 
 def test_who_leaves_an_answer_unread_is_forgotten(tmp_path: Path) -> None:
     path = tmp_path / "socket"
-    service = StreamService(f"unix://{path}", make_responder)
+    service = UnixService(f"unix://{path}", make_responder)
     with socket.socket(socket.AF_UNIX) as rude:
         rude.connect(str(path))
         rude.sendall(b"echo a\n")
@@ -282,7 +282,7 @@ def test_who_leaves_an_answer_unread_is_forgotten(tmp_path: Path) -> None:
 def test_who_leaves_before_its_turn_is_forgotten_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "MOMENT", -1.0)  # one answer a turn
     path = tmp_path / "socket"
-    service = StreamService(f"unix://{path}", make_responder)
+    service = UnixService(f"unix://{path}", make_responder)
     with socket.socket(socket.AF_UNIX) as rude:
         rude.connect(str(path))
         service.serve_some(PATIENCE)
@@ -297,24 +297,24 @@ def test_who_leaves_before_its_turn_is_forgotten_once(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("url", ["unix://", "unix://relative", "ipc:///tmp/x", "unix:///a\0b", f"unix:///{'x' * 200}"])
 def test_what_is_no_address_is_refused_with_the_remedy(url: str) -> None:
     with pytest.raises(AddressError, match=r"write unix:///PATH"):
-        StreamService(url, make_responder)
+        UnixService(url, make_responder)
 
 
 def test_an_address_that_is_taken_is_refused(serving: ServedStream) -> None:
     with pytest.raises(AddressError, match="in use"):
-        StreamService(f"unix://{serving.path}", make_responder)
+        UnixService(f"unix://{serving.path}", make_responder)
 
 
 def test_the_file_goes_with_its_service_and_not_with_an_earlier_one(tmp_path: Path) -> None:
     path = tmp_path / "socket"
-    first = StreamService(f"unix://{path}", make_responder)
+    first = UnixService(f"unix://{path}", make_responder)
     path.unlink()
-    second = StreamService(f"unix://{path}", make_responder)
+    second = UnixService(f"unix://{path}", make_responder)
     first.close()
     assert path.is_socket()
     second.close()
     assert not path.exists()
-    third = StreamService(f"unix://{path}", make_responder)
+    third = UnixService(f"unix://{path}", make_responder)
     path.unlink()
     third.close()
 
@@ -323,11 +323,11 @@ def test_the_file_goes_with_its_service_and_not_with_an_earlier_one(tmp_path: Pa
 SIGNAL_AND_POLL = """
 import ctypes, operator, signal, sys
 from functools import partial
-from protocol.transports.stopping import Stopped, Stopping
-from protocol.transports.stream import StreamService
+from protocol.transports.signal_fd import Stopped, Stopping
+from protocol.transports.unix import UnixService
 from tests.support.answering_program import make_responder
 interrupt = partial(ctypes.CDLL(None)["raise"], int(signal.SIGINT))
-service = StreamService(f"unix://{sys.argv[1]}", make_responder)
+service = UnixService(f"unix://{sys.argv[1]}", make_responder)
 class Poll:
     def __init__(self, poll):
         self.register, self.close = poll.register, poll.close
