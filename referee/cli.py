@@ -133,7 +133,6 @@ def _help() -> str:
 
 
 def _nearest(name: str) -> str:
-
     close = nearest(name, [*commands(), "help", COMPLETION])
     return f"; did you mean {close}?" if close else ""
 
@@ -146,10 +145,12 @@ _STARTERS = {f"ggp {word}" for word in ("verify", "bisect", "export", "import", 
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-def run_command(command: "click.Command", name: str, argv: list[str]) -> int:
-    """The exit status: the command's own, 2 for a usage error or a Problem, 130 after Ctrl-C.
+def run_command(
+    command: "click.Command", name: str, argv: list[str], failures: tuple[type[Exception], ...] = ()
+) -> int:
+    """The exit status: the command's own, 2 for a usage error or a Problem, 1 for one of `failures`, 130 after Ctrl-C.
 
-    `name` as the user typed it (`ggp verify`). A Problem is a line on stderr. Processes that a program leaves behind
+    `name` as the user typed it (`ggp verify`). An error is a line on stderr. Processes that a program leaves behind
     are ended with the command.
     """
     import click
@@ -159,6 +160,9 @@ def run_command(command: "click.Command", name: str, argv: list[str]) -> int:
     try:
         with adopting_orphans() if name in _STARTERS else contextlib.nullcontext():
             return int(command.main(argv, prog_name=name, standalone_mode=False) or 0)
+    except failures as error:
+        click.echo(f"{name}: {error}", err=True)
+        return 1
     except click.UsageError as error:
         click.echo(f"{name}: {message_of(error)} ({name} --help)", err=True)
     except click.ClickException as error:

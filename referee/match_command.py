@@ -17,7 +17,7 @@ from protocol.drawing.scene import clean
 from protocol.printed import without_password
 from protocol.records import Event, Record
 from protocol.transports.subreaper import adopting_orphans
-from referee.cli import make_folder, message_of
+from referee.cli import BAD_USAGE, HELP, make_folder, run_command
 from referee.play.bot_spec import (
     ProcessLimits,
     WordError,
@@ -30,12 +30,10 @@ from referee.play.bot_spec import (
 )
 from referee.play.clock import FORMS, TimeControl
 from referee.play.pool import SeriesReport, run_series
-from referee.play.process import LaunchError
-from referee.play.record_file import Recorder, RecorderError
-from referee.play.series import PrepareError, SeriesConfig, SeriesScore, SeriesTally, played, prepare
+from referee.play.record_file import Recorder
+from referee.play.series import SeriesConfig, SeriesScore, SeriesTally, played, prepare
 from referee.play.setting import Setting, Timeouts
 
-BAD_USAGE = 2
 EPILOGUE = f"""\b
 GAME is a name the engine knows, with options: yugo,size=7,komi=0
 BOT  is a built-in with options (random, greedy:playouts=50), a command line in
@@ -57,20 +55,10 @@ were finished are then kept, and the same command with the same --record goes on
 
 def main(argv: list[str]) -> int:
     """The exit status."""
-    try:
-        status = match.main(argv, prog_name="ggp match", standalone_mode=False)
-    except (WordError, LaunchError, PrepareError, RecorderError, ValueError) as error:
-        click.echo(f"ggp match: {error}", err=True)
-        return BAD_USAGE
-    except click.ClickException as error:
-        click.echo(f"ggp match: {message_of(error)} (ggp match --help)", err=True)
-        return BAD_USAGE
-    except (click.Abort, KeyboardInterrupt):
-        return 130
-    return int(status or 0)
+    return run_command(match, "ggp match", argv)
 
 
-@click.command(epilog=EPILOGUE, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(epilog=EPILOGUE, context_settings=HELP)
 @click.argument("game")
 @click.argument("bots", metavar="BOT BOT", nargs=2)
 @click.option("--games", type=click.IntRange(1, 10_000_000), help="Matches to play.  [default: 10]")

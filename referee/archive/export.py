@@ -223,7 +223,7 @@ def run_export(argv: list[str]) -> int:
     return source.run_view(export, argv)
 
 
-@click.command("export", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@click.command("export", epilog=source.EPILOGUE, context_settings=HELP)
 @source.words("[LADDER]")
 @click.option(
     "--format",

@@ -13,10 +13,9 @@ import click
 from rich.console import Console
 
 from protocol.printed import json_text
-from referee.cli import HELP, make_folder, message_of, run_command
-from referee.ladder.progress import FORMS, LimitError, Progress, StopConditions, read_limits
+from referee.cli import HELP, make_folder, run_command
+from referee.ladder.progress import FORMS, Progress, StopConditions, read_limits
 from referee.ladder.session import KEPT_BOTS, Control, WorkerOptions, play_ladder
-from referee.ladder.toml_section import ConfigError
 from referee.play.pool import WorkersLost
 from referee.store.model import StoreError
 
@@ -52,11 +51,7 @@ def main(argv: list[str]) -> int:
     from referee.play.pool import WorkersLost
     from referee.store.model import StoreError
 
-    try:
-        return run_command(referee, NAME, argv)
-    except (StoreError, WorkersLost) as error:
-        click.echo(f"{NAME}: {error}", err=True)
-        return 1
+    return run_command(referee, NAME, argv, (StoreError, WorkersLost))
 
 
 @click.command("referee", epilog=EPILOGUE, context_settings=HELP)
@@ -129,7 +124,6 @@ def _play_alone(crew: "WorkerOptions", doors: "ControlAddresses") -> int:
 # -- `ggp ladder run` -------------------------------------------------------------------------------------------------
 
 
-BAD_USAGE = 2
 RUN_NAME = "ggp ladder run"
 MINUTE = 60.0
 RUN_EPILOGUE = f"""\b
@@ -149,21 +143,10 @@ def run_ladder(argv: list[str]) -> int:
     """The exit status."""
     # A refit is many small products; where matches keep every core busy, more threads only wait for one another.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    try:
-        return int(run.main(argv, prog_name="ggp ladder run", standalone_mode=False) or 0)
-    except (ConfigError, LimitError) as error:
-        click.echo(f"ggp ladder run: {error}", err=True)
-    except click.ClickException as error:
-        click.echo(f"ggp ladder run: {message_of(error)} (ggp ladder run --help)", err=True)
-    except (StoreError, WorkersLost) as error:
-        click.echo(f"ggp ladder run: {error}", err=True)
-        return 1
-    except (click.Abort, KeyboardInterrupt):
-        return 130
-    return BAD_USAGE
+    return run_command(run, "ggp ladder run", argv, (StoreError, WorkersLost))
 
 
-@click.command("run", epilog=RUN_EPILOGUE, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("run", epilog=RUN_EPILOGUE, context_settings=HELP)
 @click.argument("file", metavar="[LADDER.toml]", default="ladder.toml", type=click.Path(path_type=Path))
 @click.option("--games", type=click.IntRange(1, 10**9), help="End when so many of the ladder were played or given up.")
 @click.option("--until", metavar="WHEN", help="End at a time, after a while, or when ratings are known well enough.")

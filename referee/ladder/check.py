@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from protocol.printed import json_text
+from referee.cli import HELP
 from referee.ladder import source
 from referee.ladder.source import check_bots, open_ladder, split
 from referee.terminal import clean, say
@@ -25,7 +26,7 @@ def run_check(argv: list[str]) -> int:
     return source.run_view(check, argv)
 
 
-@click.command("check", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@click.command("check", epilog=source.EPILOGUE, context_settings=HELP)
 @source.words("[LADDER]")
 @click.option("--repair", is_flag=True, help="Make it what the records say; the ladder must not run.")
 @click.option("--quiet", is_flag=True, help="No progress bar, and nothing to say if all is well.")
@@ -86,7 +87,7 @@ def run_readmit(argv: list[str]) -> int:
     return source.run_view(readmit, argv)
 
 
-@click.command("readmit", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@click.command("readmit", epilog=source.EPILOGUE, context_settings=HELP)
 @source.words("NAME [LADDER]")
 @click.option("--quiet", is_flag=True, help="Say nothing.")
 def readmit(words: tuple[str, ...], quiet: bool) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from protocol.printed import json_text
+from referee.cli import HELP
 from referee.ladder import source
 from referee.ladder.source import ViewError, check_bots, chosen_pools, exact, open_ladder, seat_of, split
 from referee.ladder.standings import BotScore, RankedPlace, entered, score_of, zero_of
@@ -74,7 +75,7 @@ def run_bot(argv: list[str]) -> int:
     return source.run_view(bot, argv)
 
 
-@click.command("bot", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@click.command("bot", epilog=source.EPILOGUE, context_settings=HELP)
 @source.words("NAME [LADDER]")
 @source.pool_option
 @click.option("--games", type=click.IntRange(1), default=100_000, show_default=True, help="Newest games to look at.")
@@ -323,7 +324,7 @@ def run_pair(argv: list[str]) -> int:
     return source.run_view(pair, argv)
 
 
-@click.command("pair", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@click.command("pair", epilog=source.EPILOGUE, context_settings=HELP)
 @source.words("A B [LADDER]")
 @source.pool_option
 @click.option("--elo0", type=float, help="H0: A is this much better than B.")

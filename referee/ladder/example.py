@@ -8,13 +8,12 @@ from pathlib import Path
 import click
 
 from protocol.safe_files import create_file, replace_file
-from referee.cli import message_of
-from referee.ladder.config import ConfigError, ladder_of
+from referee.cli import HELP, run_command
+from referee.ladder.config import ladder_of
 from referee.ladder.session import check_programs, prepare_pools
-from referee.play.bot_spec import WordError, read_game
+from referee.play.bot_spec import read_game
 from referee.store.model import Ladder
 
-BAD_USAGE = 2
 GAME = "yugo,size=7"  # quick to play
 LADDER = """\
 # A ladder: bots play each other for ever, and their ratings become more and more exact. It runs as it is:
@@ -126,18 +125,10 @@ parent = "old"
 
 def main(argv: list[str]) -> int:
     """The exit status."""
-    try:
-        return int(init.main(argv, prog_name="ggp ladder init", standalone_mode=False) or 0)
-    except (ConfigError, WordError) as error:
-        click.echo(f"ggp ladder init: {error}", err=True)
-    except click.ClickException as error:
-        click.echo(f"ggp ladder init: {message_of(error)} (ggp ladder init --help)", err=True)
-    except (click.Abort, KeyboardInterrupt):
-        return 130
-    return BAD_USAGE
+    return run_command(init, "ggp ladder init", argv)
 
 
-@click.command("init", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("init", context_settings=HELP)
 @click.argument("file", metavar="[FILE]", default="ladder.toml", type=click.Path(path_type=Path))
 @click.option("--game", default=GAME, show_default=True, help="GAME[,name=value…] of the pool.")
 @click.option("--test", "as_test", is_flag=True, help="A sequential test between two versions in place of a ladder.")

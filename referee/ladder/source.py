@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from protocol.printed import without_password
-from referee.cli import message_of
-from referee.ladder.toml_section import ConfigError
+from referee.cli import run_command
 from referee.store.model import PoolEntry, PoolRow, StoreError
 
 if TYPE_CHECKING:
@@ -178,8 +177,7 @@ def _is_sqlite(path: Path) -> bool:
 # -- What the commands that read a ladder's store share: options, errors in one line, the exit status.
 
 
-TROUBLE, BAD_USAGE = 1, 2
-SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+TROUBLE = 1
 EPILOGUE = """\b
 LADDER is a ladder's file (ladder.toml, the default), its store (ladder.db), or
 the URL of one (sqlite:///…, postgresql+psycopg://…). A running ladder may be
@@ -190,31 +188,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def run_view(command: click.Command, argv: list[str]) -> int:
-    """The exit status: 1 for a store or an output that cannot be used now, 2 for a usage error.
-
-    A closed pipe is left to the caller as BrokenPipeError.
-    """
-    name = f"ggp ladder {command.name}"
-    try:
-        with command.make_context(name, list(argv)) as context:
-            return int(command.invoke(context) or 0)
-    except click.exceptions.Exit as end:  # of --help
-        return end.exit_code
-    except ViewError as error:
-        click.echo(f"{name}: {message_of(error)}", err=True)
-    except Trouble as error:
-        click.echo(f"{name}: {message_of(error)}", err=True)
-        return TROUBLE
-    except click.ClickException as error:
-        click.echo(f"{name}: {message_of(error)} ({name} --help)", err=True)
-    except ConfigError as error:
-        click.echo(f"{name}: {error}", err=True)
-    except StoreError as error:
-        click.echo(f"{name}: {error}", err=True)
-        return TROUBLE
-    except (click.Abort, KeyboardInterrupt):
-        return 130
-    return BAD_USAGE
+    """The exit status: 1 for a store or an output that cannot be used now, 2 for a usage error."""
+    return run_command(command, f"ggp ladder {command.name}", argv, (StoreError, Trouble))
 
 
 def words(text: str) -> Callable[[Command], Command]:

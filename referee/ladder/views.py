@@ -14,6 +14,7 @@ import click
 
 from protocol.printed import json_text, without_password
 from protocol.records import MatchEnded, Record, read_records
+from referee.cli import HELP
 from referee.ladder import source
 from referee.ladder.source import Trouble, ViewError, check_bots, chosen_pools, open_ladder, split
 from referee.ladder.standings import (
@@ -56,7 +57,7 @@ def run_standings(argv: list[str]) -> int:
     return source.run_view(standings, argv)
 
 
-@click.command("standings", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@click.command("standings", epilog=source.EPILOGUE, context_settings=HELP)
 @source.words("[LADDER]")
 @source.pool_option
 @click.option("--all", "everyone", is_flag=True, help="Versions that were withdrawn, too.")
@@ -233,7 +234,7 @@ def run_crosstable(argv: list[str]) -> int:
     return source.run_view(crosstable, argv)
 
 
-@click.command("crosstable", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@click.command("crosstable", epilog=source.EPILOGUE, context_settings=HELP)
 @source.words("[LADDER]")
 @source.pool_option
 @click.option("--seats", is_flag=True, help="By who sat first: the row's bot had seat 1.")
@@ -389,7 +390,7 @@ def filter_options(command: source.Command) -> source.Command:
     return source.pool_option(bot(against(why(since(command)))))
 
 
-@click.command("games", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@click.command("games", epilog=source.EPILOGUE, context_settings=HELP)
 @source.words("[KEY] [LADDER]")
 @filter_options
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Most to show; 0: all.")
@@ -531,7 +532,7 @@ def run_events(argv: list[str]) -> int:
     return source.run_view(events, argv)
 
 
-@click.command("events", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@click.command("events", epilog=source.EPILOGUE, context_settings=HELP)
 @source.words("[LADDER]")
 @click.option("--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="Most to show.")
 @source.json_option

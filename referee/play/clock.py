@@ -6,6 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from protocol.errors import Problem
+
 NO_LIMIT = 600_000  # ms: with the control `none` "a move may take 600 s"
 LONGEST = 30 * 24 * 3600 * 1000  # ms; a longer time is a slip of the pen
 FORMS = "10+0.1 (seconds+increment), 40/600 (moves/seconds), 600+25/300 (main+moves/seconds), \
@@ -16,6 +18,10 @@ _FISCHER = re.compile(rf"{_SECONDS}(?:\+{_SECONDS})?", re.ASCII)
 _PERIOD = re.compile(rf"(?:{_SECONDS}\+)?(\d{{1,4}})/{_SECONDS}", re.ASCII)
 _BYOYOMI = re.compile(rf"(?:{_SECONDS}\+)?(\d{{1,3}})x{_SECONDS}", re.ASCII)
 _MOVE = re.compile(rf"{_SECONDS}/move", re.ASCII)
+
+
+class SettingError(Problem, ValueError):
+    """An invalid time control or time-out; str() says what is accepted."""
 
 
 class ControlKind(Enum):
@@ -43,7 +49,7 @@ class TimeControl:
     def parse(cls, text: str) -> "TimeControl":
         """`10+0.1`, `10`, `40/600`, `600+25/300`, `600+5x30`, `5x30`, `1/move`, `none`.
 
-        ValueError says what is accepted.
+        SettingError says what is accepted.
         """
         if text == "none":
             return cls(ControlKind.NONE)
@@ -57,9 +63,9 @@ class TimeControl:
         elif match := _MOVE.fullmatch(text):
             control = cls(ControlKind.MOVE, period=_ms(match[1]))
         if control is None:
-            raise ValueError(f"time control {text!r} is none of {FORMS}")
+            raise SettingError(f"time control {text!r} is none of {FORMS}")
         if not control._playable():
-            raise ValueError(f"time control {text!r} leaves no time to move, or more than 30 days")
+            raise SettingError(f"time control {text!r} leaves no time to move, or more than 30 days")
         return control
 
     def __str__(self) -> str:

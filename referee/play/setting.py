@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from functools import cached_property
 
-from referee.play.clock import TimeControl
+from referee.play.clock import SettingError, TimeControl
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +20,19 @@ class Timeouts:
 
     @classmethod
     def parse(cls, words: tuple[str, ...]) -> "Timeouts":
-        """`name=seconds` words -> Budgets. ValueError names the key and what it may be."""
+        """`name=seconds` words -> Budgets. SettingError names the key and what it may be."""
         names = [field.name for field in fields(cls)]
         given: dict[str, float] = {}
         for word in words:
             name, _, text = word.partition("=")
             if name not in names:
-                raise ValueError(f"budget {name!r} is none of {', '.join(names)}")
+                raise SettingError(f"budget {name!r} is none of {', '.join(names)}")
             try:
                 given[name] = float(text)
             except ValueError:
                 given[name] = -1.0
             if not 0.001 <= given[name] <= 3600:
-                raise ValueError(f"budget {name}: {text!r} is no number of seconds between 0.001 and 3600")
+                raise SettingError(f"budget {name}: {text!r} is no number of seconds between 0.001 and 3600")
         return cls(**given)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from protocol.printed import json_text, without_password
-from referee.cli import message_of
+from referee.cli import HELP, run_command
 from referee.ratings.results import LONGEST_NAME, Results, ResultsError, read_results
 from referee.ratings.scale import after_stop, effect_lines, half, zero, zero_line
 from referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, judge
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from referee.ratings.ratings import Ratings
 
 
-BAD_USAGE = 2
 FARTHEST = 100_000.0  # Elo of an anchor
 WORST = 5  # pairs that fit worst, in the JSON
 RATE_EPILOGUE = """\b
@@ -39,18 +38,10 @@ def run_rate(argv: list[str]) -> int:
     """The exit status."""
     # A refit is many small products; where matches keep every core busy, more threads only wait for one another.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    try:
-        return int(rate_files.main(argv, prog_name="ggp rate", standalone_mode=False) or 0)
-    except ResultsError as error:
-        click.echo(f"ggp rate: {error}", err=True)
-    except click.ClickException as error:
-        click.echo(f"ggp rate: {message_of(error)} (ggp rate --help)", err=True)
-    except (click.Abort, KeyboardInterrupt):
-        return 130
-    return BAD_USAGE
+    return run_command(rate_files, "ggp rate", argv)
 
 
-@click.command("rate", epilog=RATE_EPILOGUE, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("rate", epilog=RATE_EPILOGUE, context_settings=HELP)
 @click.argument("files", metavar="FILE…", nargs=-1, required=True)
 @click.option("--model", type=click.Choice(["davidson", "rao-kupper"]), default="davidson", show_default=True)
 @click.option(
@@ -232,18 +223,10 @@ line that cannot be; with --exit-code 0 for H1, 1 for H0, 3 for continue and
 
 def run_sprt(argv: list[str]) -> int:
     """The exit status."""
-    try:
-        return int(sprt.main(argv, prog_name="ggp sprt", standalone_mode=False) or 0)
-    except SprtError as error:
-        click.echo(f"ggp sprt: {error} (ggp sprt --help)", err=True)
-    except click.ClickException as error:
-        click.echo(f"ggp sprt: {message_of(error)} (ggp sprt --help)", err=True)
-    except (click.Abort, KeyboardInterrupt):
-        return 130
-    return BAD_USAGE
+    return run_command(sprt, "ggp sprt", argv)
 
 
-@click.command("sprt", epilog=SPRT_EPILOGUE, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("sprt", epilog=SPRT_EPILOGUE, context_settings=HELP)
 @click.option("--penta", metavar="A,B,C,D,E", help="Counts of pairs, worst first.")
 @click.option("--wdl", metavar="W,D,L", help="Counts of games.")
 @click.option("--model", type=click.Choice(MODELS), help="What Elo means.  [default: normalized]")

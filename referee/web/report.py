@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from protocol.safe_files import replace_file
+from referee.cli import HELP
 from referee.ladder import source
 from referee.ladder.facts import LastFault, Met, PoolFacts, SequentialTrial, last_fault, last_games, latest
 from referee.ladder.source import ViewError, chosen_pools, open_ladder, read_top, split
@@ -61,7 +62,7 @@ def main(argv: list[str]) -> int:
         return source.TROUBLE
 
 
-@click.command("report", epilog=source.EPILOGUE, context_settings=source.SETTINGS)
+@click.command("report", epilog=source.EPILOGUE, context_settings=HELP)
 @source.words("[LADDER]")
 @click.option("-o", "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where to.")
 @source.pool_option
