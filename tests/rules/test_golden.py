@@ -18,7 +18,7 @@ QUICK = 5_000
 
 
 class Count(NamedTuple):
-    """One line of tests/rules/perft: `options | moves played | depth | count`."""
+    """The number of legal move sequences of one length after the moves played."""
 
     game: str
     options: str
@@ -28,13 +28,16 @@ class Count(NamedTuple):
 
 
 def counts(game: str) -> list[Count]:
-    """The lines of a game's perft file."""
+    """What a game's perft file says."""
     path = PERFT / f"{game}.txt"
-    lines = (
-        [line for line in path.read_text().splitlines() if line and not line.startswith("#")] if path.exists() else []
-    )
-    fields = [[field.strip() for field in line.split("|")] for line in lines]
-    return [Count(game, options, moves, int(depth), int(count)) for options, moves, depth, count in fields]
+    lines = path.read_text().splitlines() if path.exists() else []
+    rows = [[field.strip() for field in line.split("|")] for line in lines if not line.startswith("#")]
+    return [
+        Count(game, options, moves, depth, int(number))
+        for options, moves, numbers in rows
+        for depth, number in enumerate(numbers.split(), 1)
+        if number != "-"
+    ]
 
 
 def lacking(game: str) -> list[str]:
@@ -74,9 +77,9 @@ def test_playthroughs(path: Path) -> None:
 
 @pytest.mark.parametrize("count", ALL, ids=[f"{c.game} {c.options} {c.moves} {c.depth}" for c in ALL])
 def test_perft_of_the_engine(count: Count) -> None:
-    desk = MemorySession(f"{count.game} {count.options}".strip())
-    desk.play(count.moves)
-    assert int(desk(f"ggp-perft {count.depth}")) == count.number
+    engine = MemorySession(f"{count.game} {count.options}".strip())
+    engine.play(count.moves)
+    assert int(engine(f"ggp-perft {count.depth}")) == count.number
 
 
 SMALL = [count for count in ALL if count.number <= QUICK]

@@ -4,8 +4,9 @@
     python -m tests.support.playthrough FILE        prints how a file would look now
 
 A new file needs no more than a line `game: yugo size=5` and its moves, each as `play: B2`; `--write` adds the rest:
-the board, the status, the hash and the legal moves before each ply (many as their number and a digest). The hashes
-are the same in every process of one engine version: if they change, the version must change too.
+the status, the hash and the legal moves before each ply (many as their number and a digest), the board before every
+twentieth ply and at the end. The hashes are the same in every process of one engine version: if they change, the
+version must change too.
 """
 
 import hashlib
@@ -18,45 +19,47 @@ from tests.support.paths import TESTS
 
 FOLDER = TESTS / "rules" / "playthroughs"
 FILES = sorted(FOLDER.glob("*.txt"))
-MANY = 30  # legal moves, which are then written as a hash
-LARGE = 20  # cells; a larger board is drawn every tenth ply, for the hash holds the others
+MANY = 12  # legal moves, which are then written as a hash
+BOARDS = 20  # plies from one board to the next; the hash holds those between
 
 
 def read(text: str) -> tuple[str, list[str]]:
     """The game with its options (`yugo size=5`), and the moves."""
-    fields = [line.split(": ", 1) for line in text.splitlines() if line.startswith(("game: ", "play: "))]
-    return fields[0][1], [value for name, value in fields if name == "play"]
+    game = next(line for line in text.splitlines() if line.startswith("game: "))
+    plays = [line.split()[1] for line in text.splitlines() if line.startswith("play: ")]
+    return game.removeprefix("game: "), plays
 
 
 def write(game: str, moves: list[str]) -> str:
     """The page of that game."""
-    desk = MemorySession(game)
+    engine = MemorySession(game)
     lines = ["# Written by `python -m tests.support.playthrough --write`; see there.", f"game: {game}"]
     for ply, move in enumerate(moves):
-        lines += [*_board(desk, always=ply % 10 == 0), *_position(desk), f"play: {move}"]
-        desk.play(move)
-    lines += [*_board(desk, always=True), *_position(desk)]
-    history = desk("ggp-history").splitlines()
+        if ply % BOARDS == 0:
+            lines += _board(engine)
+        lines.append(f"play: {move:<8} {_position(engine)}")
+        engine.play(move)
+    history = engine("ggp-history").splitlines()
     lines += [
-        f"score: {desk('ggp-score')}",
+        *_board(engine),
+        f"end:  {_position(engine)}",
+        f"score: {engine('ggp-score')}",
         "history:",
         *("; ".join(history[at : at + 10]) for at in range(0, len(history), 10)),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _position(desk: MemorySession) -> list[str]:
-    legal = desk("ggp-legal_moves")
+def _position(engine: MemorySession) -> str:
+    legal = engine("ggp-legal_moves")
     if legal.count(" ") >= MANY:
         legal = f"{len(legal.split())} moves, sha256 {hashlib.sha256(legal.encode()).hexdigest()[:16]}"
-    return [f"status: {desk('ggp-status')} hash={desk('ggp-hash')}", f"legal: {legal}"]
+    return f"{engine('ggp-status')} hash={engine('ggp-hash')} legal={legal}"
 
 
-def _board(desk: MemorySession, always: bool) -> list[str]:
+def _board(engine: MemorySession) -> list[str]:
     """A line for each height at which there are cells, from the top; then what lies beside the board."""
-    scene: dict[str, list[dict[str, str]]] = json.loads(desk("ggp-scene"))
-    if len(scene["cells"]) > LARGE and not always:
-        return []
+    scene: dict[str, list[dict[str, str]]] = json.loads(engine("ggp-scene"))
     glyphs = {piece["at"]: piece["glyph"] for piece in scene["pieces"]}
     rows: dict[str, list[str]] = {}
     for cell in sorted(scene["cells"], key=lambda cell: (cell["y"], cell["x"])):
