@@ -54,7 +54,7 @@ coverage: setup ## hold the protocol package at full branch coverage by its own 
 	    --cov=protocol --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
 
 coverage-models: setup ## hold the models at full branch coverage by the walks and examples (minutes)
-	@$(BIN)/python -m pytest tests/rules/test_model*.py tests/rules/test_go.py tests/rules/test_yugo.py \
+	@$(BIN)/python -m pytest $(patsubst %,tests/rules/test_%.py,models go laido stigmergy taigo taugo yugo) \
 	    --cov=tests.rules.models --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
 
 check: setup ## lint, format, types, import contracts, stale documentation

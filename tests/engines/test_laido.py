@@ -1,4 +1,4 @@
-"""Laido as an engine: its drawing, its groups, the width that boardsize takes. The rules are in test_rules_laido."""
+"""Laido as an engine: its drawing, its groups, the width that boardsize takes. The rules are in tests/rules."""
 
 import json
 from typing import Any

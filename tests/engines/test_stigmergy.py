@@ -1,4 +1,4 @@
-"""Stigmergy as an engine: its drawing, komi, widths, chance. The rules are in test_rules_stigmergy."""
+"""Stigmergy as an engine: its drawing, komi, widths, chance. The rules are in tests/rules."""
 
 import json
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from engines._core import Stigmergy
+from tests.rules.models.hexagon import cells, name
 from tests.support.memory_session import MemorySession
-from tests.support.stigmergy_positions import cells, name, played, set_up
 
 
 def scene_of(game: str, moves: str = "") -> dict[str, Any]:
@@ -96,42 +96,13 @@ def test_bad_options_are_refused(option: str) -> None:
     assert option.split("=")[0] in MemorySession("stigmergy").fails(f"ggp-new stigmergy {option}")
 
 
-def test_equal_positions_have_equal_hashes_and_others_do_not() -> None:
-    one = played(Stigmergy, "bid:7 swap-sides H8 A8 B8")
-    assert one.hash() == played(Stigmergy, "bid:7 swap-sides B8 A8 H8").hash()
-    ended = set_up(Stigmergy, 2, cells(2), [])
-    ended.play("pass")
-    over = ended.copy()
-    over.play("pass")
-    others = [
-        played(Stigmergy, "bid:5 swap-sides H8 A8 B8"),
-        played(Stigmergy, "bid:7 keep-sides H8 A8 B8"),
-        played(Stigmergy, "bid:7 swap-sides H8 A8 button"),
-        played(Stigmergy, "bid:7 swap-sides H8 button B8"),
-        played(Stigmergy, "bid:7 swap-sides B8 H8 A8"),
-        played(Stigmergy, "bid:7"),
-        played(Stigmergy, "bid:8"),
-        Stigmergy(),
-        Stigmergy(7),
-        Stigmergy(komi=0),
-        played(Stigmergy, "H8 A8 B8", komi=7),
-        played(Stigmergy, "bid:7 swap-sides"),
-        played(Stigmergy, "bid:7 keep-sides"),
-        set_up(Stigmergy, 2, cells(2), []),
-        set_up(Stigmergy, 2, cells(2), [], "white"),
-        ended,
-        over,
-    ]
-    assert len({state.hash() for state in [one, *others]}) == len(others) + 1
-
-
 # --- chance ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("komi", "token"), [(3, "button"), (4, "pass")])
 def test_rollouts_win_a_point_with_each_stone_and_then_take_the_button_or_pass(komi: int, token: str) -> None:
     state, seed = Stigmergy(4, komi), 0
-    names, gains = [name(4, q, r) for q, r in cells(4)], {"."}
+    names, gains = [name(at, 4) for at in cells(4)], {"."}
     while gains:
         enemy = "O" if state.to_play == "black" else "X"
         what = dict(zip(names, zip(state.board(), state.control(), strict=True), strict=True))

@@ -7,9 +7,8 @@ import pytest
 
 from engines import _core
 from engines.games.taigo import GAME
-from tests.rules.test_core_chance import _chi_square as chi_square
 from tests.support.memory_session import MemorySession
-from tests.support.taigo_positions import FOUR, RING, TWO, on, set_up, walls
+from tests.support.positions import FOUR, RING, TWO, chi_square, on, taigo_board, walls
 
 Taigo = _core.Taigo
 
@@ -88,7 +87,7 @@ def test_the_end_at_the_prompt() -> None:
 
 
 def board(text: str, side: str = "black", **options: int) -> int:
-    return int(set_up(Taigo, text, side, **options).hash())
+    return int(taigo_board(Taigo, text, side, **options).hash())
 
 
 def test_hashes_know_colours_and_places_and_nothing_else_of_the_board() -> None:
@@ -127,7 +126,7 @@ def test_hashes_know_neither_order_nor_which_halves_are_one_tile() -> None:
 
 
 def test_hashes_know_how_many_cones_of_which_colour_are_left() -> None:
-    states = [set_up(Taigo, RING) for _ in range(2)]
+    states = [taigo_board(Taigo, RING) for _ in range(2)]
     states[0].play("0,-1/1,-1+d:0,0")
     states[1].play("0,-1/1,-1+l:0,0")
     assert states[0].cones_left() != states[1].cones_left()
@@ -187,18 +186,18 @@ def test_a_board_is_set_up_before_the_first_move() -> None:
     "empty", [TWO, {(0, 0), (1, 0), *FOUR[0]}, {(0, 0), (1, 0), *FOUR[1]}, {(0, 0), (0, 1), (1, 0)}]
 )
 def test_random_moves_are_uniform_where_tiles_leave_holes(empty: set[tuple[int, int]], options: dict[str, Any]) -> None:
-    state = set_up(Taigo, walls(empty, 3), **options)
+    state = taigo_board(Taigo, walls(empty, 3), **options)
     assert on(state, "0,0", "1,0")
     chi_square(state, 30_000)
 
 
 def test_random_moves_are_uniform_in_the_open() -> None:
     chi_square(Taigo())
-    chi_square(set_up(Taigo, RING))
+    chi_square(taigo_board(Taigo, RING))
 
 
 def test_rollouts_prefer_to_win_and_not_to_lose() -> None:
-    state = set_up(Taigo, " ".join(f"{q},0=X" for q in range(4)))
+    state = taigo_board(Taigo, " ".join(f"{q},0=X" for q in range(4)))
     wins = {"uniform": 0, "rollout": 0}
     for policy in wins:
         for seed in range(2_000):
@@ -206,7 +205,7 @@ def test_rollouts_prefer_to_win_and_not_to_lose() -> None:
             copy.play(state.random_move(seed, "rollout" if policy == "rollout" else "uniform"))
             wins[policy] += copy.result == "B+"
     assert wins["rollout"] > 2.5 * wins["uniform"] > 0
-    state = set_up(Taigo, " ".join(f"{q},0=X" for q in range(4)), "white")
+    state = taigo_board(Taigo, " ".join(f"{q},0=X" for q in range(4)), "white")
     losses = 0
     for seed in range(2_000):
         copy = state.copy()

@@ -1,22 +1,20 @@
 """What else a position of taugo can do: set_up, hashes, random moves, the drawing and the engine's answers."""
 
 import json
-from collections import Counter
-from math import sqrt
 from typing import Any
 
 import pytest
 
-from engines import _core
+from engines._core import Taugo
 from tests.support.memory_session import MemorySession
-from tests.support.taugo_positions import played, set_up
+from tests.support.positions import chi_square, played, taugo_board
 
 
 def test_what_cannot_be_set_up() -> None:
     for black, reason in [("C3 D3 C4 D4", "knot at C3 D3 C4 D4"), ("A1", "A1 is a corner, written [?]")]:
         with pytest.raises(ValueError, match=reason):
-            set_up(black)
-    state = _core.Taugo(size=6)
+            taugo_board(Taugo, black)
+    state = Taugo(size=6)
     empty = state.board()
     for board, reason in [
         (empty[1:], "size [*] size characters"),
@@ -28,53 +26,47 @@ def test_what_cannot_be_set_up() -> None:
     state.play("C3")
     with pytest.raises(ValueError, match="before the first move"):
         state.set_up(empty)
-    set_up("D1 E1 D2 E2")  # no knot: two of its points are edge points
+    taugo_board(Taugo, "D1 E1 D2 E2")  # no knot: two of its points are edge points
 
 
 @pytest.mark.parametrize("options", [{"size": 5}, {"size": 26}, {"size": -1}, {"cut_from": "central"}])
 def test_options_out_of_their_domains(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be"):
-        _core.Taugo(**options)
+        Taugo(**options)
 
 
 def test_equal_positions_have_equal_hashes() -> None:
-    assert played("D4 B2 D5", size=8).hash() == played("D5 B2 D4", size=8).hash()
-    assert played("D4 B2 D5+D6", size=8).hash() == set_up("D4 D5 D6", "B2", "white").hash()
-    black_first = played("D4 C2 D5 B4 D6 B6 pass pass", size=8)  # Black passes first here, and White there
-    white_first = played("D4 C2 pass B4 D5 B6 D6 pass pass", size=8)
+    assert played(Taugo, "D4 B2 D5", size=8).hash() == played(Taugo, "D5 B2 D4", size=8).hash()
+    assert played(Taugo, "D4 B2 D5+D6", size=8).hash() == taugo_board(Taugo, "D4 D5 D6", "B2", "white").hash()
+    black_first = played(Taugo, "D4 C2 D5 B4 D6 B6 pass pass", size=8)
+    white_first = played(Taugo, "D4 C2 pass B4 D5 B6 D6 pass pass", size=8)
     assert black_first.hash() == white_first.hash(), "who passed first plays no part"
     different = [
-        played("D4", size=8),
-        played("D4 swap-sides", size=8),
-        played("D4 pass", size=8),
-        played("D4", size=8, pie=False),
-        played("D4", size=8, cut_from="any"),
-        set_up("D4", side="white"),
-        set_up("D4", side="black"),
-        played("E4", size=8),
-        _core.Taugo(size=8),
-        _core.Taugo(size=9),
+        played(Taugo, "D4", size=8),
+        played(Taugo, "D4 swap-sides", size=8),
+        played(Taugo, "D4 pass", size=8),
+        played(Taugo, "D4", size=8, pie=False),
+        played(Taugo, "D4", size=8, cut_from="any"),
+        taugo_board(Taugo, "D4", side="white"),
+        taugo_board(Taugo, "D4", side="black"),
+        played(Taugo, "E4", size=8),
+        Taugo(size=8),
+        Taugo(size=9),
     ]
     assert len({state.hash() for state in different}) == len(different)
 
 
 @pytest.mark.parametrize("black", ["B5 C5 M9", "E2 E3 J3 J4"])
 def test_random_moves_are_exactly_uniform_over_long_runs_and_cuts(black: str) -> None:
-    """Chi-square; a threshold of 4.9 standard deviations (Wilson and Hilferty 1931) is a chance of one in a million."""
-    state = set_up(black, "D4 D5 D6 F4 F5 F6 E6 K4 K5 K6 J6 L9", size=13)
+    state = taugo_board(Taugo, black, "D4 D5 D6 F4 F5 F6 E6 K4 K5 K6 J6 L9", size=13)
     legal = state.legal_moves()
     assert sum(len(move.split("+")) > 5 for move in legal) > 5
     assert any("+D5+" in f"+{move}+" or "+E6+" in f"+{move}+" for move in legal)
-    draws = 200 * len(legal)
-    seen = Counter(state.random_move(seed) for seed in range(draws))
-    assert set(seen) == set(legal)
-    freedom = len(legal) - 1
-    statistic = sum((count - 200) ** 2 / 200 for count in seen.values())
-    assert abs(((statistic / freedom) ** (1 / 3) - (1 - 2 / (9 * freedom))) / sqrt(2 / (9 * freedom))) < 4.9
+    chi_square(state, 200 * len(legal))
 
 
 def test_rollouts_pass_only_when_nothing_else_is_left() -> None:
-    state = _core.Taugo(size=6)
+    state = Taugo(size=6)
     seen = []
     for seed in range(200):
         legal = state.legal_moves()

@@ -7,9 +7,7 @@ import pytest
 from engines.game import read_options
 from engines.history import GameHistory
 from engines.registry import Registry
-from tests.support.model_walk import MODELS
-from tests.support.walk_moves import choose
-from tests.support.walk_options import SMALL, random_options
+from tests.support.model_walk import MODELS, SMALL, choose, random_options
 
 GAMES = tuple(MODELS)
 

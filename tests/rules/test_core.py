@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from engines._core import Go, IllegalMove, Yugo
-from tests.support.core_positions import Position, both, played
+from tests.support.positions import Position, both, play
 
 
 def board(rows: str) -> str:
@@ -43,14 +43,14 @@ def test_legal_moves_are_sorted_bytewise() -> None:
 
 
 def test_score_parts_say_where_the_points_come_from_in_whole_numbers() -> None:
-    yugo = played(Yugo(5, komi=0), "button D1 B1 D2 B2 D3 B3 D4 B4 D5 B5")
+    yugo = play(Yugo(5, komi=0), "button D1 B1 D2 B2 D3 B3 D4 B4 D5 B5")
     assert repr(yugo.score_parts()["black"]) == (
         "{'total': 10.5, 'territory': 5, 'pieces': 5, 'prisoners': 0, 'button': 0.5, 'handicap': 0}"
     )
     assert repr(yugo.score_parts()["white"]) == (
         "{'total': 10, 'territory': 5, 'pieces': 5, 'prisoners': 0, 'button': 0, 'komi': 0}"
     )
-    go = played(Go(3, komi=5.5), "A1")
+    go = play(Go(3, komi=5.5), "A1")
     assert go.score_parts() == {
         "black": {"total": 9, "stones": 1, "territory": 8},
         "white": {"total": 5.5, "stones": 0, "territory": 0, "komi": 5.5},
@@ -70,7 +70,7 @@ def test_score_parts_say_where_the_points_come_from_in_whole_numbers() -> None:
     ],
 )
 def test_results_are_shortest_decimals(komi: float, result: str) -> None:
-    state = played(Go(3, komi=komi), "B2 pass pass")
+    state = play(Go(3, komi=komi), "B2 pass pass")
     assert state.result == result
     assert state.winner == {"B": 1, "W": 2, "0": 0}[result[0]]
 
@@ -87,7 +87,7 @@ NEITHER = (
 @pytest.mark.parametrize(
     ("state", "move", "reason"),
     [
-        (played(Go(9), "A1"), "a1", "A1 is occupied"),
+        (play(Go(9), "A1"), "a1", "A1 is occupied"),
         (Go(9), "J12", "J12 is not on the board: the board is 9x9"),
         (Go(9), "K1", "K1 is not on the board: the board is 9x9"),
         (Go(9), "i5", "there is no column I: the letters skip it"),
@@ -98,17 +98,17 @@ NEITHER = (
         (Go(9), "Dé", "not a move: a point is written like D4"),
         (Go(9), "resign", "resign is an answer to genmove, not a move"),
         (Go(9), "dead:", "dead: lists belong to the agreement phase, after two passes"),
-        (played(Go(9), "A2 pass B1"), "A1", "suicide: the group would have no liberty"),
-        (played(Go(9), "pass pass"), "A1", "the game is over"),
-        (played(Go(9, agreement=True), "A1 pass pass"), "pass", PASSED),
-        (played(Go(9, agreement=True), "A1 pass pass"), "dead:B1", "B1 is empty: name a stone of a dead group"),
-        (played(Go(9, agreement=True), "A1 pass pass"), "dead:A1,A1", "A1 is named twice"),
-        (played(Go(9, agreement=True), "A1 pass pass"), "dead:A1,", "a point is missing after the last comma"),
-        (played(Go(9, agreement=True), "A1 pass pass"), "dead:,A1", "not a move: a point is written like D4"),
+        (play(Go(9), "A2 pass B1"), "A1", "suicide: the group would have no liberty"),
+        (play(Go(9), "pass pass"), "A1", "the game is over"),
+        (play(Go(9, agreement=True), "A1 pass pass"), "pass", PASSED),
+        (play(Go(9, agreement=True), "A1 pass pass"), "dead:B1", "B1 is empty: name a stone of a dead group"),
+        (play(Go(9, agreement=True), "A1 pass pass"), "dead:A1,A1", "A1 is named twice"),
+        (play(Go(9, agreement=True), "A1 pass pass"), "dead:A1,", "a point is missing after the last comma"),
+        (play(Go(9, agreement=True), "A1 pass pass"), "dead:,A1", "not a move: a point is written like D4"),
         (Yugo(9), "pass", "the button must be taken before anybody may pass"),
-        (played(Yugo(9), "button"), "BUTTON", "the button is taken"),
-        (played(Yugo(9, handicap=2), "A1"), "button", "handicap pawns come first: 1 left"),
-        (played(Yugo(9), "A2 button B1"), "A1", NEITHER),
+        (play(Yugo(9), "button"), "BUTTON", "the button is taken"),
+        (play(Yugo(9, handicap=2), "A1"), "button", "handicap pawns come first: 1 left"),
+        (play(Yugo(9), "A2 button B1"), "A1", NEITHER),
     ],
 )
 def test_an_illegal_move_is_explained_and_changes_nothing(state: Position, move: str, reason: str) -> None:
@@ -123,7 +123,7 @@ def test_an_illegal_move_is_explained_and_changes_nothing(state: Position, move:
 
 def test_absurdly_long_texts_are_refused() -> None:
     assert Go(9).why_illegal("x" * 10_000_000) == "not a move: a point is written like D4"
-    agree = played(Go(9, agreement=True), "A1 pass pass")
+    agree = play(Go(9, agreement=True), "A1 pass pass")
     assert agree.why_illegal("dead:" + "A1," * 10_000_000) == "the list of dead groups is too long"
 
 
@@ -134,10 +134,10 @@ def test_ko_is_explained_by_its_rule() -> None:
         "situational": "situational superko: the board stood with the same side to move after ply 8",
         "simple": "ko: this would recreate the board before the opponent's last move",
     }
-    assert played(Go(5, ko="simple"), ko).captured() == (0, 1)
-    assert played(Go(5, ko="simple"), ko).why_illegal("b2") == reasons["simple"]
-    assert played(Go(5, ko="positional"), ko).why_illegal("b2") == reasons["positional"]
-    assert played(Go(5, ko="situational"), ko).why_illegal("b2") == reasons["situational"]
+    assert play(Go(5, ko="simple"), ko).captured() == (0, 1)
+    assert play(Go(5, ko="simple"), ko).why_illegal("b2") == reasons["simple"]
+    assert play(Go(5, ko="positional"), ko).why_illegal("b2") == reasons["positional"]
+    assert play(Go(5, ko="situational"), ko).why_illegal("b2") == reasons["situational"]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_ko_is_explained_by_its_rule() -> None:
         (lambda: Go(2).set_up("...X."), "a board has size * size characters"),
         (lambda: Go(2).set_up("XXOO"), "A1 has no liberty"),
         (lambda: Yugo(2).set_up("XX@@"), "A2 is a pawn without a liberty"),
-        (lambda: played(Yugo(9), "A1").set_komi(3), "komi is settled before the first move"),
+        (lambda: play(Yugo(9), "A1").set_komi(3), "komi is settled before the first move"),
     ],
 )
 def test_wrong_options_are_explained(make: Callable[[], object], reason: str) -> None:
@@ -174,7 +174,7 @@ def test_wrong_options_are_explained(make: Callable[[], object], reason: str) ->
 
 @both
 def test_a_copy_is_independent(game: type[Position]) -> None:
-    state = played(game(size=5), "A1 B1")
+    state = play(game(size=5), "A1 B1")
     for twin in (state.copy(), copy.copy(state), copy.deepcopy(state)):
         assert type(twin) is game
         assert twin.hash() == state.hash()
@@ -185,7 +185,7 @@ def test_a_copy_is_independent(game: type[Position]) -> None:
 
 @both
 def test_looking_changes_nothing(game: type[Position]) -> None:
-    state = played(game(size=5), "A1 B1")
+    state = play(game(size=5), "A1 B1")
     before = (state.hash(), state.legal_moves(), state.playouts(20, 7))
     state.perft(2), state.playouts(50, 1, "rollout"), state.random_move(3), state.score_parts()
     assert (state.hash(), state.legal_moves(), state.playouts(20, 7)) == before
@@ -197,7 +197,7 @@ def test_hashes_are_the_same_in_every_process_and_by_every_way(game: type[Positi
     moves = "[s.play(move) for move in ('A1', 'B2', 'C3')]"
     script = f"from engines._core import {game.__name__} as G; s = G(9); {moves}; print(s.hash())"
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    assert int(answer.stdout) == played(game(size=9), "C3 B2 A1").hash()
+    assert int(answer.stdout) == play(game(size=9), "C3 B2 A1").hash()
     assert game(size=9).hash() != game(size=9, agreement=True).hash()
 
 

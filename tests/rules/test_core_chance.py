@@ -1,6 +1,5 @@
 """Chance and counting in the C++ core: perft, random moves that are exactly uniform, playouts beside other threads."""
 
-import math
 import signal
 import threading
 from collections import Counter
@@ -12,12 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engines._core import Go, Laido, Stigmergy, Taugo, Yugo
-from tests.rules.models.hexagon import Cell, names, near
-from tests.rules.models.hexagon import name as hexagon_name
+from tests.rules.models.hexagon import Cell, name, names, near
+from tests.rules.models.hexagon import cells as hexagon_cells
 from tests.rules.models.laido import LaidoModel
-from tests.support.core_positions import Position, both, played
-from tests.support.stigmergy_positions import cells as hexagon_cells
-from tests.support.stigmergy_positions import name
+from tests.support.positions import Position, are_as_likely, both, chi_square, play
 
 if TYPE_CHECKING:
     from engines._core import _Position
@@ -26,26 +23,26 @@ if TYPE_CHECKING:
 def test_perft_counts_sequences() -> None:
     assert [Go(2).perft(depth) for depth in (0, 1, 2)] == [1, 5, 21]  # four points and a pass; 4 * 4 + 5
     assert [Yugo(3).perft(depth) for depth in (1, 2)] == [10, 91]  # nine points and the button; 9 * 9 + 10
-    assert played(Go(3, agreement=True), "pass pass").perft(1) == 1
+    assert play(Go(3, agreement=True), "pass pass").perft(1) == 1
 
 
 @pytest.mark.parametrize(
     "state",
     [
         Go(3),
-        played(Go(5), "B1 C1 A2 D2 B3 C3 D4 B2 C2"),  # a ko: B2 is forbidden
+        play(Go(5), "B1 C1 A2 D2 B3 C3 D4 B2 C2"),  # a ko: B2 is forbidden
         Yugo(3),
-        played(Yugo(3), "button"),
-        played(Yugo(4, handicap=3), "A1"),
+        play(Yugo(3), "button"),
+        play(Yugo(4, handicap=3), "A1"),
         Laido(3),
-        played(Laido(3), "C3"),
-        played(Laido(3), "C3 swap-sides B3 pass"),
-        played(Laido(2), "A2 A3 B1 B3 C1 C2"),
+        play(Laido(3), "C3"),
+        play(Laido(3), "C3 swap-sides B3 pass"),
+        play(Laido(2), "A2 A3 B1 B3 C1 C2"),
         Laido(2, pie=False),
         Stigmergy(3),
-        played(Stigmergy(3), "bid:7"),
-        played(Stigmergy(2, 0), "B2 A2 C2 B1 A3 pass"),  # a replacement, two cells, a pass
-        played(Stigmergy(3, 3), "button"),
+        play(Stigmergy(3), "bid:7"),
+        play(Stigmergy(2, 0), "B2 A2 C2 B1 A3 pass"),  # a replacement, two cells, a pass
+        play(Stigmergy(3, 3), "button"),
     ],
     ids=[
         "go",
@@ -65,7 +62,7 @@ def test_perft_counts_sequences() -> None:
     ],
 )
 def test_random_moves_are_uniform_over_the_legal_moves(state: "_Position") -> None:
-    _chi_square(state)
+    chi_square(state)
 
 
 @both
@@ -75,40 +72,22 @@ def test_random_moves_are_uniform_where_most_points_are_illegal(game: type[Posit
     state.set_up("XX.XOX.XXOXXXO.OOOO..O.OO", "black" if side == "black" else "white")
     empty = state.board().count(".")
     assert len(state.legal_moves()) - 1 < empty
-    _chi_square(state)
+    chi_square(state)
 
 
 @pytest.mark.parametrize(("komi", "token"), [(7, "button"), (8, "pass")])
 def test_random_moves_of_stigmergy_are_uniform_on_the_default_board(komi: int, token: str) -> None:
     """Some stones can be replaced, and one token is legal."""
     state, seed = Stigmergy(8, komi), 0
-    cells = [name(8, q, r) for q, r in hexagon_cells(8)]
+    cells = [name(at, 8) for at in hexagon_cells(8)]
     while token not in (legal := state.legal_moves()) or len(_stones(state, cells).intersection(legal)) < 2:
         seed += 1
         state.play(next(filter(str.isupper, (state.random_move(1000 * seed + i) for i in range(100)))))
-    _chi_square(state, 40_000)
+    chi_square(state, 40_000)
 
 
 def _stones(state: Stigmergy, cells: list[str]) -> set[str]:
     return {cell for cell, letter in zip(cells, state.board(), strict=True) if letter != "."}
-
-
-def _chi_square(state: "_Position", draws: int = 20_000) -> None:
-    legal = state.legal_moves()
-    are_as_likely(Counter(state.random_move(seed) for seed in range(draws)), dict.fromkeys(legal, 1 / len(legal)))
-
-
-def are_as_likely(seen: Counter[str], chances: dict[str, float]) -> None:
-    """The moves were drawn with those chances, none of which is 0."""
-    assert set(seen) == set(chances)
-    if len(chances) == 1:
-        return
-    draws = seen.total()
-    statistic = sum((seen[move] - draws * chance) ** 2 / (draws * chance) for move, chance in chances.items())
-    freedom = len(chances) - 1
-    # Wilson and Hilferty 1931: the cube root of chi-square over its freedom is nearly normal; 4.9 is a chance of 1e-6.
-    z = ((statistic / freedom) ** (1 / 3) - (1 - 2 / (9 * freedom))) / math.sqrt(2 / (9 * freedom))
-    assert z < 4.9
 
 
 @both
@@ -124,7 +103,7 @@ def test_rollouts_do_not_fill_their_own_eyes(game: type[Position]) -> None:
 @pytest.mark.parametrize("moves", ["D4 E5 pass C3 D5+D6+D7 B2", "C3 F2 C4+C5+C6+C7 F3+F4 G7 B6"])
 def test_rollouts_of_taugo_take_of_two_moves_the_one_that_reaches_further(moves: str) -> None:
     """Each point that is filled counts once, and once more in the second or last but one row or column."""
-    state = played(Taugo(8, pie=False), moves)
+    state = play(Taugo(8, pie=False), moves)
     legal = [move for move in state.legal_moves() if move != "pass"]
     reach = {move: sum(1 + ((point[0] in "BG") or (point[1] in "27")) for point in move.split("+")) for move in legal}
     pairs = Counter(second if reach[second] > reach[first] else first for first in legal for second in legal)
@@ -150,7 +129,7 @@ def test_rollouts_of_laido_pass_where_no_point_promises_anything() -> None:
         state.set_up(board, "black" if side == "black" else "white")
         assert rollouts(state) == moves
     assert rollouts(Laido(2)) == set(Laido(2).legal_moves())
-    assert rollouts(played(Laido(2), "B2")) == {"A2", "A3", "B1", "B3", "C1", "C2"}  # sides are not swapped
+    assert rollouts(play(Laido(2), "B2")) == {"A2", "A3", "B1", "B3", "C1", "C2"}  # sides are not swapped
 
 
 def test_rollouts_of_laido_never_waste_a_stone() -> None:
@@ -165,7 +144,7 @@ def test_rollouts_of_laido_never_waste_a_stone() -> None:
         while state.phase != "over":
             move = state.random_move(seed, "rollout")
             if state.ply > 1 or seed % 2:
-                open_points = {hexagon_name(cell, 4) for cell in prospects(model)}
+                open_points = {name(cell, 4) for cell in prospects(model)}
                 saved = saved_points(model, last) & open_points
                 sensible = {point for point in open_points & set(model.stones()) if not wasteful(model, point)}
                 assert move in (saved or sensible | {"pass"}), (state.board(), move)
@@ -218,7 +197,7 @@ def saved_points(model: LaidoModel, last: str) -> set[str]:
         return set()
     own, circle = beside(model, last), near(4)[names(4)[last]]
     empty = [p for p in circle if p not in model.stones_at]
-    return {hexagon_name(p, 4) for p in empty if sum(p in near(4)[q] for q in own) == 2}
+    return {name(p, 4) for p in empty if sum(p in near(4)[q] for q in own) == 2}
 
 
 def test_rollouts_of_laido_join_what_the_last_stone_is_about_to_part() -> None:
@@ -227,7 +206,7 @@ def test_rollouts_of_laido_join_what_the_last_stone_is_about_to_part() -> None:
         ("D3 pass B4 pass C2 C3", {"B3", "C4", "D2"}),
         ("D3 C4 B4 pass C2 C3", {"B3", "D2"}),
     ):
-        state = played(Laido(3, pie=False), moves)
+        state = play(Laido(3, pie=False), moves)
         assert {state.random_move(seed, "rollout") for seed in range(100)} == replies
 
 
@@ -240,7 +219,7 @@ def test_playouts_are_whole_games_and_seeded(game: type[Position]) -> None:
     assert plies > 500 * 10
     assert state.playouts(500, 42) == (plies, black, white, draws)
     assert state.playouts(500, 43) != (plies, black, white, draws)
-    assert played(Go(3, komi=0), "B2 pass pass").playouts(10) == (0, 10, 0, 0)
+    assert play(Go(3, komi=0), "B2 pass pass").playouts(10) == (0, 10, 0, 0)
 
 
 @pytest.mark.slow

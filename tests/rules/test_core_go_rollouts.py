@@ -11,8 +11,7 @@ import pytest
 from engines._core import Go
 from tests.rules.models.go import STONE, GoModel
 from tests.rules.models.square import OTHER, Group, all_groups, names, neighbours
-from tests.rules.test_core_chance import are_as_likely
-from tests.support.core_positions import played
+from tests.support.positions import are_as_likely, play
 
 SHAPES = """
 XOX ... ???  hane that closes in
@@ -69,7 +68,7 @@ def test_rollouts_throw_away_one_time_in_ten(board: str, side: Literal["black", 
 
 
 def test_rollouts_pass_when_the_opponent_takes_what_is_left() -> None:
-    state = played(Go(3), "B1 pass B2 pass B3 pass")
+    state = play(Go(3), "B1 pass B2 pass B3 pass")
     assert state.random_move(1, "rollout") in {"A1", "A2", "A3", "C1", "C2", "C3"}
     state = Go(2)
     state.set_up("X.XX")

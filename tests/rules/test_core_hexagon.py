@@ -7,14 +7,16 @@ import pytest
 
 from engines._core import Laido
 from engines.scene import hexagon
-from tests.support.laido_positions import COLUMNS, name, points
+from tests.rules.models.hexagon import cells as points
+from tests.rules.models.hexagon import name
+from tests.rules.models.model import COLUMNS
 
 SIDES = range(2, 14)
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_names_and_their_order(side: int) -> None:
-    names = {name(q, r, side) for q, r in points(side)}
+    names = {name((q, r), side) for q, r in points(side)}
     assert len(names) == 3 * side * (side - 1) + 1
     legal = Laido(side).legal_moves()
     assert legal == sorted(names)
@@ -22,8 +24,8 @@ def test_names_and_their_order(side: int) -> None:
 
 
 def test_the_centre_of_side_5_is_e5() -> None:
-    assert name(0, 0, 5) == "E5"
-    assert {name(q, r, 5) for q, r in ((1, 0), (0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1))} == {
+    assert name((0, 0), 5) == "E5"
+    assert {name((q, r), 5) for q, r in ((1, 0), (0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1))} == {
         "F5", "E6", "D6", "D5", "E4", "F4"
     }  # fmt: skip
 
@@ -55,7 +57,7 @@ def test_every_name_of_the_letters_and_numbers_is_a_point_or_refused(side: int) 
 def test_boards_are_written_as_they_are_drawn(side: int) -> None:
     """The cells of the scene are in the order of the board's characters, and lie where neighbours are one apart."""
     cells = hexagon(side, "points")["cells"]
-    assert [cell["at"] for cell in cells] == [name(q, r, side) for q, r in points(side)]
+    assert [cell["at"] for cell in cells] == [name((q, r), side) for q, r in points(side)]
     state = Laido(side, pie=False)
     played = {}
     for cell, letter in zip(cells[::3], "XO" * len(cells), strict=False):
@@ -69,7 +71,7 @@ def test_boards_are_written_as_they_are_drawn(side: int) -> None:
 def test_neighbours_are_one_apart_and_edges_are_the_outermost_ring(side: int) -> None:
     """Two stones are one group iff they are one apart; with both on the edge it is worth 2, else as many less."""
     cells = {cell["at"]: (cell["x"], cell["y"]) for cell in hexagon(side, "points")["cells"]}
-    edge = {name(q, r, side) for q, r in points(side) if max(abs(q), abs(r), abs(q + r)) == side - 1}
+    edge = {name((q, r), side) for q, r in points(side) if max(abs(q), abs(r), abs(q + r)) == side - 1}
     assert len(edge) == 6 * (side - 1)
     names = list(cells)
     some = names[:: max(1, len(names) // 12)]

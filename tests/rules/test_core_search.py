@@ -7,8 +7,11 @@ from hashlib import blake2b
 import pytest
 
 from engines._core import Go, IllegalMove, Laido, Stigmergy, Taigo, Taugo, Yugo
-from tests.support.core_positions import played
-from tests.support.minimax import MOST, Position, TooManyError, solve, winning_moves
+from tests.support.positions import play
+
+Position = Go | Laido | Stigmergy | Taigo | Taugo | Yugo
+
+MOST = 1_000  # positions that may be looked at to solve one
 
 SMALL: dict[str, Callable[[], Position]] = {
     "go": lambda: Go(3, komi=1.5, ko="situational"),
@@ -222,7 +225,7 @@ def test_a_first_stone_that_is_proven_is_not_the_most_even() -> None:
 @pytest.mark.parametrize(("komi", "proof"), [(0, "win"), (30, "loss"), (25, "")])
 def test_a_pass_that_ends_a_game_of_go_is_known_before_it_is_tried(komi: float, proof: str) -> None:
     for agreement in (False, True):
-        search = played(Go(5, komi, agreement=agreement), "C3 pass").search(1)
+        search = play(Go(5, komi, agreement=agreement), "C3 pass").search(1)
         search.run(1)
         proofs = {move: found for move, _, _, found in search.votes()}
         assert proofs["pass"] == ("" if agreement else proof)
@@ -372,3 +375,42 @@ def test_threads_play_as_many_playouts_as_were_asked_for() -> None:
         search = Taigo().search(seed=1, threads=threads)
         search.run(playouts=100)
         assert sum(visits for _, visits, _, _ in search.votes()) == 100
+
+
+# --- minimax: plain, over all moves ---
+
+
+class TooManyError(Exception):
+    """The position is not near enough to the end to be solved plainly."""
+
+
+def solve(state: Position, left: list[int]) -> str:
+    """Who wins if both sides do what is best: black, white or draw. Plain minimax over all moves."""
+    if state.phase == "over":
+        return {"B": "black", "W": "white", "0": "draw"}[state.result[0]]
+    left[0] -= 1
+    if left[0] < 0:
+        raise TooManyError
+    mover = state.to_play
+    found = set()
+    for move in state.legal_moves():
+        after = state.copy()
+        after.play(move)
+        found.add(solve(after, left))
+        if mover in found:
+            return mover
+    return "draw" if "draw" in found else {"black": "white", "white": "black"}[mover]
+
+
+def winning_moves(state: Position) -> set[str]:
+    """By plain minimax; empty also if that is too far."""
+    winners = set()
+    for move in state.legal_moves():
+        after = state.copy()
+        after.play(move)
+        try:
+            if solve(after, [10 * MOST]) == state.to_play:
+                winners.add(move)
+        except TooManyError:
+            return set()
+    return winners

@@ -1,21 +1,38 @@
-"""Every sentence and worked example of the rules of Laido but the values; no walks."""
+"""Every sentence and worked example of the rules of Laido, on the core and on the model."""
 
 from typing import Any
 
 import pytest
 
 from engines import _core
-from tests.support.laido_positions import name, played, set_up, text, turn, values
+from tests.rules.models.hexagon import name
+from tests.rules.models.laido import LaidoModel
+from tests.support.positions import axial, on_hexagon, played, turn
 
-IMPLEMENTATIONS = pytest.mark.parametrize("laido", [_core.Laido], ids=["core"])
-pytestmark = IMPLEMENTATIONS
+
+@pytest.fixture(params=[_core.Laido, LaidoModel], ids=["core", "model"])
+def laido(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+core_only = pytest.mark.parametrize("laido", [_core.Laido], ids=["core"])
+
+
+def set_up(laido: Any, side: int, black: str = "", white: str = "", to_play: str = "black") -> Any:
+    return on_hexagon(laido, side, axial(black), axial(white), to_play)
+
+
+def values(state: Any, colour: str = "black") -> list[int]:
+    """The values of that side's groups, in descending order."""
+    return list(state.score_parts()[colour]["groups"])
+
 
 # --- the worked examples -------------------------------------------------------------------------------------------
 
 
 def test_d_a_whole_game(laido: Any) -> None:
     state = laido(size=2)
-    moves = [name(1, 0, 2), name(-1, 0, 2), name(0, 0, 2), name(0, -1, 2), name(-1, 1, 2), "pass", "pass"]
+    moves = [name((1, 0), 2), name((-1, 0), 2), name((0, 0), 2), name((0, -1), 2), name((-1, 1), 2), "pass", "pass"]
     assert moves[:5] == ["C2", "A2", "B2", "B1", "A3"]
     turns = []
     for move in moves:
@@ -97,6 +114,7 @@ FIRST = "the first ply is a black stone: it may be swapped, so nobody passes it"
 LATE = "sides could be swapped only right after the first stone"
 
 
+@core_only
 @pytest.mark.parametrize(
     ("moves", "move", "reason"),
     [
@@ -135,11 +153,13 @@ def test_an_illegal_move_is_explained_and_changes_nothing(laido: Any, moves: str
     assert (state.hash(), state.board(), turn(state), state.legal_moves()) == before
 
 
+@core_only
 def test_the_swap_is_refused_without_the_pie(laido: Any) -> None:
     state = played(laido, "E5", size=5, pie=False)
     assert state.why_illegal("swap-sides") == "nobody may swap sides: the game is played with pie=off"
 
 
+@core_only
 @pytest.mark.parametrize("side", [1, 14, 0, -3])
 def test_the_side_is_2_to_13(laido: Any, side: int) -> None:
     with pytest.raises(ValueError, match=r"size must be 2\.\.13"):
@@ -147,6 +167,7 @@ def test_the_side_is_2_to_13(laido: Any, side: int) -> None:
     assert laido(size=2).size == 2 and len(laido(size=13).legal_moves()) == 469
 
 
+@core_only
 def test_the_half_point_is_final_or_first(laido: Any) -> None:
     with pytest.raises(ValueError, match="half_point must be one of: final, first"):
         laido(half_point="last")
@@ -171,6 +192,7 @@ def test_the_half_point_is_a_colours_and_the_win_is_the_seats(laido: Any, rule: 
     assert state.winner == winner
 
 
+@core_only
 @pytest.mark.parametrize("rule", ["final", "first"])
 def test_who_has_the_half_point_before_the_end(laido: Any, rule: str) -> None:
     state = laido(size=2, half_point=rule, pie=False)
@@ -182,9 +204,10 @@ def test_who_has_the_half_point_before_the_end(laido: Any, rule: str) -> None:
         assert values_of_half_points(state) == (0.5 * (holder == "B"), 0.5 * (holder == "W"))
 
 
+@core_only
 @pytest.mark.parametrize(("rule", "standing"), [("final", ["B+0.5", "0"]), ("first", ["B+0.5", "B+0.5"])])
-def test_equal_values_stand_for_whoever_has_the_half_point_now(laido: Any, rule: str, standing: list[str]) -> None:
-    """Before the end the position is answered as it stands; `0` where nobody has the half point."""
+def test_equal_values_stand_for_the_holder_of_the_half_point(laido: Any, rule: str, standing: list[str]) -> None:
+    """Before the end the position is answered as it stands; `0` without a half point."""
     state = played(laido, "A2 C2 A3 C1", size=2, half_point=rule)
     assert (state.standing(), state.result, state.winner) == ("0", "", 0)
     state = played(laido, "pass A2", size=2, half_point=rule, pie=False)
@@ -208,7 +231,7 @@ def values_of_half_points(state: Any) -> tuple[float, float]:
 def test_a_board_is_set_up_after_the_opening(laido: Any) -> None:
     state = set_up(laido, 3, "0,0", "1,0", "white")
     assert turn(state) == ("play", "white", 2, 0)
-    assert state.board() == text(3, "0,0", "1,0") and state.last_move() == []
+    assert state.board() == "." * 9 + "XO" + "." * 8 and state.last_move() == []
     assert state.legal_moves()[-1] == "pass" and len(state.legal_moves()) == 18
     state.set_up("." * 19, "black")  # still before the first move
     assert len(state.legal_moves()) == 20
@@ -217,6 +240,7 @@ def test_a_board_is_set_up_after_the_opening(laido: Any) -> None:
     assert state.result == "B+0.5"
 
 
+@core_only
 @pytest.mark.parametrize(
     ("board", "reason"),
     [("." * 18, "a board has 19 characters"), ("." * 18 + "#", "a board is written with .XO")],
@@ -231,51 +255,66 @@ def test_a_board_that_is_none(laido: Any, board: str, reason: str) -> None:
         state.set_up("." * 19, "black")
 
 
-def test_hashes_know_all_that_the_rules_know(laido: Any) -> None:
-    """Each of these differs from all others."""
-    different = [
-        laido(size=3),
-        laido(size=3, pie=False),
-        laido(size=3, half_point="first"),
-        laido(size=4),
-        played(laido, "C3", size=3),
-        played(laido, "C3 swap-sides", size=3),
-        played(laido, "C3 pass", size=3),
-        played(laido, "C3 swap-sides pass", size=3),
-        played(laido, "C3 pass pass", size=3),
-        played(laido, "C3 swap-sides pass pass", size=3),
-        played(laido, "C3 B3 pass pass", size=3),
-        played(laido, "C3 B3", size=3),
-        played(laido, "B3 C3", size=3),
-        set_up(laido, 3, "0,0", to_play="white"),
-        set_up(laido, 3, "0,0", to_play="black"),
-        set_up(laido, 3, "", "0,0"),
-        played(laido, "C3 B3 pass D3 pass pass", size=3, half_point="first"),
-        played(laido, "C3 pass D3 B3 pass pass", size=3, half_point="first"),
-    ]
-    assert len({state.hash() for state in different}) == len(different)
-
-
-def test_who_made_the_final_passes_is_known_when_it_decides(laido: Any) -> None:
-    """The same board, passed out by Black first and by White first: one position with `first`, two with `final`."""
-    for rule, same in (("final", False), ("first", True)):
-        one = played(laido, "C3 pass D3 B3 pass pass", size=3, half_point=rule)  # White passed first of all
-        two = played(laido, "C3 pass D3 B3 A3 pass pass", size=3, half_point=rule)
-        three = played(laido, "C3 pass D3 B3 pass A3 pass pass", size=3, half_point=rule)
-        assert one.hash() != two.hash()
-        assert two.board() != three.board()
-        four = played(laido, "C3 pass A3 B3 D3 pass pass", size=3, half_point=rule)
-        assert two.hash() == four.hash()
-        five = played(laido, "C3 pass A3 pass D3 B3 pass pass", size=3, half_point=rule)
-        assert five.board() == four.board() and (five.hash() == four.hash()) == same
-
-
-def test_the_way_to_a_position_does_not_matter(laido: Any) -> None:
-    one, two = played(laido, "A3 C3 B3 D3", size=3), played(laido, "B3 D3 A3 C3", size=3)
-    assert one.hash() == two.hash() and one.legal_moves() == two.legal_moves()
-    assert one.hash() != played(laido, "A3 swap-sides C3 B3 D3", size=3).hash()
-    assert played(laido, "A3 C3 pass B3 pass", size=3).hash() == played(laido, "A3 B3 pass C3 pass", size=3).hash()
-
-
 def test_nothing_is_ever_captured(laido: Any) -> None:
     assert played(laido, "C3 D3 B3 A3", size=3).captured() == (0, 0)
+
+
+# --- values of groups ---
+
+ROW = "-2,0 -1,0 0,0 1,0 2,0"
+ARCH = "-3,0 -2,0 -1,0 1,0 2,0 3,0 -1,-1 0,-2 1,-2 1,-1"
+
+
+@pytest.mark.parametrize(
+    ("side", "stones", "value"),
+    [
+        (3, ROW, [5]),
+        (3, f"{ROW} 0,1", [4]),
+        (3, f"{ROW} -2,1", [-2]),
+        (3, "0,0", [-1]),
+        (3, "2,0", [-1]),
+        (3, "0,0 1,0 2,0", [-3]),
+        (3, "2,0 2,-1", [2]),
+        (3, "2,0 2,-1 2,-2", [1]),
+        (4, ARCH, [8]),
+        (4, f"{ARCH} 0,0", [3]),
+        (3, "", []),
+    ],
+)
+def test_the_values_of_the_examples(laido: Any, side: int, stones: str, value: list[int]) -> None:
+    assert values(set_up(laido, side, stones)) == value
+    assert values(set_up(laido, side, white=stones), "white") == value
+
+
+def test_lists_are_padded_with_zeros_at_the_end(laido: Any) -> None:
+    """[5, -1] loses to [5]; [5, 2] beats [5]; [-1] loses to []."""
+    row, other = "-2,4 -1,3 0,2 1,1 2,0 3,-1 4,-2", "-4,2 -3,1 -2,0 -1,-1 0,-2 1,-3 2,-4"
+    assert values(set_up(laido, 5, row)) == [7] and values(set_up(laido, 5, white=other), "white") == [7]
+    for more, result in (("", "0"), ("0,0", "W+1"), ("4,0", "W+1")):
+        state = set_up(laido, 5, f"{row} {more}", other)
+        assert state.standing() == result, (more, values(state), values(state, "white"))
+    assert set_up(laido, 5, f"{row} 4,-4 3,-4", other).standing() == "B+2"
+    assert set_up(laido, 5, row, f"{other} 4,-1 4,0").standing() == "W+2"
+    assert set_up(laido, 5, "0,0").standing() == "W+1"
+    assert set_up(laido, 5, "", "0,0").standing() == "B+1"
+    assert set_up(laido, 5, "0,0 1,0", "-3,0").standing() == "W+1"  # [-2] against [-1]
+    assert set_up(laido, 5, "0,0 2,0", "-3,0").standing() == "W+1"  # [-1, -1] against [-1]
+
+
+def test_zero_is_a_value_like_any_other(laido: Any) -> None:
+    """Two edge stones and two more are worth 0: as good as nothing there, better than a lone stone."""
+    zero = "3,0 3,-1 2,0 2,-1"
+    assert values(set_up(laido, 4, zero)) == [0]
+    assert set_up(laido, 4, zero).standing() == "0"
+    assert set_up(laido, 4, zero, "-1,0").standing() == "B+1"
+
+
+def test_a_comb_of_the_largest_board(laido: Any) -> None:
+    """One group of side 13 whose edge stones are far apart: p and g by hand."""
+    side = 13
+    row = " ".join(f"{q},0" for q in range(-12, 13))
+    assert values(set_up(laido, side, row)) == [25]
+    teeth = " ".join(f"{q},{r}" for q in range(-10, 11, 2) for r in range(-1, -8, -1) if abs(q + r) < 12)
+    stones = len(teeth.split())
+    assert stones == 65  # the seven of a tooth, fewer where the edge is near: it is not touched
+    assert values(set_up(laido, side, f"{row} {teeth}")) == [25 - stones]

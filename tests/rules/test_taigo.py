@@ -1,28 +1,30 @@
-"""Every sentence and worked example of the rules of Taigo, shown on small positions; not how moves are read."""
+"""Every sentence and worked example of the rules of Taigo, on the core and on the model; the core's reasons."""
 
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from tests.support.taigo_positions import (
-    EIGHT,
-    FOUR,
-    IMPLEMENTATIONS,
-    RING,
-    STEPS,
-    TWO,
-    Cell,
-    at,
-    cells_of,
-    near,
-    on,
-    played,
-    set_up,
-    walls,
-)
+from engines import _core
+from tests.rules.models.hexagon import STEPS, Cell
+from tests.rules.models.taigo import AXES, TaigoModel, neighbours
+from tests.support.positions import FOUR, RING, TWO, at, on, played, taigo_board, walls
 
-pytestmark = IMPLEMENTATIONS
+EIGHT = {(-1, 0), (-1, 1), (0, 1), (1, 1), (2, 0), (2, -1), (1, -1), (0, -1)}
+"""The cells round 0,0 and 1,0."""
+
+
+@pytest.fixture(params=[_core.Taigo, TaigoModel], ids=["core", "model"])
+def taigo(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+core_only = pytest.mark.parametrize("taigo", [_core.Taigo], ids=["core"])
+
+
+def cells_of(state: Any) -> dict[str, str]:
+    return dict(entry.split("=") for entry in state.board().split())
+
 
 # --- the worked examples -------------------------------------------------------------------------------------------
 
@@ -35,14 +37,14 @@ def test_a_there_are_sixty_first_moves(taigo: Any) -> None:
     assert len(legal) == len(set(legal)) == 60
     ways = set()
     for one in EIGHT:
-        for two in near(one):
+        for two in neighbours(one):
             if two not in {(0, 0), (1, 0)}:
                 ways |= {f"{at(one)}/{at(two)}", f"{at(two)}/{at(one)}"}
     assert legal == sorted(ways)
 
 
 def test_b_a_closed_ring_is_a_hole_for_either_colour(taigo: Any) -> None:
-    state = set_up(taigo, RING)
+    state = taigo_board(taigo, RING)
     assert on(state, "0,-1", "1,-1") == [
         "0,-1/1,-1+d:0,0",
         "0,-1/1,-1+l:0,0",
@@ -55,17 +57,17 @@ def test_b_a_closed_ring_is_a_hole_for_either_colour(taigo: Any) -> None:
 
 
 def test_b_only_light_cones_are_left(taigo: Any) -> None:
-    state = set_up(taigo, RING, dark_cones=0, light_cones=2)
+    state = taigo_board(taigo, RING, dark_cones=0, light_cones=2)
     assert on(state, "0,-1", "1,-1") == ["0,-1/1,-1+l:0,0", "1,-1/0,-1+l:0,0"]
 
 
 def test_b_only_dark_cones_are_left(taigo: Any) -> None:
-    state = set_up(taigo, RING, dark_cones=1, light_cones=0)
+    state = taigo_board(taigo, RING, dark_cones=1, light_cones=0)
     assert on(state, "0,-1", "1,-1") == ["0,-1/1,-1+d:0,0", "1,-1/0,-1+d:0,0"]
 
 
 def test_b_without_cones_the_hole_stays_open_for_ever(taigo: Any) -> None:
-    state = set_up(taigo, RING, dark_cones=0, light_cones=0)
+    state = taigo_board(taigo, RING, dark_cones=0, light_cones=0)
     assert on(state, "0,-1", "1,-1") == ["0,-1/1,-1", "1,-1/0,-1"]
     state.play("0,-1/1,-1")
     assert "0,0" not in cells_of(state)
@@ -75,7 +77,7 @@ def test_b_without_cones_the_hole_stays_open_for_ever(taigo: Any) -> None:
 @pytest.mark.parametrize(("side", "result", "winner"), [("black", "W+", 2), ("white", "B+", 1)])
 def test_c_lines_of_both_colours_are_the_opponents(taigo: Any, side: str, result: str, winner: int) -> None:
     board = " ".join(f"{q},0=X" for q in range(4)) + " " + " ".join(f"{q},1=O" for q in range(-1, 3))
-    state = set_up(taigo, board, side)
+    state = taigo_board(taigo, board, side)
     state.play("4,0/3,1")
     assert (state.phase, state.to_play, state.seat) == ("over", "none", 0)
     assert (state.result, state.winner) == (result, winner)
@@ -84,7 +86,7 @@ def test_c_lines_of_both_colours_are_the_opponents(taigo: Any, side: str, result
 
 def test_d_a_gap_of_two_cells_is_no_hole(taigo: Any) -> None:
     board = " ".join(f"{at(cell)}={'XO'[i // 2 % 2]}" for i, cell in enumerate(sorted(EIGHT - {(0, 1), (1, 1)})))
-    state = set_up(taigo, board)
+    state = taigo_board(taigo, board)
     assert on(state, "0,1", "1,1") == ["0,1/1,1", "1,1/0,1"]
     state.play("0,1/1,1")
     assert on(state, "0,0", "1,0") == ["0,0/1,0", "1,0/0,0"]
@@ -95,6 +97,7 @@ def test_d_a_gap_of_two_cells_is_no_hole(taigo: Any) -> None:
 # --- turns ---------------------------------------------------------------------------------------------------------
 
 
+@core_only
 def test_sides_alternate_and_tiles_are_counted(taigo: Any) -> None:
     state = taigo()
     assert state.tiles_left() == 39
@@ -110,14 +113,16 @@ def test_one_half_is_enough_to_touch(taigo: Any) -> None:
     assert played(taigo, "3,0/2,0").last_move() == ["3,0", "2,0"]
 
 
+@core_only
 def test_cones_leave_the_common_supply(taigo: Any) -> None:
-    state = set_up(taigo, RING, "white", dark_cones=2, light_cones=3)
+    state = taigo_board(taigo, RING, "white", dark_cones=2, light_cones=3)
     assert state.cones_left() == (2, 3)
     state.play("0,-1/1,-1+d:0,0")
     assert state.cones_left() == (1, 3)
     assert state.captured() == (0, 0)
 
 
+@core_only
 def test_a_copy_is_independent(taigo: Any) -> None:
     state = played(taigo, "0,-1/1,-1")
     copy = state.copy()
@@ -130,13 +135,14 @@ def test_a_copy_is_independent(taigo: Any) -> None:
 
 
 def test_both_halves_may_close_the_same_hole(taigo: Any) -> None:
-    state = set_up(taigo, walls({(0, 0), (1, 0), (0, 1)}, 3))
+    state = taigo_board(taigo, walls({(0, 0), (1, 0), (0, 1)}, 3))
     assert len(on(state, "0,0", "1,0")) == len(on(state, "0,0", "0,1")) == len(on(state, "0,1", "1,0")) == 4
     assert on(state, "1,0", "0,1")[0] == "0,1/1,0+d:0,0"
 
 
+@core_only
 def test_two_holes_at_once(taigo: Any) -> None:
-    state = set_up(taigo, walls(TWO, 4))
+    state = taigo_board(taigo, walls(TWO, 4))
     assert on(state, "0,0", "1,0") == [
         f"{tile}+{one}:-1,0+{two}:2,0" for tile in ("0,0/1,0", "1,0/0,0") for one in "dl" for two in "dl"
     ]
@@ -157,12 +163,12 @@ def test_two_holes_at_once(taigo: Any) -> None:
     ],
 )
 def test_two_holes_and_few_cones(taigo: Any, dark: int, light: int, cones: list[str]) -> None:
-    state = set_up(taigo, walls(TWO, 4), dark_cones=dark, light_cones=light)
+    state = taigo_board(taigo, walls(TWO, 4), dark_cones=dark, light_cones=light)
     assert on(state, "0,0", "1,0") == [tile + cone for tile in ("0,0/1,0", "1,0/0,0") for cone in cones]
 
 
 def test_the_hole_that_no_cone_was_left_for_cannot_be_filled_later(taigo: Any) -> None:
-    state = set_up(taigo, walls(TWO, 4), dark_cones=1, light_cones=0)
+    state = taigo_board(taigo, walls(TWO, 4), dark_cones=1, light_cones=0)
     state.play("0,0/1,0+d:2,0")
     assert "-1,0" not in cells_of(state)
     assert not any("-1,0" in move.replace("+d:", "/").replace("+l:", "/").split("/") for move in state.legal_moves())
@@ -174,7 +180,7 @@ def test_the_hole_that_no_cone_was_left_for_cannot_be_filled_later(taigo: Any) -
     [(5, 5, 16), (4, 4, 16), (3, 4, 15), (2, 2, 6), (3, 0, 4), (2, 1, 12), (1, 1, 12), (1, 0, 4), (0, 0, 1)],
 )
 def test_four_holes_at_once(taigo: Any, holes: set[Cell], dark: int, light: int, ways: int) -> None:
-    state = set_up(taigo, walls({(0, 0), (1, 0), *holes}, 5), dark_cones=dark, light_cones=light)
+    state = taigo_board(taigo, walls({(0, 0), (1, 0), *holes}, 5), dark_cones=dark, light_cones=light)
     moves = on(state, "0,0", "1,0")
     assert len(moves) == 2 * ways
     assert moves == sorted(set(moves))
@@ -189,7 +195,7 @@ def test_four_holes_at_once(taigo: Any, holes: set[Cell], dark: int, light: int,
 
 
 def test_an_old_hole_of_a_set_up_board_is_not_filled(taigo: Any) -> None:
-    state = set_up(taigo, walls({(0, 0)}, 1))
+    state = taigo_board(taigo, walls({(0, 0)}, 1))
     assert not any("+" in move for move in state.legal_moves())
     assert not any("0,0" in move.split("/") for move in state.legal_moves())
 
@@ -197,20 +203,20 @@ def test_an_old_hole_of_a_set_up_board_is_not_filled(taigo: Any) -> None:
 # --- the end -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("axis", STEPS[:3])
+@pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("gap", range(5))
 @pytest.mark.parametrize("side", ["black", "white"])
 def test_five_in_a_row_on_every_axis(taigo: Any, axis: Cell, gap: int, side: str) -> None:
     """Dark lines of four and of a gap, closed by a tile whose light half turns away."""
     line = [(axis[0] * i, axis[1] * i) for i in range(5)]
-    away = next(cell for cell in near(line[gap]) if cell not in line and not {*near(cell)} <= {*line})
-    state = set_up(taigo, " ".join(f"{at(cell)}=X" for cell in line if cell != line[gap]), side)
+    away = next(cell for cell in neighbours(line[gap]) if cell not in line and not {*neighbours(cell)} <= {*line})
+    state = taigo_board(taigo, " ".join(f"{at(cell)}=X" for cell in line if cell != line[gap]), side)
     state.play(f"{at(line[gap])}/{at(away)}")
     assert (state.result, state.winner) == ("B+", 1)
 
 
 def test_four_in_a_row_are_not_enough_and_six_are(taigo: Any) -> None:
-    state = set_up(taigo, "0,0=X 1,0=X 2,0=X 4,0=X 5,0=X 6,0=X")
+    state = taigo_board(taigo, "0,0=X 1,0=X 2,0=X 4,0=X 5,0=X 6,0=X")
     four = state.copy()
     four.play("-1,0/-1,-1")
     assert (four.phase, four.result) == ("play", "")
@@ -219,7 +225,7 @@ def test_four_in_a_row_are_not_enough_and_six_are(taigo: Any) -> None:
 
 
 def test_a_line_is_not_interrupted(taigo: Any) -> None:
-    state = set_up(taigo, "0,0=X 1,0=X 2,0=O 3,0=X 4,0=X")
+    state = taigo_board(taigo, "0,0=X 1,0=X 2,0=O 3,0=X 4,0=X")
     state.play("5,0/5,1")
     assert state.result == ""
 
@@ -227,7 +233,7 @@ def test_a_line_is_not_interrupted(taigo: Any) -> None:
 @pytest.mark.parametrize(("side", "tile"), [("black", "4,0/4,-1"), ("white", "4,-1/4,0")])
 def test_your_own_line_wins(taigo: Any, side: str, tile: str) -> None:
     letter = "X" if side == "black" else "O"
-    state = set_up(taigo, " ".join(f"{q},0={letter}" for q in range(4)), side)
+    state = taigo_board(taigo, " ".join(f"{q},0={letter}" for q in range(4)), side)
     state.play(tile)
     assert state.result == ("B+" if side == "black" else "W+")
 
@@ -238,7 +244,7 @@ CONE_LINE = RING.replace("-1,0=O", "-1,0=X") + " 2,0=X -2,0=X"
 
 @pytest.mark.parametrize("side", ["black", "white"])
 def test_a_cone_completes_a_line_of_tile_halves(taigo: Any, side: str) -> None:
-    state = set_up(taigo, CONE_LINE, side)
+    state = taigo_board(taigo, CONE_LINE, side)
     other = state.copy()
     state.play("0,-1/1,-1+d:0,0")
     assert state.result == "B+"
@@ -247,13 +253,13 @@ def test_a_cone_completes_a_line_of_tile_halves(taigo: Any, side: str) -> None:
 
 
 def test_a_line_of_cones_alone_wins(taigo: Any) -> None:
-    state = set_up(taigo, CONE_LINE.replace("-2,0=X -1,0=X 1,0=X 2,0=X", "").replace("0=X", "0=x"))
+    state = taigo_board(taigo, CONE_LINE.replace("-2,0=X -1,0=X 1,0=X 2,0=X", "").replace("0=X", "0=x"))
     state.play("0,-1/1,-1+d:0,0")
     assert state.result == "B+"
 
 
 def test_the_supply_may_force_the_opponents_line(taigo: Any) -> None:
-    state = set_up(taigo, CONE_LINE, "white", dark_cones=1, light_cones=0)
+    state = taigo_board(taigo, CONE_LINE, "white", dark_cones=1, light_cones=0)
     state.play("0,-1/1,-1+d:0,0")
     assert state.result == "B+"
 
@@ -263,11 +269,12 @@ def test_the_opponents_line_by_a_cone_goes_before_your_own_by_a_tile(taigo: Any)
     light = " ".join(f"{q},-1=O" for q in range(-3, 1))
     board = CONE_LINE + " " + light
     for cone, result in (("d", "B+"), ("l", "W+")):
-        state = set_up(taigo, board, "white")
+        state = taigo_board(taigo, board, "white")
         state.play(f"2,-1/1,-1+{cone}:0,0")
         assert state.result == result
 
 
+@core_only
 def test_the_last_tile_ends_the_game_without_a_winner(taigo: Any) -> None:
     state = played(taigo, "0,-1/1,-1", tiles=2)
     assert (state.phase, state.result, state.winner, state.tiles_left()) == ("over", "0", 0, 0)
@@ -278,7 +285,7 @@ def test_the_last_tile_ends_the_game_without_a_winner(taigo: Any) -> None:
 
 
 def test_a_line_of_the_last_tile_counts(taigo: Any) -> None:
-    state = set_up(taigo, "0,0=X 1,0=X 2,0=X 3,0=X", tiles=2)
+    state = taigo_board(taigo, "0,0=X 1,0=X 2,0=X 3,0=X", tiles=2)
     state.play("4,0/4,-1")
     assert state.result == "B+"
 
@@ -286,7 +293,7 @@ def test_a_line_of_the_last_tile_counts(taigo: Any) -> None:
 def test_a_line_that_was_set_up_counts_after_the_turn(taigo: Any) -> None:
     five = " ".join(f"{q},0=X" for q in range(5))
     for side in ("black", "white"):
-        state = set_up(taigo, five, side)
+        state = taigo_board(taigo, five, side)
         assert (state.phase, state.result) == ("play", "")
         state.play("6,-1/5,-1")
         assert state.result == "B+"
@@ -295,6 +302,7 @@ def test_a_line_that_was_set_up_counts_after_the_turn(taigo: Any) -> None:
 # --- options and reach ---------------------------------------------------------------------------------------------
 
 
+@core_only
 @pytest.mark.parametrize(
     "options",
     [{"dark_cones": -1}, {"dark_cones": 21}, {"light_cones": -1}, {"light_cones": 21}, {"tiles": 1}, {"tiles": 201}],
@@ -323,7 +331,7 @@ def test_far_from_the_centre_the_moves_are_the_same(taigo: Any) -> None:
     """What can be played about a tile does not depend on where it lies."""
 
     def moves(q: int, r: int) -> list[str]:
-        state = set_up(taigo, f"{q},{r}=X {q + 1},{r}=O")
+        state = taigo_board(taigo, f"{q},{r}=X {q + 1},{r}=O")
         legal = state.legal_moves()
         assert legal == sorted(legal)
         return sorted(
@@ -345,3 +353,155 @@ def test_moves_are_in_bytewise_order_also_beyond_ten(taigo: Any) -> None:
         state.play(f"{q},0/{q + 1},0")
     assert all(one < two for one, two in pairwise(state.legal_moves()))
     assert {"10,1/9,1", "9,1/10,0", "-1,0/-2,0"} & set(state.legal_moves()) == {"10,1/9,1", "-1,0/-2,0"}
+
+
+# --- reading and reasons ---
+
+
+@core_only
+def test_letter_case_and_the_order_of_cones_are_free(taigo: Any) -> None:
+    for text in ("0,0/1,0+d:-1,0+l:2,0", "0,0/1,0+L:2,0+D:-1,0", "0,0/1,0+l:2,0+d:-1,0"):
+        assert taigo_board(taigo, walls(TWO, 4)).play(text) == "0,0/1,0+d:-1,0+l:2,0"
+
+
+@core_only
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("0,-1/2,-1", "0,-1 and 2,-1 are not adjacent"),
+        ("0,-1/0,-1", "0,-1 and 0,-1 are not adjacent"),
+        ("1,-1/1,0", "1,0 is occupied"),
+        ("0,0/0,-1", "0,0 is occupied"),
+        ("5,5/5,6", "a tile at 5,5 and 5,6 touches nothing: it must lie beside an occupied cell"),
+        ("400,0/401,0", "a tile at 400,0 and 401,0 touches nothing: it must lie beside an occupied cell"),
+        ("508,-508/507,-508", "a tile at 508,-508 and 507,-508 touches nothing: it must lie beside an occupied cell"),
+        ("509,0/508,0", "509 is farther from 0,0 than any tile can lie"),
+        ("0,-1/1,-999", "-999 is farther from 0,0 than any tile can lie"),
+        ("0,-1/1,-99999999999999999999", "-99999999999... is farther from 0,0 than any tile can lie"),
+        ("0,-1/1,-1+d:0,0", "0,0 is not a hole"),
+        ("0,-1/1,-1+d:1,-1", "1,-1 is not a hole"),
+        ("0,-1/1,-1+l:500,7", "500,7 is not a hole"),
+        ("pass", "pass is not a move of taigo: every turn places a tile"),
+        ("PASS", "pass is not a move of taigo: every turn places a tile"),
+        ("resign", "resign is an answer to genmove, not a move"),
+    ],
+)
+def test_why_the_first_tile_cannot_lie_there(taigo: Any, text: str, reason: str) -> None:
+    _refused(taigo(), text, reason)
+
+
+@core_only
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "0", "D4", "button", "swap-sides", "0,-1", "0,-1/", "0,-1/1", "0,-1/1,", "/0,-1", "0,-1/1,-1/"),
+        *(
+            "+0,-1/1,-1",
+            "0,-1/+1,-1",
+            "-0,-1/1,-1",
+            "00,-1/1,-1",
+            "0,-01/1,-1",
+            "0,--1/1,-1",
+            "0,-/1,-1",
+            "0.0,-1/1,-1",
+        ),
+        *("0,-1/1,-1+", "0,-1/1,-1+d", "0,-1/1,-1+d:", "0,-1/1,-1+d:0", "0,-1/1,-1+x:0,0", "0,-1/1,-1d:0,0"),
+        *(
+            "0,-1/1,-1+d0,0",
+            "0,-1/1,-1++d:0,0",
+            "0,-1/1,-1+d:0,0+",
+            "0,-1/1,-1 ",
+            " 0,-1/1,-1",
+            "0,-1/1,-1,",
+            "0,-1/1,-1\0",
+        ),
+        *("0, -1/1,-1", "0,−1/1,−1", "0,1e0/1,1", "0x0,-1/1,-1", "\x00", "é,0/1,1"),
+    ],
+)
+def test_what_cannot_be_read(taigo: Any, text: str) -> None:
+    reason = "not a move: a tile is written dark/light, like 0,-1/1,-1, and each cone after it +d:0,0 or +l:0,0"
+    _refused(taigo(), text, reason)
+
+
+@core_only
+def test_very_long_texts_are_refused_shortly(taigo: Any) -> None:
+    for text in ("9" * 60_000, "0,-1/1,-1" + "+d:0,0" * 10_000, "0," * 30_000, "-" * 60_000):
+        reason = taigo().why_illegal(text)
+        assert 0 < len(reason) < 200
+
+
+@core_only
+@pytest.mark.parametrize(
+    ("dark", "light", "text", "reason"),
+    [
+        (5, 5, "0,-1/1,-1", "0,0 is a hole: add +d:0,0 or +l:0,0"),
+        (0, 2, "0,-1/1,-1", "0,0 is a hole: add +l:0,0"),
+        (1, 0, "0,-1/1,-1", "0,0 is a hole: add +d:0,0"),
+        (0, 2, "0,-1/1,-1+d:0,0", "no dark cones are left"),
+        (2, 0, "0,-1/1,-1+l:0,0", "no light cones are left"),
+        (0, 0, "0,-1/1,-1+l:0,0", "no light cones are left"),
+        (5, 5, "0,-1/1,-1+l:0,0+d:0,0", "the hole 0,0 is named twice"),
+        (5, 5, "0,-1/1,-1+l:0,0+l:0,0", "the hole 0,0 is named twice"),
+        (5, 5, "0,-1/1,-1+l:0,0+d:5,5", "5,5 is not a hole"),
+        (5, 5, "0,-1/1,-1+l:0,-1", "0,-1 is not a hole"),
+    ],
+)
+def test_why_the_cone_is_wrong(taigo: Any, dark: int, light: int, text: str, reason: str) -> None:
+    _refused(taigo_board(taigo, RING, dark_cones=dark, light_cones=light), text, reason)
+
+
+@core_only
+@pytest.mark.parametrize(
+    ("dark", "light", "cones", "reason"),
+    [
+        (5, 5, "", "-1,0 2,0 are holes: fill all of them, like +d:-1,0 or +l:-1,0"),
+        (5, 5, "+l:-1,0", "2,0 is a hole: add +d:2,0 or +l:2,0"),
+        (0, 5, "+l:2,0", "-1,0 is a hole: add +l:-1,0"),
+        (1, 1, "+l:2,0", "-1,0 is a hole: add +d:-1,0"),
+        (1, 0, "", "-1,0 2,0 are holes and only 1 cone is left: fill 1 of them, like +d:-1,0"),
+        (1, 0, "+d:-1,0+d:2,0", "too many cones: only 1 dark cone is left"),
+        (0, 1, "+l:-1,0+l:2,0", "too many cones: only 1 light cone is left"),
+    ],
+)
+def test_why_two_cones_are_wrong(taigo: Any, dark: int, light: int, cones: str, reason: str) -> None:
+    _refused(taigo_board(taigo, walls(TWO, 4), dark_cones=dark, light_cones=light), "0,0/1,0" + cones, reason)
+
+
+@core_only
+def test_why_four_cones_are_wrong(taigo: Any) -> None:
+    board, tile = walls({(0, 0), (1, 0), *FOUR[0]}, 5), "0,0/1,0"
+    four = "+d:-1,0+l:0,1+d:1,-1+l:2,0"
+    _refused(taigo_board(taigo, board), f"{tile}{four}+d:9,9", "too many cones: a tile makes four holes at most")
+    state = taigo_board(taigo, board, dark_cones=2, light_cones=1)
+    _refused(
+        state, tile, "-1,0 0,1 1,-1 2,0 are holes and only 3 cones are left: fill 3 of them, like +d:-1,0 or +l:-1,0"
+    )
+    _refused(
+        state,
+        f"{tile}+d:-1,0+d:1,-1",
+        "0,1 2,0 are holes and only 1 cone is left: fill 1 of them, like +l:0,1",
+    )
+    _refused(state, f"{tile}+d:-1,0+d:0,1+d:1,-1", "too many cones: only 2 dark cones are left")
+
+
+@core_only
+def test_why_an_old_hole_is_not_filled(taigo: Any) -> None:
+    state = taigo_board(taigo, walls(TWO, 4), dark_cones=0, light_cones=1)
+    state.play("0,0/1,0+l:2,0")
+    _refused(state, "5,0/6,0+l:-1,0", "-1,0 is not a hole of this turn: it was left open earlier and stays open")
+
+
+@core_only
+def test_why_nothing_is_played_after_the_end(taigo: Any) -> None:
+    state = played(taigo, "0,-1/1,-1", tiles=2)
+    for text in ("2,-1/2,0", "pass", "nonsense"):
+        _refused(state, text, "the game is over")
+
+
+def _refused(state: Any, text: str, reason: str) -> None:
+    before = (state.board(), state.ply, state.to_play, state.hash(), state.cones_left())
+    assert state.why_illegal(text) == reason
+    assert len(reason) < 200
+    with pytest.raises(ValueError, match=r"."):
+        state.play(text)
+    assert (state.board(), state.ply, state.to_play, state.hash(), state.cones_left()) == before

@@ -139,7 +139,7 @@ class GoModel(SquareModel):
         if move != "pass":
             after = self.after(points(self.size)[move])
             enemy = OTHER[self.to_play]
-            self.captured[enemy] += self.board_string.count(STONE[enemy]) - after.count(STONE[enemy])
+            self.taken[enemy] += self.board_string.count(STONE[enemy]) - after.count(STONE[enemy])
             self.board_string = after
         self.to_play = OTHER[self.to_play]
         self.stood.append((self.board_string, self.to_play))

@@ -48,7 +48,7 @@ class LaidoModel(PieModel):
     def place(self, move: str) -> None:
         """See PieModel.place."""
         self.stones_at[names(self.size)[move]] = self.to_play
-        self.last = [move]
+        self.placed = [move]
 
     def apply(self, move: str) -> None:
         """See Model.apply; remembers who passed first."""
@@ -100,7 +100,7 @@ class LaidoModel(PieModel):
         """ "Sort each side's values in descending order"."""
         return sorted((self.value(group) for group in self.groups(colour)), reverse=True)
 
-    def finish(self) -> str:
+    def standing(self) -> str:
         """ "pad the shorter list with zeros at its end, compare pair by pair. At the first difference the higher value
         wins: `B+d`, d = the difference. All equal: ½"."""
         for black, white in zip_longest(self.values("black"), self.values("white"), fillvalue=0):
@@ -108,7 +108,7 @@ class LaidoModel(PieModel):
                 return result(black, white)
         return {"black": "B+0.5", "white": "W+0.5", "": "0"}[self.holder()]
 
-    def parts(self) -> dict[str, dict[str, float | list[int] | None]]:
+    def score_parts(self) -> dict[str, dict[str, float | list[int] | None]]:
         """Total null; the lists, and who holds the half point."""
         return {
             colour: {

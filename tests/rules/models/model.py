@@ -37,8 +37,8 @@ class Model(ABC):
         self.result = ""
         self.swapped = False  # "`swap-sides` exchanges the colours of the seats and leaves the board alone"
         self.passers: list[str] = []  # who has passed since the last move of another kind
-        self.last: list[str] = []  # the cells that the last ply filled
-        self.captured = {"black": 0, "white": 0}  # pieces of that colour that were captured or replaced
+        self.placed: list[str] = []  # see last_move
+        self.taken = {"black": 0, "white": 0}
         self.found: set[str] | None = None  # the legal moves, if they were asked for since the position changed
 
     # --- what all games answer ------------------------------------------------------------------------------------
@@ -66,8 +66,20 @@ class Model(ABC):
     def copy(self) -> Self:
         """An independent position. What a game changes in place it copies here."""
         twin = copy.copy(self)
-        twin.captured = dict(self.captured)
+        twin.taken = dict(self.taken)
         return twin
+
+    def captured(self) -> tuple[int, int]:
+        """How many pieces each colour has lost, by capture or replacement."""
+        return self.taken["black"], self.taken["white"]
+
+    def last_move(self) -> list[str]:
+        """The cells that the last ply filled."""
+        return self.placed
+
+    def hash(self) -> int:
+        """Equal for equal positions, in this process."""
+        return hash(self.key())
 
     def legal_moves(self) -> list[str]:
         """Canonical, sorted bytewise; empty when over."""
@@ -101,7 +113,7 @@ class Model(ABC):
     def play(self, text: str) -> str:
         """Play a move; its canonical form. ValueError says why it is illegal, and then nothing has changed."""
         move = self.read(text)
-        self.last = []
+        self.placed = []
         self.passers = [*self.passers, self.to_play] if move == "pass" else []
         self.apply(move)
         self.found = None
@@ -146,7 +158,7 @@ class Model(ABC):
         """Play the legal canonical move, up to and including the change of turns."""
 
     @abstractmethod
-    def parts(self) -> dict[str, dict[str, float | list[int] | None]]:
+    def score_parts(self) -> dict[str, dict[str, float | list[int] | None]]:
         """The score of the position as it stands as `ggp-score` has it."""
 
     @abstractmethod
@@ -184,7 +196,7 @@ class PieModel(Model):
         """Put the stones of a move on the board."""
 
     @abstractmethod
-    def finish(self) -> str:
+    def standing(self) -> str:
         """The result of the position."""
 
     def apply(self, move: str) -> None:
@@ -198,7 +210,7 @@ class PieModel(Model):
             self.place(move)
         self.to_play = OTHER[self.to_play]
         if self.passes == 2:
-            self.result = self.finish()
+            self.result = self.standing()
             self.phase, self.to_play = "over", "none"
 
     def state(self) -> Hashable:

@@ -123,7 +123,7 @@ class SquareModel(Model):
     def play(self, text: str) -> str:
         """Play a move; its canonical form. ValueError says why it is illegal, and then nothing has changed."""
         move = self.read(text)
-        self.last = [move] if move in points(self.size) else []
+        self.placed = [move] if move in points(self.size) else []
         self.passers = [*self.passers, self.to_play] if move == "pass" else []
         if move.startswith("dead:"):
             self.answer(frozenset(points(self.size)[name] for name in move[5:].split(",") if name))
@@ -153,7 +153,7 @@ class SquareModel(Model):
     def totals(self) -> tuple[float, float]:
         """Black's and White's score of the position as it stands."""
 
-    def parts(self) -> dict[str, dict[str, float | list[int] | None]]:
+    def score_parts(self) -> dict[str, dict[str, float | list[int] | None]]:
         """The totals; what they are made of differs."""
         black, white = self.totals()
         return {"black": {"total": black}, "white": {"total": white}}

@@ -64,6 +64,10 @@ class StigmergyModel(Model):
                 return colour
         return ""
 
+    def control(self) -> str:
+        """The board's cells as they are controlled."""
+        return "".join(LETTER.get(self.controller(cell), ".") for cell in cells(self.size))
+
     def empty(self) -> list[Cell]:
         """The cells without a stone."""
         return [cell for cell in cells(self.size) if cell not in self.stones_at]
@@ -119,9 +123,9 @@ class StigmergyModel(Model):
         elif move != "pass":
             cell = names(self.size)[move]
             if cell in self.stones_at:
-                self.captured[OTHER[me]] += 1
+                self.taken[OTHER[me]] += 1
             self.stones_at[cell] = me
-            self.last = [move]
+            self.placed = [move]
         self.to_play = OTHER[me]
         if self.passes == 2:
             totals = [sum(self.counts(colour).values()) for colour in ("black", "white")]
@@ -141,7 +145,7 @@ class StigmergyModel(Model):
             found["komi"] = float(self.komi or 0)
         return found
 
-    def parts(self) -> dict[str, dict[str, float | list[int] | None]]:
+    def score_parts(self) -> dict[str, dict[str, float | list[int] | None]]:
         """See Model.parts."""
         counts = {colour: self.counts(colour) for colour in ("black", "white")}
         return {colour: {"total": sum(count.values()), **count} for colour, count in counts.items()}

@@ -115,12 +115,12 @@ class TaigoModel(Model):
         tile, *cones = move.split("+")
         halves = [read_cell(text) for text in tile.split("/")]
         self.cells[halves[0]], self.cells[halves[1]] = "X", "O"
-        self.last = tile.split("/")
+        self.placed = tile.split("/")
         for cone in cones:
             colour, _, place = cone.partition(":")
             self.cones[colour] -= 1
             self.cells[read_cell(place)] = {"d": "x", "l": "o"}[colour]
-            self.last.append(place)
+            self.placed.append(place)
         self.tiles_left -= 1
         me = self.to_play
         if self.longest(OTHER[me]) >= FIVE:
@@ -145,7 +145,7 @@ class TaigoModel(Model):
                 best = max(best, length)
         return best
 
-    def parts(self) -> dict[str, dict[str, float | list[int] | None]]:
+    def score_parts(self) -> dict[str, dict[str, float | list[int] | None]]:
         """There is no total."""
         return {
             colour: {"total": None, "longest_line": self.longest(colour), "cones_left": self.cones[letter]}

@@ -160,9 +160,9 @@ class TaugoModel(PieModel):
         for word in move.split("+"):
             p = names(self.size)[word]
             if p in self.stones_at:
-                self.captured[self.stones_at[p]] += 1
+                self.taken[self.stones_at[p]] += 1
             self.stones_at[p] = self.to_play
-            self.last.append(word)
+            self.placed.append(word)
 
     # --- the score ------------------------------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class TaugoModel(PieModel):
             found.append(string)
         return found
 
-    def parts(self) -> dict[str, dict[str, float | list[int] | None]]:
+    def score_parts(self) -> dict[str, dict[str, float | list[int] | None]]:
         """ "Σ over own strings of T(number of its perimeter stones) + T(number of own edge stones, all strings pooled)
         + ½ for strictly fewer strings than the opponent"."""
         found: dict[str, dict[str, float | list[int] | None]] = {}
@@ -203,9 +203,9 @@ class TaugoModel(PieModel):
         """ "Perimeter points: inner points next to the edge"."""
         return not is_edge(p, self.size) and any(is_edge(q, self.size) for q in adjacent(self.size)[p])
 
-    def finish(self) -> str:
+    def standing(self) -> str:
         """ "Equal totals: draw `0`"."""
-        parts = self.parts()
+        parts = self.score_parts()
         black, white = parts["black"]["total"], parts["white"]["total"]
         assert isinstance(black, int | float) and isinstance(white, int | float)
         return result(black, white)

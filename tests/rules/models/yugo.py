@@ -108,7 +108,7 @@ class YugoModel(SquareModel):
             for p in group:
                 if self.board_string[p] == PAWN[colour]:
                     self.place(p, ".")
-                    self.captured[colour] += 1
+                    self.taken[colour] += 1
 
     def set_komi(self, komi: int) -> None:
         """GTP's komi "acts at once before ply 0"."""

@@ -1,4 +1,4 @@
-"""The core and the models say the same, ply by ply, in thousands of random games; the rules' examples are elsewhere."""
+"""The core and the models agree: in thousands of random games, set-up positions, all positions of small boards."""
 
 from random import Random
 from typing import Any
@@ -9,9 +9,21 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from tests.rules.models.square import SquareModel, names
-from tests.support.model_walk import CORES, MODELS, Walk, WalkCount, random_game
-from tests.support.walk_moves import dead_list
-from tests.support.walk_options import LARGE, REAL, SMALL, has_fixed_points, random_options, starts
+from tests.support.model_walk import (
+    CORES,
+    LARGE,
+    MODELS,
+    REAL,
+    SMALL,
+    Walk,
+    WalkCount,
+    choose,
+    dead_list,
+    has_fixed_points,
+    random_game,
+    random_options,
+    starts,
+)
 
 GAMES = tuple(CORES)
 SQUARE = ("go", "yugo")
@@ -108,6 +120,79 @@ def test_both_refuse_impossible_sizes_and_handicaps_on_every_board(game: str) ->
     for size in (-1, 0, 1, 26):
         with pytest.raises(ValueError, match="size"):
             CORES[game](size=size)
+
+
+SET_UP: dict[str, dict[str, Any]] = {
+    "go": {"size": 4},
+    "laido": {"size": 3},
+    "stigmergy": {"size": 3, "komi": 3},
+    "taigo": {"dark_cones": 2, "light_cones": 3},
+    "taugo": {"size": 7},
+    "yugo": {"size": 4},
+}
+
+
+@pytest.mark.parametrize("game", MODELS)
+def test_a_position_is_set_up_alike(game: str) -> None:
+    random, options = Random(game), SET_UP[game]
+    for _ in range(12):
+        played = MODELS[game](**options)
+        for _ in range(random.randint(0, 25)):
+            if played.phase == "over":
+                break
+            played.play(choose(played, played, random, "rare"))
+        side = random.choice(["black", "white"])
+        core, model = CORES[game](**options), MODELS[game](**options)
+        for one in (core, model):
+            one.set_up(played.board(), side)
+        for _ in range(3):
+            assert core.board() == model.board()
+            assert (core.phase, core.to_play, core.seat, core.ply) == (
+                model.phase,
+                model.to_play,
+                model.seat,
+                model.ply,
+            )
+            assert core.legal_moves() == model.legal_moves(), (played.board(), side)
+            for colour, parts in model.score_parts().items():
+                assert {name: core.score_parts()[colour][name] for name in parts} == parts
+            if model.phase == "over":
+                break
+            move = random.choice(model.legal_moves())
+            assert core.play(move) == model.play(move)
+
+
+WHOLE_GAMES: list[tuple[str, dict[str, Any], int]] = [
+    ("stigmergy", {"size": 2, "komi": 0}, 2_459),
+    ("stigmergy", {"size": 2, "komi": -3}, 5_933),
+    ("laido", {"size": 2, "pie": False, "half_point": "final"}, 12_357),
+    ("laido", {"size": 2, "pie": True, "half_point": "first"}, 26_481),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("game", "options", "positions"), WHOLE_GAMES)
+def test_every_position_that_can_be_reached(game: str, options: dict[str, Any], positions: int) -> None:
+    """Each position once, by the model's key; core and model agree there on all that the rules say."""
+    seen = WalkCount()
+    todo = [(CORES[game](**options), MODELS[game](**options))]
+    seen.check(todo[0][1].key(), todo[0][0].hash())
+    while todo:
+        core, model = todo.pop()
+        legal = model.legal_moves()
+        assert core.legal_moves() == legal, core.board()
+        for name in ("phase", "to_play", "seat", "result", "winner"):
+            assert getattr(core, name) == getattr(model, name), (name, core.board())
+        assert core.score_parts() == model.score_parts(), core.board()
+        for move in legal:
+            after = core.copy(), model.copy()
+            for position in after:
+                position.play(move)
+            known = len(seen.hash_of)
+            seen.check(after[1].key(), after[0].hash())
+            if len(seen.hash_of) > known:
+                todo.append(after)
+    assert len(seen.hash_of) == positions
 
 
 class _SideBySide(RuleBasedStateMachine):
