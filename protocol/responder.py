@@ -8,6 +8,8 @@ from protocol.grammar import CONTROL, MAX_LINE, clean_line, format_reply, parse_
 from protocol.messages import Reply
 
 Handler = Callable[[list[str]], str]
+Later = Callable[[], str | None]  # called again until it returns the text
+LateHandler = Callable[[list[str]], str | Later]
 
 _BLANK = CONTROL.decode() + " \t"
 _TOO_LONG = format_reply(Reply(False, "line too long"))
@@ -17,7 +19,8 @@ class Responder:
     """Answers commands by a table of handlers, in order, however the bytes were cut or pipelined.
 
     A handler gets the arguments and returns the text of a success; it raises CommandFailed to answer
-    `? text`, and then must have changed nothing. `protocol_version name version known_command
+    `? text`, and then must have changed nothing. One that would have to wait returns a function instead, which
+    `next_answer` calls until it returns the text or raises. `protocol_version name version known_command
     list_commands quit` are answered here unless the table has its own; a success of `quit` closes in any case.
 
     A command whose name is in `slow` is not answered by `next_answer` but `held`, until answer_held or drop_held.
@@ -30,14 +33,15 @@ class Responder:
         self,
         name: str,
         version: str,
-        handlers: Mapping[str, Handler],
+        handlers: Mapping[str, LateHandler],
         report: Callable[[Exception], None] | None = None,
     ) -> None:
         self.closed = False  # quit was answered, or the input ended
         self.slow: frozenset[str] = frozenset()
         self._held = ""  # a line with a slow command
+        self._later: tuple[Later, int | None] | None = None  # the answer that is not there yet, and its id
         self._report = report
-        self._handlers: dict[str, Handler] = {
+        self._handlers: dict[str, LateHandler] = {
             "protocol_version": lambda arguments: "2",
             "name": lambda arguments: name,
             "version": lambda arguments: version,
@@ -53,7 +57,12 @@ class Responder:
     @property
     def idle(self) -> bool:
         """Whether all that was received is answered, and no line is half read."""
-        return not (self._lines or self._partial or self._dropping or self._held)
+        return not (self._lines or self._partial or self._dropping or self._held or self._later)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the next answer is not there yet; ask `next_answer` again after a while."""
+        return self._later is not None
 
     @property
     def held(self) -> bool:
@@ -96,8 +105,13 @@ class Responder:
                 self._dropping = True
 
     def next_answer(self) -> bytes | None:
-        """One whole answer, to be written and flushed before the next is asked for; None: needs input, or is held."""
-        while self._lines and not self.closed and not self._held:
+        """One whole answer, to be written and flushed before the next is asked for.
+
+        None: it needs input, or the next command is held, or its answer is not there yet.
+        """
+        if self._later is not None:
+            return self._poll(*self._later)
+        while self._lines and not (self.closed or self._held or self._later):
             raw = self._lines.popleft()
             if raw is None:
                 return _TOO_LONG
@@ -107,7 +121,7 @@ class Responder:
         return None
 
     def _answer(self, line: str) -> bytes | None:
-        """None: it is held."""
+        """None: it is held, or the answer is not there yet."""
         name, arguments, identity = parse_command(line)
         if name in self.slow:
             self._held = line
@@ -116,16 +130,31 @@ class Responder:
         if handler is None:
             return format_reply(Reply(False, "unknown command", identity))
         try:
-            answer = format_reply(Reply(True, handler([*arguments]), identity))
-        except CommandFailed as failure:
-            return format_reply(Reply(False, _in_one_answer(str(failure)), identity))
-        except Exception as error:  # a bug of a handler must not end the session of its user
-            return self._internal_error(error, identity)
+            text = handler([*arguments])
+            if not isinstance(text, str):
+                return self._poll(text, identity)
+            answer = format_reply(Reply(True, text, identity))
+        except Exception as error:
+            return self._failure(error, identity)
         if name == "quit":
             self.closed = True
         return answer
 
-    def _internal_error(self, error: Exception, identity: int | None) -> bytes:
+    def _poll(self, later: Later, identity: int | None) -> bytes | None:
+        self._later = None
+        try:
+            text = later()
+            if text is not None:
+                return format_reply(Reply(True, text, identity))
+        except Exception as error:
+            return self._failure(error, identity)
+        self._later = later, identity
+        return None
+
+    def _failure(self, error: Exception, identity: int | None) -> bytes:
+        """A bug of a handler must not end the session of its user."""
+        if isinstance(error, CommandFailed):
+            return format_reply(Reply(False, _in_one_answer(str(error)), identity))
         if self._report is not None:
             self._report(error)
         text = _in_one_answer(f"internal error: {type(error).__name__}: {error}")

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from protocol.drawing.scene import clean
 from protocol.printed import without_password
-from protocol.records import Event, Record
+from protocol.records import Event
 from protocol.transports.subreaper import adopting_orphans
 from referee.cli import BAD_USAGE, HELP, make_folder, run_command
 from referee.play.bot_spec import (
@@ -29,9 +29,9 @@ from referee.play.bot_spec import (
     read_game,
 )
 from referee.play.clock import FORMS, TimeControl
-from referee.play.pool import SeriesReport, run_series
+from referee.play.pool import SeriesReport, resume_series, run_series
 from referee.play.record_file import Recorder
-from referee.play.series import SeriesConfig, SeriesScore, SeriesTally, played, prepare
+from referee.play.series import SeriesConfig, SeriesScore, SeriesTally, prepare
 from referee.play.setting import Setting, Timeouts
 
 EPILOGUE = f"""\b
@@ -140,7 +140,7 @@ def match(
     )
     with adopting_orphans():  # only before there are workers, which would be taken for orphans
         setup, warnings = prepare(setup)
-    tally, left, recorder = _resume(setup, record, warnings)
+    tally, left, recorder = _resume(setup, warnings)
     err = Console(stderr=True)
     for warning in [] if quiet else warnings:
         click.echo(f"ggp match: {warning}", err=True)
@@ -189,25 +189,16 @@ def _sit_down(
     return play_by_hand(setup, left, recorder, tally, desk, seen)
 
 
-def _resume(setup: SeriesConfig, record: Path | None, warnings: list[str]) -> tuple[SeriesTally, list[int], Recorder]:
-    """What of this series the record holds already, the matches that are left, and the recorder."""
-    tally, done = SeriesTally(), set[int]()
-
-    def keep(old: Record) -> None:
-        number = setup.number(old.start.match)
-        if number is not None and number < setup.games:
-            facts = played(setup, number, old)
-            tally.add(facts)
-            if not facts.replayed:
-                done.add(number)
-
-    recorder = Recorder(record, keep)
+def _resume(setup: SeriesConfig, warnings: list[str]) -> tuple[SeriesTally, list[int], Recorder]:
+    """As resume_series; what was found in the record is added to the warnings."""
+    tally, left, recorder = resume_series(setup)
+    record, done = setup.record, setup.games - len(left)
     if recorder.dropped:
         warnings.append(f"{record}: cut off {recorder.dropped} bytes of a match that was not finished")
     warnings += [f"{record}: {torn}; a match that was not finished" for torn in recorder.torn]
     if done:
-        warnings.append(f"{record} holds {len(done)} of these {setup.games} matches already: they are not played again")
-    return tally, [number for number in range(setup.games) if number not in done], recorder
+        warnings.append(f"{record} holds {done} of these {setup.games} matches already: they are not played again")
+    return tally, left, recorder
 
 
 def _run(

@@ -5,6 +5,7 @@ that answers it is a copy of this one.
 """
 
 import contextlib
+import math
 import os
 import resource
 import select
@@ -19,6 +20,7 @@ from protocol.transports.subreaper import end_with_parent
 MOMENT = 0.005  # seconds of answers until it is the next session's turn
 PROCESSES = 4  # slow commands at a time
 SECONDS = 330  # of processor time for one; an engine refuses what it expects to take 300
+_RETRY = 0.02  # seconds between two looks at answers that are not there yet
 _NICE = 10  # so that short answers come first
 _CHUNK = 64 * 1024
 
@@ -41,6 +43,8 @@ class Turns:
     def __init__(self) -> None:
         self._ready: deque[ServiceSession] = deque()
         self._waiting: deque[ServiceSession] = deque()  # with a slow command
+        self._unanswered: list[ServiceSession] = []  # whose answer is not there yet
+        self._next = 0.0  # when to look at these again
         self._running: dict[int, _Child] = {}  # by the descriptor of its answer
         self._busy: set[int] = set()  # the id of each session that is in one of these
         self._poll = select.epoll()
@@ -50,6 +54,18 @@ class Turns:
     def ready(self) -> bool:
         """Whether a session has something to answer now."""
         return bool(self._ready)
+
+    @property
+    def wait(self) -> float:
+        """Seconds until there is something to do, if nothing is received before."""
+        if self._ready:
+            return 0.0
+        return max(0.0, self._next - time.monotonic()) if self._unanswered else math.inf
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything that was received is answered."""
+        return not self._busy
 
     def busy(self, session: ServiceSession) -> bool:
         """Whether a session has commands that are not answered yet, and should be sent no more."""
@@ -65,7 +81,7 @@ class Turns:
         """It has ended, and so does what was done for it."""
         if id(session) in self._busy:
             self._busy.discard(id(session))
-            for queue in (self._ready, self._waiting):
+            for queue in (self._ready, self._waiting, self._unanswered):
                 with contextlib.suppress(ValueError):
                     queue.remove(session)
             for descriptor, child in list(self._running.items()):
@@ -88,11 +104,18 @@ class Turns:
             self._busy.add(id(session))
             self._waiting.append(session)
             self._start()
+        elif responder.waiting:
+            self._busy.add(id(session))
+            self._unanswered.append(session)
         else:
             session.rest()
 
     def collect(self) -> None:
-        """The answers to slow commands that are there."""
+        """The answers to slow commands that are there; and sessions without an answer have their turn again."""
+        if self._unanswered and time.monotonic() >= self._next:
+            self._next = time.monotonic() + _RETRY
+            self._ready += self._unanswered
+            self._unanswered.clear()
         if not self._running:
             return
         for descriptor, _ in self._poll.poll(0):

@@ -253,12 +253,20 @@ class Service:
             self._turns.step()
         return took or worked
 
-    def close(self) -> None:
-        """Also remove the socket file of an ipc address, unless another service has taken the address over."""
+    @property
+    def idle(self) -> bool:
+        """Whether every command is answered that was taken."""
+        return self._turns.idle
+
+    def close(self, linger_ms: int = 0) -> None:
+        """Also remove the socket file of an ipc address, unless another service has taken the address over.
+
+        The last answers have `linger_ms` to leave.
+        """
         self._turns.close()
         self._unread.close()
         self._poll.close()
-        self._socket.close(linger=0)
+        self._socket.close(linger=linger_ms)
         self._context.term()
         self._file.remove()
 
@@ -269,7 +277,7 @@ class Service:
             self._unread.look()
             if _readable(self._socket):  # asked before each wait, because the descriptor tells only of changes
                 return True
-            left = 0.0 if self._turns.ready else until - time.monotonic()
+            left = min(self._turns.wait, until - time.monotonic())
             ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, min(left, self._unread.wait, _DAY)))}
             if self._unread.news in ready:
                 self._unread.hear_news()

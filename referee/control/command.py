@@ -15,18 +15,18 @@ from rich.console import Console
 from protocol.printed import json_text
 from referee.cli import HELP, make_folder, run_command
 from referee.ladder.progress import FORMS, Progress, StopConditions, read_limits
-from referee.ladder.session import KEPT_BOTS, Control, WorkerOptions, play_ladder
+from referee.ladder.session import KEPT_BOTS, Control, WorkerOptions, play_ladder, side_files
 from referee.play.pool import WorkersLost
+from referee.records import live_base
 from referee.store.model import StoreError
 
 if TYPE_CHECKING:
     from referee.control.server import ControlAddresses
-    from referee.ladder.progress import StopConditions
-    from referee.ladder.session import WorkerOptions
 
 
 NAME = "ggp referee"
-BOTS = 8  # that a worker keeps alive
+RUN_NAME = "ggp ladder run"
+MINUTE = 60.0
 EPILOGUE = """\b
 Commands come on standard input, a line each, or with --bind over ZeroMQ, or
 both; `list_commands` lists them. With `quit`, or when the input ends, the
@@ -45,26 +45,67 @@ games are stored in any case.
 """
 
 
-def main(argv: list[str]) -> int:
-    """The exit status."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # see referee.ladder.run_command
-    from referee.play.pool import WorkersLost
-    from referee.store.model import StoreError
+RUN_EPILOGUE = f"""\b
+--until is {FORMS}.
+At a time games that are not finished are dropped, and the next run plays them
+again; with se=ELO they are finished first.
 
-    return run_command(referee, NAME, argv, (StoreError, WorkersLost))
+\b
+The exit status is 0 when the games were played or nothing is left to play; 1 if
+the store or the workers failed; 2 for an invalid command line or file;
+130 after Ctrl-C, 143 after SIGTERM. What was finished is kept whatever happens,
+and the same command goes on.
+"""
+
+
+def main(argv: list[str]) -> int:
+    """`ggp referee`: the exit status."""
+    return _run_command(referee, NAME, argv)
+
+
+def run_ladder(argv: list[str]) -> int:
+    """`ggp ladder run`: the exit status."""
+    return _run_command(run, RUN_NAME, argv)
+
+
+def _run_command(command: click.Command, name: str, argv: list[str]) -> int:
+    # A refit is many small products; where matches keep every core busy, more threads only wait for one another.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    return run_command(command, name, argv, (StoreError, WorkersLost))
+
+
+def _run_options(games: str, until: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """The options of both commands, with the help of two of them."""
+    options = (
+        click.option("--games", type=click.IntRange(1, 10**9), help=games),
+        click.option("--until", metavar="WHEN", help=until),
+        click.option("--jobs", type=click.IntRange(1, 256), help="Matches at a time.  [default: one a core]"),
+        click.option("--cluster", metavar="URL", help="Workers of a Dask cluster: dask://HOST:PORT."),
+        click.option(
+            *("--keep", "keep"),
+            type=click.IntRange(2, 1000),
+            default=KEPT_BOTS,
+            show_default=True,
+            help="Bots a worker keeps alive.",
+        ),
+        click.option("--pin/--no-pin", default=True, help="Keep a match's processes on one core (the default)."),
+    )
+
+    def add(command: Callable[..., int]) -> Callable[..., int]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 @click.command("referee", epilog=EPILOGUE, context_settings=HELP)
 @click.argument("file", metavar="[LADDER.toml]", required=False, type=click.Path(path_type=Path))
 @click.option("--bind", metavar="URL", default="", help="Answer there, too: tcp://127.0.0.1:PORT or ipc://FILE.")
-@click.option("--games", type=click.IntRange(1, 10**9), help="Play no more once the ladder holds so many.")
-@click.option("--until", metavar="WHEN", help="Play no more from a time on, or when ratings are known well enough.")
-@click.option("--jobs", type=click.IntRange(1, 256), help="Matches at a time.  [default: one a core]")
-@click.option("--cluster", metavar="URL", help="Workers of a Dask cluster: dask://HOST:PORT.")
-@click.option(
-    "--keep", type=click.IntRange(2, 1000), default=BOTS, show_default=True, help="Bots a worker keeps alive."
+@_run_options(
+    "Play no more once the ladder holds so many.",
+    "Play no more from a time on, or when ratings are known well enough.",
 )
-@click.option("--pin/--no-pin", default=True, help="Keep a match's processes on one core (the default).")
 def referee(
     file: Path | None,
     bind: str,
@@ -79,83 +120,49 @@ def referee(
 
     The ladder is played as by ggp ladder run; when nothing of it is left, the referee waits for commands.
     """
-    from referee.control.server import ControlAddresses
-    from referee.ladder.session import WorkerOptions
+    from referee.control.server import ControlAddresses, controlled
 
-    crew, doors = WorkerOptions(cluster, jobs, keep, pin), ControlAddresses(bind, True, True)
+    workers, addresses = WorkerOptions(cluster, jobs, keep, pin), ControlAddresses(bind, True, True)
     if file is None:
         if games or until or cluster:
             raise click.UsageError("--games, --until and --cluster are of a ladder: name its file")
-        return _play_alone(crew, doors)
-    from referee.ladder.progress import read_limits
-
-    return _play_ladder(file, read_limits(games, until, datetime.now().astimezone()), crew, doors)
-
-
-def _play_ladder(file: Path, limits: "StopConditions", crew: "WorkerOptions", doors: "ControlAddresses") -> int:
-    from referee.control.server import attended
-    from referee.ladder.session import play_ladder
-
-    screen = contextlib.nullcontext(lambda progress: None)  # how it goes is asked for
-    progress = play_ladder(NAME, file, limits, crew, screen, attended(NAME, doors))
+        return _play_alone(workers, addresses)
+    limits = read_limits(games, until, datetime.now().astimezone())
+    screen = contextlib.nullcontext(lambda progress: None)  # clients ask for the progress
+    progress = play_ladder(NAME, file, limits, workers, screen, controlled(NAME, addresses))
     if progress.failed:
         click.echo(f"{NAME}: {progress.failed}; the same command goes on from what is stored", err=True)
-    return 128 + progress.stopped if progress.stopped else 1 if progress.failed else 0
+    return _status(progress.stopped, progress.failed)
 
 
-def _play_alone(crew: "WorkerOptions", doors: "ControlAddresses") -> int:
-    from referee.control.control import CommandQueue, IdleRunner, RunController, first_news
-    from referee.control.handlers import responders
-    from referee.control.server import opened
-    from referee.ladder.session import side_files
-    from referee.records import live_base
+def _play_alone(workers: WorkerOptions, addresses: "ControlAddresses") -> int:
+    from referee.control.control import CommandQueue, IdleRunner, RunController
+    from referee.control.server import serving
 
-    desk = CommandQueue(first_news("", None))
-    steering = RunController(desk, remains=True)
+    commands = CommandQueue()
+    controller = RunController(commands, remains=True)
     live = live_base(f"{NAME} {os.getpid()}")
-    with side_files(live), opened(NAME, doors, desk, responders(desk, None, live)), contextlib.closing(steering):
-        alone = IdleRunner(steering, crew.workers, crew.hire(live))
-        alone.go()
-    if alone.failed:
-        click.echo(f"{NAME}: {alone.failed}", err=True)
-    return 128 + alone.stopped if alone.stopped else 1 if alone.failed else 0
+    with side_files(live), serving(NAME, addresses, commands, None, live), contextlib.closing(controller):
+        runner = IdleRunner(controller, workers.workers, workers.hire(live))
+        runner.go()
+    if runner.failed:
+        click.echo(f"{NAME}: {runner.failed}", err=True)
+    return _status(runner.stopped, runner.failed)
+
+
+def _status(stopped: int, failed: str) -> int:
+    return 128 + stopped if stopped else 1 if failed else 0
 
 
 # -- `ggp ladder run` -------------------------------------------------------------------------------------------------
 
 
-RUN_NAME = "ggp ladder run"
-MINUTE = 60.0
-RUN_EPILOGUE = f"""\b
---until is {FORMS}.
-At a time games that are not finished are dropped, and the next run plays them
-again; with se=ELO they are finished first.
-
-\b
-The exit status is 0 when the games were played or nothing is left to play; 1 if
-the store or the workers failed; 2 for an invalid command line or file;
-130 after Ctrl-C, 143 after SIGTERM. What was finished is kept whatever happens,
-and the same command goes on.
-"""
-
-
-def run_ladder(argv: list[str]) -> int:
-    """The exit status."""
-    # A refit is many small products; where matches keep every core busy, more threads only wait for one another.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return run_command(run, "ggp ladder run", argv, (StoreError, WorkersLost))
-
-
 @click.command("run", epilog=RUN_EPILOGUE, context_settings=HELP)
 @click.argument("file", metavar="[LADDER.toml]", default="ladder.toml", type=click.Path(path_type=Path))
-@click.option("--games", type=click.IntRange(1, 10**9), help="End when so many of the ladder were played or given up.")
-@click.option("--until", metavar="WHEN", help="End at a time, after a while, or when ratings are known well enough.")
-@click.option("--jobs", type=click.IntRange(1, 256), help="Matches at a time.  [default: one a core]")
-@click.option("--cluster", metavar="URL", help="Workers of a Dask cluster: dask://HOST:PORT.")
-@click.option(
-    "--keep", type=click.IntRange(2, 1000), default=KEPT_BOTS, show_default=True, help="Bots a worker keeps alive."
+@_run_options(
+    "End when so many of the ladder were played or given up.",
+    "End at a time, after a while, or when ratings are known well enough.",
 )
-@click.option("--pin/--no-pin", default=True, help="Keep a match's processes on one core (the default).")
 @click.option(
     "--control", metavar="URL", help="Answer commands there while it runs: tcp://127.0.0.1:PORT or ipc://FILE."
 )
@@ -182,19 +189,19 @@ def run(
 ) -> int:
     """Play the ladder that LADDER.toml describes, and go on where it was stopped, however that was."""
     limits = read_limits(games, until, datetime.now().astimezone())
-    crew = WorkerOptions(cluster, jobs, keep, pin, make_folder("--log-stderr", log_stderr))
+    workers = WorkerOptions(cluster, jobs, keep, pin, make_folder("--log-stderr", log_stderr))
     screen = _screen(quiet or as_object, limits)
-    progress = play_ladder(RUN_NAME, file, limits, crew, screen, _attend(control))
+    progress = play_ladder(RUN_NAME, file, limits, workers, screen, _control(control))
     _show(progress, file, as_object, quiet)
-    return _status(progress)
+    return _status(progress.stopped, progress.failed)
 
 
-def _attend(control: str | None) -> Control | None:
-    if control is None:
+def _control(url: str | None) -> Control | None:
+    if url is None:
         return None
-    from referee.control.server import ControlAddresses, attended
+    from referee.control.server import ControlAddresses, controlled
 
-    return attended(RUN_NAME, ControlAddresses(control))
+    return controlled(RUN_NAME, ControlAddresses(url))
 
 
 @contextlib.contextmanager
@@ -254,9 +261,3 @@ def _as_json(progress: Progress) -> dict[str, Any]:
         "interrupted": progress.stopped,
         "failed": progress.failed,
     }
-
-
-def _status(progress: Progress) -> int:
-    if progress.stopped:
-        return 128 + progress.stopped
-    return 1 if progress.failed else 0

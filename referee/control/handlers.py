@@ -1,17 +1,18 @@
 """The commands of the referee and their answers: `key=value` words, one item a line.
 
-Queries are answered in the client's thread from the published status, the store and the side files; commands that
-change something run in the loop's thread.
+What the published status answers is answered at once. Commands that read the store or the side files, or start an
+engine, run in the threads of a Background; commands that change something run in the loop's thread.
 """
 
 import shlex
-import threading
+import signal
 import time
+import zlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TypeVar
 
 from protocol.commands import REFEREES, TABLE
 from protocol.drawing import text
@@ -20,11 +21,19 @@ from protocol.errors import CommandFailed
 from protocol.grammar import MAX_ANSWER, MAX_ANSWER_LINES
 from protocol.installed import version
 from protocol.records import Record, read_records
-from protocol.responder import Handler, Responder
+from protocol.responder import Handler, LateHandler, Later, Responder
 from protocol.transports.blocking import run_blocking
 from protocol.transports.pipe import report_on_stderr
 from protocol.transports.zmq import is_loopback
-from referee.control.control import CommandQueue, ControlStatus, MatchUnderWay, Series, SeriesRequest
+from referee.control.control import (
+    BUSY,
+    PATIENCE,
+    CommandQueue,
+    ControlStatus,
+    ExtraSeries,
+    MatchUnderWay,
+    RunController,
+)
 from referee.ladder.views import read_crosstable, read_standings
 from referee.play.bot_spec import (
     BotSpec,
@@ -40,58 +49,150 @@ from referee.play.bot_spec import (
 from referee.play.clock import ControlKind, TimeControl
 from referee.play.engine import Engine, GameRefused
 from referee.play.outcome import BotFault, EngineFailed
+from referee.play.pool import resume_series
 from referee.play.process import LaunchError
-from referee.play.record_file import Recorder, RecorderError
-from referee.play.series import PrepareError, SeriesConfig, SeriesTally, played, prepare
+from referee.play.record_file import RecorderError
+from referee.play.series import PrepareError, SeriesConfig, prepare
 from referee.play.setting import Setting, Timeouts
 from referee.ratings.scale import half
 from referee.records import playing
 from referee.store.model import Pool, PoolRow, StoreError
 from referee.store.store import Store
 
+NAME = "ggp-referee"
+Make = Callable[[bool], Responder]
+_MANY = 10_000  # words: a reason, a command line
 _LONGEST_WAIT = 3600.0  # seconds
 _WAIT = 60.0
 _EVENTS = 20
 _ROOM = MAX_ANSWER - 1000  # bytes of text in an answer
+_THREADS, _WAITING = 4, 128  # for slow answers; that run or wait
+_MOST_GAMES = 100_000
+_OPTIONS = ("games", "time", "openings", "seed", "record")
+
+
+def responders(commands: CommandQueue, store: Store | None, live: str, background: "Background") -> Make:
+    """Makes the responder of a client, which is trusted or not: such a client may have programs started and files
+    written that the ladder does not name.
+
+    `store`: of the ladder, None without one; `live`: what the names of the workers' side files begin with.
+    """
+    return lambda trusted: Responder(
+        NAME,
+        version("general-game-protocol"),
+        handlers(QueryHandlers(commands, store, live), CommandHandlers(commands, trusted), background),
+        report_on_stderr,
+    )
+
+
+def handlers(queries: "QueryHandlers", commands: "CommandHandlers", background: "Background") -> dict[str, LateHandler]:
+    """Every command of the referee but those that Responder answers itself."""
+    slow: dict[str, tuple[int, int, Handler]] = {
+        "ggp-standings": (0, 1, queries.standings),
+        "ggp-crosstable": (0, 1, queries.crosstable),
+        "ggp-bots": (0, 0, queries.bots),
+        "ggp-events": (0, 1, queries.events),
+        "ggp-matches": (0, 0, queries.matches),
+        "ggp-game": (1, 1, queries.game),
+        "ggp-history": (1, 1, queries.history),
+        "ggp-scene": (1, 2, queries.scene),
+        "showboard": (1, 2, queries.showboard),
+        "ggp-games": (0, 0, queries.games),
+        "ggp-options": (0, 1, queries.options),
+        "ggp-match": (3, _MANY, commands.match),
+    }
+    quick: dict[str, tuple[int, int, LateHandler]] = {
+        "ggp-version": (0, 0, lambda arguments: "1"),
+        "ggp-ladder": (0, 0, queries.ladder),
+        "ggp-result": (1, 2, queries.result),
+        "ggp-wait": (0, 2, queries.wait),
+        "ggp-pause": (0, 0, lambda arguments: commands.order(lambda controller: controller.pause())),
+        "ggp-resume": (0, 0, lambda arguments: commands.order(lambda controller: controller.resume())),
+        "ggp-stop": (0, 1, commands.stop),
+        "ggp-abort": (1, 1, lambda arguments: commands.order(lambda controller: controller.abort(*arguments))),
+        "ggp-suspend": (2, _MANY, commands.suspend),
+        "ggp-readmit": (1, 1, lambda arguments: commands.order(lambda controller: controller.readmit(*arguments))),
+        "ggp-reload": (0, 0, lambda arguments: commands.order(lambda controller: controller.reload())),
+    }
+    every = quick | {name: (least, most, background.slow(handler)) for name, (least, most, handler) in slow.items()}
+    return {name: _checked(name, *row) for name, row in every.items()}
+
+
+def _checked(name: str, least: int, most: int, handler: LateHandler) -> LateHandler:
+    """Refuses less or more arguments."""
+
+    def answer(arguments: list[str]) -> str | Later:
+        if not least <= len(arguments) <= most:
+            raise _syntax_error(name)
+        return handler(arguments)
+
+    return answer
+
+
+def _syntax_error(name: str) -> CommandFailed:
+    return CommandFailed(f"syntax error: {name} {(REFEREES.get(name) or TABLE[name]).arguments}".rstrip())
+
+
+class Background:
+    """A few threads for answers that take long."""
+
+    def __init__(self) -> None:
+        block = (signal.SIG_SETMASK, signal.valid_signals())  # they belong to the run loop
+        self._threads = ThreadPoolExecutor(_THREADS, "answers", signal.pthread_sigmask, block)
+        self._work: list[Future[str]] = []
+
+    def slow(self, handler: Handler) -> LateHandler:
+        """The handler, called in one of the threads; what the store refuses is its answer."""
+
+        def work(arguments: list[str]) -> str:
+            try:
+                return handler(arguments)
+            except StoreError as error:
+                raise CommandFailed(str(error)) from None
+
+        def answer(arguments: list[str]) -> Later:
+            self._work = [future for future in self._work if not future.done()]
+            if len(self._work) >= _WAITING:
+                raise CommandFailed(BUSY)
+            future = self._threads.submit(work, arguments)
+            self._work.append(future)
+            return lambda: future.result() if future.done() else None
+
+        return answer
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class QueryHandlers:
-    """The handlers of the commands that look. `store`: of the ladder, None without one; `live`: what the names of the
-    workers' side files begin with."""
+    """The handlers of the commands that look (see responders)."""
 
-    def __init__(self, desk: CommandQueue, store: Store | None, live: str) -> None:
-        self._desk = desk
+    def __init__(self, commands: CommandQueue, store: Store | None, live: str) -> None:
+        self._commands = commands
         self._store = store
         self._live = live
 
     # -- the ladder ------------------------------------------------------------------------------------------------
 
     def ladder(self, arguments: list[str]) -> str:
-        """`name=… state=…`, a key a line; `error` is the rest of its line."""
-        news = self._desk.news
-        lines = [
-            f"name={news.name}",
-            f"state={news.state}",
-            f"change={news.change}",
-            f"stored={news.stored}",
-            f"games={news.games}",
-            f"plies={news.plies}",
-            f"matches={len(news.under_way)}",
-            f"workers={news.jobs}",
-            f"seconds={time.monotonic() - news.began:.1f}",
-        ]
-        return "\n".join([*lines, f"error={_one_line(news.said)}"])
+        """A key a line; `error` is the rest of its line."""
+        status = self._commands.status
+        return (
+            f"name={status.name}\nstate={status.state}\nchange={status.change}\nstored={status.stored}\n"
+            f"games={status.games}\nplies={status.plies}\nmatches={len(status.under_way)}\nworkers={status.jobs}\n"
+            f"seconds={time.monotonic() - status.began:.1f}\nerror={_one_line(status.message)}"
+        )
 
     def standings(self, arguments: list[str]) -> str:
-        store = self._need_store()
         lines = []
-        for pool in self._pools(store, arguments):
-            found = read_standings(store, pool)
+        for pool in self._pools(arguments):
+            found = read_standings(self._need_store(), pool)
             zero = "anchors" if found.fit and found.fit.anchors else "mean"
             for rank, place in enumerate(found.places, 1):
-                row, score, seat = place.row, place.score, place.seat
+                score, error = place.score, half(place.row.se) or "-"
                 lines.append(
-                    f"pool={pool.name} rank={rank} name={seat.label} elo={row.elo:z.1f} error={half(row.se) or '-'}"
+                    f"pool={pool.name} rank={rank} name={place.seat.label} elo={place.row.elo:z.1f} error={error}"
                     f" games={score.games} score={score.share:.4f} wins={score.wins} ties={score.ties}"
                     f" losses={score.losses} forfeits={score.forfeits} zero={zero}"
                 )
@@ -99,39 +200,30 @@ class QueryHandlers:
 
     def crosstable(self, arguments: list[str]) -> str:
         """A line for every two that met, once: the points are of the first."""
-        store = self._need_store()
-        lines = []
-        for pool in self._pools(store, arguments):
-            table = read_crosstable(store, pool)
-            order = {bot.id: rank for rank, bot in enumerate(table.bots)}
-            labels = {bot.id: bot.label for bot in table.bots}
-            for (one, two), score in sorted(table.cells.items(), key=lambda cell: [order[bot] for bot in cell[0]]):
-                if order[one] < order[two]:
-                    lines.append(
-                        f"pool={pool.name} first={labels[one]} second={labels[two]} games={score.games}"
-                        f" points={score.points:g} wins={score.wins} ties={score.ties} losses={score.losses}"
-                    )
-        return _lines(lines)
+        return _lines(
+            f"pool={pool.name} first={first.label} second={second.label} games={score.games} points={score.points:g}"
+            f" wins={score.wins} ties={score.ties} losses={score.losses}"
+            for pool in self._pools(arguments)
+            for first, second, score in read_crosstable(self._need_store(), pool).pairs
+        )
 
     def bots(self, arguments: list[str]) -> str:
         """The entries, pool by pool; `reason` is the rest of its line."""
-        store = self._need_store()
         lines = []
+        store = self._need_store()
         for pool in store.pools():
             faults: dict[str, int] = {}
             for (who, _), number in store.totals(pool.id).faults.items():
                 faults[who] = faults.get(who, 0) + number
             scores = store.scores(pool.id)
             for seat in store.seats(pool.id):
-                if not seat.entered:
-                    continue
-                state = "suspended" if seat.suspended else "active"
-                games = sum(scores.get(seat.id, (0, 0, 0))[:3])
-                reason = f" reason={_one_line(seat.suspended)}" if seat.suspended else ""
-                lines.append(
-                    f"pool={pool.name} name={seat.label} state={state} version={seat.version} games={games}"
-                    f" faults={faults.get(seat.label, 0)}{reason}"
-                )
+                if seat.entered:
+                    reason = f" reason={_one_line(seat.suspended)}" if seat.suspended else ""
+                    lines.append(
+                        f"pool={pool.name} name={seat.label} state={'suspended' if reason else 'active'}"
+                        f" version={seat.version} games={sum(scores.get(seat.id, (0, 0, 0))[:3])}"
+                        f" faults={faults.get(seat.label, 0)}{reason}"
+                    )
         return _lines(lines)
 
     def events(self, arguments: list[str]) -> str:
@@ -146,30 +238,26 @@ class QueryHandlers:
         now = time.monotonic()
         found: dict[str, Record] = {}
         for record in playing(self._live):
-            found[_series(record.start.match)] = record
+            found[_pair_of(record.start.match)] = record
             found[record.start.match.partition(".")[0]] = record
-        return _lines(_match_line(match, found.get(match.key), now) for match in self._desk.news.under_way)
+        return _lines(_match_line(match, found.get(match.key), now) for match in self._commands.status.under_way)
 
     def game(self, arguments: list[str]) -> str:
         """The facts of a match; `detail` is the rest of its line."""
         record = self._record(arguments[0])
         start, end = record.start, record.end
         options = "".join(f",{name}={value}" for name, value in start.options.items())
-        lines = [f"key={start.match}", f"game={start.game}{options}", f"time={start.control}"]
+        facts: dict[str, object] = {"key": start.match, "game": f"{start.game}{options}", "time": start.control}
         for seat, bot in enumerate(start.bots, 1):
-            ms = sum(ply.ms for ply in record.plies if ply.seat == seat)
-            lines += [f"seat{seat}={bot.name}", f"ms{seat}={ms}"]
-        lines.append(f"plies={len(record.plies)}")
-        if end is None:
-            return _lines([*lines, "state=playing"])
-        lines += [
-            "state=over",
-            f"result={end.result or 'void'}",
-            f"winner={end.winner}",
-            f"termination={end.termination}",
-        ]
-        lines += [f"culprit={end.culprit}"] if end.culprit else []
-        return _lines([*lines, f"ended={end.ended}", *([f"detail={_one_line(end.detail)}"] if end.detail else [])])
+            facts[f"seat{seat}"] = bot.name
+            facts[f"ms{seat}"] = sum(ply.ms for ply in record.plies if ply.seat == seat)
+        facts |= {"plies": len(record.plies), "state": "playing" if end is None else "over"}
+        if end is not None:
+            facts |= {"result": end.result or "void", "winner": end.winner, "termination": end.termination}
+            facts |= {"culprit": end.culprit} if end.culprit else {}
+            facts |= {"ended": end.ended}
+            facts |= {"detail": _one_line(end.detail)} if end.detail else {}
+        return _words(facts, "\n")
 
     def history(self, arguments: list[str]) -> str:
         record = self._record(arguments[0])
@@ -178,81 +266,104 @@ class QueryHandlers:
         return _lines(f"{ply.seat} {ply.colour} {ply.move}" for ply in record.plies)
 
     def scene(self, arguments: list[str]) -> str:
-        record, plies = self._position(arguments)
-        return scene(self._engine(record.start.game), self._budgets, record, plies)
+        """The drawing after so many plies, as one line of JSON."""
+        record = self._record(arguments[0])
+        last = len(record.plies)
+        plies = _count(arguments[1], 0, last) if len(arguments) > 1 else last
+        return self._ask_engine(record.start.game, lambda engine: _scene(engine, record, plies))
 
     def showboard(self, arguments: list[str]) -> str:
-        record, plies = self._position(arguments)
-        return board(self._engine(record.start.game), self._budgets, record, plies)
+        """The board after so many plies, as text without empty lines."""
+        try:
+            drawn = read_scene(self.scene(arguments))
+            lines = [*text.draw(drawn).splitlines(), *text.describe(drawn)]
+        except DrawingError as error:
+            raise CommandFailed(str(error)) from None
+        return "\n".join(line for line in lines if line.strip())
 
-    def result(self, arguments: list[str]) -> str:
+    def result(self, arguments: list[str]) -> Later:
         """How a series stands; with SECONDS once it is over, or after so long. `reason` is the rest of its line."""
-        key = arguments[0]
-        if _find(self._desk.news, key) is None:
+        key, commands = arguments[0], self._commands
+        if key not in commands.status.series:
             raise CommandFailed(f"no series {key} was asked for here: ggp-match answers its key")
-        seconds = _seconds(arguments[1]) if len(arguments) > 1 else 0.0
-        news = self._desk.wait(lambda news: (one := _find(news, key)) is None or one.state != "playing", seconds)
-        one = _find(news, key)
-        if one is None:
-            raise CommandFailed(f"the series {key} is over and forgotten")
-        return (
-            f"key={one.key} state={one.state} game={one.game} first={one.first} second={one.second} games={one.games}"
-            f" played={one.played} wins={one.wins} draws={one.draws} losses={one.losses} void={one.void}"
-            + f" reason={_one_line(one.reason)}"
-            * bool(one.reason)
-        )
+        until = time.monotonic() + (_seconds(arguments[1]) if len(arguments) > 1 else 0.0)
+
+        def answer() -> str | None:
+            series = commands.status.series.get(key)
+            if series is None:
+                raise CommandFailed(f"the series {key} is over and forgotten")
+            if series.state == "playing" and time.monotonic() < until and not commands.closed:
+                return None
+            facts = asdict(series) | {"reason": _one_line(series.reason)}
+            return _words({name: value for name, value in facts.items() if name != "reason" or value})
+
+        return answer
 
     # -- the rest --------------------------------------------------------------------------------------------------
 
-    def wait(self, arguments: list[str]) -> str:
+    def wait(self, arguments: list[str]) -> Later:
         """`change=N state=…`, once the change is another than CHANGE, or than it is now."""
-        seconds = _seconds(arguments[0]) if arguments else _WAIT
-        since = _count(arguments[1], 0, 2**63) if len(arguments) > 1 else self._desk.news.change
-        news = self._desk.wait(lambda news: news.change != since, seconds)
-        return f"change={news.change} state={news.state} stored={news.stored} games={news.games}"
+        commands = self._commands
+        until = time.monotonic() + (_seconds(arguments[0]) if arguments else _WAIT)
+        since = _count(arguments[1], 0, 2**63) if len(arguments) > 1 else commands.status.change
+
+        def answer() -> str | None:
+            now = commands.status
+            if now.change == since and time.monotonic() < until and not commands.closed:
+                return None
+            return f"change={now.change} state={now.state} stored={now.stored} games={now.games}"
+
+        return answer
 
     def games(self, arguments: list[str]) -> str:
-        return games(self._engine(""), self._budgets)
+        async def ask(engine: Engine) -> str:
+            return "\n".join(await engine.games())
+
+        return self._ask_engine("", ask)
 
     def options(self, arguments: list[str]) -> str:
         if not arguments:
             raise CommandFailed("name a game: ggp-games lists them")
-        return options(self._engine(arguments[0]), self._budgets, arguments[0])
+        return self._ask_engine(arguments[0], lambda engine: engine.option_lines(arguments[0]))
 
     # --------------------------------------------------------------------------------------------------------------
 
-    @property
-    def _budgets(self) -> Timeouts:
-        ladder = self._desk.news.ladder
-        return ladder.budgets if ladder else Timeouts()
+    def _ask_engine(self, game: str, ask: Callable[[Engine], Awaitable[str]]) -> str:
+        """An engine that is started for this."""
+        ladder = self._commands.status.ladder
+        spec, budgets = _engine_for(self._commands.status, game), ladder.budgets if ladder else Timeouts()
 
-    def _engine(self, game: str) -> BotSpec:
-        """That of the pool that plays the game, else of the first one, else ours."""
-        ladder = self._desk.news.ladder
-        pools = ladder.pools if ladder else ()
-        found = [pool.engine for pool in pools if pool.setting.game == game] or [pool.engine for pool in pools]
-        return found[0] if found else read_engine(None)
+        async def session() -> str:
+            engine = await start_engine(spec, budgets, ProcessLimits())
+            try:
+                return await ask(engine)
+            finally:
+                await engine.peer.stop(kill=True)
+
+        try:
+            return run_blocking(session())
+        except (EngineFailed, LaunchError, GameRefused, BotFault) as error:
+            raise CommandFailed(_one_line(str(error))) from None
 
     def _need_store(self) -> Store:
         if self._store is None:
             raise CommandFailed("there is no ladder: this referee plays matches only")
         return self._store
 
-    def _pools(self, store: Store, arguments: list[str]) -> Sequence[PoolRow]:
-        pools = store.pools()
-        if not arguments:
-            return pools
-        found = [pool for pool in pools if arguments[0] in (pool.name, pool.key)]
-        if not found:
+    def _pools(self, arguments: list[str]) -> Sequence[PoolRow]:
+        pools = self._need_store().pools()
+        found = [pool for pool in pools if not arguments or arguments[0] in (pool.name, pool.key)]
+        if arguments and not found:
             raise CommandFailed(f"no pool {arguments[0]}: there are {', '.join(pool.name for pool in pools) or 'none'}")
         return found
 
     def _record(self, key: str) -> Record:
         """Of a match that is being played, was played for a client, or is stored."""
         for record in playing(self._live):
-            if key in (record.start.match, _series(record.start.match)):
+            if key in (record.start.match, _pair_of(record.start.match)):
                 return record
-        data = self._desk.ask(lambda steering: steering.extras.record(key))
+        packed = self._commands.status.records.get(key)
+        data = None if packed is None else zlib.decompress(packed)
         if data is None and self._store is not None:
             data = self._store.record(key)
         if data is None:
@@ -260,34 +371,44 @@ class QueryHandlers:
         (record,) = read_records(data.splitlines(keepends=True))
         return record
 
-    def _position(self, arguments: list[str]) -> tuple[Record, int]:
-        record = self._record(arguments[0])
-        last = len(record.plies)
-        return record, _count(arguments[1], 0, last) if len(arguments) > 1 else last
+
+async def _scene(engine: Engine, record: Record, plies: int) -> str:
+    start = record.start
+    if "ggp-scene" in engine.lacks:
+        raise CommandFailed("the engine lists no ggp-scene: it cannot say what to draw")
+    await engine.new_game(Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game)
+    for ply in record.plies[:plies]:
+        await engine.play(ply.colour, ply.move)
+    return await engine.scene()
+
+
+def _engine_for(status: ControlStatus, game: str) -> BotSpec:
+    """That of the pool that plays the game, else of the first pool, else ours."""
+    pools = status.ladder.pools if status.ladder else ()
+    found = [pool.engine for pool in pools if pool.setting.game == game] or [pool.engine for pool in pools]
+    return found[0] if found else read_engine(None)
 
 
 def _match_line(match: MatchUnderWay, record: Record | None, now: float) -> str:
-    pool = f" pool={match.pool}" if match.pool else ""
-    if record is None:
-        return f"key={match.key}{pool} first={match.first} second={match.second} ply=- since={now - match.since:.1f}"
-    start = record.start
-    first, second = (bot.name for bot in start.bots)
-    return (
-        f"key={start.match}{pool} game={start.game} first={first} second={second} ply={len(record.plies)}"
-        f" since={now - match.since:.1f}"
-    )
+    facts: dict[str, object] = {"key": record.start.match if record else match.key}
+    facts |= {"pool": match.pool} if match.pool else {}
+    facts |= {"game": record.start.game} if record else {}
+    first, second = (bot.name for bot in record.start.bots) if record else (match.first, match.second)
+    facts |= {"first": first, "second": second, "ply": len(record.plies) if record else "-"}
+    return _words(facts | {"since": f"{now - match.since:.1f}"})
 
 
-def _find(news: ControlStatus, key: str) -> Series | None:
-    return next((one for one in news.series if one.key == key), None)
-
-
-def _series(key: str) -> str:
+def _pair_of(key: str) -> str:
     return key.rpartition("-")[0]
 
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _words(facts: Mapping[str, object], between: str = " ") -> str:
+    """`key=value` words."""
+    return between.join(f"{key}={value}" for key, value in facts.items())
 
 
 def _lines(lines: Iterable[str]) -> str:
@@ -302,9 +423,9 @@ def _lines(lines: Iterable[str]) -> str:
     return "\n".join(fit)
 
 
-def _count(text: str, least: int, most: int) -> int:
+def _count(text: str, least: int, most: int, name: str = "") -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
-        raise CommandFailed(f"{text[:40]!r} is no number from {least} to {most}")
+        raise CommandFailed(f"{name + text[:40]!r} is no number from {least} to {most}")
     return int(text)
 
 
@@ -321,48 +442,35 @@ def _seconds(text: str) -> float:
 # -- commands that change something -----------------------------------------------------------------------------------
 
 
-_MOST_GAMES = 100_000
-_OPTIONS = ("games", "time", "openings", "seed", "record")
-_SYNTAX = f"syntax error: ggp-match {TABLE['ggp-match'].arguments}"
-
-
 class CommandHandlers:
-    """The handlers. `trusted`: the client may have programs started and files written that the ladder does not name."""
+    """The handlers (see responders)."""
 
-    def __init__(self, desk: CommandQueue, trusted: bool) -> None:
-        self._desk = desk
+    def __init__(self, commands: CommandQueue, trusted: bool) -> None:
+        self._commands = commands
         self._trusted = trusted
 
-    def pause(self, arguments: list[str]) -> str:
-        self._desk.ask(lambda steering: steering.pause())
-        return ""
+    def order(self, command: Callable[[RunController], None]) -> Later:
+        """Empty once the loop has executed this."""
+        done, until = self._commands.submit(command), time.monotonic() + PATIENCE
 
-    def resume(self, arguments: list[str]) -> str:
-        self._desk.ask(lambda steering: steering.resume())
-        return ""
+        def answer() -> str | None:
+            if done.done():
+                done.result()
+                return ""
+            if time.monotonic() > until and done.cancel():
+                raise CommandFailed(BUSY)
+            return None
 
-    def stop(self, arguments: list[str]) -> str:
+        return answer
+
+    def stop(self, arguments: list[str]) -> Later:
         if arguments not in ([], ["after"]):
-            raise CommandFailed("syntax error: ggp-stop [after]")
-        self._desk.ask(lambda steering: steering.stop(bool(arguments)))
-        return ""
+            raise _syntax_error("ggp-stop")
+        return self.order(lambda controller: controller.stop(bool(arguments)))
 
-    def abort(self, arguments: list[str]) -> str:
-        self._desk.ask(lambda steering: steering.abort(arguments[0]))
-        return ""
-
-    def suspend(self, arguments: list[str]) -> str:
+    def suspend(self, arguments: list[str]) -> Later:
         bot, *reason = arguments
-        self._desk.ask(lambda steering: steering.suspend(bot, " ".join(reason)))
-        return ""
-
-    def readmit(self, arguments: list[str]) -> str:
-        self._desk.ask(lambda steering: steering.readmit(arguments[0]))
-        return ""
-
-    def reload(self, arguments: list[str]) -> str:
-        self._desk.ask(lambda steering: steering.reload())
-        return ""
+        return self.order(lambda controller: controller.suspend(bot, " ".join(reason)))
 
     def match(self, arguments: list[str]) -> str:
         """The key of the series. Words are read as a shell reads them; many blanks in quotes are one."""
@@ -371,39 +479,42 @@ class CommandHandlers:
         except ValueError as error:
             raise CommandFailed(f"{str(error).lower()}: a command line stands in quotes") from None
         if len(words) < 3:
-            raise CommandFailed(_SYNTAX)
+            raise _syntax_error("ggp-match")
         options = _read_options(words[3:])
+        taken = self._commands.status.series
         try:
-            asked, _ = prepare(self._setup(words[0], words[1], words[2], options))
-            setup = asked if "seed" in options else self._another(asked)
-            self._desk.ask(lambda steering: steering.extras.check(setup.series))
-            order = _order(setup)
+            setup, _ = prepare(self._setup(words[0], words[1], words[2], options))
+            while setup.series in taken:
+                if "seed" in options:
+                    raise CommandFailed(f"{setup.series} is such a series already: choose another seed=N")
+                setup = replace(setup, seed=setup.seed + 1)
+            tally, left, recorder = resume_series(setup)
         except (WordError, LaunchError, PrepareError, RecorderError, ValueError) as error:
-            raise CommandFailed(" ".join(str(error).split())) from None
+            raise CommandFailed(_one_line(str(error))) from None
         try:
-            return self._desk.ask(lambda steering: steering.begin(order))
+            return self._commands.ask(lambda c: c.begin(ExtraSeries(setup, deque(left), tally, recorder)))
         except CommandFailed:
-            order.recorder.close()
+            recorder.close()
             raise
 
     # --------------------------------------------------------------------------------------------------------------
 
     def _setup(self, game: str, one: str, two: str, options: dict[str, str]) -> SeriesConfig:
         """As the words say, without what the engine adds."""
-        ladder = self._desk.news.ladder
+        status, record = self._commands.status, options.get("record", "")
+        ladder = status.ladder
         pool = next((pool for pool in ladder.pools if pool.name == game), None) if ladder else None
-        record = options.get("record", "")
         if record and not self._trusted:
-            raise CommandFailed("record=FILE is for who asks on standard input or over ipc://: others write no files")
+            raise CommandFailed("record=FILE is for clients on standard input or ipc://: others write no files")
         return SeriesConfig(
             setting=_setting(game, pool, options.get("time")),
-            engine=self._engine(game, pool),
+            engine=pool.engine if pool else _engine_for(status, game.partition(",")[0]),
             bots=distinct(self._bot(one), self._bot(two)),
-            games=_number(options, "games", 1, _MOST_GAMES, 2),
+            games=_count(options.get("games", "2"), 1, _MOST_GAMES, "games="),
             max_plies=pool.max_plies if pool else 0,
             margin=pool.margin if pool else 50,
-            seed=_number(options, "seed", 0, 2**31 - 1, 1),
-            openings=_number(options, "openings", 0, 1000, pool.openings if pool else 0),
+            seed=_count(options.get("seed", "1"), 0, 2**31 - 1, "seed="),
+            openings=_count(options.get("openings", str(pool.openings if pool else 0)), 0, 1000, "openings="),
             budgets=ladder.budgets if ladder else Timeouts(),
             restart=False,
             extras=ProcessLimits(),
@@ -412,39 +523,17 @@ class CommandHandlers:
             referee=f"general-game-protocol {version('general-game-protocol')}",
         )
 
-    def _another(self, setup: SeriesConfig) -> SeriesConfig:
-        """With the first seed that makes it another series than those that there are."""
-        taken = {series.key for series in self._desk.news.series}
-        while setup.series in taken:
-            setup = replace(setup, seed=setup.seed + 1)
-        return setup
-
-    def _engine(self, game: str, pool: Pool | None) -> BotSpec:
-        ladder = self._desk.news.ladder
-        if pool is not None:
-            return pool.engine
-        name = game.partition(",")[0]
-        found = [pool.engine for pool in ladder.pools if pool.setting.game == name] if ladder else []
-        return found[0] if found else read_engine(None)
-
     def _bot(self, word: str) -> BotSpec:
         """A bot of the ladder by its name, a built-in, tcp://HOST:PORT, or a command line."""
-        ladder = self._desk.news.ladder
+        ladder = self._commands.status.ladder
         for bot in ladder.bots if ladder else ():
             if bot.name == word:
                 return bot.start
         start = read_bot(word)
-        if not (self._trusted or start.url or is_built_in(start)):
-            raise CommandFailed(
-                f"{word[:80]!r} is no bot of the ladder and no built-in one: command lines are for who asks on standard"
-                " input or over ipc://"
-            )
-        if start.url and not self._trusted and not (start.url.startswith("tcp://") and is_loopback(start.url)):
-            raise CommandFailed(
-                f"{word[:80]!r} is elsewhere: bots on other machines and at ipc:// are for who asks on standard input"
-                " or over ipc://"
-            )
-        return start
+        if self._trusted or is_built_in(start) or (start.url.startswith("tcp://") and is_loopback(start.url)):
+            return start
+        problem = "is on another machine or at ipc://" if start.url else "is no bot of the ladder and no built-in one"
+        raise CommandFailed(f"{word[:80]!r} {problem}: such bots are for clients on standard input or over ipc://")
 
 
 def _read_options(words: list[str]) -> dict[str, str]:
@@ -452,166 +541,13 @@ def _read_options(words: list[str]) -> dict[str, str]:
     for word in words:
         name, equals, value = word.partition("=")
         if name not in _OPTIONS or not (equals and value) or name in options:
-            raise CommandFailed(f"{word[:80]!r}: {_SYNTAX}")
+            raise CommandFailed(f"{word[:80]!r}: {_syntax_error('ggp-match')}")
         options[name] = value
     return options
 
 
 def _setting(game: str, pool: Pool | None, time: str | None) -> Setting:
     if pool is not None:
-        setting = pool.setting
-        return Setting(setting.game, setting.options, {}, TimeControl.parse(time) if time else setting.control)
+        return replace(pool.setting, defaults={}, control=TimeControl.parse(time) if time else pool.setting.control)
     name, options = read_game(game)
     return Setting(name, options, {}, TimeControl.parse(time or "10+0.1"))
-
-
-def _order(setup: SeriesConfig) -> SeriesRequest:
-    """With what its record file holds already. Raises RecorderError."""
-    tally, done = SeriesTally(), set[int]()
-
-    def keep(old: Record) -> None:
-        number = setup.number(old.start.match)
-        if number is not None and number < setup.games:
-            facts = played(setup, number, old)
-            tally.add(facts)
-            if not facts.replayed:
-                done.add(number)
-
-    recorder = Recorder(Path(setup.record) if setup.record else None, keep)
-    return SeriesRequest(setup, deque(number for number in range(setup.games) if number not in done), tally, recorder)
-
-
-def _number(options: dict[str, str], name: str, least: int, most: int, otherwise: int) -> int:
-    text = options.get(name, str(otherwise))
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
-        raise CommandFailed(f"{name}={text[:40]}: a number from {least} to {most}")
-    return int(text)
-
-
-# -- the responder of one client --------------------------------------------------------------------------------------
-
-
-NAME = "ggp-referee"
-_MANY = 10_000  # words: a reason, a command line
-Make = Callable[[bool], Responder]
-
-
-def responders(desk: CommandQueue, store: Store | None, live: str = "") -> Make:
-    """Makes the responder of a client, which is trusted or not (see CommandHandlers). `live`: see QueryHandlers."""
-    answers = QueryHandlers(desk, store, live)
-    return lambda trusted: Responder(
-        NAME, version("general-game-protocol"), handlers(answers, CommandHandlers(desk, trusted)), report_on_stderr
-    )
-
-
-def handlers(answers: QueryHandlers, orders: CommandHandlers) -> dict[str, Handler]:
-    """Every command of the referee but those that Responder answers itself."""
-    return _checked(
-        {
-            "ggp-version": (0, 0, lambda arguments: "1"),
-            "ggp-ladder": (0, 0, answers.ladder),
-            "ggp-standings": (0, 1, answers.standings),
-            "ggp-crosstable": (0, 1, answers.crosstable),
-            "ggp-bots": (0, 0, answers.bots),
-            "ggp-events": (0, 1, answers.events),
-            "ggp-matches": (0, 0, answers.matches),
-            "ggp-game": (1, 1, answers.game),
-            "ggp-history": (1, 1, answers.history),
-            "ggp-scene": (1, 2, answers.scene),
-            "showboard": (1, 2, answers.showboard),
-            "ggp-result": (1, 2, answers.result),
-            "ggp-wait": (0, 2, answers.wait),
-            "ggp-games": (0, 0, answers.games),
-            "ggp-options": (0, 1, answers.options),
-            "ggp-pause": (0, 0, orders.pause),
-            "ggp-resume": (0, 0, orders.resume),
-            "ggp-stop": (0, 1, orders.stop),
-            "ggp-abort": (1, 1, orders.abort),
-            "ggp-suspend": (2, _MANY, orders.suspend),
-            "ggp-readmit": (1, 1, orders.readmit),
-            "ggp-reload": (0, 0, orders.reload),
-            "ggp-match": (3, _MANY, orders.match),
-        }
-    )
-
-
-def _checked(rows: Mapping[str, tuple[int, int, Handler]]) -> dict[str, Handler]:
-    """Handlers with the least and the most number of their arguments -> handlers that refuse others."""
-
-    def check(name: str, least: int, most: int, handler: Handler) -> Handler:
-        def answer(arguments: list[str]) -> str:
-            if not least <= len(arguments) <= most:
-                raise CommandFailed(f"syntax error: {name} {_usage(name)}".rstrip())
-            try:
-                return handler(arguments)
-            except StoreError as error:
-                raise CommandFailed(str(error)) from None
-
-        return answer
-
-    return {name: check(name, *row) for name, row in rows.items()}
-
-
-def _usage(name: str) -> str:
-    return (REFEREES.get(name) or TABLE[name]).arguments
-
-
-# -- engines for board and drawing ------------------------------------------------------------------------------------
-
-
-T = TypeVar("T")
-_one = threading.Lock()
-
-
-def games(start: BotSpec, budgets: Timeouts) -> str:
-    """The games that the engine knows, one a line. Raises CommandFailed, as all here."""
-
-    async def ask(engine: Engine) -> str:
-        return "\n".join(await engine.games())
-
-    return _asked(start, budgets, ask)
-
-
-def options(start: BotSpec, budgets: Timeouts, game: str) -> str:
-    """As the engine answers ggp-options."""
-    return _asked(start, budgets, lambda engine: engine.option_lines(game))
-
-
-def scene(start: BotSpec, budgets: Timeouts, record: Record, plies: int) -> str:
-    """The drawing after so many plies, as one line of JSON."""
-    return _asked(start, budgets, lambda engine: _scene(engine, record, plies))
-
-
-def board(start: BotSpec, budgets: Timeouts, record: Record, plies: int) -> str:
-    """The board after so many plies, as text without empty lines."""
-    try:
-        drawn = read_scene(scene(start, budgets, record, plies))
-        lines = [*text.draw(drawn).splitlines(), *text.describe(drawn)]
-    except DrawingError as error:
-        raise CommandFailed(str(error)) from None
-    return "\n".join(line for line in lines if line.strip())
-
-
-async def _scene(engine: Engine, record: Record, plies: int) -> str:
-    start = record.start
-    if "ggp-scene" in engine.lacks:
-        raise CommandFailed("the engine lists no ggp-scene: it cannot say what to draw")
-    await engine.new_game(Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game)
-    for ply in record.plies[:plies]:
-        await engine.play(ply.colour, ply.move)
-    return await engine.scene()
-
-
-def _asked(start: BotSpec, budgets: Timeouts, ask: Callable[[Engine], Awaitable[T]]) -> T:
-    async def session() -> T:
-        engine = await start_engine(start, budgets, ProcessLimits())
-        try:
-            return await ask(engine)
-        finally:
-            await engine.peer.stop(kill=True)
-
-    with _one:
-        try:
-            return run_blocking(session())
-        except (EngineFailed, LaunchError, GameRefused, BotFault) as error:
-            raise CommandFailed(" ".join(str(error).split())) from None

@@ -228,6 +228,16 @@ class Crosstable:
     cells: dict[tuple[int, int], BotScore]
     seats: bool
 
+    @property
+    def pairs(self) -> list[tuple[PoolEntry, PoolEntry, BotScore]]:
+        """Every two that met, once; with `seats` once for each order."""
+        order, bots = {bot.id: rank for rank, bot in enumerate(self.bots)}, {bot.id: bot for bot in self.bots}
+        return [
+            (bots[first], bots[second], score)
+            for (first, second), score in sorted(self.cells.items(), key=lambda cell: [order[bot] for bot in cell[0]])
+            if self.seats or order[first] < order[second]
+        ]
+
 
 def run_crosstable(argv: list[str]) -> int:
     """The exit status."""
@@ -280,16 +290,13 @@ def read_crosstable(store: "Store", pool: PoolRow, seats: bool = False, everyone
 
 
 def _lines(table: Crosstable) -> list[list[object]]:
-    """COLUMNS of every pair that met, once each; with seats once for each order."""
-    order = {bot.id: rank for rank, bot in enumerate(table.bots)}
-    labels = {bot.id: bot.label for bot in table.bots}
+    """COLUMNS of every pair."""
     return [
         [
-            *(table.pool.name, labels[first], labels[second], score.games, score.points),
+            *(table.pool.name, first.label, second.label, score.games, score.points),
             *(score.wins, score.ties, score.losses, score.forfeits, score.gifts, score.void),
         ]
-        for (first, second), score in sorted(table.cells.items(), key=lambda cell: [order[bot] for bot in cell[0]])
-        if table.seats or order[first] < order[second]
+        for first, second, score in table.pairs
     ]
 
 

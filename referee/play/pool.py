@@ -12,12 +12,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
+from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
 from protocol.records import Record
 from referee.play.record_file import Recorder
-from referee.play.series import SeriesConfig, SeriesTally, attempt_of
+from referee.play.series import SeriesConfig, SeriesTally, attempt_of, played
 from referee.play.worker import ABANDON, Batch, BatchResult, WorkerConfig, WorkerRegistry, begin, play_batch
 
 _SHORT = 0.1  # seconds: chunks that take less are made larger
@@ -248,6 +249,25 @@ class SeriesReport:
     rss: int = 0  # KiB, the largest worker
     broken: bool = False  # a worker died
     failed: str = ""  # why a worker could not keep what it played
+
+
+def resume_series(setup: SeriesConfig) -> tuple[SeriesTally, list[int], Recorder]:
+    """What of this series its record holds already, the numbers of the matches that are left, and the recorder.
+
+    Raises RecorderError.
+    """
+    tally, done = SeriesTally(), set[int]()
+
+    def keep(old: Record) -> None:
+        number = setup.number(old.start.match)
+        if number is not None and number < setup.games:
+            match = played(setup, number, old)
+            tally.add(match)
+            if not match.replayed:
+                done.add(number)
+
+    recorder = Recorder(Path(setup.record) if setup.record else None, keep)
+    return tally, [number for number in range(setup.games) if number not in done], recorder
 
 
 def run_series(

@@ -17,8 +17,7 @@ import zmq
 from protocol.responder import Responder
 from referee import background
 from referee.background import BackgroundTasks
-from referee.control import server as doors_module
-from referee.control.server import Listener, StandardInput
+from referee.control.server import ControlServer, StandardInput
 from referee.ladder import dask_pool
 from referee.lobby import sessions as hall_module
 from referee.lobby import spectator_socket as stage_module
@@ -43,6 +42,7 @@ from referee.play.setting import Timeouts
 from referee.store.model import StoreError
 from referee.store.store import Store
 from tests.referee.lobby.test_local_bots import read
+from tests.support.cli import wait_until
 from tests.support.memory_lobby import house, until
 from tests.support.raw_zmtp import Raw
 from tests.support.spectator_publisher import events
@@ -536,35 +536,20 @@ def _responder(trusted: bool) -> Responder:
 
 
 @pytest.mark.slow
-def test_the_listener_answers_after_a_failure(
+def test_the_control_server_answers_after_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    listener = Listener(f"ipc://{tmp_path}/service", _responder)
-    Once(listener, "_send_all", monkeypatch)
+    server = ControlServer(f"ipc://{tmp_path}/service", _responder)
+    Once(server.service, "serve_one", monkeypatch)
+    wait_until(lambda: server.faults == 1)
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     client = context.socket(zmq.DEALER)
     client.connect(f"ipc://{tmp_path}/service")
     client.send(b"name\n")
     assert client.poll(20_000) and client.recv() == b"= service\n\n"
-    assert listener.faults == 1 and "Bug: planted" in capsys.readouterr().err
-    context.destroy(linger=0)
-    listener.close()
-
-
-@pytest.mark.slow
-def test_a_client_whose_thread_fails_is_told_and_may_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Once(doors_module._Client, "_answer_commands", monkeypatch)
-    listener = Listener(f"ipc://{tmp_path}/service", _responder)
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    client = context.socket(zmq.DEALER)
-    client.connect(f"ipc://{tmp_path}/service")
-    client.send(b"name\n")
-    assert client.poll(20_000) and client.recv().startswith(b"? internal error")
     assert "Bug: planted" in capsys.readouterr().err
     context.destroy(linger=0)
-    listener.close()
+    server.close()
 
 
 @pytest.mark.slow
