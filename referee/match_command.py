@@ -3,13 +3,14 @@
 import json
 import os
 import sys
+from contextlib import nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -34,6 +35,7 @@ from referee.play.record_file import Recorder
 from referee.play.series import SeriesConfig, SeriesScore, SeriesTally, prepare
 from referee.play.setting import Setting, Timeouts
 
+_DEATHS = 3  # times in a row that workers may die without a match in between
 EPILOGUE = f"""\b
 GAME is a name the engine knows, with options: yugo,size=7,komi=0
 BOT  is a built-in with options (random, greedy:playouts=50), a command line in
@@ -141,15 +143,17 @@ def match(
     with adopting_orphans():  # only before there are workers, which would be taken for orphans
         setup, warnings = prepare(setup)
     tally, left, recorder = _resume(setup, warnings)
+    tally.forget_voids()
     err = Console(stderr=True)
     for warning in [] if quiet else warnings:
         click.echo(f"ggp match: {warning}", err=True)
     jobs = min(jobs or (1 if verbose else len(os.sched_getaffinity(0))), max(1, len(left)))
-    with recorder:
-        if by_hand:
+    if by_hand:
+        with recorder:
             report = _sit_down(setup, left, recorder, tally, as_object)
-        else:
-            report = _run(setup, left, jobs, recorder, tally, None if quiet or verbose or not err.is_terminal else err)
+    else:
+        terminal = None if quiet or verbose or not err.is_terminal else err
+        report = _run(setup, left, jobs, recorder, SeriesReport(tally), terminal)
     status = _status(setup, report)
     if status == BAD_USAGE and report.suspended:
         raise WordError(": ".join(report.suspended))
@@ -202,17 +206,32 @@ def _resume(setup: SeriesConfig, warnings: list[str]) -> tuple[SeriesTally, list
 
 
 def _run(
-    setup: SeriesConfig, left: list[int], jobs: int, recorder: Recorder, tally: SeriesTally, terminal: Console | None
+    setup: SeriesConfig, left: list[int], jobs: int, recorder: Recorder, report: SeriesReport, terminal: Console | None
 ) -> SeriesReport:
-    if terminal is None:
-        return run_series(setup, left, jobs, recorder, tally, lambda report: None)
-    with progress_bar(terminal) as bar:
-        task = bar.add_task(setup.setting.game, total=setup.games, completed=setup.games - len(left), score="")
+    """Play what is left; with a record, matches whose worker dies go on in another."""
+    earlier, plies = report.tally.attempts, report.tally.plies
+    while True:
+        counted, deaths, report.deaths = report.tally.attempts, report.deaths, 0
+        with recorder, progress_bar(terminal) if terminal else nullcontext() as bar:
+            done = setup.games - len(left)
+            task = bar.add_task(setup.setting.game, total=setup.games, completed=done, score="") if bar else None
 
-        def seen(report: SeriesReport) -> None:
-            bar.update(task, completed=report.tally.games + report.tally.lasting, score=score_line(setup, report))
+            def seen(report: SeriesReport, bar: Progress | None = bar, task: TaskID | None = task) -> None:
+                if bar and task is not None:
+                    completed = report.tally.games + report.tally.lasting
+                    bar.update(task, completed=completed, score=score_line(setup, report))
 
-        return run_series(setup, left, jobs, recorder, tally, seen)
+            run_series(setup, left, jobs, recorder, report, seen)
+        if not (report.deaths and setup.record) or report.stopped or report.suspended:
+            return report
+        report.tally, left, recorder = resume_series(setup, earlier)
+        report.plies = report.tally.plies - plies
+        report.deaths += deaths if report.tally.attempts == counted else 0
+        if report.deaths > _DEATHS:
+            recorder.broken = True
+            recorder.close()
+            return report
+        click.echo("ggp match: a worker process died: its matches go on in another", err=True)
 
 
 def _show(
@@ -229,9 +248,10 @@ def _show(
         click.echo(f"ggp match: THE ENGINE FAILED in {failed} matches, which are void: see the record", err=True)
     if report.failed:
         click.echo(f"ggp match: cannot go on writing the record: {report.failed}; free space and repeat", err=True)
-    if report.broken:
+    if report.deaths:
         how = "the same command" if setup.record else "a command with --record FILE, given again,"
-        click.echo(f"ggp match: a worker process died; {how} goes on with what is left", err=True)
+        who = f"worker processes died {report.deaths} times in a row" if report.deaths > 1 else "a worker process died"
+        click.echo(f"ggp match: {who}; {how} goes on with what is left", err=True)
     if report.stopped:
         click.echo("ggp match: stopped; the matches that were finished are kept", err=True)
 
@@ -244,7 +264,7 @@ def _status(setup: SeriesConfig, report: SeriesReport) -> int:
         bot = next((bot for bot in setup.bots if bot.name == who), None)
         if bot and is_built_in(bot) and f"exit status {BAD_USAGE}" in reason:
             return BAD_USAGE  # there is no such built-in, or no such option
-    return 1 if report.tally.void or report.suspended or report.broken or report.failed else 0
+    return 1 if report.tally.void or report.suspended or report.deaths or report.failed else 0
 
 
 _NAMED = 10  # suspect games in the line about them

@@ -318,7 +318,8 @@ def _series(setup: SeriesConfig, recorder: Recorder) -> str:
             if bar and task is not None:
                 bar.update(task, completed=report.tally.games + report.tally.lasting, score=score_line(setup, report))
 
-        report = run_series(setup, numbers, jobs, recorder, tally, seen)
+        report = SeriesReport(tally)
+        run_series(setup, numbers, jobs, recorder, report, seen)
     _obey(report)
     if reason := _failure(report):
         raise OwnFailed(reason)
@@ -338,7 +339,7 @@ def _obey(report: SeriesReport) -> None:
 def _failure(report: SeriesReport) -> str:
     if report.suspended:
         return clean(f"{report.suspended[0]} cannot play: {report.suspended[1]}")
-    return report.failed or ("a worker process died" if report.broken else "")
+    return report.failed or ("a worker process died" if report.deaths else "")
 
 
 def _score(setup: SeriesConfig, report: SeriesReport) -> str:

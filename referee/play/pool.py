@@ -96,11 +96,12 @@ class LocalPool:
 
     def gather(self, seconds: float) -> list[BatchResult]:
         done, self._running = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
-        try:
-            results = [future.result() for future in done]
-        except BrokenProcessPool:
+        broken = {future for future in done if isinstance(future.exception(), BrokenProcessPool)}
+        self._running |= broken  # until all that was finished before is taken
+        if done and done == broken:
             self._crew.tell(ABANDON)
-            raise WorkersLost("a worker process died") from None
+            raise WorkersLost("a worker process died")
+        results = [future.result() for future in done - broken]
         self._size = paced(self._size, results)
         return results
 
@@ -244,23 +245,26 @@ class SeriesReport:
     plies: int = 0  # of these matches
     suspended: tuple[str, str] | None = None
     stopped: int = 0  # the signal that ended it early
+    began: float = 0.0  # CLOCK_MONOTONIC, 0 before
     seconds: float = 0.0
     cpu: float = 0.0
     rss: int = 0  # KiB, the largest worker
-    broken: bool = False  # a worker died
+    deaths: int = 0  # how often in a row workers died, without a match in between
     failed: str = ""  # why a worker could not keep what it played
 
 
-def resume_series(setup: SeriesConfig) -> tuple[SeriesTally, list[int], Recorder]:
+def resume_series(setup: SeriesConfig, earlier: int = -1) -> tuple[SeriesTally, list[int], Recorder]:
     """What of this series its record holds already, the numbers of the matches that are left, and the recorder.
 
-    Raises RecorderError.
+    `earlier`: how many attempts the record held when this run began; voids count from there on. Raises RecorderError.
     """
     tally, done = SeriesTally(), set[int]()
 
     def keep(old: Record) -> None:
         number = setup.number(old.start.match)
         if number is not None and number < setup.games:
+            if tally.attempts == earlier:
+                tally.forget_voids()
             match = played(setup, number, old)
             tally.add(match)
             if not match.replayed:
@@ -275,16 +279,14 @@ def run_series(
     numbers: list[int],
     jobs: int,
     recorder: Recorder,
-    tally: SeriesTally,
+    report: SeriesReport,
     seen: Callable[[SeriesReport], None],
-) -> SeriesReport:
-    """Play these matches of the schedule and add them to the tally; `seen` is called after each commit."""
-    report = SeriesReport(tally)
-    tally.forget_voids()
+) -> None:
+    """Play these matches of the schedule and add them to the report; `seen` is called after each commit."""
+    tally = report.tally
     if not numbers:
-        return report
+        return
     pool = LocalPool(jobs, WorkerConfig(setup.pin, setup.record))
-    span: list[float] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
         report.stopped = number
@@ -294,18 +296,17 @@ def run_series(
         left = _fill(pool, setup, numbers, begun, tally.tried)
         try:
             while pool.running and not (report.suspended or report.stopped):
-                _count(pool.gather(_COMMIT), recorder, report, span)
+                _count(pool.gather(_COMMIT), recorder, report)
                 seen(report)
                 left = _fill(pool, setup, left, begun, tally.tried)
         except OSError as error:  # of a write to the record; what others finished before is kept
             report.failed = str(error)
         except WorkersLost:
-            report.broken = recorder.broken = True
+            report.deaths, recorder.broken = report.deaths + 1, True
         if report.stopped or report.suspended or report.failed:
             pool.stop()
-        _count(pool.drain(), recorder, report, span)
+        _count(pool.drain(), recorder, report)
         pool.close()
-    return report
 
 
 def _fill(
@@ -326,17 +327,18 @@ def _fill(
     return left
 
 
-def _count(chunks: list[BatchResult], recorder: Recorder, report: SeriesReport, span: list[float]) -> None:
+def _count(chunks: list[BatchResult], recorder: Recorder, report: SeriesReport) -> None:
     """Durable first, then counted; then it may be announced."""
     recorder.commit()
     for chunk in chunks:
         for match in chunk.played:
             report.tally.add(match)
             report.plies += match.plies
-        span += [chunk.began, chunk.ended] if chunk.played else []
+        if chunk.played:
+            report.began = min(report.began or chunk.began, chunk.began)
+            report.seconds = max(report.seconds, chunk.ended - report.began)
         report.cpu += chunk.cpu
         report.rss = max(report.rss, chunk.rss)
         for refused in chunk.refused:
             report.suspended = report.suspended or (refused.who, refused.reason)
         report.suspended = report.suspended or report.tally.suspended
-    report.seconds = max(span) - min(span) if span else 0.0

@@ -188,6 +188,11 @@ class SeriesTally:
         """Games that count: every one that was not void."""
         return self.bots[0].games
 
+    @property
+    def attempts(self) -> int:
+        """Everything that was added, void or not."""
+        return self.games + self.void
+
     def forget_voids(self) -> None:
         """Count the games that bots make void from here on: beginning the series again readmits them."""
         self.suspended = None

@@ -47,22 +47,35 @@ def _finished(record: Path) -> list[Record]:
 
 
 @pytest.mark.slow
-def test_a_bot_that_kills_its_worker_gets_its_match_back(tmp_path: Path, killer: str) -> None:
+def test_a_match_of_a_killed_worker_goes_on_in_another(tmp_path: Path, killer: str) -> None:
+    record = tmp_path / "games.jsonl"
+    words = ("match", "yugo,size=4", killer, "random", "--games", "6", "--jobs", "2", "--json")
+    ran = ggp(*words)
+    assert ran.status == 1 and ran.json["games"] < 6
+    assert "a worker process died; a command with --record FILE, given again, goes on" in ran.err
+    (tmp_path / "deaths").unlink()
+    ran = ggp(*words, "--record", str(record))
+    assert ran.status == 0 and "a worker process died: its matches go on in another" in ran.err
+    assert (ran.json["games"], ran.json["void"]) == (6, 0)
+    assert (tmp_path / "deaths").read_bytes() == b"..."
+    assert [one.end and one.end.termination for one in _finished(record)] == ["rules"] * 6
+    assert ran.json["plies"] == sum(one.end.plies for one in _finished(record) if one.end)
+    assert not list(tmp_path.glob("games.jsonl.*")) and ggp("verify", str(record)).status == 0
+
+
+@pytest.mark.slow
+def test_a_bot_that_always_kills_its_worker_gains_nothing(tmp_path: Path, killer: str) -> None:
+    (tmp_path / "killer.py").write_text((tmp_path / "killer.py").read_text().replace("len(done) < 3", "True"))
     record = tmp_path / "games.jsonl"
     words = ("match", "yugo,size=4", killer, "random", "--games", "2", "--jobs", "1", "--record", str(record))
-    assert "a worker process died; a command with --record FILE, given again, goes on" in ggp(*words[:-2]).err
-    (tmp_path / "deaths").unlink()
-    assert "a worker process died; the same command goes on" in ggp(*words).err
-    begun = interrupted(str(record))
-    (first,) = begun.values()
+    ran = ggp(*words)
+    assert ran.status == 1 and "worker processes died 4 times in a row; the same command goes on" in ran.err
+    (first,) = interrupted(str(record)).values()
     assert first.end is None and len(first.plies) in (4, 5)
-    for _ in range(3):
-        ran = ggp(*words, "--json")
-    assert ran.status == 0 and ran.json["games"] == 2
-    kept = {one.start.match: one for one in _finished(record)}
-    again = kept[first.start.match]
+    (tmp_path / "killer.py").write_text((tmp_path / "killer.py").read_text().replace("and True", "and False"))
+    assert ggp(*words, "--json").json["games"] == 2
+    again = next(one for one in _finished(record) if one.start.match == first.start.match)
     assert again.start.started == first.start.started and again.plies[: len(first.plies)] == first.plies
-    assert not list(tmp_path.glob("games.jsonl.*")) and ggp("verify", str(record)).status == 0
 
 
 @pytest.mark.slow
