@@ -3,21 +3,23 @@
 Not the hand-written pages. `--check` writes nothing, names the stale pages and fails if there are any.
 """
 
-import json
 import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint
 from pathlib import Path
+
+from msgspec import Struct
 
 from docs.pictures import examples_of, picture, section
 from engines.game import Game
 from protocol.commands import Who, commands_of, level
 from protocol.conformance import RULES, Check, Demand, catalogue
+from referee.ladder.config import TABLES
 from referee.ladder.example import example
-from referee.ladder.toml_section import TABLES, Key
+from referee.ladder.toml_file import keys_of
 from referee.lobby.config import LOBBY_TABLES
 from referee.lobby.config import example as lobby_example
 from referee.lobby.keys_command import keys
@@ -240,27 +242,17 @@ def _commands(who: Who) -> str:
     return _table(("command", "answer", "what it does", "needed"), cells)
 
 
-def _key_tables(tables: Mapping[str, Sequence[Key]]) -> Iterator[str]:
-    for table, rows in tables.items():
+def _key_tables(tables: Mapping[str, type[Struct]]) -> Iterator[str]:
+    for table, type_ in tables.items():
         yield f"## `[{table}]`\n" if table else "## At the top of the file\n"
         head = ("key", "what may stand there", "by default", "what it says")
-        formats = any(row.kinds for row in rows)
+        rows = keys_of(type_).values()
+        formats = any(row.formats for row in rows)
         cells = [
-            (
-                f"`{row.name}`",
-                row.domain,
-                row.otherwise or _value(row.default),
-                row.help,
-                *([", ".join(row.kinds) or "all"] if formats else []),
-            )
+            (f"`{row.name}`", row.domain, row.default, row.help, *([", ".join(row.formats) or "all"] * formats))
             for row in rows
         ]
         yield _table((*head, "in formats") if formats else head, cells)
-
-
-def _value(value: object) -> str:
-    """As it would stand in a TOML file."""
-    return f"`{json.dumps(value)}`"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -147,7 +147,7 @@ def _of_file(file: str, key: str) -> _Found:
 
 def _of_ladder(word: str, key: str) -> _Found:
     from referee.ladder.source import store_url
-    from referee.ladder.toml_section import ConfigError  # needed for ladders only, and slow to import
+    from referee.ladder.toml_file import ConfigError  # needed for ladders only, and slow to import
     from referee.store.model import StoreError
     from referee.store.store import Store
 
@@ -198,7 +198,7 @@ def _find_in_file(file: Path, key: str) -> Record:
 
 def _all_of_ladder(word: str, damaged: Callable[[str], None]) -> Iterator[Record]:
     from referee.ladder.source import Trouble, open_ladder
-    from referee.ladder.toml_section import ConfigError
+    from referee.ladder.toml_file import ConfigError
     from referee.ladder.views import read_one
     from referee.store.model import StoreError
 

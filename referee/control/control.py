@@ -516,7 +516,7 @@ class RunController:
 @contextlib.contextmanager
 def _refused() -> Iterator[None]:
     """What the store or the ladder's file refuses is the client's answer."""
-    from referee.ladder.toml_section import ConfigError
+    from referee.ladder.toml_file import ConfigError
 
     try:
         yield

@@ -7,40 +7,185 @@ engines and the built-in bots.
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlsplit
 
-from referee.ladder.toml_section import (
-    BOT,
-    BUDGET,
-    FORMAT,
-    MOST_BOTS,
-    MOST_POOLS,
-    PAIRS,
-    POOL,
-    TOP,
+from msgspec import Meta, Struct, field
+
+from referee.ladder.toml_file import (
     ConfigError,
-    Key,
-    Section,
+    Options,
+    Table,
+    Text,
+    decode,
     dotted,
+    key,
+    keys_of,
     nearest,
     read_toml,
     shown,
 )
 from referee.play.bot_spec import BOTS, BotSpec, Snapshot, WordError, is_built_in, read_bot, read_engine, read_game
-from referee.play.clock import TimeControl
+from referee.play.clock import FORMS, TimeControl
 from referee.play.process import LaunchError
 from referee.play.setting import Setting, Timeouts
 from referee.ratings.sprt import PRESETS, Hypotheses, Model, SprtError
 from referee.store.model import Entrant, Format, FormatKind, Ladder, Pool
 
-__all__ = ["ConfigError", "bots_of", "budgets_of", "engine_of", "ladder_name", "ladder_of", "pools_of", "read_ladder"]
+# -- The tables of a ladder file, for the decoder and for the reference page.
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
+
+_COMMAND = "a command line, or `tcp://host:port`"
 _NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
-TAKEN = "engine"  # in records and tables of faults this is the engine's name
+_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}\Z"
+Name = Annotated[str, Meta(pattern=rf"\A{_PATTERN}", title=f"a name: {_NAMES}")]
+# In records and tables of faults `engine` is the name of the engine.
+_TableName = Annotated[str, Meta(pattern=rf"\A(?!engine\Z){_PATTERN}", title=f"a name: {_NAMES}; not engine")]
+Tables = Annotated[dict[_TableName, dict[str, Any]], Meta(max_length=5000, title="a table of up to 5000 tables")]
+_Names = Annotated[tuple[Text, ...], Meta(min_length=1, title="a list of names")]
+_Elo = Annotated[float, Meta(ge=-2000, le=2000)]
+_Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z", title="a name of letters, digits and _")]
+_Risk = Annotated[float, Meta(ge=1e-9, le=0.5)]
+
+_TEST = [FormatKind.TEST]
+PAIRS = {FormatKind.ROUND_ROBIN: 10, FormatKind.GAUNTLET: 100, FormatKind.SWISS: 1, FormatKind.TEST: 10_000}
+
+
+class TopTable(Table, frozen=True):
+    """What the files of ladders and lobbies share."""
+
+    name: Annotated[Name, key("Of the ladder.", "the file's name without `.toml`")] = ""
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1), key("All random numbers of the ladder follow from it.")] = 1
+    store: Annotated[
+        Text,
+        key(
+            "The database of games: a file for SQLite, relative to this one, or a URL, as in "
+            "`postgresql://ladder:${PASSWORD}@host/games`. `${NAME}` is a variable of the environment, here alone.",
+            "`NAME.db`, NAME being that of the ladder",
+        ),
+    ] = ""
+    engine: Annotated[Text, key(f"The program that knows the rules: {_COMMAND}.", "the built-in one")] = ""
+    model: Annotated[Literal["davidson", "rao-kupper"], key("How ties are rated.")] = "davidson"
+    budget: Annotated[dict[str, Any], key("Time-outs in seconds, apart from the clock.", "as below")] = field(
+        default_factory=dict
+    )
+    pool: Annotated[Tables, key("A table for each pool: `[pool.NAME]`.", "needed")] = field(default_factory=dict)
+    bot: Annotated[Tables, key("A table for each bot: `[bot.NAME]`.", "needed")] = field(default_factory=dict)
+
+
+class LadderTable(TopTable, frozen=True):
+    """The top of a ladder file."""
+
+    format: Annotated[dict[str, Any], key("How pairs are chosen.", "a ladder")] = field(default_factory=dict)
+
+
+class FormatTable(Table, frozen=True):
+    """`[format]`."""
+
+    kind: Annotated[FormatKind, key("Which format.")] = FormatKind.LADDER
+    pairs: Annotated[
+        int,
+        Meta(ge=1, le=10**9),
+        key(
+            "Pairs of games between any two bots that meet; a test ends undecided after so many.",
+            ", ".join(f"{number} ({kind})" for kind, number in PAIRS.items()),
+            list(PAIRS),
+        ),
+    ] = 0
+    rounds: Annotated[int, Meta(ge=1, le=1000), key("Number of rounds.", formats=[FormatKind.SWISS])] = 9
+    bots: Annotated[
+        _Names,
+        key(
+            "Of a gauntlet, the bots that meet all others; of a test, the new version and the old one.",
+            "needed by a gauntlet; of a test, the two bots of the file, the one with a `parent` as the new version",
+            [FormatKind.GAUNTLET, FormatKind.TEST],
+        ),
+    ] = ()
+    share: Annotated[
+        float,
+        Meta(ge=0.001, le=1),
+        key("The largest part of a pool's games that one bot plays, while others can play.", "", [FormatKind.LADDER]),
+    ] = Format().share
+    batch: Annotated[
+        int, Meta(ge=1, le=100_000), key("Pairs that are scheduled at a time.", "by the number of bots")
+    ] = 0
+    preset: Annotated[
+        Literal["gate", "simplify", "big"] | None,
+        key(
+            "What is tested, in place of `elo0`, `elo1` and `model`: "
+            + ", ".join(f"`{name}` {test.elo0:g} against {test.elo1:g}" for name, test in PRESETS.items())
+            + " (normalized Elo).",
+            "`gate`",
+            _TEST,
+        ),
+    ] = None
+    elo0: Annotated[_Elo | None, key("H0: the new version is better by so much.", "as `preset` says", _TEST)] = None
+    elo1: Annotated[_Elo | None, key("H1: the new version is better by so much.", "as `preset` says", _TEST)] = None
+    alpha: Annotated[_Risk, key("Risk of H1 where H0 is true.", "", _TEST)] = 0.05
+    beta: Annotated[_Risk, key("Risk of H0 where H1 is true.", "", _TEST)] = 0.05
+    model: Annotated[Model, key("What Elo means.", "", _TEST)] = "normalized"
+
+
+class PoolTable(Table, frozen=True):
+    """`[pool.NAME]`."""
+
+    game: Annotated[Text, key("A game that the engine knows, with or without options: `yugo,size=7`.")]
+    options: Annotated[Options, key("Options of the game: `{ size = 7, komi = 6.5 }`.", "those of the game")] = field(
+        default_factory=dict
+    )
+    control: Annotated[Text, key(f"The time of each side: {FORMS}.")] = "10+0.1"
+    openings: Annotated[int, Meta(ge=0, le=1000), key("Random plies before each pair of games, the same in both.")] = 0
+    margin: Annotated[int, Meta(ge=0, le=60_000), key("Milliseconds of overrun that are forgiven.")] = 50
+    max_plies: Annotated[
+        int,
+        Meta(ge=1, le=10**7),
+        key(
+            "A longer game ends with the score of its position; one of a game without a score is void.",
+            "20 times the cells of the board",
+        ),
+    ] = 0
+    engine: Annotated[Text, key(f"The program that knows the rules: {_COMMAND}.", "that of the ladder")] = ""
+
+
+class BotTable(Table, frozen=True):
+    """What `[bot.NAME]` of ladders and lobbies share."""
+
+    command: Annotated[Text, key(f"A built-in bot (`greedy`, `greedy:playouts=50`), {_COMMAND}.")]
+    options: Annotated[Options, key("Options of a built-in bot: `{ playouts = 50 }`.", "those of the bot")] = field(
+        default_factory=dict
+    )
+    pools: Annotated[_Names, key("The pools it plays in.", "all pools")] = ()
+    parent: Annotated[Text, key("The bot it was made from, whose rating is the first guess at its own.", "none")] = ""
+    anchor: Annotated[
+        Annotated[float, Meta(ge=-10_000, le=10_000)] | None, key("Its Elo, if that is known.", "none")
+    ] = None
+    environment: Annotated[
+        dict[_Variable, Annotated[str, Meta(pattern=r"\A[^\0]*\Z", title="text in quotes")]],
+        Meta(title="a table of texts in quotes"),
+        key('Variables for its process: `{ OMP_NUM_THREADS = "1" }`.', "none"),
+    ] = field(default_factory=dict)
+    memory: Annotated[int, Meta(ge=1, le=1 << 30), key("MiB of address space at most.", "no limit")] = 0
+
+
+class LadderBotTable(BotTable, frozen=True):
+    """`[bot.NAME]` of a ladder."""
+
+    cores: Annotated[int, Meta(ge=1, le=1024), key("With more than one it may run on all of them.")] = 1
+    restart: Annotated[bool, key("Start it again for each game.")] = False
+
+
+TABLES: dict[str, type[Struct]] = {
+    "": LadderTable,
+    "format": FormatTable,
+    "budget": Timeouts,
+    "pool.NAME": PoolTable,
+    "bot.NAME": LadderBotTable,
+}
+
+
+# -- A whole file.
 
 
 def read_ladder(path: Path) -> Ladder:
@@ -50,128 +195,146 @@ def read_ladder(path: Path) -> Ladder:
 
 def ladder_of(values: dict[str, Any], path: Path) -> Ladder:
     """The ladder that these values are, read from the file or to be written there. Raises ConfigError."""
-    file, folder = str(path), path.absolute().parent
-    top = Section(file, "", values, TOP)
-    name = ladder_name(top, path)
-    engine = engine_of(top, folder, None)
-    pools = pools_of(top, folder, engine)
-    bots = bots_of(top, folder, pools)
-    for pool in pools:
-        _check_entered(file, pool.name, sum(pool.name in bot.pools for bot in bots))
+    file = str(path)
+    top = decode(file, "", values, LadderTable)
+    if not top.bot:
+        raise ConfigError(file, "bot", "there is none: add a table [bot.NAME]")
+    ladder = without_format(file, top, LadderBotTable)
+    for pool in ladder.pools:
+        if (entered := len(ladder.entered(pool))) < 2:
+            problem = f"bots that play in it: {entered}: enter two bots at least, or remove the pool"
+            raise ConfigError(file, dotted("pool", pool.name), problem)
+    return replace(ladder, format=read_format(file, top.format, ladder.bots, ladder.pools))
+
+
+def without_format(file: str, top: TopTable, bot_table: type[BotTable]) -> Ladder:
+    """All but the format of a ladder, or a lobby as far as it is a ladder. Raises ConfigError."""
+    folder, name = Path(file).absolute().parent, ladder_name(file, top)
+    pools = _read_pools(file, top, folder)
     return Ladder(
         name=name,
-        seed=top.whole("seed"),
-        store=read_store(top, folder, name),
+        seed=top.seed,
+        store=read_store(file, top.store or f"{name}.db", folder),
         pools=pools,
-        bots=bots,
-        format=read_format(top, bots, pools),
-        budgets=budgets_of(top),
-        model=top.text("model"),
+        bots=_read_bots(file, top, folder, [pool.name for pool in pools], bot_table),
+        format=Format(),
+        budgets=decode(file, "budget", top.budget, Timeouts),
+        model=top.model,
         path=file,
     )
 
 
-def ladder_name(top: Section, path: Path) -> str:
-    """What the file says, or else what it is called. Raises ConfigError."""
-    if not top.given("name"):
-        return re.sub(r"[^A-Za-z0-9_.-]+", "-", path.stem).strip("-.")[:40] or "ladder"
-    name = top.text("name")
-    if not _NAME.fullmatch(name):
-        raise top.error("name", f"{shown(name)} is no name: write {_NAMES}")
-    return name
+def ladder_name(file: str, top: TopTable) -> str:
+    """What the file says, or else what it is called."""
+    return top.name or re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(file).stem).strip("-.")[:40] or "ladder"
 
 
-def engine_of(section: Section, folder: Path, default: BotSpec | None) -> BotSpec:
-    """What the key `engine` says; the default, or else the built-in one. Raises ConfigError."""
-    if default is not None and not section.given("engine"):
-        return default
+# -- Pools.
+
+
+def _read_pools(file: str, top: TopTable, folder: Path) -> tuple[Pool, ...]:
+    if not top.pool:
+        raise ConfigError(file, "pool", "there is none: add a table [pool.NAME]")
+    default = _engine(file, "engine", top.engine, folder)
+    pools: dict[str, Pool] = {}
+    for name, values in top.pool.items():
+        at = dotted("pool", name)
+        pool = _pool(file, name, decode(file, at, values, PoolTable), folder, default)
+        twin = pools.setdefault(pool.key, pool)
+        if twin is not pool:
+            problem = f"is {dotted('pool', twin.name)} again: change game, options, control or openings, or remove it"
+            raise ConfigError(file, at, problem)
+    return tuple(pools.values())
+
+
+def _pool(file: str, name: str, table: PoolTable, folder: Path, default: BotSpec) -> Pool:
+    at = dotted("pool", name)
     try:
-        return read_engine(section.text("engine") or None, folder)
-    except (WordError, LaunchError) as error:
-        raise section.error("engine", str(error)) from None
-
-
-def budgets_of(top: Section) -> Timeouts:
-    """The table `[budget]`. Raises ConfigError."""
-    section = Section(top.file, "budget", top.table("budget"), BUDGET)
-    return Timeouts(**{row.name: section.number(row.name) for row in fields(Timeouts)})
-
-
-def _named(top: Section, kind: str, most: int) -> dict[str, dict[str, Any]]:
-    """The tables `[kind.NAME]`, by name."""
-    tables = top.table(kind)
-    if not tables:
-        raise top.error(kind, f"there is none: add a table [{kind}.NAME]")
-    if len(tables) > most:
-        raise top.error(kind, f"there are {len(tables)}, and at most {most} may be: split the file")
-    for name, table in tables.items():
-        if not isinstance(table, dict):
-            raise top.error(kind, f"{name[:40]!r} stands there alone: write a table [{kind}.NAME]")
-        if not _NAME.fullmatch(name) or name == TAKEN:
-            raise top.error(kind, f"{shown(name)} is no name: write {_NAMES}; {TAKEN} is taken")
-    return tables
-
-
-# -- pools ----------------------------------------------------------------------------------------------
-
-
-def pools_of(top: Section, folder: Path, engine: BotSpec) -> tuple[Pool, ...]:
-    """The tables `[pool.NAME]`. Raises ConfigError."""
-    tables = _named(top, "pool", MOST_POOLS)
-    pools = tuple(
-        _pool(name, Section(top.file, dotted("pool", name), table, POOL), folder, engine)
-        for name, table in tables.items()
-    )
-    seen: dict[str, str] = {}
-    for pool in pools:
-        if pool.key in seen:
-            twin = dotted("pool", seen[pool.key])
-            text = f"game, options, control and openings are those of {twin}: change or remove one"
-            raise ConfigError(top.file, dotted("pool", pool.name), text)
-        seen[pool.key] = pool.name
-    return pools
-
-
-def _pool(name: str, section: Section, folder: Path, engine: BotSpec) -> Pool:
-    if not section.given("game"):
-        raise section.error("game", 'is missing: name a game, as in game = "yugo,size=7"')
-    try:
-        game, options = read_game(section.text("game"))
+        game, options = read_game(table.game)
     except WordError as error:
-        raise section.error("game", str(error)) from None
-    for key, value in section.options("options").items():
-        if key in options:
-            raise section.error("options", f"{key} is also said by game: say it once")
-        options[key] = value
-    said = section.text("control")
+        raise ConfigError(file, f"{at}.game", str(error)) from None
+    if twice := [option for option in table.options if option in options]:
+        raise ConfigError(file, f"{at}.options", f"{twice[0]} is also in game: remove one of them")
     try:
-        control = TimeControl.parse(said)
+        control = TimeControl.parse(table.control)
     except ValueError as error:
-        raise section.error("control", str(error)) from None
+        raise ConfigError(file, f"{at}.control", str(error)) from None
     return Pool(
         name=name,
-        setting=Setting(game, options, {}, control),
-        engine=engine_of(section, folder, engine),
-        margin=section.whole("margin"),
-        max_plies=section.whole("max_plies"),
-        openings=section.whole("openings"),
+        setting=Setting(game, options | _words(table.options), {}, control),
+        engine=_engine(file, f"{at}.engine", table.engine, folder) if table.engine else default,
+        margin=table.margin,
+        max_plies=table.max_plies,
+        openings=table.openings,
     )
 
 
-# -- bots -----------------------------------------------------------------------------------------------
+def _engine(file: str, at: str, command: str, folder: Path) -> BotSpec:
+    try:
+        return read_engine(command or None, folder)
+    except (WordError, LaunchError) as error:
+        raise ConfigError(file, at, str(error)) from None
 
 
-def bots_of(top: Section, folder: Path, pools: Sequence[Pool], rows: Sequence[Key] = BOT) -> tuple[Entrant, ...]:
-    """The tables `[bot.NAME]`, which have these keys. Raises ConfigError."""
-    tables = _named(top, "bot", MOST_BOTS)
-    names = [pool.name for pool in pools]
-    files = Snapshot()
-    bots = tuple(
-        read_entrant(name, Section(top.file, dotted("bot", name), table, rows), folder, names, files)
-        for name, table in tables.items()
-    )
-    _check_parents(top.file, {bot.name: bot.parent for bot in bots})
-    return bots
+def _words(options: dict[str, Any]) -> dict[str, str]:
+    """Options as they are written behind `name=`."""
+    return {name: str(value) for name, value in options.items()}
+
+
+# -- Bots.
+
+
+def _read_bots(
+    file: str, top: TopTable, folder: Path, pools: Sequence[str], bot_table: type[BotTable]
+) -> tuple[Entrant, ...]:
+    shared = Snapshot()  # looks up once what bots share
+    bots = []
+    for name, values in top.bot.items():
+        at = dotted("bot", name)
+        table = decode(file, at, values, bot_table)
+        _check_names(file, f"{at}.pools", "pool", table.pools, pools)
+        try:
+            start = _bot_spec(file, at, values, table, folder)
+            start = replace(start, name=name, version=shared.version_of(start))
+        except (WordError, LaunchError) as error:
+            raise ConfigError(file, f"{at}.command", str(error)) from None
+        bots.append(Entrant(name, start, table.pools or tuple(pools), table.parent, table.anchor))
+    _check_parents(file, {bot.name: bot.parent for bot in bots})
+    return tuple(bots)
+
+
+def _check_names(file: str, at: str, kind: str, names: Sequence[str], known: Sequence[str]) -> None:
+    for number, name in enumerate(names):
+        if name not in known:
+            raise ConfigError(file, at, f"there is no {kind} {shown(name)}{nearest(name, known)}: write one that is")
+        if name in names[:number]:
+            raise ConfigError(file, at, f"{shown(name)} is named twice: once is enough")
+
+
+def _bot_spec(file: str, at: str, values: dict[str, Any], table: BotTable, folder: Path) -> BotSpec:
+    """Raises ConfigError, WordError and LaunchError; the last two are of the command."""
+    if re.match(r"[A-Za-z0-9_.-]+=", table.command):
+        problem = "begins with NAME=: write variables into environment; the name of the bot is that of its table"
+        raise WordError(f"{shown(table.command)} {problem}")
+    spec = _with_options(file, f"{at}.options", read_bot(table.command, folder), _words(table.options))
+    for name in ("environment", "memory", "cores", "restart") if spec.url else ():
+        if name in values:
+            raise ConfigError(file, f"{at}.{name}", f"has no effect on a bot that listens at {spec.url}: remove it")
+    spec = replace(spec, environment=tuple(sorted(table.environment.items())), memory=table.memory)
+    return replace(spec, cores=table.cores, restart=table.restart) if isinstance(table, LadderBotTable) else spec
+
+
+def _with_options(file: str, at: str, spec: BotSpec, options: dict[str, str]) -> BotSpec:
+    """A built-in bot with its options in alphabetical order, however they were written: the same version."""
+    if not is_built_in(spec):
+        if options:
+            raise ConfigError(file, at, "only built-in bots have them: write yours into the command")
+        return spec
+    bot, *words = spec.argv[len(BOTS) :]
+    if twice := [name for name in options if name in [word.partition("=")[0] for word in words]]:
+        raise ConfigError(file, at, f"{twice[0]} is also in command: remove one of them")
+    words = sorted([*words, *(f"{name}={value}" for name, value in options.items())])
+    return replace(spec, command=":".join([bot, *([",".join(words)] if words else [])]), argv=(*BOTS, bot, *words))
 
 
 def _check_parents(file: str, parents: dict[str, str]) -> None:
@@ -180,117 +343,35 @@ def _check_parents(file: str, parents: dict[str, str]) -> None:
     for bot in parents:
         line: dict[str, None] = {}  # from the bot up; in order, and quick to look up
         while bot not in fine:
+            at = f"{dotted('bot', bot)}.parent"
             if bot in line:
                 circle = " -> ".join([*list(line)[list(line).index(bot) :], bot])
-                problem = f"the bot descends from itself, {circle}: take one parent away"
-                raise ConfigError(file, f"{dotted('bot', bot)}.parent", problem)
+                raise ConfigError(file, at, f"the bot descends from itself, {circle}: remove one parent")
             line[bot] = None
-            parent = parents[bot]
-            if parent and parent not in parents:
-                problem = f"there is no bot {shown(parent)}{nearest(parent, list(parents))}: enter it or name no parent"
-                raise ConfigError(file, f"{dotted('bot', bot)}.parent", problem)
-            bot = parent
+            if parents[bot]:
+                _check_names(file, at, "bot", [parents[bot]], list(parents))
+            bot = parents[bot]
         fine.update(line)
 
 
-def _check_entered(file: str, pool: str, entered: int) -> None:
-    if entered < 2:
-        who = "only one bot plays" if entered else "no bot plays"
-        raise ConfigError(file, dotted("pool", pool), f"{who} in it: enter two bots at least, or remove the pool")
+# -- The format, checked against the bots of each pool.
 
 
-# -- Reads one `[bot.NAME]` of a ladder file into an Entrant with the version of its files.
-
-
-_ASSIGNED = re.compile(r"[A-Za-z0-9_.-]+=")
-_OF_PROCESSES = ("environment", "memory", "cores", "restart")
-
-
-def read_entrant(name: str, section: Section, folder: Path, pools: Sequence[str], files: Snapshot) -> Entrant:
-    """`pools` are all there are; `files` looks up what bots share once. Raises ConfigError."""
-    start = _start(name, section, folder)
-    try:
-        start = replace(start, version=files.version_of(start))
-    except LaunchError as error:
-        raise section.error("command", str(error)) from None
-    for pool in section.names("pools"):
-        if pool not in pools:
-            raise section.error("pools", f"there is no pool {shown(pool)}{nearest(pool, pools)}: {', '.join(pools)}")
-    return Entrant(
-        name=name,
-        start=start,
-        pools=section.names("pools") or tuple(pools),
-        parent=section.text("parent"),
-        anchor=section.number("anchor") if section.given("anchor") else None,
-    )
-
-
-def _start(name: str, section: Section, folder: Path) -> BotSpec:
-    if not section.given("command"):
-        raise section.error("command", 'is missing: name a built-in bot or a command line, as in command = "greedy"')
-    text = section.text("command")
-    if _ASSIGNED.match(text):
-        problem = f"{shown(text)} begins with NAME=: variables go into environment, and the bot's name is its table's"
-        raise section.error("command", problem)
-    try:
-        start = _with_options(read_bot(text, folder), section)
-    except (WordError, LaunchError) as error:
-        raise section.error("command", str(error)) from None
-    for key in _OF_PROCESSES if start.url else ():
-        if section.given(key):
-            raise section.error(key, f"it has no effect on a bot that listens at {start.url}: leave it out")
-    return replace(
-        start,
-        name=name,
-        environment=_environment(section),
-        memory=section.whole("memory"),
-        cores=section.whole("cores") if section.given("cores") else start.cores,  # not every kind of file has these
-        restart=section.flag("restart") if section.given("restart") else start.restart,
-    )
-
-
-def _with_options(start: BotSpec, section: Section) -> BotSpec:
-    """A built-in bot with its options in alphabetical order, however they were written: the same version."""
-    given = section.options("options")
-    if not is_built_in(start):
-        if given:
-            raise section.error("options", "only built-in bots have them: put yours into the command")
-        return start
-    bot, *words = start.argv[len(BOTS) :]
-    for key, value in given.items():
-        if key in [word.partition("=")[0] for word in words]:
-            raise section.error("options", f"{key} is also said by command: say it once")
-        words.append(f"{key}={value}")
-    words.sort()
-    return replace(start, command=":".join([bot, *([",".join(words)] if words else [])]), argv=(*BOTS, bot, *words))
-
-
-def _environment(section: Section) -> tuple[tuple[str, str], ...]:
-    variables = section.texts("environment")
-    for name in variables:
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            raise section.error("environment", f"{shown(name)} is no name of a variable: write letters, digits and _")
-    return tuple(sorted(variables.items()))
-
-
-# -- Reads `[format]` of a ladder file and checks it against the bots of a pool.
-
-
-def read_format(top: Section, bots: Sequence[Entrant], pools: Sequence[Pool]) -> Format:
-    """The format, which every pool must fit. Raises ConfigError."""
-    section = Section(top.file, "format", top.table("format"), FORMAT)
-    kind = FormatKind(section.text("kind"))
-    for row in FORMAT:
-        if row.kinds and kind not in row.kinds and section.given(row.name):
-            raise section.error(row.name, f"format {kind} does not know it, only {', '.join(row.kinds)}: leave it out")
-    test = _hypotheses(section)
+def read_format(file: str, values: dict[str, Any], bots: Sequence[Entrant], pools: Sequence[Pool]) -> Format:
+    """`[format]`, which every pool must fit. Raises ConfigError."""
+    table = decode(file, "format", values, FormatTable)
+    for name, row in keys_of(FormatTable).items():
+        if name in values and row.formats and table.kind not in row.formats:
+            problem = f"is no key of format {table.kind}, only of {', '.join(row.formats)}: remove it"
+            raise ConfigError(file, f"format.{name}", problem)
+    test = _hypotheses(file, values, table)
     form = Format(
-        kind=kind,
-        pairs=section.whole("pairs") or PAIRS.get(kind, 0),
-        rounds=section.whole("rounds") if kind is FormatKind.SWISS else 0,
-        bots=_bots(section, kind, bots),
-        share=section.number("share"),
-        batch=section.whole("batch"),
+        kind=table.kind,
+        pairs=table.pairs or PAIRS.get(table.kind, 0),
+        rounds=table.rounds if table.kind is FormatKind.SWISS else 0,
+        bots=_bots(file, table, bots),
+        share=table.share,
+        batch=table.batch,
         model=test.model,
         elo0=test.elo0,
         elo1=test.elo1,
@@ -298,58 +379,50 @@ def read_format(top: Section, bots: Sequence[Entrant], pools: Sequence[Pool]) ->
         beta=test.beta,
     )
     for pool in pools:
-        _check_pool(section, form, pool.name, [bot.name for bot in bots if pool.name in bot.pools])
+        _check_pool(file, form, pool.name, [bot.name for bot in bots if pool.name in bot.pools])
     return form
 
 
-def _bots(section: Section, kind: FormatKind, bots: Sequence[Entrant]) -> tuple[str, ...]:
-    named = section.names("bots")
-    known = [bot.name for bot in bots]
-    for name in named:
-        if name not in known:
-            raise section.error(
-                "bots", f"there is no bot {shown(name)}{nearest(name, known)}: enter it, or name another"
-            )
-    if kind is FormatKind.GAUNTLET and not named:
-        raise section.error("bots", f'is missing: name who meets all others, as in bots = ["{known[0]}"]')
-    if kind is FormatKind.TEST and not named and len(bots) == 2:
+def _bots(file: str, table: FormatTable, bots: Sequence[Entrant]) -> tuple[str, ...]:
+    at, known = "format.bots", [bot.name for bot in bots]
+    _check_names(file, at, "bot", table.bots, known)
+    if table.kind is FormatKind.GAUNTLET and not table.bots:
+        raise ConfigError(file, at, f'is missing: name the bots that meet all others, as in bots = ["{known[0]}"]')
+    if table.kind is FormatKind.TEST and not table.bots and len(bots) == 2:
         old, new = sorted(bots, key=lambda bot: bot.parent in known)  # stable: without parents the first is new
         return (new.name, old.name) if new.parent == old.name else (old.name, new.name)
-    if kind is FormatKind.TEST and len(named) != 2:
-        raise section.error("bots", "a test is between two: name the new version, then the old one")
-    return named
+    if table.kind is FormatKind.TEST and len(table.bots) != 2:
+        raise ConfigError(file, at, "a test is between two bots: name the new version, then the old one")
+    return table.bots
 
 
-def _check_pool(section: Section, form: Format, pool: str, entered: Sequence[str]) -> None:
+def _check_pool(file: str, form: Format, pool: str, entered: Sequence[str]) -> None:
     there = [name for name in form.bots if name in entered]
     if form.kind is FormatKind.TEST and sorted(entered) != sorted(form.bots):
         problem = f"a test needs {' and '.join(form.bots)} in it, and no other bot: there are {len(entered)} bots"
-        raise ConfigError(section.file, dotted("pool", pool), problem)
+        raise ConfigError(file, dotted("pool", pool), problem)
     if form.kind is FormatKind.GAUNTLET and not there:
-        raise section.error("bots", f"none of them plays in pool {pool}: enter one there, or remove the pool")
+        raise ConfigError(file, "format.bots", f"none of them plays in pool {pool}: enter one, or remove the pool")
     if form.kind is FormatKind.GAUNTLET and len(there) == len(entered):
-        raise section.error("bots", f"no other bot plays in pool {pool}: leave out one, or enter an opponent")
+        raise ConfigError(file, "format.bots", f"no other bot plays in pool {pool}: enter an opponent, or remove one")
 
 
-def _hypotheses(section: Section) -> Hypotheses:
-    model = cast("Model", section.text("model"))  # one of the row's choices
-    given = [key for key in ("elo0", "elo1", "model") if section.given(key)]
-    if section.given("preset") and given:
-        raise section.error("preset", f"says {given[0]} already: leave out {given[0]}, or the preset")
-    chosen = PRESETS[section.text("preset") or "gate"]
-    elo0, elo1 = chosen.elo0, chosen.elo1
-    if given:
-        for key in ("elo0", "elo1"):
-            if not section.given(key):
-                raise section.error(key, "is missing: say elo0 and elo1, or a preset alone")
-        elo0, elo1 = section.number("elo0"), section.number("elo1")
+def _hypotheses(file: str, values: dict[str, Any], table: FormatTable) -> Hypotheses:
+    given = [name for name in ("elo0", "elo1", "model") if name in values]
+    if table.preset and given:
+        raise ConfigError(file, "format.preset", f"says {given[0]} already: remove {given[0]}, or the preset")
+    chosen = PRESETS[table.preset or "gate"]
+    elo0, elo1 = (table.elo0, table.elo1) if given else (chosen.elo0, chosen.elo1)
+    if elo0 is None or elo1 is None:
+        missing = "elo0" if elo0 is None else "elo1"
+        raise ConfigError(file, f"format.{missing}", "is missing: write elo0 and elo1, or a preset alone")
     try:
-        return Hypotheses(elo0, elo1, section.number("alpha"), section.number("beta"), model)
+        return Hypotheses(elo0, elo1, table.alpha, table.beta, table.model)
     except SprtError as error:
-        raise section.error("", str(error)) from None
+        raise ConfigError(file, "format", str(error)) from None
 
 
-# -- The store of a ladder file as a URL of SQLAlchemy.
+# -- The store as a URL of SQLAlchemy.
 
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -357,35 +430,35 @@ _SQLITE = "sqlite:///"
 _POSTGRES = re.compile(r"postgres(?:ql)?(?:\+psycopg)?://")
 
 
-def read_store(section: Section, folder: Path, name: str) -> str:
+def read_store(file: str, store: str, folder: Path) -> str:
     """`sqlite:////absolute/path` or `postgresql+psycopg://…`; what is relative is seen from `folder`.
 
-    No message shows what the file says: a password may be in it. Raises ConfigError.
+    No message shows the value: a password may be in it. Raises ConfigError.
     """
-    said = section.text("store") or f"{name}.db"
-    text = _VARIABLE.sub(lambda match: _value(section, match), said)
-    if "${" in _VARIABLE.sub("", said):
-        raise section.error("store", "a variable is written ${NAME}, with letters, digits and _")
+    text = _VARIABLE.sub(lambda match: _value(file, match), store)
+    if "${" in _VARIABLE.sub("", store):
+        raise ConfigError(file, "store", "a variable is written ${NAME}, with letters, digits and _")
     if postgres := _POSTGRES.match(text):
         try:
             urlsplit(f"postgresql://{text[postgres.end() :]}").port  # noqa: B018  (it raises)
         except ValueError:
             form = "postgresql://user:password@host:port/database"
             problem = f"is no URL: write {form}, and %40, %2F and %3A for @, / and : in a password"
-            raise section.error("store", problem) from None
+            raise ConfigError(file, "store", problem) from None
         return f"postgresql+psycopg://{text[postgres.end() :]}"
     if "://" in text and not text.startswith(_SQLITE):
-        raise section.error("store", "is no store that is known: name a file, or write postgresql://user@host/database")
+        problem = "is no known kind of store: name a file, or write postgresql://user@host/database"
+        raise ConfigError(file, "store", problem)
     path = text.removeprefix(_SQLITE)
     if path in ("", ":memory:") or "?" in path or "\0" in path:
-        raise section.error("store", "names no file that could be kept: write a path without ? in it")
+        raise ConfigError(file, "store", "names no file: write a path without ? in it")
     return f"{_SQLITE}{folder / path}"
 
 
-def _value(section: Section, match: re.Match[str]) -> str:
-    """What a variable stands for; encoded where it is a user's name or a password within a URL."""
+def _value(file: str, match: re.Match[str]) -> str:
+    """The value of a variable; encoded where it is a user's name or a password within a URL."""
     value = os.environ.get(match[1])
     if value is None:
-        raise section.error("store", f"there is no variable {match[1]} in the environment: export it first")
+        raise ConfigError(file, "store", f"there is no variable {match[1]} in the environment: export it first")
     before, after = match.string[: match.start()], match.string[match.end() :]
     return quote(value, safe="") if "://" in before and "@" in after else value

@@ -17,7 +17,7 @@ from protocol.records import RecordError
 from referee.ladder.config import read_format
 from referee.ladder.source import read_top
 from referee.ladder.standings import BotScore, RankedPlace, places, score_of
-from referee.ladder.toml_section import NoToml, read_toml
+from referee.ladder.toml_file import NoToml, read_toml
 from referee.ladder.views import Standings, diagnostics, read_game, read_standings
 from referee.play.bot_spec import BotSpec
 from referee.ratings.bradley_terry import ELO, MODELS, NO_TIES
@@ -206,11 +206,8 @@ def format_of(word: str) -> Format | None:
         return None
     top = read_top(word)
     # Names and parents are enough: programs need not be there where the ladder is looked at.
-    bots = [
-        Entrant(name, BotSpec(name, name), (), str(table.get("parent", "")) if isinstance(table, dict) else "")
-        for name, table in top.table("bot").items()
-    ]
-    return read_format(top, bots, ())
+    bots = [Entrant(name, BotSpec(name, name), (), str(table.get("parent", ""))) for name, table in top.bot.items()]
+    return read_format(word, top.format, bots, ())
 
 
 def read_trial(store: "Store", pool: PoolRow, seats: Sequence[PoolEntry], form: Format) -> SequentialTrial | None:
@@ -218,7 +215,7 @@ def read_trial(store: "Store", pool: PoolRow, seats: Sequence[PoolEntry], form: 
     new, old = (latest(seats, name) for name in form.bots)
     if new is None or old is None:
         return None
-    model: Model = form.model  # type: ignore[assignment]  # one of the reader's choices
+    model: Model = form.model  # type: ignore[assignment]  # one of the choices of the configuration
     tested = Hypotheses(form.elo0, form.elo1, form.alpha, form.beta, model)
     penta, wdl, points, later = [0] * 5, [0] * 3, [(0, 0.0)], 0
     stopped: int | None = None

@@ -14,7 +14,7 @@ from protocol.records import Record
 from referee.ladder.jobs import NO_EXTRAS, CommitBuffer, PairsUnderWay, series_of
 from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.schedule import PoolSchedule, pairs_each
-from referee.ladder.toml_section import ConfigError
+from referee.ladder.toml_file import ConfigError
 from referee.ladder.tracker import ProgressTracker
 from referee.play.bot_spec import CHANGED, ProcessLimits
 from referee.play.pool import WorkerPool, WorkersLost, on_signals

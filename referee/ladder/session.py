@@ -18,7 +18,7 @@ import click
 from protocol.transports.blocking import run_blocking
 from protocol.transports.subreaper import adopting_orphans
 from referee.ladder.progress import Progress, StopConditions
-from referee.ladder.toml_section import ConfigError, dotted
+from referee.ladder.toml_file import ConfigError, dotted
 from referee.play.bot_spec import BOTS, BotSpec, ProcessLimits, Snapshot, is_built_in, start_engine
 from referee.play.outcome import EngineFailed
 from referee.play.pool import LocalPool, WorkerPool

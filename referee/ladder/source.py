@@ -14,7 +14,8 @@ from referee.cli import run_command
 from referee.store.model import PoolEntry, PoolRow, StoreError
 
 if TYPE_CHECKING:
-    from referee.ladder.toml_section import NoToml, Section
+    from referee.ladder.config import LadderTable
+    from referee.ladder.toml_file import NoToml
     from referee.store.store import Store
 
 
@@ -49,7 +50,7 @@ def store_url(word: str) -> str:
 
     values, broken = _read_values(path)
     top = _top(word, values)
-    url = read_store(top, path.absolute().parent, ladder_name(top, path))
+    url = read_store(word, top.store or f"{ladder_name(word, top)}.db", path.absolute().parent)
     if broken is not None:
         if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).is_file():
             raise broken
@@ -57,19 +58,18 @@ def store_url(word: str) -> str:
     return url
 
 
-def read_top(word: str) -> "Section":
+def read_top(word: str) -> "LadderTable":
     """The top of a ladder's file, or of a lobby's as far as it is a ladder's; of a file that is being edited, only
     `name` and `store`. ConfigError."""
     return _top(word, _read_values(Path(word))[0])
 
 
-def _top(word: str, values: "dict[str, Any]") -> "Section":
+def _top(word: str, values: "dict[str, Any]") -> "LadderTable":
     """Nothing below is checked: bots need not be installed where a ladder is looked at."""
-    from referee.ladder.toml_section import TOP, Section
+    from referee.ladder.config import LadderTable
+    from referee.ladder.toml_file import decode
 
-    if "lobby" in values:
-        values = {key: value for key, value in values.items() if key in {row.name for row in TOP}}
-    return Section(word, "", values, TOP)
+    return decode(word, "", {key: values[key] for key in values if key != "lobby"}, LadderTable)
 
 
 def _read_values(path: Path) -> "tuple[dict[str, Any], NoToml | None]":
@@ -77,7 +77,7 @@ def _read_values(path: Path) -> "tuple[dict[str, Any], NoToml | None]":
 
     These are then read line by line, up to the first table. NoToml if either of them is what cannot be read.
     """
-    from referee.ladder.toml_section import NoToml, read_toml
+    from referee.ladder.toml_file import NoToml, read_toml
 
     try:
         return read_toml(path), None

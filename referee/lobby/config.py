@@ -1,47 +1,137 @@
 """Reads a lobby file: a ladder file without dialled-in bots, and the table `[lobby]`. It starts nothing."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, field
 
 from protocol.errors import AddressError
 from protocol.transports.zmq import check_listen, check_local, is_loopback
-from referee.ladder.config import bots_of, budgets_of, engine_of, ladder_name, pools_of, read_store
-from referee.ladder.toml_section import BOT, BUDGET, POOL, TOP, ConfigError, Form, Key, Section, dotted, read_toml
+from referee.ladder.config import BotTable, PoolTable, Tables, TopTable, without_format
+from referee.ladder.toml_file import ConfigError, Table, Text, decode, dotted, key, read_toml
 from referee.lobby.challenges import Terms
 from referee.lobby.remote_bot import Local
 from referee.lobby.server import Plan
 from referee.lobby.sessions import Bounds
 from referee.play.bot_spec import ENGINE
 from referee.play.process import executable_hash, find_program
-from referee.store.model import Entrant, Format, Ladder, Pool
+from referee.play.setting import Timeouts
+from referee.store.model import Entrant, Ladder, Pool
 
 _ADVICE = "name the lobby's file (ggp serve --init writes an example)"
+_BOUNDS, _PLAN, _TERMS = Bounds(), Plan(), Terms()
+_Many = Annotated[int, Meta(ge=1, le=100_000)]
+_Day = Annotated[float, Meta(ge=0, le=86_400)]
+NOWHERE = "none"  # no spectators
+
+# -- The tables beyond those of a ladder file, for the decoder and for the reference page.
+
+
+class LobbyTopTable(TopTable, frozen=True):
+    """The top of a lobby file."""
+
+    lobby: Annotated[dict[str, Any], key("The server itself.", "as below")] = field(default_factory=dict)
+    bot: Annotated[Tables, key("A table for each local bot, which the lobby runs itself: `[bot.NAME]`.", "none")] = (
+        field(default_factory=dict)
+    )
+
+
+class LocalBotTable(BotTable, frozen=True):
+    """`[bot.NAME]` of a lobby."""
+
+    copies: Annotated[int, Meta(ge=1, le=1000), key("Processes of it; each plays one match at a time.")] = 1
+
+
+class LobbyTable(Table, frozen=True):
+    """`[lobby]`."""
+
+    listen: Annotated[Text, key("Where bots dial in: `tcp://ADDRESS:PORT`.")] = "tcp://127.0.0.1:7711"
+    keys: Annotated[
+        bool, key("Whether bots must authenticate with a key. Without keys only loopback addresses are accepted.")
+    ] = True
+    server_key: Annotated[Text, key("The key pair of the server, which `ggp keys` makes.")] = "server.key"
+    registry: Annotated[
+        Text, key("The keys that it lets in, as `ggp keys allow` writes them; read again when it changes.")
+    ] = "keys.json"
+    watch: Annotated[
+        Text,
+        key("Where spectators connect; under the server's key, unless it is a loopback address. `none`: nowhere."),
+    ] = "tcp://127.0.0.1:7712"
+    spectators: Annotated[int, Meta(ge=1, le=10_000), key("Connections of spectators, in all.")] = 500
+    engines: Annotated[
+        int, Meta(ge=1, le=256), key("Processes of an engine; each plays many matches.", "one a core")
+    ] = 0
+    matches: Annotated[int, Meta(ge=1, le=10_000), key("Matches at a time.")] = _PLAN.matches
+    pairing: Annotated[float, Meta(ge=0.01, le=3600), key("Seconds between two rounds of pairing.")] = _PLAN.pairing
+    grace: Annotated[_Day, key("Seconds for a lost connection to come back.")] = _BOUNDS.grace
+    lag: Annotated[
+        int, Meta(ge=0, le=10_000), key("Milliseconds of network delay that are not charged, at most, for a move.")
+    ] = round(_BOUNDS.lag * 1000)
+    rest: Annotated[
+        float,
+        Meta(ge=0, le=3600),
+        key(
+            "Seconds before a bot is paired again that forfeited or left three games in a row, doubled each time after "
+            "that, an hour at most; 0: none."
+        ),
+    ] = _BOUNDS.rest
+    drain: Annotated[_Day, key("Seconds that matches have to end when the lobby closes.")] = _PLAN.drain
+    hello: Annotated[float, Meta(ge=0.1, le=600), key("Seconds until a connection must have sent its hello.")] = (
+        _BOUNDS.hello
+    )
+    connections: Annotated[_Many, key("Connections at a time, in all.")] = 5000
+    arrivals: Annotated[
+        float,
+        Meta(ge=0, le=10**6),
+        key("Connections a second from one address, five times as many at once; 0: any number."),
+    ] = 200
+    bots: Annotated[_Many, key("Bots of one owner at a time.")] = _BOUNDS.connections
+    owner_matches: Annotated[_Many, key("Matches of one owner at a time.")] = _BOUNDS.matches
+    messages: Annotated[int, Meta(ge=1, le=10**6), key("Messages a second of one owner.")] = _BOUNDS.messages
+    bytes: Annotated[int, Meta(ge=1000, le=10**10), key("Bytes a second of one owner.")] = _BOUNDS.octets
+    challenges: Annotated[int, Meta(ge=0, le=1000), key("Open challenges of one owner; 0: there are none.")] = (
+        _TERMS.challenges
+    )
+    challenge_pairs: Annotated[int, Meta(ge=1, le=1000), key("Pairs of games of a challenge, at most.")] = _TERMS.pairs
+    challenge_days: Annotated[
+        float, Meta(ge=0.0001, le=365), key("Days after which the rest of a challenge is withdrawn.")
+    ] = _TERMS.days
+    local_matches: Annotated[bool, key("Whether local bots also play each other, not only dialled-in bots.")] = False
+    nice: Annotated[
+        int,
+        Meta(ge=0, le=19),
+        key("Niceness of local bots, so that they do not delay matches where processors are scarce."),
+    ] = 10
+
+
+LOBBY_TABLES: dict[str, type[Struct]] = {
+    "": LobbyTopTable,
+    "lobby": LobbyTable,
+    "budget": Timeouts,
+    "pool.NAME": PoolTable,
+    "bot.NAME": LocalBotTable,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class LobbyFile:
-    """What a file says. `engines`: processes of each; the server's key pair and whom it lets in are files.
+    """What a file says; `table` as it stands there. Paths of the server's key pair and of the registry are absolute.
 
-    `local` bots are the ladder's, too; `meet`: also each other; `nice`: niceness of their processes.
-    `watch`: where anybody may look on, "" for nowhere; `watch_keys`: whether under the server's key.
+    `local` bots are the ladder's, too. `watch`: where spectators connect, "" for nowhere; `watch_keys`: whether under
+    the server's key.
     """
 
     ladder: Ladder
+    table: LobbyTable
     plan: Plan
     listen: str
     keys: bool
     server_key: Path
     registry: Path
-    engines: int
-    connections: int
-    arrivals: float
     local: tuple[Local, ...]
-    meet: bool
-    nice: int
     watch: str
     watch_keys: bool
-    spectators: int
 
 
 def read_lobby(path: Path, no_keys: bool = False, listen: str | None = None) -> LobbyFile:
@@ -49,91 +139,59 @@ def read_lobby(path: Path, no_keys: bool = False, listen: str | None = None) -> 
     return lobby_of(read_toml(path, _ADVICE), path, no_keys, listen)
 
 
-def lobby_of(values: dict[str, object], path: Path, no_keys: bool = False, listen: str | None = None) -> LobbyFile:
+def lobby_of(values: dict[str, Any], path: Path, no_keys: bool = False, listen: str | None = None) -> LobbyFile:
     """Of values that are read from the file, or to be written there. Raises ConfigError."""
     file, folder = str(path), path.absolute().parent
-    top = Section(file, "", values, LOBBY_TOP)
-    name = ladder_name(top, path)
-    pools = pools_of(top, folder, engine_of(top, folder, None))
-    for pool in pools:
+    top = decode(file, "", values, LobbyTopTable)
+    table = decode(file, "lobby", top.lobby, LobbyTable)
+    ladder = without_format(file, top, LocalBotTable)
+    for pool in ladder.pools:
         _check_engine(file, pool)
-    ladder = Ladder(
-        name=name,
-        seed=top.whole("seed"),
-        store=read_store(top, folder, name),
-        pools=pools,
-        bots=bots_of(top, folder, pools, LOCAL_BOT) if top.table("bot") else (),
-        format=Format(),
-        budgets=budgets_of(top),
-        model=top.text("model"),
-        path=file,
-    )
-    local = tuple(
-        _local(bot, Section(file, dotted("bot", bot.name), top.table("bot")[bot.name], LOCAL_BOT))
-        for bot in ladder.bots
-    )
-    return _with_table(ladder, local, Section(file, "lobby", top.table("lobby"), LOBBY), no_keys, listen)
-
-
-def _local(bot: Entrant, section: Section) -> Local:
-    if bot.start.url:
-        raise section.error("command", f"{bot.start.url} is not started here: name a command line or a built-in bot")
-    return Local(bot, section.whole("copies"), executable_hash(find_program(bot.start.argv[0])))
-
-
-def _with_table(
-    ladder: Ladder, local: tuple[Local, ...], own: Section, no_keys: bool, address: str | None
-) -> LobbyFile:
-    bounds = Bounds(
-        grace=own.number("grace"),
-        lag=own.whole("lag") / 1000,
-        hello=own.number("hello"),
-        connections=own.whole("bots"),
-        matches=own.whole("owner_matches"),
-        messages=own.whole("messages"),
-        octets=own.whole("bytes"),
-        rest=own.number("rest"),
-    )
-    terms = Terms(own.whole("challenges"), own.whole("challenge_pairs"), own.number("challenge_days"))
-    plan = Plan(bounds, own.number("pairing"), own.number("drain"), own.whole("matches"), terms)
-    listen, keys = address or own.text("listen"), own.flag("keys") and not no_keys
+    listen, keys = listen or table.listen, table.keys and not no_keys
     try:
         (check_listen if keys else check_local)(listen)
     except AddressError as error:
-        raise own.error("listen", str(error)) from None
-    engines = own.whole("engines") or len(os.sched_getaffinity(0))
-    folder = Path(ladder.path).absolute().parent
-    pair, registry = folder / own.text("server_key"), folder / own.text("registry")
-    watch, guarded = _watch(own)
+        raise ConfigError(file, "lobby.listen", str(error)) from None
+    watch = "" if table.watch == NOWHERE else table.watch
+    try:
+        if watch:
+            check_listen(watch)
+    except AddressError as error:
+        raise ConfigError(file, "lobby.watch", f"{error}, or {NOWHERE}") from None
     return LobbyFile(
         ladder=ladder,
-        plan=plan,
+        table=table,
+        plan=_plan(table),
         listen=listen,
         keys=keys,
-        server_key=pair,
-        registry=registry,
-        engines=engines,
-        connections=own.whole("connections"),
-        arrivals=own.number("arrivals"),
-        local=local,
-        meet=own.flag("local_matches"),
-        nice=own.whole("nice"),
+        server_key=folder / table.server_key,
+        registry=folder / table.registry,
+        local=tuple(_local(file, bot, top.bot[bot.name].get("copies", 1)) for bot in ladder.bots),
         watch=watch,
-        watch_keys=guarded,
-        spectators=own.whole("spectators"),
+        watch_keys=watch != "" and not is_loopback(watch),
     )
 
 
-def _watch(own: Section) -> tuple[str, bool]:
-    """Where spectators connect, and whether what they see is encrypted: it is, wherever others could listen."""
-    watch = own.text("watch")
-    if watch == NOWHERE:
-        return "", False
-    try:
-        check_listen(watch)
-    except AddressError as error:
-        raise own.error("watch", f"{error}, or {NOWHERE}") from None
-    return watch, not is_loopback(watch)
+def _plan(table: LobbyTable) -> Plan:
+    bounds = Bounds(
+        grace=table.grace,
+        lag=table.lag / 1000,
+        hello=table.hello,
+        connections=table.bots,
+        matches=table.owner_matches,
+        messages=table.messages,
+        octets=table.bytes,
+        rest=table.rest,
+    )
+    terms = Terms(table.challenges, table.challenge_pairs, table.challenge_days)
+    return Plan(bounds, table.pairing, table.drain, table.matches, terms)
+
+
+def _local(file: str, bot: Entrant, copies: int) -> Local:
+    if bot.start.url:
+        problem = f"{bot.start.url} is not started here: name a command line or a built-in bot"
+        raise ConfigError(file, f"{dotted('bot', bot.name)}.command", problem)
+    return Local(bot, copies, executable_hash(find_program(bot.start.argv[0])))
 
 
 def _check_engine(file: str, pool: Pool) -> None:
@@ -142,126 +200,6 @@ def _check_engine(file: str, pool: Pool) -> None:
     if not start.url and start.argv != ENGINE:
         text = f"{start.command} is a program of its own: start it as a service and write tcp://host:port"
         raise ConfigError(file, f"{dotted('pool', pool.name)}.engine", text)
-
-
-# -- the table of keys beyond those of a ladder file ------------------------------------------------------------------
-
-
-_BOUNDS, _PLAN, _TERMS = Bounds(), Plan(), Terms()
-
-NOWHERE = "none"  # no spectators
-
-LOBBY = (
-    Key("listen", Form.TEXT, "Where bots dial in: `tcp://ADDRESS:PORT`.", "tcp://127.0.0.1:7711"),
-    Key(
-        "keys",
-        Form.FLAG,
-        "Whether bots must authenticate with a key. Without keys only loopback addresses are accepted.",
-        True,
-    ),
-    Key("server_key", Form.TEXT, "The key pair of the server, which `ggp keys` makes.", "server.key"),
-    Key(
-        "registry", Form.TEXT, "Whom it lets in, as `ggp keys allow` keeps it; read again when it changes.", "keys.json"
-    ),
-    Key(
-        "watch",
-        Form.TEXT,
-        "Where anybody may look on; under the server's key, unless it is a loopback address. `none`: nowhere.",
-        "tcp://127.0.0.1:7712",
-    ),
-    Key("spectators", Form.WHOLE, "Connections of spectators, in all.", 500, least=1, most=10_000),
-    Key("engines", Form.WHOLE, "Processes of an engine; each plays many matches.", 0, "one a core", 1, 256),
-    Key("matches", Form.WHOLE, "Matches at a time.", _PLAN.matches, least=1, most=10_000),
-    Key("pairing", Form.NUMBER, "Seconds between two rounds of pairing.", _PLAN.pairing, least=0.01, most=3600),
-    Key("grace", Form.NUMBER, "Seconds for a lost connection to come back.", _BOUNDS.grace, least=0, most=86_400),
-    Key(
-        "lag",
-        Form.WHOLE,
-        "Milliseconds of the way's time that are not charged, at most, for a move.",
-        round(_BOUNDS.lag * 1000),
-        least=0,
-        most=10_000,
-    ),
-    Key(
-        "rest",
-        Form.NUMBER,
-        "Seconds that a bot rests once it has forfeited or left three games in a row, twice as long each time after "
-        "that, an hour at most; 0: not at all.",
-        _BOUNDS.rest,
-        least=0,
-        most=3600,
-    ),
-    Key(
-        "drain",
-        Form.NUMBER,
-        "Seconds that matches have to end when the lobby closes.",
-        _PLAN.drain,
-        least=0,
-        most=86_400,
-    ),
-    Key(
-        "hello", Form.NUMBER, "Seconds until a connection must have sent its hello.", _BOUNDS.hello, least=0.1, most=600
-    ),
-    Key("connections", Form.WHOLE, "Connections at a time, all in all.", 5000, least=1, most=100_000),
-    Key(
-        "arrivals",
-        Form.NUMBER,
-        "Connections a second from one address, five times as many at once; 0: any number.",
-        200,
-        least=0,
-        most=10**6,
-    ),
-    Key("bots", Form.WHOLE, "Bots of one owner at a time.", _BOUNDS.connections, least=1, most=100_000),
-    Key("owner_matches", Form.WHOLE, "Matches of one owner at a time.", _BOUNDS.matches, least=1, most=100_000),
-    Key("messages", Form.WHOLE, "Messages a second of one owner.", _BOUNDS.messages, least=1, most=10**6),
-    Key("bytes", Form.WHOLE, "Bytes a second of one owner.", _BOUNDS.octets, least=1000, most=10**10),
-    Key(
-        "challenges",
-        Form.WHOLE,
-        "Open challenges of one owner; 0: there are none.",
-        _TERMS.challenges,
-        least=0,
-        most=1000,
-    ),
-    Key("challenge_pairs", Form.WHOLE, "Pairs of games of a challenge, at most.", _TERMS.pairs, least=1, most=1000),
-    Key(
-        "challenge_days",
-        Form.NUMBER,
-        "Days after which what is left of a challenge is withdrawn.",
-        _TERMS.days,
-        least=0.0001,
-        most=365,
-    ),
-    Key("local_matches", Form.FLAG, "Whether local bots also play each other, not only dialled-in bots.", False),
-    Key(
-        "nice",
-        Form.WHOLE,
-        "Niceness of local bots, so that they do not delay matches where processors are scarce.",
-        10,
-        least=0,
-        most=19,
-    ),
-)
-
-_OF_BOTS = ("command", "options", "pools", "parent", "anchor", "environment", "memory")
-LOCAL_BOT = (
-    *(row for row in BOT if row.name in _OF_BOTS),
-    Key("copies", Form.WHOLE, "Processes of it; each plays a match at a time.", 1, least=1, most=1000),
-)
-
-_SHARED = ("name", "seed", "store", "engine", "model", "budget", "pool")
-LOBBY_TOP = (
-    *(row for row in TOP if row.name in _SHARED),
-    Key("lobby", Form.TABLE, "The server itself.", None, "as below"),
-    Key("bot", Form.TABLE, "A table for each local bot, which the lobby runs itself: `[bot.NAME]`.", None, "none"),
-)
-LOBBY_TABLES: dict[str, tuple[Key, ...]] = {
-    "": LOBBY_TOP,
-    "lobby": LOBBY,
-    "budget": BUDGET,
-    "pool.NAME": POOL,
-    "bot.NAME": LOCAL_BOT,
-}
 
 
 # -- the file that `ggp serve --init` writes --------------------------------------------------------------------------

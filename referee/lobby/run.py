@@ -19,7 +19,7 @@ from protocol.safe_files import create_file
 from protocol.transports.keys import KeyFileError, read_pair
 from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS
 from referee.ladder.session import check_programs, prepare_pools
-from referee.ladder.toml_section import ConfigError
+from referee.ladder.toml_file import ConfigError
 from referee.lobby.auth import Admission, KeyAuth, NoAuth
 from referee.lobby.config import LobbyFile, example, lobby_of, read_lobby
 from referee.lobby.engine_pool import Engines
@@ -50,7 +50,7 @@ def run_lobby(file: Path, no_keys: bool, listen: str | None, journal: EventLog, 
     Raises ConfigError, UsageError.
     """
     settings = read_lobby(file, no_keys, listen)
-    local = LocalBots(settings.local, settings.meet, settings.nice, journal)
+    local = LocalBots(settings.local, settings.table.local_matches, settings.table.nice, journal)
     admission = WithLocal(_admission(settings, journal), local)
     check_programs(settings.ladder)
     ladder, warnings = prepare_pools(settings.ladder)
@@ -65,7 +65,7 @@ def run_lobby(file: Path, no_keys: bool, listen: str | None, journal: EventLog, 
             _locked(store, ladder.path),
             socket_folder(file) as sockets,
         ):
-            engines = Engines(sockets, settings.engines, ladder.budgets, journal)
+            engines = Engines(sockets, settings.table.engines or len(os.sched_getaffinity(0)), ladder.budgets, journal)
             live = Live(folder / f"{ladder.name}.live")
             inside = f"ipc://{sockets}/door" if settings.local else ""
             door = partial(_door, settings, admission, inside)
@@ -149,10 +149,10 @@ def _door(settings: LobbyFile, admission: Admission, inside: str, hall: Sessions
         hall,
         admission,
         queue=QUEUE,
-        connections=settings.connections,
+        connections=settings.table.connections,
         heartbeat=(HEARTBEAT_MS, SILENCE_MS),
         inside=inside,
-        arrivals=settings.arrivals,
+        arrivals=settings.table.arrivals,
     )
 
 
@@ -169,7 +169,7 @@ def _gallery(settings: LobbyFile, folder: Path, journal: EventLog) -> SpectatorS
             text = f'{error}; ggp keys new --server makes one, and watch = "none" does without spectators'
             raise ConfigError(ladder.path, "lobby.server_key", text) from None
     live = str(folder / f"{ladder.name}.live")
-    orders = SpectatorConfig(settings.watch, ladder.name, live, ladder.store, key, settings.spectators)
+    orders = SpectatorConfig(settings.watch, ladder.name, live, ladder.store, key, settings.table.spectators)
     return SpectatorSupervisor(orders, ladder.budgets, journal)
 
 

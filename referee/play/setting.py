@@ -1,27 +1,31 @@
 """What a series is played under: the game and its options, the control, the budgets; how they are read from words."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from referee.play.clock import SettingError, TimeControl
 
+Seconds = Annotated[float, Meta(ge=0.001, le=3600)]
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Time-outs in seconds, apart from the clock (PROTOCOL §5); all configurable."""
 
-    start: float = 60.0  # from launch to the answers about name and commands
-    command: float = 10.0  # any other command
-    new: float = 30.0  # a new game
-    agreement: float = 30.0  # a list of dead stones
-    quit: float = 3.0  # the answer to quit
-    grace: float = 1.0  # after quit, and again after SIGTERM
-    stall: float = 10.0  # after the clock, before a silent bot counts as stalled
+class Timeouts(Struct, frozen=True, forbid_unknown_fields=True):
+    """Time-outs in seconds, apart from the clock (PROTOCOL §5); all configurable, as `[budget]` in files."""
+
+    start: Annotated[Seconds, Meta(description="From the launch of a program to its name and commands.")] = 60.0
+    command: Annotated[Seconds, Meta(description="Any other command.")] = 10.0
+    new: Annotated[Seconds, Meta(description="A new game.")] = 30.0
+    agreement: Annotated[Seconds, Meta(description="A list of dead stones.")] = 30.0
+    quit: Annotated[Seconds, Meta(description="The answer to `quit`.")] = 3.0
+    grace: Annotated[Seconds, Meta(description="After `quit`, and again after SIGTERM.")] = 1.0
+    stall: Annotated[Seconds, Meta(description="After its clock, until a silent bot counts as stalled.")] = 10.0
 
     @classmethod
     def parse(cls, words: tuple[str, ...]) -> "Timeouts":
-        """`name=seconds` words -> Budgets. SettingError names the key and what it may be."""
-        names = [field.name for field in fields(cls)]
+        """`name=seconds` words -> Timeouts. SettingError names the key and what it may be."""
+        names = cls.__struct_fields__
         given: dict[str, float] = {}
         for word in words:
             name, _, text = word.partition("=")

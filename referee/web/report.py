@@ -111,7 +111,7 @@ def name_of(word: str) -> str:
         return Path(word).stem
     from referee.ladder.config import ladder_name
 
-    return ladder_name(read_top(word), Path(word))
+    return ladder_name(word, read_top(word))
 
 
 def _bar(quiet: bool) -> Callable[[Sequence[str]], Iterable[str]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from referee.ladder.config import read_ladder
-from referee.ladder.toml_section import ConfigError
+from referee.ladder.toml_file import ConfigError
 
 POOL = '[pool.small]\ngame = "yugo,size=7"\n'
 PAIR = '[bot.a]\ncommand = "random"\n[bot.b]\ncommand = "greedy"\n'
@@ -18,10 +18,12 @@ def write(folder: Path, text: str | bytes) -> Path:
     return path
 
 
-def problem(folder: Path, text: str | bytes) -> str:
-    """What is said of the file, without its name."""
+def wrong(folder: Path, text: str | bytes) -> ConfigError:
+    """The error of the file: one line that begins with its name, then the key."""
     path = write(folder, text)
     with pytest.raises(ConfigError) as caught:
         read_ladder(path)
-    assert "\n" not in str(caught.value)
-    return str(caught.value).removeprefix(f"{path}: ")
+    error = caught.value
+    assert "\n" not in str(error)
+    assert str(error).startswith(f"{path}: {error.key}: " if error.key else f"{path}: ")
+    return error

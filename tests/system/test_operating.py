@@ -62,7 +62,7 @@ def test_the_unit_waits_for_matches_and_has_room_for_all_connections(lobby: Lobb
     assert int(service["TimeoutStopSec"]) > lobby.plan.drain + MOST_OF_THE_LOBBY
     assert (service["KillMode"], service["KillSignal"]) == ("mixed", "SIGTERM")
     assert service["RestartPreventExitStatus"] == "2"
-    assert int(service["LimitNOFILE"]) > 2 * lobby.connections
+    assert int(service["LimitNOFILE"]) > 2 * lobby.table.connections
     assert set(service["RestrictAddressFamilies"].split()) == {"AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK"}
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from referee.ladder.config import read_ladder
-from tests.support.ladder_files import FILE, problem, write
+from tests.support.ladder_files import FILE, write, wrong
 
 
 @pytest.mark.parametrize(
@@ -29,20 +29,19 @@ def test_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, url:
 
 
 @pytest.mark.parametrize(
-    ("said", "what"),
+    "said",
     [
-        ("${NO_SUCH}", "there is no variable NO_SUCH in the environment"),
-        ("postgresql://me:${SECRET}@${x y}/db", "a variable is written ${NAME}"),
-        ("mysql://me:${SECRET}@host/db", "is no store that is known: name a file, or write postgresql://"),
-        ("postgresql://me:hush@host:port/db", "is no URL: write postgresql://user:password@host:port/database"),
-        ("postgresql://me:hush/1@host/db", "is no URL: write "),
-        ("sqlite://", "names no file|is no store"),
-        ("sqlite:///:memory:", "names no file"),
-        ("a?b.db", "names no file"),
+        "${NO_SUCH}",
+        "postgresql://me:${SECRET}@${x y}/db",
+        "mysql://me:${SECRET}@host/db",
+        "postgresql://me:hush@host:port/db",
+        "postgresql://me:hush/1@host/db",
+        "sqlite://",
+        "sqlite:///:memory:",
+        "a?b.db",
     ],
 )
-def test_stores_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, what: str) -> None:
+def test_stores_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     monkeypatch.setenv("SECRET", "hush")
-    line = problem(tmp_path, f'store = "{said}"\n{FILE}')
-    assert line.startswith("store: ") and any(part in line for part in what.split("|"))
-    assert "hush" not in line
+    error = wrong(tmp_path, f'store = "{said}"\n{FILE}')
+    assert error.key == "store" and "hush" not in str(error)

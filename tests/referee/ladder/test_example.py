@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from referee.ladder.config import read_ladder
+from referee.ladder.config import TABLES, read_ladder
 from referee.ladder.example import example, main
 from referee.ladder.session import check_programs, prepare_pools
-from referee.ladder.toml_section import TABLES
+from referee.ladder.toml_file import keys_of
 from referee.store.model import FormatKind, Ladder
 
 EXAMPLE = re.compile(r"^#(?=[\[a-z])", re.MULTILINE)  # prose has a blank there
@@ -78,9 +78,9 @@ def test_the_examples_show_what_most_files_say() -> None:
     both = example("x") + example("x", as_test=True)
     rare = {"engine", "model", "margin", "share", "batch", "elo0", "elo1"}
     for table in ("", "format", "pool.NAME", "bot.NAME"):
-        for row in TABLES[table]:
-            said = re.search(rf"^#?\[?{row.name}\b", both, re.MULTILINE)
-            assert (said is None) == (row.name in rare), f"{table}: {row.name}"
+        for name in keys_of(TABLES[table]):
+            said = re.search(rf"^#?\[?{name}\b", both, re.MULTILINE)
+            assert (said is None) == (name in rare), f"{table}: {name}"
 
 
 @pytest.mark.slow

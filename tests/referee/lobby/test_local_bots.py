@@ -15,7 +15,7 @@ from protocol.lobby_wire import Hello
 from protocol.records import Record
 from protocol.transports.keys import new_pair, write_pair
 from referee.ladder.session import check_programs
-from referee.ladder.toml_section import ConfigError
+from referee.ladder.toml_file import ConfigError
 from referee.lobby.auth import KeyAuth, NoAuth, NotAdmitted
 from referee.lobby.config import LobbyFile, lobby_of
 from referee.lobby.game import LeftOver, Room, Waiting
@@ -63,7 +63,7 @@ def test_what_the_file_says_of_local_bots(tmp_path: Path) -> None:
     lobby = read(tmp_path, {"local_matches": True}, one={"command": "greedy", "anchor": 700, "copies": 3})
     (bot,) = lobby.local
     assert (bot.entrant.name, bot.entrant.anchor, bot.entrant.pools, bot.copies) == ("one", 700, ("small",), 3)
-    assert lobby.ladder.bots == (bot.entrant,) and lobby.meet and lobby.nice == 10
+    assert lobby.ladder.bots == (bot.entrant,) and lobby.table.local_matches and lobby.table.nice == 10
     assert len(bot.hash) == 64
     assert read(tmp_path).local == ()
 

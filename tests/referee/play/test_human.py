@@ -12,7 +12,7 @@ import pytest
 
 from protocol.records import Event, Record, read_records
 from referee.ladder.config import read_ladder
-from referee.ladder.toml_section import ConfigError
+from referee.ladder.toml_file import ConfigError
 from referee.match_command import main
 from referee.play.bot_spec import BotSpec, WordError, read_bot
 from referee.play.human import HumanLeft, PlainDesk, TimeUp, announce, play_by_hand
