@@ -14,7 +14,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
-from protocol.drawing.scene import clean
 from protocol.printed import without_password
 from protocol.records import Event
 from protocol.transports.subreaper import adopting_orphans
@@ -34,6 +33,7 @@ from referee.play.pool import SeriesReport, resume_series, run_series
 from referee.play.record_file import Recorder
 from referee.play.series import SeriesConfig, SeriesScore, SeriesTally, prepare
 from referee.play.setting import Setting, Timeouts
+from referee.terminal import clean
 
 _DEATHS = 3  # times in a row that workers may die without a match in between
 EPILOGUE = f"""\b

@@ -214,18 +214,12 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        character if character.isprintable() or character == "\n" else _escape(character) for character in text
-    )
+    return "\n".join(map(clean, text.replace("\t", "    ").split("\n")))
 
 
 def quote(data: bytes) -> str:
     """Bytes as they passed, `\\n` and all others that do not print as escapes, between quotes."""
-    text = data.decode("utf-8", "backslashreplace")
-    shown = "".join(
-        _NAMED.get(character) or (character if character.isprintable() else _escape(character)) for character in text
-    )
-    return f"'{shown}'"
+    return f"'{clean(data.decode('utf-8', 'backslashreplace'))}'"
 
 
 def wrapped(text: str, width: int) -> str:
@@ -259,13 +253,3 @@ def duration(seconds: float) -> str:
         milliseconds = seconds * 1e3
         return f"{milliseconds:.1f} ms" if milliseconds < 100 else f"{milliseconds:.0f} ms"
     return f"{seconds:.1f} s"
-
-
-_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-
-
-def _escape(character: str) -> str:
-    if character == "\t":
-        return "    "
-    number = ord(character)
-    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" if number < 65536 else f"\\U{number:08x}"

@@ -6,10 +6,25 @@ Only where somebody says so (`raising`) is a signal an exception at once. For th
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def on_signals(handler: Callable[[int, FrameType | None], object], *numbers: signal.Signals) -> Iterator[None]:
+    """Call `handler` at each of these signals in here. A SIGHUP that is ignored, as under nohup, stays so."""
+    kept = {number: signal.getsignal(number) for number in numbers}
+    if kept.get(signal.SIGHUP) == signal.SIG_IGN:
+        del kept[signal.SIGHUP]
+    try:
+        for number in kept:
+            signal.signal(number, handler)
+        yield
+    finally:
+        for number, before in kept.items():
+            signal.signal(number, before)
 
 
 class Stopped(BaseException):
@@ -38,7 +53,7 @@ class Stopping:
     def __enter__(self) -> "Stopping":
         # Written to when the signal comes, and not when Python next looks: that may be after a poll without end.
         self._wakeup = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
-        self._before = {number: signal.signal(number, self._take) for number in _SIGNALS}
+        self._before = {number: signal.signal(number, self._take) for number in STOP_SIGNALS}
         return self
 
     def __exit__(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import click
 
 from protocol.drawing import text
-from protocol.drawing.scene import DrawingError, clean, read_scene
+from protocol.drawing.scene import DrawingError, read_scene
 from protocol.printed import without_password
 from protocol.records import Record
 from protocol.transports.blocking import run_blocking
@@ -29,6 +29,7 @@ from referee.play.outcome import BotFault, CannotStart, EngineFailed, Terminatio
 from referee.play.player import SEED, Player
 from referee.play.series import seeds_of
 from referee.play.setting import Setting, Timeouts
+from referee.terminal import clean
 
 # -- One bot that is led along a recorded match and asked what it would play. Who compares the answers: s
 

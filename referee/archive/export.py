@@ -12,7 +12,6 @@ from typing import BinaryIO
 
 import click
 
-from protocol.drawing.scene import clean
 from protocol.records import MovePlayed, Record, escaped_line, gtp_script
 from protocol.regression import escape
 from protocol.safe_files import replacing
@@ -36,6 +35,7 @@ from referee.play.player import LETTERS, fixed_handicap
 from referee.store.audit import BY_PLAY
 from referee.store.model import GameRow
 from referee.store.store import Store
+from referee.terminal import clean
 
 # -- A record as SGF FF[4]: go in the properties that every viewer knows, other games in private ones.
 

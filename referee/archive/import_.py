@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import click
 
-from protocol.drawing.scene import clean
 from protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
 from protocol.sgf import Node, SgfError, decode, main_lines
 from protocol.transports.blocking import run_blocking
@@ -22,6 +21,7 @@ from referee.play.engine import OVER, Engine, GameRefused, Status
 from referee.play.outcome import BotFault, EngineFailed, Termination
 from referee.play.player import fixed_handicap
 from referee.play.setting import Setting
+from referee.terminal import clean
 
 # -- A game as some file tells it, before an engine has looked at it: what sgf_games and scripts read, im
 

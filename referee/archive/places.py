@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import click
 
-from protocol.drawing.scene import clean
 from protocol.printed import without_password
 from protocol.records import Record
 from referee.records import LiveHead, LiveMatch, find_live, interrupted, live_base, records_in, running
+from referee.terminal import clean
 
 _STORES = (".toml", ".db", ".sqlite", ".sqlite3")
 _MAGIC = b"SQLite format 3\0"

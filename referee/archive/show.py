@@ -14,7 +14,7 @@ from typing import NamedTuple
 import click
 
 from protocol.drawing import svg, text
-from protocol.drawing.scene import DrawingError, Scene, clean, read_scene
+from protocol.drawing.scene import DrawingError, Scene, read_scene
 from protocol.records import MovePlayed, Record
 from protocol.safe_files import replace_file
 from protocol.transports.blocking import run_blocking
@@ -25,7 +25,7 @@ from referee.play.clock import ControlKind, TimeControl
 from referee.play.engine import OVER, Engine, GameRefused, Status
 from referee.play.outcome import BotFault, EngineFailed
 from referee.play.setting import Setting
-from referee.terminal import draw_scene
+from referee.terminal import clean, draw_scene
 
 _COLOURS = {"class:black": "1;34", "class:white": "1;33", "class:mark": "1;32"}
 _RANGE = re.compile(r"(-?\d{1,9})(?:\.\.(-?\d{1,9}))?", re.ASCII)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from protocol.drawing import text
-from protocol.drawing.scene import DrawingError, clean, read_scene
+from protocol.drawing.scene import DrawingError, read_scene
 from protocol.printed import without_password
 from protocol.records import Record
 from protocol.transports.blocking import run_blocking
@@ -24,6 +24,7 @@ from referee.play.clock import ControlKind, TimeControl
 from referee.play.engine import OVER, Engine, GameRefused, Status
 from referee.play.outcome import BotFault, EngineFailed, Termination
 from referee.play.setting import Setting, Timeouts
+from referee.terminal import clean
 
 # -- Plays a record again on an engine, or on two, and says at which ply it comes out otherwise, and whos
 

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import click
 
 from protocol.connection import PeerRole
-from protocol.drawing.scene import clean
 from protocol.installed import version
 from protocol.messages import Reply
 from protocol.records import Event, MatchStarted, MovePlayed
@@ -39,6 +38,7 @@ from referee.play.process import LaunchError
 from referee.play.record_file import Recorder, RecorderError
 from referee.play.series import PrepareError, SeriesConfig, SeriesTally, prepare
 from referee.play.setting import Setting, Timeouts
+from referee.terminal import clean
 
 # -- hints ------------------------------------------------------------------------------------------------------------
 

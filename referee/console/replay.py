@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from protocol.drawing import text
-from protocol.drawing.scene import DrawingError, clean, read_scene
+from protocol.drawing.scene import DrawingError, read_scene
 from protocol.messages import Reply
 from protocol.records import MatchEnded, MovePlayed, Party, Record
 from referee.archive.places import RecordSource
@@ -25,6 +25,7 @@ from referee.play.clock import ControlKind, TimeControl
 from referee.play.engine import Status, parse_status
 from referee.play.outcome import EngineFailed
 from referee.play.setting import Setting
+from referee.terminal import clean
 
 Ask = Callable[[str], Reply]
 

@@ -11,6 +11,7 @@ from functools import partial
 from types import FrameType
 
 from protocol.messages import Reply
+from protocol.transports.signal_fd import on_signals
 from referee.cli import nearest
 from referee.console.completion import (
     LIST,
@@ -326,22 +327,17 @@ class EndedBySignal(BaseException):
 
 @contextmanager
 def ends_in_order() -> Iterator[None]:
-    """Raises EndedBySignal in here. A signal that is ignored, as under nohup, stays so."""
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    heard = [number for number in SIGNALS if before[number] != signal.SIG_IGN]
+    """The first such signal in here raises EndedBySignal; later ones do not disturb the ending."""
+    ended = False
 
     def end(number: int, frame: FrameType | None) -> None:
-        for each in heard:
-            signal.signal(each, signal.SIG_IGN)
-        raise EndedBySignal(number)
+        nonlocal ended
+        if not ended:
+            ended = True
+            raise EndedBySignal(number)
 
-    for number in heard:
-        signal.signal(number, end)
-    try:
+    with on_signals(end, *SIGNALS):
         yield
-    finally:
-        for number in heard:
-            signal.signal(number, before[number])
 
 
 # -- What SIGTERM, and a terminal that is closed, do to a console: it ends in order, and its peer and bot

@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from protocol.drawing.scene import clean
 from protocol.errors import Problem, ProtocolError
 from protocol.messages import Reply
 from protocol.printed import escaped
@@ -28,7 +27,7 @@ from referee.console.replay import MatchCaption, ReplayCursor, line_of
 from referee.play.bot_spec import read_engine, started
 from referee.play.engine import Engine
 from referee.play.setting import Timeouts
-from referee.terminal import NOTHING, BoardText, draw_scene
+from referee.terminal import NOTHING, BoardText, clean, draw_scene
 
 HERE = "tcp://127.0.0.1:7712"
 EPILOGUE = """\b

@@ -16,7 +16,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from protocol.errors import CommandFailed
-from referee.play.pool import WorkerPool, WorkersLost, on_signals
+from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
+from referee.play.pool import WorkerPool, WorkersLost
 from referee.play.record_file import Recorder
 from referee.play.series import SeriesConfig, SeriesTally, seats
 from referee.play.worker import ABORTED, REFEREE, Batch, BatchResult
@@ -546,7 +547,7 @@ class IdleRunner:
 
     def go(self) -> None:
         """Returns when every worker has ended."""
-        with on_signals(self._stop):
+        with on_signals(self._stop, *STOP_SIGNALS):
             try:
                 self._play()
             finally:

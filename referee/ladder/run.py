@@ -11,13 +11,14 @@ from types import FrameType
 from typing import Protocol
 
 from protocol.records import Record
+from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from referee.ladder.jobs import NO_EXTRAS, CommitBuffer, PairsUnderWay, series_of
 from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.schedule import PoolSchedule, pairs_each
 from referee.ladder.toml_file import ConfigError
 from referee.ladder.tracker import ProgressTracker
 from referee.play.bot_spec import CHANGED, ProcessLimits
-from referee.play.pool import WorkerPool, WorkersLost, on_signals
+from referee.play.pool import WorkerPool, WorkersLost
 from referee.play.worker import Batch, BatchResult
 from referee.store.model import GAMES, Ladder, Pair, StoreError, Taken, UnplayablePair
 from referee.store.store import Store
@@ -113,7 +114,7 @@ class LadderRun:
         """
         self._enrol(self.ladder)
         self.under_way.left = self._left()
-        with on_signals(self._stop):
+        with on_signals(self._stop, *STOP_SIGNALS):
             self._pool = self._hire()
             try:
                 self._play()

@@ -13,6 +13,7 @@ from msgspec import Meta, inspect
 
 from protocol.errors import Problem
 from protocol.printed import without_passwords
+from referee.terminal import clean
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -112,7 +113,7 @@ class ConfigError(Problem, ValueError):
     def __init__(self, file: str, key: str, problem: str) -> None:
         self.key = key
         text = without_passwords(": ".join(part for part in (file, key, problem) if part))
-        super().__init__("".join(char if char.isprintable() else repr(char)[1:-1] for char in text))
+        super().__init__(clean(text))
 
 
 class NoToml(ConfigError):

@@ -17,23 +17,25 @@ from typing import Protocol, TextIO
 from protocol.channel import Channel
 from protocol.connection import PeerRole
 from protocol.drawing import text
-from protocol.drawing.scene import DrawingError, clean, read_scene
+from protocol.drawing.scene import DrawingError, read_scene
 from protocol.messages import Reply
 from protocol.records import Diagnostics, Event, MatchEnded, MatchStarted, Party
 from protocol.responder import Responder
 from protocol.transports.blocking import run_blocking
 from protocol.transports.memory import Memory
+from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from referee.play.bot_spec import HUMAN, BotSpec, is_human
 from referee.play.clock import NO_LIMIT, Clock, ControlKind
 from referee.play.engine import AGREE, Engine
 from referee.play.match_runner import MatchRunner, Suspended
 from referee.play.outcome import BotFault, Termination
 from referee.play.player import Player
-from referee.play.pool import SeriesReport, on_signals
+from referee.play.pool import SeriesReport
 from referee.play.process import Peer
 from referee.play.record_file import Recorder
 from referee.play.series import GameResult, SeriesConfig, SeriesTally
 from referee.play.setting import Setting, Timeouts
+from referee.terminal import clean
 
 # -- the terminal: output, and input lines from a terminal or a pipe -------------------------------------------------
 
@@ -170,15 +172,10 @@ def _signals_end_the_editor() -> Iterator[Callable[[], None]]:
         if taken:
             ends[0]()
 
-    before = {number: signal.getsignal(number) for number in _HELD}
-    held = [number for number in _HELD if before[number] != signal.SIG_IGN]
-    for number in held:
-        signal.signal(number, take)
     try:
-        yield begun
+        with on_signals(take, *_HELD):
+            yield begun
     finally:
-        for number in held:
-            signal.signal(number, before[number])
         if taken:
             signal.raise_signal(signal.Signals(taken[0]))
 
@@ -465,7 +462,7 @@ def play_by_hand(
         desk.show(HELP)
     table = MatchRunner(keep, recorder.side_file(), seen=seen, host=host)
     killed = True
-    with on_signals(stop, signal.SIGHUP):
+    with on_signals(stop, *STOP_SIGNALS, signal.SIGHUP):
         try:
             for number in numbers:
                 if not (report.stopped or report.suspended):

@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Protocol
 
 from protocol.records import Record
+from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from referee.play.record_file import Recorder
 from referee.play.series import SeriesConfig, SeriesTally, attempt_of, played
 from referee.play.worker import ABANDON, Batch, BatchResult, WorkerConfig, WorkerRegistry, begin, play_batch
@@ -184,18 +185,6 @@ def paced(size: int, results: list[BatchResult], short: float = _SHORT) -> int:
     return size
 
 
-@contextlib.contextmanager
-def on_signals(handler: Callable[[int, FrameType | None], object], *more: signal.Signals) -> Iterator[None]:
-    """SIGINT, SIGTERM and `more` call this in here. One of `more` that is ignored, as under nohup, stays so."""
-    numbers = [signal.SIGINT, signal.SIGTERM, *(each for each in more if signal.getsignal(each) != signal.SIG_IGN)]
-    before = {number: signal.signal(number, handler) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, old in before.items():
-            signal.signal(number, old)
-
-
 def _begin(ours: bool, place: WorkerConfig, crew: WorkerRegistry) -> None:
     """Initialise a worker. A bot's script finds the modules beside it, unless the environment forbids that."""
     if ours:
@@ -291,7 +280,7 @@ def run_series(
     def stop(number: int, frame: FrameType | None) -> None:
         report.stopped = number
 
-    with on_signals(stop):
+    with on_signals(stop, *STOP_SIGNALS):
         begun = recorder.left
         left = _fill(pool, setup, numbers, begun, tally.tried)
         try:

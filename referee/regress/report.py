@@ -14,6 +14,7 @@ from protocol.printed import INVISIBLE
 from protocol.regression import RegressionVerdict
 from protocol.safe_files import replace_file
 from referee.regress.run import CommandOutcome, FileReport, file_names
+from referee.terminal import visible
 from referee.web.html import ColumnHead, Content, Markup, el, facts_list, joined, page, table
 
 _WIDE = 1000  # columns
@@ -58,7 +59,7 @@ def _table(reports: list[FileReport]) -> Table:
     for head in ("tests", *HEADS.values(), "s", "cpu s"):
         table.add_column(head, justify="right")
     for report in reports:
-        table.add_row(_plain(str(report.path)), *_cells([report]), style="red" if report.bad else "")
+        table.add_row(visible(str(report.path)), *_cells([report]), style="red" if report.bad else "")
     if len(reports) > 1:
         table.add_row("total", *_cells(reports), style="bold")
     return table
@@ -85,7 +86,7 @@ def _details(report: FileReport, outcome: CommandOutcome) -> str:
     ]
     if outcome.why and outcome.reply is not None:
         lines.append(f"  {outcome.why}")
-    return _plain("\n".join(lines))
+    return visible("\n".join(lines))
 
 
 def _trouble(report: FileReport) -> str:
@@ -94,7 +95,7 @@ def _trouble(report: FileReport) -> str:
     if unasked:
         lines.append(f"  {unasked} commands were not asked")
     lines += [f"  stderr: {line}" for line in report.stderr.splitlines()[-10:]]
-    return _plain("\n".join(lines))
+    return visible("\n".join(lines))
 
 
 def _last_line(reports: Iterable[FileReport]) -> str:
@@ -112,11 +113,6 @@ def _last_line(reports: Iterable[FileReport]) -> str:
 def _cut(text: str) -> str:
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
     return shown.replace("\n", "\n           ")
-
-
-def _plain(text: str) -> str:
-    """What a program wrote may not steer the terminal."""
-    return "".join(char if char.isprintable() or char == "\n" else f"\\x{ord(char):02x}" for char in text)
 
 
 # -- A static summary to read, as gogui-regress writes one: an index with a row a file, a page a file wit

@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from protocol.drawing.scene import clean
 from referee.tap.recording import CommandPair, RecordedSession
+from referee.terminal import clean
 
 SLOWEST = 5
 _SHOWN = 2000  # characters of an answer
