@@ -1,16 +1,14 @@
 """`ggp tap [-o FILE] [--] COMMAND…`: run a program and record its dialogue with the caller."""
 
-import contextlib
-import ctypes
 import json
 import os
 import select
 import shlex
 import signal
-import struct
 import subprocess
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,7 +25,6 @@ Exit status: the program's own; 128 + n if signal n ended it; 2 for bad usage.""
 
 def main(argv: list[str]) -> int:
     """The program's exit status, or how the showing went."""
-
     return run_command(tap, "ggp tap", argv)
 
 
@@ -97,7 +94,8 @@ def run_tapped(argv: Sequence[str], path: Path) -> int:
     to_child = Flow(">", 0, stdin, "sink", seen)
     from_child = [Flow("<", stdout, 1, "source", seen), Flow("!", stderr, 2, "source", seen)]
     pidfd = os.pidfd_open(popen.pid)
-    pump(popen.pid, pidfd, to_child, from_child)
+    pass_on_signals(pidfd)
+    pump(pidfd, [to_child, *from_child])
     status = exit_status(popen.wait())
     recording.note(f"exit status {status}")
     recording.close()
@@ -116,7 +114,7 @@ def _start(argv: list[str]) -> tuple["subprocess.Popen[bytes]", int, int, int]:
 
 
 def _warn(text: str) -> None:
-    with contextlib.suppress(OSError):  # stderr is closed: there is no reader
+    with suppress(OSError):  # stderr is closed: there is no reader
         os.write(2, f"ggp tap: {text}\n".encode())
 
 
@@ -191,13 +189,36 @@ class Flow:
             self.rest = b""
 
 
-def pump(pid: int, pidfd: int, to_child: Flow, from_child: list[Flow]) -> None:
-    """Until the child has ended and all that it said has been passed on. Signals to us go to the child."""
-    loop = _Loop(pid, pidfd, [to_child, *from_child])
-    while not loop.ended:
-        loop.turn()
-    while [flow for flow in from_child if _drained(flow)]:
-        loop.turn()
+def pump(pidfd: int, flows: list[Flow]) -> None:
+    """Pass on what comes until the child has ended and all that it wrote has been passed on. `flows[0]` leads to it."""
+    ended, shape, poll = False, None, select.poll()
+    while not ended or any(_drained(flow) for flow in flows[1:]):
+        # The poll stays as it is while nothing waits to be written and both sides are there, as mostly.
+        now = ended, *((flow.source, not flow.rest) for flow in flows)
+        if now != shape:
+            shape, poll = now, _poll(-1 if ended else pidfd, flows)
+        ready = dict(poll.poll())
+        for flow in flows:
+            if flow.sink in ready and ready[flow.sink] & ~select.POLLOUT:
+                flow.close()  # its reader is gone
+            elif flow.sink in ready:
+                flow.write()
+            elif flow.source in ready:
+                flow.pass_on()
+        ended = ended or pidfd in ready
+
+
+def _poll(pidfd: int, flows: list[Flow]) -> "select.poll":
+    """Read where nothing waits to be written, write where something does; of every sink, whether it breaks."""
+    poll = select.poll()
+    if pidfd >= 0:
+        poll.register(pidfd, select.POLLIN)
+    for flow in flows:
+        if flow.open:
+            poll.register(flow.sink, select.POLLOUT if flow.rest else 0)
+            if not flow.rest:
+                poll.register(flow.source, select.POLLIN)
+    return poll
 
 
 def _drained(flow: Flow) -> bool:
@@ -205,62 +226,6 @@ def _drained(flow: Flow) -> bool:
     while flow.open and not flow.rest and flow.pass_on():
         pass
     return flow.open and bool(flow.rest)
-
-
-class _Loop:
-    """The poll, and what each descriptor in it means."""
-
-    def __init__(self, pid: int, pidfd: int, flows: list[Flow]) -> None:
-        self.ended = False
-        self._pid, self._pidfd, self._flows = pid, pidfd, flows
-        self._signals = open_signals()
-        self._watched: dict[int, int] = {}
-        self._shape: list[tuple[int, bool]] = []
-        self._poll = select.poll()
-        self._poll.register(pidfd, select.POLLIN)
-        self._poll.register(self._signals, select.POLLIN)
-        self._watch()
-
-    def turn(self) -> None:
-        """Wait, and see to what has come."""
-        ready = dict(self._poll.poll())
-        for flow in self._flows:
-            if flow.sink in ready and ready[flow.sink] & ~select.POLLOUT:
-                flow.close()  # its reader is gone
-            elif flow.sink in ready:
-                flow.write()
-            elif flow.source in ready:
-                flow.pass_on()
-        if self._signals in ready:
-            for number in read_signals(self._signals):
-                with suppress(ProcessLookupError):
-                    os.kill(self._pid, number)
-        if self._pidfd in ready:
-            self.ended = True
-            self._poll.unregister(self._pidfd)
-            self._pidfd = -1
-        # Mostly nothing waits to be written and both sides are there: then the poll stays as it is.
-        shape = [(flow.source, not flow.rest) for flow in self._flows]
-        if shape != self._shape:
-            self._shape = shape
-            self._watch()
-
-    def _watch(self) -> None:
-        """Read where nothing waits to be written, write where something does; of every sink, whether it breaks."""
-        wanted: dict[int, int] = {}
-        for flow in self._flows:
-            if flow.open:
-                wanted[flow.sink] = select.POLLOUT if flow.rest else 0
-                if not flow.rest:
-                    wanted[flow.source] = select.POLLIN
-        if wanted == self._watched:
-            return
-        for descriptor in self._watched.keys() - wanted.keys():
-            with suppress(KeyError):
-                self._poll.unregister(descriptor)
-        for descriptor, events in wanted.items():
-            self._poll.register(descriptor, events)
-        self._watched = wanted
 
 
 def exit_status(code: int) -> int:
@@ -277,44 +242,26 @@ def own_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-# -- Signals as something to poll, with who sent them, by Linux's signalfd; nothing runs in a handler.
+# -- signals ----------------------------------------------------------------------------------------------------------
 
 
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-_SIZE = 128  # bytes of a struct signalfd_siginfo; signo, errno and code come first
-_HEAD = struct.Struct("Iii")
-_SI_KERNEL = 0x80
-_NONBLOCK = 0o4000
+_SI_KERNEL = 0x80  # sent by a terminal's key to the whole group, so a child in it has it already
 
 
-def open_signals() -> int:
-    """A descriptor that becomes readable when one of PASSED_ON comes; from now on they do nothing else.
+def pass_on_signals(pidfd: int) -> None:
+    """From now on PASSED_ON go to the child, where they were sent to this process alone.
 
-    To be called after a child was started, which would not get them otherwise.
+    Call it after the child was started, which would inherit the blocked signals.
     """
-    kept = [number for number in PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN]  # as under nohup
+    kept = {number for number in PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN}  # as under nohup
     signal.pthread_sigmask(signal.SIG_BLOCK, kept)
-    words = [0] * (1024 // 64)
-    for number in kept:
-        words[0] |= 1 << (number - 1)
-    mask = (ctypes.c_uint64 * len(words))(*words)
-    descriptor = ctypes.CDLL(None, use_errno=True).signalfd(-1, mask, _NONBLOCK)
-    if descriptor < 0:
-        raise OSError(ctypes.get_errno(), "signalfd")
-    os.set_inheritable(descriptor, False)
-    return int(descriptor)
+    threading.Thread(target=_pass_on, args=(pidfd, kept), daemon=True).start()
 
 
-def read_signals(descriptor: int) -> Iterator[signal.Signals]:
-    """Those that were sent to this process alone.
-
-    What a terminal's key sends goes to the whole group, so a child in it has it already.
-    """
+def _pass_on(pidfd: int, numbers: set[signal.Signals]) -> None:
     while True:
-        try:
-            data = os.read(descriptor, _SIZE)
-        except BlockingIOError:
-            return
-        number, _, code = _HEAD.unpack_from(data)
-        if code != _SI_KERNEL:
-            yield signal.Signals(number)
+        info = signal.sigwaitinfo(numbers)
+        if info.si_code != _SI_KERNEL:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(pidfd, info.si_signo)
