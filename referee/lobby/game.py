@@ -325,10 +325,15 @@ class LeftOver:
         self._waiting: dict[int, Waiting] = {}  # by pair
 
     def load(self, all_fixtures: Sequence[OpenPairs]) -> None:
-        """Read the files of the previous run. Raises StoreError."""
+        """Read the files of the previous run; a file that cannot be used stays. Raises StoreError."""
         for record, lines in self._room.live.recover():
-            if not self._resume(all_fixtures, record, lines):
-                self._room.live.remove(record.start.match)
+            try:
+                if not self._resume(all_fixtures, record, lines):
+                    self._room.live.remove(record.start.match)
+            except StoreError:
+                raise
+            except Exception as error:
+                self._room.journal.fault("store", error, match=record.start.match)
 
     def reserved(self) -> Counter[tuple[str, str]]:
         """The number of matches that wait for a bot, by name and version."""

@@ -69,6 +69,7 @@ GATHER = 0.05  # seconds in which finished games wait for others, or
 _RARELY, _LATEST = 50, 1.0  # times as long as it took to keep the last ones, but no longer: moves wait meanwhile
 _NICE = 5  # more, of the thread that has the store: moves go first
 _AGAIN = 1.0  # seconds until a store that refused is asked again
+_TRIES = 3  # times that a game fails alone, by another error than the store's, until it is given up
 T = TypeVar("T")
 
 
@@ -94,6 +95,8 @@ class StoreWriter:
         self._tasks = BackgroundTasks(journal.fault)
         self._took = 0.0  # seconds to keep the last games
         self._hurried = False
+        self._alone = 0  # the first of the waiting that are stored one by one, because they failed together
+        self._tries = 0  # times that the first of them failed alone
 
     def open(self) -> None:
         self._tasks.keep("store", self._store_batches)
@@ -124,7 +127,7 @@ class StoreWriter:
         return self._add([game])
 
     async def store(self, what: PendingGame | UnplayablePair) -> list[PairResult]:
-        """Store a game durably; returns the pairs that it finished."""
+        """Store a game durably; returns the pairs that it finished. Raises an error of this game alone."""
         kept: asyncio.Future[list[PairResult]] = asyncio.get_running_loop().create_future()
         self._waiting.append((what, kept))
         self._some.set()
@@ -136,32 +139,41 @@ class StoreWriter:
                 await self._some.wait()
             self._some.clear()
             await asyncio.sleep(max(GATHER, min(self._took * _RARELY, _LATEST)))
-            batch = list(self._waiting)
+            batch = self._waiting[: 1 if self._alone else None]
             try:
                 results = await self.work(lambda batch=batch: self._add([what for what, _ in batch]))  # type: ignore[misc]
             except StoreError as error:
                 self._journal.log("store", "refuses", reason=str(error))
                 if self._hurried:
-                    self._give_up(error)
+                    self._give_up(len(self._waiting), error)
                 else:
                     await asyncio.sleep(_AGAIN)
                 continue
             except Exception as error:
+                self._tries += 1
                 if self._hurried:
-                    self._give_up(error)
+                    self._give_up(len(self._waiting), error)
+                elif not self._alone:
+                    self._alone, self._tries = len(batch), 0
+                elif self._tries == _TRIES:
+                    self._give_up(1, error)
                 raise
-            del self._waiting[: len(batch)]
-            for what, kept in batch:
+            for what, kept in self._take(len(batch)):
                 if not kept.done():
                     kept.set_result(
                         [one for one in results if (one.pool, one.number) == (what.pair.pool, what.pair.number)]
                     )
 
-    def _give_up(self, error: Exception) -> None:
-        waiting, self._waiting = self._waiting, []
-        for _, kept in waiting:
+    def _give_up(self, count: int, error: Exception) -> None:
+        for _, kept in self._take(count):
             if not kept.done():
                 kept.set_exception(error)
+
+    def _take(self, count: int) -> list[tuple[PendingGame | UnplayablePair, asyncio.Future[list[PairResult]]]]:
+        """Remove and return the first of the waiting."""
+        taken, self._waiting = self._waiting[:count], self._waiting[count:]
+        self._alone, self._tries = max(0, self._alone - count), 0
+        return taken
 
     def _add(self, batch: list[PendingGame | UnplayablePair]) -> list[PairResult]:
         began = time.monotonic()

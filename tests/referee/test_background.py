@@ -39,7 +39,7 @@ from referee.lobby.spectators import RecordCache, SpectatorServer
 from referee.lobby.spectators import SpectatorConfig as GalleryOrders
 from referee.play import worker
 from referee.play.setting import Timeouts
-from referee.store.model import StoreError
+from referee.store.model import Pair, StoreError, UnplayablePair
 from referee.store.store import Store
 from tests.referee.lobby.test_local_bots import read
 from tests.support.cli import wait_until
@@ -248,6 +248,27 @@ async def test_games_are_kept_on_after_a_failure(log: Log, monkeypatch: pytest.M
     ledger.open()
     assert await ledger.store(object()) == []  # type: ignore[arg-type]
     assert once.calls == 1 and log.faults("store") == 1
+    await ledger.close()
+
+
+async def test_a_game_that_cannot_be_stored_holds_up_no_other(log: Log) -> None:
+    pair, kept = Pair(1, 1, 0, 0, 1, 2), list[object]()
+    good = [UnplayablePair(pair, None, str(number)) for number in range(3)]
+    bad = UnplayablePair(pair, None, "bad")
+
+    class Store:
+        def add(self, games: list[object], unplayable: list[object]) -> list[object]:
+            if bad in unplayable:
+                raise ValueError("a bug")
+            kept.extend(unplayable)
+            return []
+
+    ledger = StoreWriter(Store(), log.journal)  # type: ignore[arg-type]
+    ledger.open()
+    async with asyncio.timeout(30):
+        done = await asyncio.gather(*map(ledger.store, [good[0], bad, *good[1:]]), return_exceptions=True)
+    assert [type(one) for one in done] == [list, ValueError, list, list] and kept == good
+    assert 1 < log.faults("store") < 10
     await ledger.close()
 
 
