@@ -8,7 +8,7 @@ import contextlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from referee.lobby.log import EventLog
 from referee.lobby.pending import OpenPairs, PendingGame, StoreWriter
 from referee.lobby.remote_bot import DIALLED, ConnectedBot
 from referee.lobby.sessions import FAREWELL, Sessions
+from referee.lobby.spectators import Spectators
 from referee.play.bot_spec import BotSpec
 from referee.play.engine import Engine, GameRefused
 from referee.play.match import EARLY, Match, play_match
@@ -83,20 +84,21 @@ T = TypeVar("T")
 _BREATH = 1.0  # seconds before a void game is played again
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Room:
-    """What every pair game needs. `seen` receives every event of every match when it happens."""
+    """What every pair game needs, and what they count."""
 
     hall: Sessions
     engines: Engines
     ledger: StoreWriter
     live: Live
+    spectators: Spectators
     journal: EventLog
     budgets: Timeouts
     series: str
-    seen: Callable[[Event], None] = lambda event: None
     engine_voids: Counter[tuple[int, int]] = field(default_factory=Counter)  # of a pair's game, by the engine
     games: Counter[tuple[str, str]] = field(default_factory=Counter)  # that are kept, by kind and termination
+    plies: int = 0  # that were played in this run
 
 
 class PairGame:
@@ -158,7 +160,11 @@ class PairGame:
                 facts, record = await self._match(game, key)
             except EngineFailed as error:
                 room.journal.log("void", "engine_failed", match=key, reason=str(error))
-                self._count_engine_void(game, str(error))
+                try:
+                    self._count_engine_void(game, str(error))
+                except GameRefused:
+                    await self._done(key)
+                    raise
                 await asyncio.sleep(_BREATH)
                 continue
             finally:
@@ -214,7 +220,8 @@ class PairGame:
 
             def emit(event: Event) -> None:
                 tape.emit(event)
-                room.seen(event)
+                room.spectators.publish(event, tape.lines[-1])
+                room.plies += type(event) is MovePlayed
 
             for bot in (first, second):
                 bot.line.begin_match()
@@ -259,6 +266,7 @@ class PairGame:
 
     async def _done(self, key: str) -> None:
         await self._room.ledger.work(lambda: self._room.live.remove(key))
+        self._room.spectators.end(key)
 
     def _log(self, facts: GameResult) -> None:
         if not facts.replayed:
@@ -330,10 +338,15 @@ class LeftOver:
             try:
                 if not self._resume(all_fixtures, record, lines):
                     self._room.live.remove(record.start.match)
+                    continue
             except StoreError:
                 raise
             except Exception as error:
                 self._room.journal.fault("store", error, match=record.start.match)
+                continue
+            events: list[Event] = [record.start, *record.plies]
+            for event, line in zip(events, lines.splitlines(keepends=True), strict=False):  # the last may be torn
+                self._room.spectators.publish(event, line)
 
     def reserved(self) -> Counter[tuple[str, str]]:
         """The number of matches that wait for a bot, by name and version."""
@@ -381,6 +394,7 @@ class LeftOver:
             room.journal.log("void", "restart", match=start.match, reason=_ABSENT)
         one.fixtures.release(one.pair, left)
         room.live.remove(start.match)
+        room.spectators.end(start.match)
 
     def _resume(self, all_fixtures: Sequence[OpenPairs], record: Record, lines: bytes) -> bool:
         """Whether it is to be played on; a match that was finished is kept, if its pair is still open."""

@@ -30,8 +30,7 @@ from referee.lobby.log import EventLog, MetricsPage
 from referee.lobby.server import LobbyServer
 from referee.lobby.sessions import Sessions
 from referee.lobby.socket import RouterSocket
-from referee.lobby.spectator_process import SpectatorSupervisor
-from referee.lobby.spectators import SpectatorConfig
+from referee.lobby.spectators import SpectatorConfig, Spectators
 from referee.lobby.zmq_io import socket_folder
 from referee.play.outcome import EngineFailed
 from referee.store.model import StoreError
@@ -69,9 +68,9 @@ def run_lobby(file: Path, no_keys: bool, listen: str | None, journal: EventLog, 
             live = Live(folder / f"{ladder.name}.live")
             inside = f"ipc://{sockets}/door" if settings.local else ""
             door = partial(_door, settings, admission, inside)
-            lobby = LobbyServer(ladder, store, settings.plan, live, journal, admission, door, engines)
-            gallery = _gallery(settings, folder, journal)
-            asyncio.run(_until_told(lobby, local, inside, gallery, journal, metrics))
+            spectators = Spectators(_spectator_config(settings), journal)
+            lobby = LobbyServer(ladder, store, settings.plan, live, journal, admission, door, engines, spectators)
+            asyncio.run(_until_told(lobby, local, inside, journal, metrics))
     except AddressError as error:
         raise ConfigError(ladder.path, "lobby.listen", str(error)) from None
     except (StoreError, EngineFailed) as error:
@@ -98,7 +97,6 @@ async def _until_told(
     lobby: LobbyServer,
     local: LocalBots,
     inside: str,
-    gallery: SpectatorSupervisor | None,
     journal: EventLog,
     metrics: tuple[str, int] | None,
 ) -> None:
@@ -116,15 +114,11 @@ async def _until_told(
     def opened(url: str) -> None:
         journal.log("open", url=url, pid=os.getpid())
         local.start(inside)
-        if gallery is not None:
-            gallery.open()
 
     try:
         await lobby.run(opened)
     finally:
         await local.close()
-        if gallery is not None:
-            await gallery.close()
     if page is not None:
         await page.close()
     journal.log("closed")
@@ -156,8 +150,8 @@ def _door(settings: LobbyFile, admission: Admission, inside: str, hall: Sessions
     )
 
 
-def _gallery(settings: LobbyFile, folder: Path, journal: EventLog) -> SpectatorSupervisor | None:
-    """For those who look on, if there may be any. Raises ConfigError."""
+def _spectator_config(settings: LobbyFile) -> SpectatorConfig | None:
+    """None where the file says that there are no spectators. Raises ConfigError."""
     if not settings.watch:
         return None
     ladder, key = settings.ladder, ""
@@ -168,9 +162,7 @@ def _gallery(settings: LobbyFile, folder: Path, journal: EventLog) -> SpectatorS
         except KeyFileError as error:
             text = f'{error}; ggp keys new --server makes one, and watch = "none" does without spectators'
             raise ConfigError(ladder.path, "lobby.server_key", text) from None
-    live = str(folder / f"{ladder.name}.live")
-    orders = SpectatorConfig(settings.watch, ladder.name, live, ladder.store, key, settings.table.spectators)
-    return SpectatorSupervisor(orders, ladder.budgets, journal)
+    return SpectatorConfig(settings.watch, ladder.name, ladder.store, key, settings.table.spectators)
 
 
 def _make_room() -> None:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from protocol.records import Event, MovePlayed
 from referee.ladder.jobs import series_of
 from referee.lobby.auth import Admission
 from referee.lobby.challenges import Challenges, LobbyCommands, Terms, Unrated
@@ -22,6 +21,7 @@ from referee.lobby.pending import OpenPairs, StoreWriter
 from referee.lobby.remote_bot import ConnectedBot, Lateness
 from referee.lobby.sessions import Bounds, Sessions
 from referee.lobby.socket import RouterSocket
+from referee.lobby.spectators import Spectators
 from referee.store.model import Ladder, StoreError
 from referee.store.store import Store
 
@@ -53,18 +53,18 @@ class LobbyServer:
         admission: Admission,
         open_door: Callable[[Sessions], RouterSocket],
         engines: Engines,
+        spectators: Spectators,
     ) -> None:
         pools = (*ladder.pools, *(pool.unrated() for pool in ladder.pools))
         ladder = replace(ladder, pools=pools, bots=tuple(bot.with_unrated() for bot in ladder.bots))
         self._ladder, self._store, self._plan, self._live, self._journal = ladder, store, plan, live, journal
-        self._engines, self._open_door = engines, open_door
+        self._engines, self._open_door, self._spectators = engines, open_door, spectators
         self._lateness = Lateness()
         games = {pool.setting.game for pool in ladder.pools}
         self.hall = Sessions(plan.bounds, ladder.budgets, games, admission, journal, self._lateness)
         self.ledger = StoreWriter(store, journal)
-        self.plies = 0  # in this run
         series = series_of(ladder)
-        self._room = Room(self.hall, engines, self.ledger, live, journal, ladder.budgets, series, self._seen)
+        self._room = Room(self.hall, engines, self.ledger, live, spectators, journal, ladder.budgets, series)
         self._roster = Roster(ladder, store, self.ledger)
         self._left_over = LeftOver(self._room)
         self.running = RunningPairs(self._room, self._left_over, plan.matches)
@@ -85,6 +85,7 @@ class LobbyServer:
             self._orders.open()
             self._left_over.until = time.monotonic() + self._plan.bounds.grace
             ready(door.url)
+            self._spectators.open()
             await self._pair_until_stopped()
         finally:
             await self._shut_down()
@@ -113,7 +114,7 @@ class LobbyServer:
             Metric("ggp_bots_away", "gauge", "Bots that lost their connection in a match.", {"": _away(guests)}),
             Metric("ggp_challenges", "gauge", "Challenges that are open.", {"": len(self._challenges.open)}),
             Metric("ggp_matches", "gauge", "Matches under way.", {"": len(self.running.games)}),
-            Metric("ggp_plies_total", "counter", "Plies that were played.", {"": self.plies}),
+            Metric("ggp_plies_total", "counter", "Plies that were played.", {"": self._room.plies}),
             Metric("ggp_games_total", "counter", "Games that ended and are kept, by kind and end.", ended),
             Metric("ggp_refused_total", "counter", "Connections and bots that were refused, by reason.", refused),
             Metric("ggp_faults_total", "counter", "Failures of the server's own tasks, which go on, by task.", faults),
@@ -177,9 +178,6 @@ class LobbyServer:
         for fixtures in self._fixtures:
             fixtures.enrolled()
 
-    def _seen(self, event: Event) -> None:
-        self.plies += type(event) is MovePlayed
-
     # -- the end -----------------------------------------------------------------------------------------------------
 
     async def _shut_down(self) -> None:
@@ -196,6 +194,7 @@ class LobbyServer:
         await self._orders.close()
         await self.hall.close(reason)
         await self.ledger.close()
+        await self._spectators.close()
         self._lateness.stop()
         if hasattr(self.hall, "door"):
             await asyncio.sleep(0.1)

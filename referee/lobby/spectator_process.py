@@ -1,215 +1,412 @@
-"""Supervises the spectator process: starts it, restarts it when it ends, and logs its reports.
+"""The spectator process: publishes the lines that the lobby sends on stdin, and answers requests for missed events.
 
-No data of a match passes here: the spectator process reads the files of running matches. Its failures, and attacks on
-it, cost the lobby nothing.
+`python -m referee.lobby.spectator_process`, started by `spectators` only. Spectators read events from a PUB socket
+(XPUB here, so that subscriptions can be counted and answered). A request is a subscription to a topic of its own.
+Running matches are in memory, finished ones in the store.
 """
 
 import asyncio
 import contextlib
 import os
 import resource
+import secrets
 import signal
 import sys
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import zmq
+from zmq.utils.monitor import recv_monitor_message
 
-from protocol.connection import PeerRole
 from protocol.errors import AddressError
-from protocol.transports.blocking import run_blocking
-from protocol.transports.keys import KeyFileError, read_pair
-from referee.background import BackgroundTasks
+from protocol.records import MAX_RECORD_LINE
+from protocol.spectator_wire import (
+    DROPPED,
+    LADDER,
+    LISTED,
+    MATCH,
+    MAX_TOPIC,
+    PAGE,
+    Begun,
+    CaughtUp,
+    MatchHead,
+    Over,
+    Published,
+    Request,
+    SpectatorState,
+    Unknown,
+    publish,
+    publish_line,
+    read_request,
+    topic_of,
+)
+from protocol.token_bucket import TokenBucket
+from protocol.transports.descriptors import address_of, cut
+from protocol.transports.keys import KeyFileError, KeyPair, read_pair
+from protocol.transports.subreaper import end_with_parent
+from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED
+from referee.background import BackgroundTasks, Report
+from referee.lobby import spectators
+from referee.lobby.limits import BURST
 from referee.lobby.log import EventLog
-from referee.lobby.spectator_socket import PubSocket, RequestQueue
-from referee.lobby.spectators import RecordCache, SpectatorConfig, SpectatorServer
-from referee.play.process import LaunchError, Process
-from referee.play.setting import Timeouts
+from referee.lobby.spectators import SpectatorConfig
+from referee.lobby.zmq_io import Reading
+from referee.store.model import StoreError
+from referee.store.store import Store
 
-COMMAND = (sys.executable, "-P", "-m", "referee.lobby.spectator_process")
-SOON, LATEST = 0.2, 30.0  # seconds until it is started again; doubled each time
-SETTLED = 60.0  # seconds that it runs until the waits are short again
-_LAST_WORDS = 2.0  # seconds to end by itself
-_CHUNK = 64 * 1024
+# -- the socket -------------------------------------------------------------------------------------------------------
 
-
-class SpectatorReport(msgspec.Struct):
-    """A line of the gallery's stdout."""
-
-    event: str
-    word: str = ""
-    url: str = ""
-    reason: str = ""
-    source: str = ""
-    traceback: str = ""
-    times: int = 1
+TOPICS = 64  # subscriptions of one connection
+TOPIC_OCTETS = 4096  # bytes of all these topics
+RATE = 10.0  # subscriptions a second of one connection; five times as many at once
+PENDING = 4  # requests of one connection that wait
+QUEUE = 1000  # messages for one connection; it requests those beyond that it missed
+_FRAME = 512  # bytes: the longest of a handshake with keys is under 300, a topic with keys under 240
+_HANDSHAKE_MS = 10_000
+_NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)
 
 
-class SpectatorSupervisor:
-    """`open` in the running loop; `close` ends the gallery."""
+class SpectatorConnection:
+    """The subscriptions of one connection, and its requests that wait."""
 
-    def __init__(self, orders: SpectatorConfig, budgets: Timeouts, journal: EventLog) -> None:
-        self._orders, self._budgets, self._journal = orders, budgets, journal
-        self._tasks = BackgroundTasks(journal.fault)
+    def __init__(self, now: float) -> None:
+        self.bucket = TokenBucket(RATE, RATE * BURST, now)
+        self.topics: Counter[bytes] = Counter()
+        self.requests: deque[Request] = deque()
 
-    def open(self) -> None:
-        self._tasks.keep("gallery", self._supervise)
+
+class PubSocket:
+    """Listens at `url`, with encryption unless `pair` is None, for at most `limit` connections. Raises AddressError.
+
+    `refuse(word, address, reason)` is called for each connection that is ended here.
+    """
+
+    def __init__(self, url: str, pair: KeyPair | None, limit: int, refuse: Callable[[str, str, str], None]) -> None:
+        self._limit, self._refuse = limit, refuse
+        self._connections: dict[int, SpectatorConnection] = {}  # by ZeroMQ's descriptor
+        self._turns: OrderedDict[int, None] = OrderedDict()  # connections with requests, the next one first
+        self._requested = asyncio.Event()
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._socket = self._context.socket(zmq.XPUB)
+        options = {
+            zmq.XPUB_VERBOSER: 1,  # report every subscription, also one that another connection has
+            zmq.LINGER: 0,
+            zmq.MAXMSGSIZE: _FRAME,
+            zmq.SNDHWM: QUEUE,
+            zmq.RCVHWM: UNBOUNDED,
+            zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
+            zmq.HEARTBEAT_TIMEOUT: SILENCE_MS,
+            zmq.HANDSHAKE_IVL: _HANDSHAKE_MS,
+            zmq.IPV6: int("[" in url),
+        }
+        for option, value in options.items():
+            self._socket.setsockopt(option, value)
+        if pair is not None:  # every client key is accepted, so no ZAP handler is needed
+            self._socket.setsockopt(zmq.CURVE_SERVER, 1)
+            self._socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
+            self._socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
+        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+        try:
+            self._socket.bind(url)
+        except zmq.ZMQError as error:
+            self._context.destroy(linger=0)
+            raise AddressError(f"cannot listen at {url}: {zmq.strerror(error.errno or 0)}") from None
+        self.url = bytes(self._socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
+        self._readings = [Reading(self._monitor, self._on_monitor_event), Reading(self._socket, self._receive)]
+
+    @property
+    def connections(self) -> int:
+        return len(self._connections)
+
+    def close(self, linger: float = 0.0) -> None:
+        """Once. `linger`: seconds for what is still to leave."""
+        for reading in self._readings:
+            reading.close()
+        self._socket.disable_monitor()
+        self._monitor.close(linger=0)
+        self._socket.close(linger=int(linger * 1000))
+        self._context.term()
+
+    def publish(self, topic: bytes, payload: bytes) -> None:
+        """Send to all subscribers whose queue has room."""
+        with contextlib.suppress(zmq.ZMQError):
+            self._socket.send(topic, _MORE)
+            self._socket.send(payload, _NOW)
+        self._readings[1].poll_again()
+
+    async def request(self) -> Request:
+        """Wait for a request and remove it. The connections take turns."""
+        while not self._turns:
+            self._requested.clear()
+            await self._requested.wait()
+        descriptor, _ = self._turns.popitem(last=False)
+        waiting = self._connections[descriptor].requests
+        request = waiting.popleft()
+        if waiting:
+            self._turns[descriptor] = None
+        return request
+
+    def _on_monitor_event(self) -> None:
+        """Raises zmq.Again when there is none."""
+        event = recv_monitor_message(self._monitor, zmq.NOBLOCK)
+        descriptor = int(event["value"])
+        self._forget(descriptor)
+        if event["event"] == zmq.EVENT_ACCEPTED:
+            self._connections[descriptor] = SpectatorConnection(time.monotonic())
+            if len(self._connections) > self._limit:
+                self._disconnect(descriptor, "full", f"connection limit: {self._limit} spectators")
+
+    def _forget(self, descriptor: int) -> None:
+        self._connections.pop(descriptor, None)
+        self._turns.pop(descriptor, None)
+
+    def _disconnect(self, descriptor: int, word: str, reason: str) -> None:
+        self._forget(descriptor)
+        self._refuse(word, address_of(descriptor), reason)
+        cut(descriptor)
+
+    def _receive(self) -> None:
+        """Raises zmq.Again when there is nothing."""
+        frame = self._socket.recv(_NOW, copy=False)
+        try:
+            descriptor = int(frame.get(zmq.SRCFD))
+        except zmq.ZMQError:  # a subscription that ended with its connection
+            return
+        if descriptor not in self._connections:
+            with contextlib.suppress(zmq.Again):
+                while True:
+                    self._on_monitor_event()
+        connection = self._connections.get(descriptor)
+        if connection is None:
+            return
+        data = frame.bytes
+        if data[:1] not in (b"\0", b"\1") or frame.more or len(data) > 1 + MAX_TOPIC:
+            self._disconnect(descriptor, "garbage", "a message that is no subscription")
+        elif not connection.bucket.consume(1, time.monotonic()):
+            self._disconnect(descriptor, "flood", "too many subscriptions a second")
+        elif data[:1] == b"\1":
+            self._subscribe(descriptor, connection, data[1:])
+        else:
+            self._unsubscribe(descriptor, connection, data[1:])
+
+    def _subscribe(self, descriptor: int, connection: SpectatorConnection, topic: bytes) -> None:
+        connection.topics[topic] += 1
+        if connection.topics.total() > TOPICS:
+            self._disconnect(descriptor, "topics", f"more than {TOPICS} subscriptions")
+        elif sum(map(len, connection.topics)) > TOPIC_OCTETS:
+            self._disconnect(descriptor, "topics", f"subscriptions of more than {TOPIC_OCTETS} bytes")
+        elif (request := read_request(topic)) and len(connection.requests) < PENDING:
+            connection.requests.append(request)
+            self._turns.setdefault(descriptor)
+            self._requested.set()
+
+    def _unsubscribe(self, descriptor: int, connection: SpectatorConnection, topic: bytes) -> None:
+        connection.topics[topic] -= 1
+        if connection.topics[topic] <= 0:
+            del connection.topics[topic]
+        connection.requests = deque(one for one in connection.requests if one.topic != topic)
+        if not connection.requests:
+            self._turns.pop(descriptor, None)
+
+
+# -- matches and answers ----------------------------------------------------------------------------------------------
+
+REMEMBERED = 500  # news of the ladder, for spectators that missed some
+OCTETS = 256 * 1024  # bytes of one answer
+ANSWERS = 4 * 1024 * 1024  # bytes of answers a second, in total
+_FIRST = 10**8  # the numbers of a ladder's news begin below this, so that those of two runs hardly ever meet
+_decode: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
+
+
+class RunningMatch:
+    """The lines of a match so far; `start` is the first one, decoded."""
+
+    def __init__(self, start: dict[str, Any]) -> None:
+        first, second = start["bots"]
+        self._head = MatchHead(
+            match=start["match"],
+            game=start["game"],
+            options=start["options"],
+            bots=(first["name"], second["name"]),
+            control=start["control"],
+            started=start.get("started", ""),
+        )
+        self.lines: list[bytes] = []
+
+    @property
+    def head(self) -> MatchHead:
+        return msgspec.structs.replace(self._head, plies=max(0, len(self.lines) - 1))
+
+
+class SpectatorServer:
+    """Publishes the matches of a ladder and answers requests, once `open` was called. `record` reads a finished match
+    from the store."""
+
+    def __init__(self, ladder: str, record: Callable[[str], bytes | None], report: Report) -> None:
+        self._ladder, self._record, self._report = ladder, record, report
+        self._run, self._seq = secrets.token_hex(4), 1 + secrets.randbelow(_FIRST)
+        self._news: deque[Begun | Over] = deque(maxlen=REMEMBERED)
+        self._matches: dict[str, RunningMatch] = {}
+        self._socket: PubSocket | None = None
+        self._tasks = BackgroundTasks(report)
+        self._store = ThreadPoolExecutor(1, "store")
+
+    def open(self, socket: PubSocket) -> None:
+        """In the running loop."""
+        self._socket = socket
+        self._tasks.keep("answers", lambda: self._answer_all(socket))
 
     async def close(self) -> None:
         await self._tasks.close()
+        if self._socket is not None:
+            self._socket.close(linger=0.3)
 
-    async def _supervise(self) -> None:
-        loop, wait = asyncio.get_running_loop(), SOON
+    def take(self, line: bytes) -> None:
+        """A line from the lobby: the next event of a match, an event that replaces an earlier one and all after it, or
+        that a match was dropped."""
+        if line.startswith(spectators.DROPPED):
+            self._over(line.removeprefix(spectators.DROPPED).strip().decode(), DROPPED)
+            return
+        event = _decode.decode(line)
+        name, number = event["match"], event.get("seq", 0)
+        if number == 0:
+            self._matches[name] = RunningMatch(event)
+            self._announce(Begun(seq=self._seq, run=self._run, head=self._matches[name].head))
+        match = self._matches[name]
+        match.lines[number:] = [line]
+        if self._socket is not None and self._socket.connections:
+            self._socket.publish(topic_of(MATCH, name), msgspec.msgpack.encode(event))
+        if event["event"] == "end":
+            del match.lines[-1]  # it is no ply
+            self._over(name, event["termination"], event["result"], event["winner"])
+
+    def _over(self, name: str, termination: str, result: str = "", winner: int = 0) -> None:
+        head = self._matches.pop(name).head
+        self._announce(
+            Over(seq=self._seq, run=self._run, head=head, result=result, winner=winner, termination=termination)
+        )
+
+    def _announce(self, news: Begun | Over) -> None:
+        self._seq += 1
+        self._news.append(news)
+        if self._socket is not None and self._socket.connections:
+            self._socket.publish(topic_of(LADDER, self._ladder), publish(news))
+
+    async def _answer_all(self, socket: PubSocket) -> None:
+        """Answer one request after another, at a bounded rate. A request that fails gets no answer: it is repeated."""
         while True:
-            began = loop.time()
+            request = await socket.request()
+            began, size = time.monotonic(), 0
             try:
-                reason = await self._run()
-            except LaunchError as error:
-                reason = str(error)
-            if loop.time() - began > SETTLED:
-                wait = SOON
-            self._journal.log_limited(began, "gallery", "ended", "", reason=reason, again=wait)
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, LATEST)
+                for payload in await self._answer(request):
+                    socket.publish(request.topic, payload)
+                    size += len(payload)
+            except Exception as error:
+                self._report("answer", error)
+            await asyncio.sleep(max(0.0, began + size / ANSWERS - time.monotonic()))
 
-    async def _run(self) -> str:
-        """One gallery from its start to its end: how it ended. Raises LaunchError."""
-        process = Process(COMMAND, PeerRole.ENGINE, self._budgets)
-        stdin, stdout, stderr = process.descriptors
-        lines: asyncio.Queue[tuple[int, bytes]] = asyncio.Queue()
-        readers = [_LineQueue(descriptor, lines) for descriptor in (stdout, stderr) if descriptor is not None]
-        try:
-            with contextlib.suppress(BrokenPipeError):
-                os.write(stdin, msgspec.json.encode(self._orders) + b"\n")
-            while True:
-                descriptor, line = await lines.get()
-                if line:
-                    self._on_line(line, descriptor == stdout)
-                elif descriptor == stdout:
-                    break
-        finally:
-            for reader in readers:
-                reader.close()
-            await asyncio.shield(asyncio.to_thread(_end, process))  # it takes its time, and the loop has none
-        return process.exited()
-
-    def _on_line(self, line: bytes, is_news: bool) -> None:
-        try:
-            said = msgspec.json.decode(line, type=SpectatorReport) if is_news else None
-        except msgspec.MsgspecError:
-            said = None
-        if said is None:
-            if line.strip():
-                text = line.decode("utf-8", "backslashreplace")
-                self._journal.log_limited(asyncio.get_running_loop().time(), "gallery", "said", text[:100], reason=text)
-            return
-        fields = {name: value for name in ("source", "url", "reason") if (value := getattr(said, name))}
-        if said.event == "fault":
-            now = asyncio.get_running_loop().time()
-            source, trace = f"gallery {said.source}", {"reason": said.reason, "traceback": said.traceback}
-            self._journal.log_limited(now, "fault", f"gallery: {said.word}", source, said.times, **trace)
-        elif said.word == "cannot":  # each time that it is tried
-            self._journal.log_limited(asyncio.get_running_loop().time(), said.event, said.word, "", reason=said.reason)
+    async def _answer(self, request: Request) -> list[bytes]:
+        """The payloads of an answer. Raises StoreError."""
+        if request.kind == LADDER:
+            return [publish(what) for what in self._ladder_answer(request)]
+        match = self._matches.get(request.name)
+        if match is not None:
+            lines = match.lines
         else:
-            self._journal.log(said.event, said.word, **fields)
-        if said.url:  # the same port the next time, if any would do
-            self._orders = msgspec.structs.replace(self._orders, url=said.url)
+            data = await asyncio.get_running_loop().run_in_executor(self._store, self._record, request.name)
+            if data is None:
+                return [publish(Unknown(request.name))]
+            lines = data.splitlines(keepends=True)
+        page, size = list[bytes](), 0
+        for line in lines[request.number : request.number + PAGE]:
+            size += len(line)
+            if page and size > OCTETS:
+                break
+            page.append(publish_line(line))
+        return [*page, publish(CaughtUp(len(lines)))]
+
+    def _ladder_answer(self, request: Request) -> list[Published]:
+        if request.name not in ("", self._ladder):
+            return [Unknown(request.name)]
+        if request.number == self._seq:
+            return [CaughtUp(self._seq)]
+        missed = [news for news in self._news if news.seq >= request.number]
+        heads = tuple(match.head for match in list(self._matches.values())[-LISTED:])
+        return [*missed, SpectatorState(seq=self._seq, run=self._run, ladder=self._ladder, matches=heads)]
 
 
-class _LineQueue:
-    """Puts whole lines of a descriptor into a queue, b"" at its end."""
-
-    def __init__(self, descriptor: int, queue: "asyncio.Queue[tuple[int, bytes]]") -> None:
-        self._descriptor, self._queue, self._rest = descriptor, queue, b""
-        asyncio.get_running_loop().add_reader(descriptor, self._read)
-
-    def close(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._descriptor)
-
-    def _read(self) -> None:
-        try:
-            data = os.read(self._descriptor, _CHUNK)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self.close()
-            self._queue.put_nowait((self._descriptor, b""))
-            return
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        self._rest = self._rest[-_CHUNK:]
-        for line in lines:
-            self._queue.put_nowait((self._descriptor, line or b" "))
-
-
-def _end(process: Process) -> None:
-    process.channel.transport.close_stdin()
-    process.exited(_LAST_WORDS)
-    run_blocking(process.stop(kill=True))
-
-
-# -- the spectator process itself: a SpectatorConfig as JSON on stdin, reports on stdout ------------------------------
-
+# -- the process ------------------------------------------------------------------------------------------------------
 
 _NICE = 10  # players go before spectators
-_MEMORY = 4 << 30  # bytes of address space: if a stranger finds a way to more, the gallery ends and not the host
+_MEMORY = 2 << 30  # bytes of address space: a flood ends this process, not the host
 
 
 def main() -> int:
     """The exit status: 1 if the socket cannot be opened; the reason is on stdout."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the lobby's to end us
-    orders = msgspec.json.decode(sys.stdin.buffer.readline(), type=SpectatorConfig)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the lobby ends this process
+    end_with_parent(signal.SIGKILL)
     os.nice(_NICE)
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    journal = EventLog(as_json=True, write=_print)
+    log = EventLog(as_json=True, write=_print)
     try:
-        asyncio.run(_run(orders, journal))
+        asyncio.run(_run(log))
     except (AddressError, KeyFileError) as error:
-        journal.log("gallery", "cannot", reason=str(error))
+        log.log("spectators", "cannot", reason=str(error))
         return 1
     return 0
 
 
-async def _run(orders: SpectatorConfig, journal: EventLog) -> None:
+async def _run(log: EventLog) -> None:
     """Raises AddressError, KeyFileError."""
-    asyncio.get_running_loop().set_exception_handler(journal.unhandled)
-    pair = read_pair(Path(orders.server_key)) if orders.server_key else None
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(log.unhandled)
+    lines = asyncio.StreamReader(limit=2 * MAX_RECORD_LINE)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    config = msgspec.json.decode(await lines.readline(), type=SpectatorConfig)
+    pair = read_pair(Path(config.server_key)) if config.server_key else None
 
     def refuse(word: str, address: str, reason: str) -> None:
-        journal.log_limited(asyncio.get_running_loop().time(), "spectator", word, address, reason=reason)
+        log.log_limited(loop.time(), "spectator", word, address, reason=reason)
 
-    def open_stage(requests: RequestQueue) -> PubSocket:
-        return PubSocket(orders.url, pair, orders.connections, requests, refuse, journal.fault)
+    server = SpectatorServer(config.ladder, StoredRecords(config.store).read, log.fault)
+    async for line in lines:
+        if line == spectators.OPEN:
+            socket = PubSocket(config.url, pair, config.connections, refuse)
+            server.open(socket)
+            log.log("spectators", "open", url=socket.url)
+        else:
+            server.take(line)
+    await server.close()
 
-    gallery = SpectatorServer(orders.ladder, Path(orders.folder), RecordCache(orders.store), open_stage, journal.fault)
-    gallery.open()
-    journal.log("gallery", "open", url=gallery.stage.url)
-    await _end_of_input()
-    await gallery.close()
 
+class StoredRecords:
+    """The records of a store, which is opened when one is read, for one thread."""
 
-async def _end_of_input() -> None:
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._store: Store | None = None
 
-    def look() -> None:
+    def read(self, match: str) -> bytes | None:
+        """Raises StoreError."""
+        if self._store is None:
+            self._store = Store.open(self._url)
         try:
-            data = os.read(0, 4096)
-        except OSError:
-            data = b""
-        if not data:
-            loop.remove_reader(0)
-            ended.set()
-
-    loop.add_reader(0, look)
-    await ended.wait()
+            return self._store.record(match)
+        except StoreError:
+            store, self._store = self._store, None
+            store.close()
+            raise
 
 
 def _print(line: str) -> None:
-    try:
+    with contextlib.suppress(OSError):  # the lobby has gone
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
-    except OSError:  # the lobby does not read it any more
-        return
 
 
 if __name__ == "__main__":

@@ -20,8 +20,6 @@ from referee.background import BackgroundTasks
 from referee.control.server import ControlServer, StandardInput
 from referee.ladder import dask_pool
 from referee.lobby import sessions as hall_module
-from referee.lobby import spectator_socket as stage_module
-from referee.lobby import spectators as gallery_module
 from referee.lobby.auth import NoAuth
 from referee.lobby.challenges import LobbyCommands
 from referee.lobby.engine_pool import Engines
@@ -33,10 +31,7 @@ from referee.lobby.remote_bot import Lateness
 from referee.lobby.server import LobbyServer
 from referee.lobby.sessions import Bounds, Sessions
 from referee.lobby.socket import RouterSocket
-from referee.lobby.spectator_process import SpectatorSupervisor
-from referee.lobby.spectator_socket import PubSocket
-from referee.lobby.spectators import RecordCache, SpectatorServer
-from referee.lobby.spectators import SpectatorConfig as GalleryOrders
+from referee.lobby.spectators import SpectatorConfig, Spectators
 from referee.play import worker
 from referee.play.setting import Timeouts
 from referee.store.model import Pair, StoreError, UnplayablePair
@@ -45,7 +40,6 @@ from tests.referee.lobby.test_local_bots import read
 from tests.support.cli import wait_until
 from tests.support.memory_lobby import house, until
 from tests.support.raw_zmtp import Raw
-from tests.support.spectator_publisher import events
 
 
 class Log:
@@ -368,7 +362,10 @@ async def test_pairing_goes_on_after_a_failure_and_metrics_count_it(
     monkeypatch.setattr(engines, "open", none)
     with Store.open(f"sqlite:///{tmp_path}/club.db", create=True) as store:
         live = Live(tmp_path / "club.live")
-        lobby = LobbyServer(settings.ladder, store, settings.plan, live, log.journal, NoAuth(), door, engines)
+        spectators = Spectators(None, log.journal)
+        lobby = LobbyServer(
+            settings.ladder, store, settings.plan, live, log.journal, NoAuth(), door, engines, spectators
+        )
         once = Once(lobby, "_pair", monkeypatch)
         running = asyncio.create_task(lobby.run(lambda url: None))
         await until(lambda: once.calls > 2)
@@ -413,13 +410,11 @@ async def test_a_local_bots_process_that_cannot_be_followed_is_ended(
     assert not local._processes and not local._here
 
 
-# -- the gallery -----------------------------------------------------------------------------------------------------
+# -- spectators ------------------------------------------------------------------------------------------------------
 
 
-async def test_the_gallery_is_started_again_after_a_failure_of_its_keeper(
-    log: Log, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keeper = SpectatorSupervisor(GalleryOrders("tcp://127.0.0.1:*", "club", "", "", "", 1), Timeouts(), log.journal)
+async def test_spectators_are_supervised_on_after_a_failure(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    spectators = Spectators(SpectatorConfig("tcp://127.0.0.1:*", "club", "", "", 1), log.journal)
     started = asyncio.Event()
 
     async def run() -> str:
@@ -427,94 +422,12 @@ async def test_the_gallery_is_started_again_after_a_failure_of_its_keeper(
         await asyncio.Event().wait()
         return ""
 
-    monkeypatch.setattr(keeper, "_run", run)
-    Once(keeper, "_run", monkeypatch)
-    keeper.open()
+    monkeypatch.setattr(spectators, "_run", run)
+    Once(spectators, "_run", monkeypatch)
+    spectators.open()
     await asyncio.wait_for(started.wait(), 60)
-    assert log.faults("gallery") == 1
-    await keeper.close()
-
-
-async def test_a_fault_of_the_gallerys_process_is_counted_and_logged_by_the_lobby(log: Log) -> None:
-    keeper = SpectatorSupervisor(GalleryOrders("", "", "", "", "", 1), Timeouts(), log.journal)
-    theirs: list[str] = []
-    try:
-        raise Bug("planted")
-    except Bug as error:
-        EventLog(as_json=True, write=theirs.append).fault("answers", error)
-    keeper._on_line(theirs[0].encode(), is_news=True)
-    assert log.faults("gallery: answers") == 1 and "Bug: planted" in log.traceback("gallery: answers")
-
-
-class Silent:
-    """A stage that keeps what is published."""
-
-    connections = 1
-
-    def __init__(self) -> None:
-        self.published: list[bytes] = []
-
-    def open(self) -> None:
-        return
-
-    async def close(self, linger: float = 0.0) -> None:
-        return
-
-    def publish(self, topic: bytes, payload: bytes) -> None:
-        self.published.append(payload)
-
-
-def _gallery(folder: Path, log: Log) -> tuple[SpectatorServer, Silent]:
-    stage = Silent()
-    shelf = RecordCache(f"sqlite:///{folder}/none.db")
-    return SpectatorServer("club", folder, shelf, lambda gallery: stage, log.journal.fault), stage  # type: ignore[arg-type, return-value]
-
-
-@pytest.mark.parametrize("told", [True, False], ids=["told by the kernel", "looks by itself"])
-async def test_a_look_at_the_matches_that_fails_is_made_up_for(
-    told: bool, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asyncio.get_running_loop().set_exception_handler(log.journal.unhandled)
-    monkeypatch.setattr(gallery_module, "LOOK", 0.01)
-    if not told:
-        monkeypatch.setattr("referee.lobby.spectators._watch", lambda folder: -1)
-    gallery, stage = _gallery(tmp_path, log)
-    gallery.open()
-    await asyncio.sleep(0.05)
-    Once(gallery._matches, "read_changes", monkeypatch)
-    lines = [line for _, line in events(6)]
-    (tmp_path / "5feceb66-6b86b273-1-1.live").write_bytes(lines[0])
-    await until(lambda: log.faults("callback" if told else "matches") == 1)
-    (tmp_path / "other").touch()
-    await until(lambda: len(stage.published) == 2)  # that it has begun, and its first event
-    await gallery.close()
-
-
-async def test_requests_are_answered_after_one_that_failed(
-    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gallery, stage = _gallery(tmp_path, log)
-    gallery.open()
-    once = Once(gallery._shelf, "page", monkeypatch)
-    for connection in (1, 2):
-        gallery.requests.subscribed(connection, b"catch-up/match/5feceb66-6b86b273-1-1/0/a")
-    await until(lambda: once.calls == 1 and len(stage.published) == 2)
-    assert log.faults("answer") == 1
-    await gallery.close()
-
-
-async def test_spectators_are_let_in_and_checked_after_failures(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage_module, "_SWEEP", 0.01)
-    stage = PubSocket("tcp://127.0.0.1:*", None, 10, None, lambda *said: None, log.journal.fault)  # type: ignore[arg-type]
-    arrived = Once(stage._turnstile, "_arrived", monkeypatch)
-    stage.open()
-    with Raw(stage.url), Raw(stage.url):
-        await until(lambda: arrived.calls == 1)
-        assert log.faults("accept") == 1
-    monkeypatch.setattr(stage, "_spectators", None)
-    await until(lambda: log.faults("connections") == 1)
-    monkeypatch.setattr(stage, "_spectators", {})
-    await stage.close()
+    assert log.faults("spectators") == 1
+    await spectators.close()
 
 
 # -- the ladder's worker in a cluster --------------------------------------------------------------------------------

@@ -1,0 +1,65 @@
+"""The files of running matches: what a resumed match writes, and what a full disk leaves."""
+
+import os
+import resource
+from pathlib import Path
+
+from referee.lobby.game import Live
+from referee.play.record_file import RecordWriter
+from tests.support.spectator_publisher import KEY, events
+
+LINES = [line for _, line in events(6)]
+FILE = f"{KEY}.live"
+
+
+def write(folder: Path, *lines: bytes) -> None:
+    with (folder / FILE).open("ab") as file:
+        file.writelines(lines)
+
+
+def test_a_match_that_is_taken_up_is_written_on(tmp_path: Path) -> None:
+    live, told = Live(tmp_path), events(6)
+    write(tmp_path, *LINES[:4], LINES[4][:20])
+    descriptor, kept = live.open(KEY, again=True)
+    tape, size = RecordWriter(descriptor, kept), (tmp_path / FILE).stat().st_size
+    for event, _ in told[:4]:
+        tape.emit(event)
+        assert (tmp_path / FILE).stat().st_size == size
+    for event, _ in told[4:]:
+        tape.emit(event)
+    assert (tmp_path / FILE).read_bytes() == b"".join(LINES) == b"".join(tape.lines)
+    os.close(descriptor)
+    descriptor, kept = live.open(KEY)
+    assert kept == b"" and (tmp_path / FILE).stat().st_size == 0
+    os.close(descriptor)
+
+
+def test_a_match_that_is_taken_up_by_others_is_written_anew(tmp_path: Path) -> None:
+    write(tmp_path, *LINES[:4])
+    descriptor, kept = Live(tmp_path).open(KEY, again=True)
+    tape, other = RecordWriter(descriptor, kept), events(3, bot="cid", ended=False)
+    for event, _ in other:
+        tape.emit(event)
+    assert (tmp_path / FILE).read_bytes() == b"".join(line for _, line in other)
+    os.close(descriptor)
+
+
+def test_nothing_is_written_behind_a_line_that_is_torn(tmp_path: Path) -> None:
+    """The disk is full in the middle of a line, and has room again: what came before can still be taken up."""
+    live, told = Live(tmp_path), events(6)
+    descriptor, _ = live.open(KEY)
+    tape, (soft, hard) = RecordWriter(descriptor), resource.getrlimit(resource.RLIMIT_FSIZE)
+    room = len(b"".join(LINES[:3])) + 10
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+        for event, _ in told[:4]:
+            tape.emit(event)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (tmp_path / FILE).stat().st_size == room
+    for event, _ in told[4:]:
+        tape.emit(event)
+    os.close(descriptor)
+    assert b"".join(tape.lines) == b"".join(LINES)
+    ((record, _),) = live.recover()
+    assert list(record.plies) == [event for event, _ in told[1:3]]
