@@ -31,7 +31,7 @@ from referee.play.outcome import EngineFailed
 from referee.play.process import LaunchError, Peer, Process
 from referee.play.setting import Timeouts
 
-# -- links to one engine that serves many sessions --------------------------------------------------------------------
+# -- sessions of one engine -------------------------------------------------------------------------------------------
 
 
 _QUEUE = 1000
@@ -39,18 +39,35 @@ _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow
 _MOMENT_MS = 1  # that an answer is waited for in place, which is the least that poll can wait
 _IN_VAIN, _AGAIN = 3, 64  # after so many waits in vain in a row, only one in so many questions is waited for so
 _HELD = 0.01  # seconds of such waits after which others in the loop have their turn
-_LINK_LOOK = 0.01  # seconds between looks whether there is room for one more to be let in
-Lost = Callable[[], None]
+_ACCEPT = 0.01  # seconds between attempts to connect to an engine that accepts no connection now
+
+
+class EngineLink(ABC):
+    """The way to one engine, in the running loop. `lost` is called when the engine is gone; `exited` says how."""
+
+    def __init__(self, lost: Callable[[], None], exited: Callable[[], str]) -> None:
+        self.lost, self.exited = lost, exited
+        self.sessions: set[EngineSession] = set()
+
+    @abstractmethod
+    async def connect(self, seconds: float) -> "EngineSession":
+        """Open a session, within this time if the engine is busy. After a failure it has ended, and `lost` was
+        called."""
+
+    def close(self) -> None:
+        for session in list(self.sessions):
+            session.close()
 
 
 class EngineSession(Peer, ABC):
     """One conversation with an engine: a Transport and a Peer. `overdue`: it was silent for too long."""
 
-    def __init__(self, exited: Callable[[], str]) -> None:
+    def __init__(self, link: EngineLink) -> None:
         self.now = time.monotonic
         self.inbox = Inbox()
         self.overdue = False
-        self._exited = exited
+        self._link = link
+        link.sessions.add(self)
         self.channel = Channel(self, PeerRole.ENGINE)
 
     @abstractmethod
@@ -66,17 +83,18 @@ class EngineSession(Peer, ABC):
 
     @property
     def usable(self) -> bool:
-        """Whether it can serve another match: it owes nothing."""
-        return not (self.overdue or self.channel.connection.awaited)
+        """Whether it can serve another match: it lives and owes nothing."""
+        return self in self._link.sessions and not (self.overdue or self.channel.connection.awaited)
 
     def close_stdin(self) -> None:
         """There is no half of a session."""
 
     def close(self) -> None:
+        self._link.sessions.discard(self)
         self.inbox.end()
 
     def exited(self, wait: float = 0) -> str:
-        return self._exited()
+        return self._link.exited()
 
     def stderr_tail(self) -> str:
         return ""
@@ -88,40 +106,17 @@ class EngineSession(Peer, ABC):
         """Its engine goes on."""
 
 
-class Link(ABC):
-    """`lost` is called when the engine is not there any more; `exited` says how it ended."""
+class StreamLink(EngineLink):
+    """To an engine at `unix:///PATH`: each session is a connection."""
 
-    def __init__(self, lost: Lost, exited: Callable[[], str]) -> None:
-        self._lost, self._exited = lost, exited
-
-    @abstractmethod
-    def listens(self) -> bool:
-        """Whether a session can be opened."""
-
-    @abstractmethod
-    async def connect(self, seconds: float) -> EngineSession:
-        """Waits so long if too many wait to be let in. A session that could not be has ended, and `lost` was called."""
-
-    @abstractmethod
-    def drop(self, session: EngineSession) -> None:
-        """It is not used again."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """All sessions have ended."""
-
-
-class StreamLink(Link):
-    """To the engine that listens at `unix:///PATH`. In the running loop."""
-
-    def __init__(self, url: str, lost: Lost, exited: Callable[[], str]) -> None:
+    def __init__(self, url: str, lost: Callable[[], None], exited: Callable[[], str]) -> None:
         super().__init__(lost, exited)
         self._path = path_of(url)
-        self._sessions: set[_Stream] = set()
         self._in_vain = self._skipped = 0
         self._held = 0.0  # seconds that were waited in place since others had their turn
 
     def listens(self) -> bool:
+        """Whether a session can be opened."""
         try:
             self._connected().close()
         except OSError:
@@ -137,28 +132,14 @@ class StreamLink(Link):
                 except BlockingIOError:  # a busy engine accepts no connection meanwhile
                     if time.monotonic() >= until:
                         raise
-                    await asyncio.sleep(_LINK_LOOK)
+                    await asyncio.sleep(_ACCEPT)
         except OSError:
-            self._lost()
-        session = _Stream(self, theirs, self._exited)
-        self._sessions.add(session)
-        return session
-
-    def drop(self, session: EngineSession) -> None:
-        assert isinstance(session, _Stream)
-        self._sessions.discard(session)
-        session.close()
-
-    def close(self) -> None:
-        for session in list(self._sessions):
-            self.drop(session)
-
-    def lost(self) -> None:
-        self._lost()
+            self.lost()
+        return _EngineStream(self, theirs)
 
     def answers_at_once(self, poll: select.poll) -> bool:
-        """Whether what was just asked is answered within a moment, if that is worth being waited for in place. An
-        engine that thinks is not, but may change."""
+        """Wait for an answer in place, for a moment, if that has been worth it: it saves a turn of the loop. False: it
+        did not come, or was not waited for."""
         self._skipped += 1
         if self._held >= _HELD:
             self._held = 0.0
@@ -172,7 +153,7 @@ class StreamLink(Link):
         return came
 
     def _connected(self) -> socket.socket:
-        """Raises OSError, also where others wait to be let in, so that this would block."""
+        """Raises OSError; BlockingIOError if the engine accepts no connection now."""
         theirs = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
             theirs.connect(self._path)
@@ -182,24 +163,26 @@ class StreamLink(Link):
         return theirs
 
 
-class _Stream(EngineSession):
-    def __init__(self, link: StreamLink, theirs: socket.socket | None, exited: Callable[[], str]) -> None:
-        super().__init__(exited)
-        self._link, self._socket = link, theirs
+class _EngineStream(EngineSession):
+    _link: StreamLink
+
+    def __init__(self, link: StreamLink, theirs: socket.socket | None) -> None:
+        super().__init__(link)
+        self._socket = theirs
         self._asked = False  # and nothing was read since
         self._poll = select.poll()
         if theirs is None:
-            self.inbox.end()
+            self.close()
         else:
             self._poll.register(theirs, select.POLLIN)
 
     @property
     def usable(self) -> bool:
         """See EngineSession; nor has it said anything unasked, or ended."""
-        return super().usable and self._socket is not None and not self._poll.poll(0)
+        return super().usable and not self._poll.poll(0)
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
-        """What does not fit is for an engine that has stopped reading: there is room for many commands."""
+        """An engine for which not all fits has stopped reading: there is room for many commands."""
         self._asked = True
         try:
             if self._socket is not None and self._socket.send(data) < len(data):
@@ -208,11 +191,11 @@ class _Stream(EngineSession):
             self._end()
 
     async def read(self, deadline: float) -> bytes:
-        theirs, link = self._socket, self._link
+        theirs = self._socket
         if theirs is None:
             return b""
         asked, self._asked = self._asked, False
-        if asked and link.answers_at_once(self._poll):
+        if asked and self._link.answers_at_once(self._poll):
             return self._receive()
         loop = asyncio.get_running_loop()
         loop.add_reader(theirs, self._came)
@@ -249,15 +232,18 @@ class _Stream(EngineSession):
         self._link.lost()
 
 
-class RouterLink(Link):
-    """To the engine that bound a ROUTER at a ZeroMQ URL. In the running loop."""
+class RouterLink(EngineLink):
+    """To an engine at a ZeroMQ address: each session is a connection of one ROUTER socket, with a name of its own."""
 
     def __init__(
-        self, context: "zmq.Context[zmq.Socket[bytes]]", url: str, lost: Lost, exited: Callable[[], str]
+        self,
+        context: "zmq.Context[zmq.Socket[bytes]]",
+        url: str,
+        lost: Callable[[], None],
+        exited: Callable[[], str],
     ) -> None:
         super().__init__(lost, exited)
         self._url = url
-        self._sessions: dict[bytes, _Routed] = {}
         self._number = 0
         self._socket = socket = context.socket(zmq.ROUTER)
         socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
@@ -266,29 +252,20 @@ class RouterLink(Link):
         socket.setsockopt(zmq.MAXMSGSIZE, MAX_ANSWER + 4096)
         socket.setsockopt(zmq.SNDHWM, _QUEUE)
         socket.setsockopt(zmq.RCVHWM, UNBOUNDED)
+        self.by_name: dict[bytes, EngineSession] = {}
         self._monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED | zmq.EVENT_CONNECT_RETRIED)
         self._readings = [Reading(socket, self._receive), Reading(self._monitor, self._on_disconnect)]
-
-    def listens(self) -> bool:
-        """Connecting is the connection's matter, but a file has to be there."""
-        return not self._url.startswith("ipc://") or Path(self._url.removeprefix("ipc://")).exists()
 
     async def connect(self, seconds: float) -> EngineSession:
         self._number += 1
         name = b"session-%d" % self._number
         self._socket.setsockopt(zmq.CONNECT_ROUTING_ID, name)
         self._socket.connect(self._url)
-        session = self._sessions[name] = _Routed(self, name, self._exited)
+        session = self.by_name[name] = _EngineRoute(self, name)
         return session
 
-    def drop(self, session: EngineSession) -> None:
-        assert isinstance(session, _Routed)
-        self._sessions.pop(session.name, None)
-        session.close()
-
     def close(self) -> None:
-        for session in list(self._sessions.values()):
-            self.drop(session)
+        super().close()
         for reading in self._readings:
             reading.close()
         self._socket.disable_monitor()
@@ -312,30 +289,36 @@ class RouterLink(Link):
         name, frame = recv(_NOW), recv(_NOW, copy=False)
         while frame.more:  # not our framing: the engine breaks its session
             frame = recv(_NOW, copy=False)
-        session = self._sessions.get(name)
-        if session is not None:
+        if session := self.by_name.get(name):
             session.inbox.put(frame.bytes)
 
     def _on_disconnect(self) -> None:
         recv_monitor_message(self._monitor, zmq.NOBLOCK)
-        self._lost()
+        self.lost()
 
 
-class _Routed(EngineSession):
-    def __init__(self, link: RouterLink, name: bytes, exited: Callable[[], str]) -> None:
-        super().__init__(exited)
-        self.name = name
-        self._link = link
+class _EngineRoute(EngineSession):
+    _link: RouterLink
+
+    def __init__(self, link: RouterLink, name: bytes) -> None:
+        super().__init__(link)
+        self._name = name
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         for line in data.splitlines(keepends=True):
-            if not self._link.send(self.name, line):
+            if not self._link.send(self._name, line):
                 self.inbox.end()
+
+    def close(self) -> None:
+        self._link.by_name.pop(self._name, None)
+        super().close()
+
+
+# -- the engines ------------------------------------------------------------------------------------------------------
 
 
 SESSIONS = 900  # of one process, whose service keeps 1,000
 _LOOK = 0.02  # seconds between looks whether a new engine listens
-_ZEROMQ = "ipc://"
 _SWEEP = 1.0  # seconds between looks at what engines say on stderr
 
 
@@ -396,7 +379,7 @@ class Engines:
 
 
 class _EngineShare:
-    """One engine that serves many. `ended`: why it does not any more."""
+    """One engine that plays many matches. `ended`: why it does not any more."""
 
     def __init__(
         self, start: BotSpec, path: Path, context: "zmq.Context[zmq.Socket[bytes]]", budgets: Timeouts
@@ -405,29 +388,22 @@ class _EngineShare:
         self.ended = "not started"
         self._start, self._path, self._context, self._budgets = start, path, context, budgets
         self._idle: list[Engine] = []
-        self._sessions: set[EngineSession] = set()  # that live
         self._process: Process | None = None
-        self._link: Link | None = None
-        self._scheme = SCHEME
-        self._opening = asyncio.Lock()  # the process is started or ended, by one at a time
+        self._link: EngineLink | None = None
+        self._opening = asyncio.Lock()  # the process is started or ended, by one task at a time
 
     async def open(self) -> None:
-        """A program listens as it best can. Raises EngineFailed."""
-        if not self._start.argv:
-            self._link = self._reach(self._start.url)
+        """Raises EngineFailed."""
+        if self._start.argv:
+            await self._launch()
+        elif self._start.url.startswith(SCHEME):
+            self._link = StreamLink(self._start.url, self._lost, self.exited)
         else:
-            try:
-                await self._launch()
-            except EngineFailed:  # a stranger's may know ZeroMQ alone
-                if self._scheme == _ZEROMQ:
-                    raise
-                await self._end()
-                self._scheme = _ZEROMQ  # from now on: one that did not end there was waited for until the deadline
-                await self._launch()
+            self._link = RouterLink(self._context, self._start.url, self._lost, self.exited)
         self.ended = ""
 
     async def close(self) -> None:
-        """Of everything; matches that are under way have no engine any more."""
+        """End it; its running matches have no engine any more."""
         self.fail("it was ended")
         await self._end()
 
@@ -439,13 +415,11 @@ class _EngineShare:
                 await self.open()
 
     async def engine(self) -> Engine:
-        """With a session of its own."""
+        """An engine with a session of its own."""
         if self._idle:
             return self._idle.pop()
         assert self._link is not None
-        session = await self._link.connect(self._budgets.start)
-        self._sessions.add(session)
-        engine = Engine(session, self._start.command, self._budgets)
+        engine = Engine(await self._link.connect(self._budgets.start), self._start.command, self._budgets)
         try:
             await engine.start()
         except BaseException:
@@ -454,43 +428,42 @@ class _EngineShare:
         return engine
 
     async def release(self, engine: Engine) -> None:
-        """For the next match; not if it owes an answer. An engine that is silent for too long is stuck for all."""
-        session = engine.peer
+        """Keep it for the next match unless it owes an answer. An engine that is silent for too long is stuck for all
+        matches."""
+        session, link = engine.peer, self._link
         assert isinstance(session, EngineSession)
-        lives = session in self._sessions
-        if lives and session.usable:
+        if session.usable:
             self._idle.append(engine)
-            return
-        self._sessions.discard(session)
-        if lives and self._link is not None:
-            self._link.drop(session)
-        if lives and session.overdue:
-            self.fail("it does not answer")
-            link = self._link
-            async with self._opening:
-                if link is self._link:  # else it was ended meanwhile, and may have been started again
-                    await self._end()
+        elif link is not None and session in link.sessions:
+            session.close()
+            if session.overdue:
+                self.fail("it does not answer")
+                async with self._opening:
+                    if link is self._link:  # else it was ended meanwhile, and may have been started again
+                        await self._end()
 
     def check(self) -> None:
         """Notice an unnoticed end, and drain stderr so that a full pipe does not block the engine."""
-        if self._process is None or self.ended:  # one that is being ended is another thread's
+        if self._process is None or self.ended:  # a process that is being ended belongs to another thread
             return
         self._process.drain_stderr()
         if ended := self.exited():
             self.fail(ended)
 
     def fail(self, reason: str) -> None:
-        """None of its sessions lives any more."""
-        self.ended = self.ended or reason
-        sessions, self._sessions, self._idle = self._sessions, set(), []
-        for session in sessions:
+        """End all its sessions."""
+        self.ended, self._idle = self.ended or reason, []
+        for session in list(self._link.sessions) if self._link else ():
             session.close()
 
     def exited(self) -> str:
         return self._process.exited() if self._process is not None else ""
 
+    def _lost(self) -> None:
+        self.fail(self.exited() or "its connection was lost")
+
     async def _end(self) -> None:
-        """Of the process, and of the way to it."""
+        """End the link and the process."""
         link, self._link = self._link, None
         if link is not None:
             link.close()
@@ -499,25 +472,18 @@ class _EngineShare:
             await asyncio.to_thread(run_blocking, process.stop(kill=True))
             self._path.unlink(missing_ok=True)
 
-    def _reach(self, url: str) -> Link:
-        lost: Callable[[], None] = lambda: self.fail(self.exited() or "its connection was lost")  # noqa: E731
-        if url.startswith(SCHEME):
-            return StreamLink(url, lost, self.exited)
-        return RouterLink(self._context, url, lost, self.exited)
-
     async def _launch(self) -> None:
-        """Raises EngineFailed."""
-        url = f"{self._scheme}{self._path}"
+        """Start the program, and wait until it listens. Raises EngineFailed."""
         self._path.unlink(missing_ok=True)
-        start = self._start
+        url, start = f"{SCHEME}{self._path}", self._start
         try:
             argv = (*start.argv, "--bind", url)
             self._process = Process(argv, PeerRole.ENGINE, self._budgets, environment=start.environment)
         except LaunchError as error:
             raise EngineFailed(str(error)) from None
-        self._link = self._reach(url)
+        self._link = link = StreamLink(url, self._lost, self.exited)
         deadline = time.monotonic() + self._budgets.start
-        while not self._link.listens():
+        while not link.listens():
             if (ended := self._process.exited()) or time.monotonic() > deadline:
                 said = self._process.stderr_tail().strip().splitlines()
                 raise EngineFailed("; ".join([ended or "it does not listen in time", *said[-1:]]))

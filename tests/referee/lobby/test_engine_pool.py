@@ -1,4 +1,4 @@
-"""Ways from a lobby to an engine: quick and slow answers, long ones, an engine that ends; a stranger's over ZeroMQ."""
+"""Ways from a lobby to an engine: quick and slow answers, long ones, an engine that ends, and over ZeroMQ."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ import pytest
 import zmq
 
 from protocol.errors import PeerGone, PeerTimeout
-from referee.lobby.engine_pool import Engines, EngineSession, Link, RouterLink, StreamLink
+from referee.lobby.engine_pool import EngineLink, Engines, EngineSession, RouterLink, StreamLink
 from referee.lobby.log import EventLog
 from referee.play.bot_spec import BotSpec
 from referee.play.outcome import EngineFailed
@@ -28,17 +28,16 @@ from tests.protocol import test_unix
 from tests.support import zmq_service
 
 OURS = (sys.executable, "-m", "engines")
-STRANGER = (sys.executable, "-m", "tests.support.zmq_engine")
 PATIENCE = 60.0  # seconds
 
 
 @asynccontextmanager
-async def linked(kind: str, folder: Path) -> AsyncIterator[tuple[Link, list[str]]]:
+async def linked(kind: str, folder: Path) -> AsyncIterator[tuple[EngineLink, list[str]]]:
     """A link to a service of tests.support.answering_program, and a word for each time that it was lost."""
     lost: list[str] = []
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     serving: test_unix.ServedStream | zmq_service.ServedZmq
-    link: Link
+    link: EngineLink
     if kind == "stream":
         serving = test_unix.ServedStream(folder / "socket")
         link = StreamLink(serving.service.url, lambda: lost.append("lost"), lambda: "")
@@ -46,7 +45,6 @@ async def linked(kind: str, folder: Path) -> AsyncIterator[tuple[Link, list[str]
         serving = zmq_service.ServedZmq(f"ipc://{folder}/socket")
         link = RouterLink(context, serving.url, lambda: lost.append("lost"), lambda: "")
     try:
-        assert link.listens()
         yield link, lost
     finally:
         link.close()
@@ -55,7 +53,7 @@ async def linked(kind: str, folder: Path) -> AsyncIterator[tuple[Link, list[str]
 
 
 @asynccontextmanager
-async def linked_to(talk: Callable[[socket.socket], None], folder: Path) -> AsyncIterator[tuple[Link, list[str]]]:
+async def linked_to(talk: Callable[[socket.socket], None], folder: Path) -> AsyncIterator[tuple[EngineLink, list[str]]]:
     """A StreamLink to somebody who lets one in, and talks in a thread."""
     lost: list[str] = []
     with socket.socket(socket.AF_UNIX) as listener:
@@ -115,7 +113,7 @@ async def test_a_session_that_owes_an_answer_is_of_no_use(kind: str, tmp_path: P
         with pytest.raises(PeerTimeout):
             await session.channel.ask("sleep 0.3", session.now() + 0.05)
         assert session.overdue and not session.usable
-        link.drop(session)
+        session.close()
         again = await link.connect(PATIENCE)
         assert (await again.channel.ask("echo here", again.now() + 60)).text == "here"
 
@@ -209,7 +207,7 @@ async def test_an_engine_that_ends_is_noticed_where_it_is_asked(tmp_path: Path) 
         with pytest.raises(PeerGone):
             await session.channel.ask("echo a", session.now() + 60)
         assert lost
-    assert not link.listens()
+    assert isinstance(link, StreamLink) and not link.listens()
     assert len(lost) == 1
     silent = await link.connect(PATIENCE)
     with pytest.raises(PeerGone):
@@ -218,9 +216,8 @@ async def test_an_engine_that_ends_is_noticed_where_it_is_asked(tmp_path: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("argv", [OURS, STRANGER], ids=["ours", "a stranger's"])
-async def test_a_program_listens_as_it_can_and_plays(argv: tuple[str, ...], tmp_path: Path) -> None:
-    start = BotSpec("engine", " ".join(argv), argv)
+async def test_an_engine_that_ends_is_started_again(tmp_path: Path) -> None:
+    start = BotSpec("engine", shlex.join(OURS), OURS)
     engines = Engines(tmp_path, 1, Timeouts(), EventLog(quiet=True, write=lambda line: None))
     await engines.open({start})
     try:
@@ -229,31 +226,15 @@ async def test_a_program_listens_as_it_can_and_plays(argv: tuple[str, ...], tmp_
                 assert (await engine.new_game("ggp-new yugo size=5")).ply == 0
                 move, status = await engine.play("black", "C3")
                 assert (move, status.ply, status.to_play) == ("C3", 1, "white")
+        process = engines._desks[start][0]._process
+        assert process is not None
+        os.kill(process.pid, signal.SIGKILL)
+        assert process.exited(PATIENCE)
+        async with engines.session(start) as engine:
+            assert (await engine.new_game("ggp-new yugo size=5")).ply == 0
     finally:
         await engines.close()
     assert [*tmp_path.iterdir()] == []
-
-
-@pytest.mark.slow
-async def test_a_program_is_started_again_as_it_could_listen_before(tmp_path: Path) -> None:
-    """One that does not end at an address that it does not know would be waited for each time."""
-    told, folder = tmp_path / "told", tmp_path / "sockets"
-    folder.mkdir()
-    program = f'echo "$2" >> {told}; exec {shlex.join(STRANGER)} "$@"'
-    start = BotSpec("engine", "stranger", ("sh", "-c", program, "sh"))
-    engines = Engines(folder, 1, Timeouts(), EventLog(quiet=True, write=lambda line: None))
-    await engines.open({start})
-    try:
-        for _ in range(2):
-            async with engines.session(start) as engine:
-                assert (await engine.new_game("ggp-new yugo size=5")).ply == 0
-                process = engines._desks[start][0]._process
-                assert process is not None
-                os.kill(process.pid, signal.SIGKILL)
-                assert process.exited(PATIENCE)
-    finally:
-        await engines.close()
-    assert [url.partition(":")[0] for url in told.read_text().split()] == ["unix", "ipc", "ipc"]
 
 
 @pytest.mark.slow
