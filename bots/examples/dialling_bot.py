@@ -2,7 +2,7 @@
 """Dials out to a lobby without a line of the project. It lends the connection to a bot on stdin and stdout.
 
     pip install pyzmq msgpack
-    python dialling_bot.py tcp://127.0.0.1:5500 mybot -- ./first_bot yugo
+    python dialling_bot.py tcp://127.0.0.1:5500 mybot -- ./my_bot yugo
 
 With keys: GGP_PUBLIC, GGP_SECRET and GGP_SERVER in the environment, 40 characters each. A message is two frames, a
 kind and a payload: we say H (hello, a map of msgpack), R (an answer) and B (bye); the lobby says C (a command)

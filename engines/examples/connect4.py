@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A rules engine for connect four as a ZeroMQ service: one file, it needs pyzmq and nothing of the project.
+"""A rules engine for connect four on stdin or as a ZeroMQ service: one file, it needs pyzmq and nothing of the project.
 
+    python connect4.py
     python connect4.py tcp://127.0.0.1:5555
     ggp match --engine tcp://127.0.0.1:5555 connect4 BOT BOT
 
@@ -175,6 +176,14 @@ def play(game: Game, words: list[str]) -> str:
     return f"move={move} {game.status()}"
 
 
+def converse() -> None:
+    """Answer on stdin and stdout until `quit` or the end of the input."""
+    session = Session()
+    while not session.closed and (line := sys.stdin.buffer.readline()):
+        sys.stdout.buffer.write(session.answer(line))
+        sys.stdout.buffer.flush()
+
+
 def serve(url: str) -> None:
     """Answer for ever. ROUTER: the first frame names the peer, the second is what it said."""
     context = zmq.Context()
@@ -197,10 +206,10 @@ def serve(url: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: connect4.py URL, for example tcp://127.0.0.1:5555")
+    if len(sys.argv) > 2:
+        sys.exit("usage: connect4.py [URL], for example tcp://127.0.0.1:5555")
     try:
-        serve(sys.argv[1])
+        serve(sys.argv[1]) if sys.argv[1:] else converse()
     except zmq.ZMQError as error:
         sys.exit(f"cannot listen on {sys.argv[1]}: {error}")
     except KeyboardInterrupt:

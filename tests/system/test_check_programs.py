@@ -66,16 +66,11 @@ def test_ours_have_no_deviation(arguments: list[str]) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("words", [["greedy"], ["first_bot.py"], ["first_bot.c"], ["small_games_bot.py"]])
-def test_the_other_bots_have_none_either(words: list[str], tmp_path: Path) -> None:
-    path, judge = ROOT / "bots/examples" / words[0], []
+@pytest.mark.parametrize("words", [["greedy"], ["first_bot.py"]])
+def test_the_other_bots_have_none_either(words: list[str]) -> None:
+    path = ROOT / "bots/examples" / words[0]
     command = [sys.executable, str(path)] if path.suffix == ".py" else [sys.executable, "-m", "bots", *words]
-    if path.suffix == ".c":
-        command = [str(tmp_path / "bot")]
-        subprocess.run(["cc", "-O2", "-o", *command, str(path)], check=True)
-    if path.stem == "small_games_bot":
-        judge = ["--judge", _hexapawn(tmp_path)]
-    ran = ggp("check", "--json", "--timeout", "60", *judge, "--", *command, seconds=600)
+    ran = ggp("check", "--json", "--timeout", "60", "--", *command, seconds=600)
     assert (failed(ran), ran.status) == ({}, 0)
 
 

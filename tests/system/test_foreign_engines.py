@@ -20,7 +20,7 @@ from tests.support.paths import ROOT
 from tests.support.raw_peer import PATIENCE, RawPeer
 
 CONNECT4 = [sys.executable, str(ROOT / "engines/examples/connect4.py")]
-SMALL_GAMES_BOT = [sys.executable, str(ROOT / "bots/examples/small_games_bot.py")]
+LEGAL_BOT = [sys.executable, str(ROOT / "bots/examples/legal_bot.py")]
 Ask = Callable[[str], str]
 
 
@@ -82,7 +82,12 @@ def test_every_check_on_hexapawn(hexapawn: str) -> None:
 
 
 @pytest.mark.slow
-def test_every_check_on_connect4(connect4: str) -> None:
+def test_every_check_on_connect4_on_stdin() -> None:
+    assert failed_checks(CONNECT4, Who.ENGINE, "connect4") == []
+
+
+@pytest.mark.slow
+def test_every_check_on_connect4_as_a_service(connect4: str) -> None:
     # The service stays, and a message has a bound of its own.
     checks = [
         check
@@ -150,10 +155,11 @@ def test_illegal_moves_are_refused_in_the_fixed_words(engine: tuple[str, Ask]) -
 
 
 @pytest.mark.slow
-def test_whole_games_with_the_bot_that_plays_them(engine: tuple[str, Ask]) -> None:
+def test_whole_games_with_the_bot_that_asks_the_engine(engine: tuple[str, Ask], hexapawn: str) -> None:
     game, ask = engine
+    bot = [*LEGAL_BOT, *([hexapawn] if game == "hexapawn" else CONNECT4)]
     results = set()
-    with RawPeer(SMALL_GAMES_BOT) as black, RawPeer(SMALL_GAMES_BOT) as white:
+    with RawPeer(bot) as black, RawPeer(bot) as white:
         for _ in range(15):
             for peer in (black, white):
                 assert peer.ask(f"ggp-new {game}") == ""
@@ -216,7 +222,8 @@ def test_connect4_gives_every_peer_a_game_of_its_own(connect4: str) -> None:
 
 @pytest.mark.slow
 def test_connect4_says_in_one_line_why_it_cannot_listen(connect4: str) -> None:
-    for arguments, reason in (([], "usage: "), ([connect4], "Address already in use"), (["nonsense"], "nonsense")):
+    in_use = ([connect4], "Address already in use")
+    for arguments, reason in (([connect4, connect4], "usage: "), in_use, (["nonsense"], "nonsense")):
         with RawPeer([*CONNECT4, *arguments]) as peer:
             assert peer.exit_status() == 1
             assert reason in peer.stderr.decode() and peer.stderr.count(b"\n") == 1
