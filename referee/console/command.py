@@ -3,14 +3,14 @@
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from contextlib import closing
 
 import click
 
 from referee.cli import BAD_USAGE, HELP, run_command
 from referee.console.console import TIMEOUT, Console
 from referee.console.dialogue import Target, read_target
-from referee.console.filter import PipeConsole
+from referee.console.filter import PipeConsole, PlainConsole
 from referee.console.own_commands import OwnCommand
 from referee.console.screen import EndedBySignal, ends_in_order
 from referee.play.setting import Timeouts
@@ -81,65 +81,44 @@ def console(
     With no argument the peer is our engine; GAME name=value … starts a game on it.
     """
     if place is None:
-        return run_console(read_target(words, program, connect, Timeouts()), Settings(timeout, raw, as_json, quiet))
+        return run_console(read_target(words, program, connect, Timeouts()), timeout, raw, as_json, quiet)
     from referee.console.fork import open_past  # which reads records, and plays
 
-    past = open_past(place, words, program, connect, Timeouts())
-    try:
-        return run_console(past.target, Settings(timeout, raw, as_json, quiet, past.more))
-    finally:
-        past.close()
-
-
-# -- running a console ------------------------------------------------------------------------------------------------
+    with closing(open_past(place, words, program, connect, Timeouts())) as past:
+        return run_console(past.target, timeout, raw, as_json, quiet, past.more)
 
 
 BROKEN_PIPE = 141
 
 
-class Settings(NamedTuple):
-    """How a console is to behave; `more` is given to it (see Console)."""
-
-    timeout: float
-    raw: bool = False
-    as_json: bool = False
-    quiet: bool = False
-    more: Callable[[Console], Iterable[OwnCommand]] | None = None
-
-
-def run_console(target: Target, settings: Settings) -> int:
-    """The exit status. A filter if stdin is no terminal or JSON is asked for, else a prompt.
-
-    Raises LaunchError, also where the peer refuses its first command.
-    """
-    if settings.as_json or not sys.stdin.isatty():
-        shown = PipeConsole(as_json=settings.as_json, quiet=settings.quiet)
-        return _run(target, settings, shown.passed, shown.run)
-    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", ""):
-        from referee.console.prompt import PromptConsole  # and with it prompt_toolkit
-
-        prompt = PromptConsole()
-        return _run(target, settings, prompt.passed, prompt.run)
-    from referee.console.filter import PlainConsole
-
-    plain = PlainConsole()
-    return _run(target, settings, plain.passed, plain.run)
-
-
-def _run(
+def run_console(
     target: Target,
-    settings: Settings,
-    passed: Callable[[str, bytes, bool], None],
-    run: Callable[[Console], int],
+    timeout: float,
+    raw: bool,
+    as_json: bool,
+    quiet: bool,
+    more: Callable[[Console], Iterable[OwnCommand]] | None = None,
 ) -> int:
+    """The exit status. `more`: see Console. Raises LaunchError, also where the peer refuses its first command."""
     try:
         with ends_in_order():
-            console = Console(target, passed, more=settings.more, timeout=settings.timeout, raw=settings.raw)
+            console = Console(target, more=more, timeout=timeout, raw=raw)
             try:
-                return run(console)
+                return _display(console, as_json, quiet)()
             except BrokenPipeError:  # the reader has closed the pipe
                 return BROKEN_PIPE
             finally:
                 console.dialogue.close()
     except EndedBySignal as ended:
         return ended.status
+
+
+def _display(console: Console, as_json: bool, quiet: bool) -> Callable[[], int]:
+    """A filter if stdin is no terminal or JSON is asked for, else a prompt."""
+    if as_json or not sys.stdin.isatty():
+        return PipeConsole(console, as_json=as_json, quiet=quiet).run
+    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", ""):
+        from referee.console.prompt import PromptConsole  # and with it prompt_toolkit
+
+        return PromptConsole(console).run
+    return PlainConsole(console).run

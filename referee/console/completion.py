@@ -11,7 +11,7 @@ from protocol.commands import TABLE
 from protocol.connection import PeerRole
 from protocol.messages import Reply
 from referee.console.dialogue import CHANGING, Dialogue
-from referee.console.own_commands import ArgumentKind, OwnCommand
+from referee.console.own_commands import OwnCommand
 
 # -- knowledge of the peer --------------------------------------------------------------------------------------------
 
@@ -167,15 +167,6 @@ FILE = "FILE"  # the kind of argument whose choices the disk knows
 _MARKS = ":!"
 _SEGMENTS = re.compile("[+/]")  # between the parts of a compound move
 _DEAD = "dead:"
-_KINDS = {
-    ArgumentKind.MOVE: "MOVE",
-    ArgumentKind.COMMAND: "COMMAND",
-    ArgumentKind.FILE: FILE,
-    ArgumentKind.BOT: "BOT",
-    ArgumentKind.PLAYER: "PLAYER",
-    ArgumentKind.PLY: "PLY",
-    ArgumentKind.PLAYED: "PLAYED",
-}
 
 
 class CompletionChoice(NamedTuple):
@@ -266,7 +257,7 @@ def hint(text: str, known: PeerInfo) -> str:
     name = place.name or place.typed
     if place.mark:
         own = known.own.get(name)
-        return f":{name} {own.arguments}".rstrip() + f" — {own.help}" if own else ""
+        return f":{own.usage} — {own.help}" if own else ""
     row = TABLE.get(name)
     return f"{name} {row.arguments}".rstrip() + f" — {row.help}" if row else ""
 
@@ -331,11 +322,9 @@ def _kind(place: _Place, known: PeerInfo) -> str:
 
 
 def _own_kind(own: OwnCommand, index: int) -> str:
-    if index < len(own.words):
-        return _KINDS.get(own.words[index], "")
-    words = own.arguments.strip("[]").split()
+    words = re.sub(r"[\[\]]", "", own.kinds or own.arguments).split()
     word = words[index] if index < len(words) else ""
-    return word if "|" in word or word.startswith("--") else ""
+    return FILE if word.startswith(FILE) else word
 
 
 def _starting(typed: str, words: Iterable[str]) -> list[CompletionChoice]:

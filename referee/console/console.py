@@ -15,7 +15,7 @@ from protocol.safe_files import replace_file
 from referee.cli import nearest
 from referee.console.completion import LIST, PeerInfoReader, PeerKind
 from referee.console.dialogue import CHANGING, MOMENT, Dialogue, PeerLost, Target
-from referee.console.own_commands import ArgumentKind, OwnCommand, OwnFailed
+from referee.console.own_commands import OwnCommand, OwnFailed
 from referee.console.replay import MatchCaption
 from referee.play.process import LaunchError
 from referee.terminal import visible
@@ -26,12 +26,11 @@ TIMEOUT = 600.0  # seconds: as long as a move may take without a clock
 
 
 class Console:
-    """What a console is made of. `passed`: see Dialogue."""
+    """What a console is made of."""
 
     def __init__(
         self,
         target: Target,
-        passed: Callable[[str, bytes, bool], None],
         *,
         more: "Callable[[Console], Iterable[OwnCommand]] | None" = None,
         timeout: float = TIMEOUT,
@@ -44,7 +43,7 @@ class Console:
         self.ended = False  # :quit was said
         self.stale = True  # the position may be another one than the board that was drawn
         self.stderr = ""  # its tail
-        self.dialogue = Dialogue(target, passed)
+        self.dialogue = Dialogue(target)
         self.match: MatchCaption | None = None  # what is known of the match that is looked at
         own = [*rows(self), *(more(self) if more else ())]
         self.own = {row.name: row for row in own}
@@ -134,6 +133,8 @@ class Console:
         if row is None:
             close = nearest(name, self.own)
             raise OwnFailed(f"there is no :{name}; " + (f"did you mean :{close}?" if close else ":help lists them"))
+        if arguments and not row.arguments:
+            raise OwnFailed(f"write :{name} alone")
         return row, arguments
 
 
@@ -148,24 +149,18 @@ def rows(console: "Console") -> list[OwnCommand]:
     """Every command of its own that a console has, whatever its peer is."""
     its = _ConsoleCommands(console)
     return [
+        OwnCommand("help [COMMAND]", "what a command does; without one, which there are", its.help),
+        OwnCommand("raw on|off", "show all bytes as they pass, with escapes", its.raw),
+        OwnCommand("send 'BYTES'", "send exactly these bytes, escapes as in Python: :send 'name\\r\\n'", its.send),
+        OwnCommand("board on|off", "draw the board after each change", its.board),
+        OwnCommand("svg FILE", "write the position as a picture", its.svg),
+        OwnCommand("save FILE.tst", "write what passed as a regression transcript", its.save),
+        OwnCommand("timeout SECONDS", "time limit of an answer, after which a warning is shown", its.set_timeout),
+        OwnCommand("stderr", f"the last {_STDERR} lines that the peer wrote there", its.stderr),
         OwnCommand(
-            "help", "[COMMAND]", "what a command does; without one, which there are", its.help, (ArgumentKind.COMMAND,)
+            "restart [--fresh]", "restart the peer and replay the position; --fresh: without it", its.restart, True
         ),
-        OwnCommand("raw", "on|off", "show all bytes as they pass, with escapes", its.raw),
-        OwnCommand("send", "'BYTES'", "send exactly these bytes, escapes as in Python: :send 'name\\r\\n'", its.send),
-        OwnCommand("board", "on|off", "draw the board after each change", its.board),
-        OwnCommand("svg", "FILE", "write the position as a picture", its.svg, (ArgumentKind.FILE,)),
-        OwnCommand("save", "FILE.tst", "write what passed as a regression transcript", its.save, (ArgumentKind.FILE,)),
-        OwnCommand("timeout", "SECONDS", "time limit of an answer, after which a warning is shown", its.set_timeout),
-        OwnCommand("stderr", "", f"the last {_STDERR} lines that the peer wrote there", its.stderr),
-        OwnCommand(
-            "restart",
-            "[--fresh]",
-            "restart the peer and replay the position; --fresh: without it",
-            its.restart,
-            changes=True,
-        ),
-        OwnCommand("quit", "", "tell the peer to quit, and leave", its.quit),
+        OwnCommand("quit", "tell the peer to quit, and leave", its.quit),
     ]
 
 
@@ -179,7 +174,7 @@ class _ConsoleCommands:
         name = arguments[0].lstrip(":!")
         lines = []
         if own := self._console.own.get(name):
-            lines.append(f":{name} {own.arguments}".rstrip() + f" — {own.help}")
+            lines.append(f":{own.usage} — {own.help}")
         if not arguments[0].startswith((":", "!")):
             lines += self._help_of_peers(name)
         if not lines:
@@ -200,7 +195,7 @@ class _ConsoleCommands:
 
     def _overview(self) -> str:
         console = self._console
-        own = [f"  {f':{row.name} {row.arguments}':28} {row.help}" for row in console.own.values()]
+        own = [f"  {f':{row.usage}':28} {row.help}" for row in console.own.values()]
         kind = console.learner.known.kind if console.commands() else PeerKind.UNKNOWN
         known = [name for name in console.commands() if name in TABLE]
         others = [name for name in console.commands() if name not in TABLE]

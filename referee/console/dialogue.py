@@ -107,15 +107,15 @@ class PeerLost(Exception):
 class Dialogue:
     """`passed(mark, data, own)` receives all bytes: `>` sent, `<` received; `own`: of the console's own commands."""
 
-    def __init__(self, target: Target, passed: Callable[[str, bytes, bool], None]) -> None:
+    passed: Callable[[str, bytes, bool], None] = staticmethod(lambda mark, data, own: None)
+
+    def __init__(self, target: Target) -> None:
         """Raises LaunchError."""
         self.target = target
         self.kept: deque[tuple[str, Reply]] = deque(maxlen=KEPT)
         self.pending: deque[Exchange] = deque()
         self.lost = ""  # why nothing can be said any more; "" while it can
-        self.starts = 0
         self.trail = ReplayTrail()
-        self._passed = passed
         self._said = bytearray()
         self._half = b""  # what was sent behind the last LF
         self._asks = False  # what passes now is the console's own
@@ -135,18 +135,14 @@ class Dialogue:
     def send_line(self, line: str) -> Exchange | None:
         """Send a typed line; None for a comment or a blank line, which gets no answer. Raises PeerLost."""
         text = clean_line(line.encode("utf-8", "surrogateescape"))
-        return self._send(f"{text}\n".encode("utf-8", "surrogateescape"))[0] if text else None
-
-    def send(self, data: bytes) -> list[Exchange]:
-        """Send bytes as they are; the answers that they should get. Raises PeerLost."""
-        return self._send(data)
+        return self.send(f"{text}\n".encode("utf-8", "surrogateescape"))[0] if text else None
 
     def question(self, line: str, then: Callable[[Reply], None]) -> bool:
         """Ask on the console's own account; `then` gets the reply when it comes. False: this is no time for it."""
         if self.lost or self._half or self._quit:
             return False
         try:
-            (asked,) = self._send(f"{line}\n".encode(), own=True)
+            (asked,) = self.send(f"{line}\n".encode(), own=True)
         except PeerLost:
             return False
         asked.then = then
@@ -156,12 +152,13 @@ class Dialogue:
         """Ask for the console itself and wait for all outstanding answers. Raises PeerLost, PeerTimeout."""
         if self._half:
             raise LocalProtocolError("half a line has been sent: end it first, with :send '\\n'")
-        (asked,) = self._send(f"{line}\n".encode(), own=True)
+        (asked,) = self.send(f"{line}\n".encode(), own=True)
         self.wait(asked, self.now() + seconds)
         assert asked.reply is not None
         return asked.reply
 
-    def _send(self, data: bytes, own: bool = False) -> list[Exchange]:
+    def send(self, data: bytes, own: bool = False) -> list[Exchange]:
+        """Send bytes as they are; the answers that they should get. Raises PeerLost."""
         if self.lost:  # what happened was told when it did
             raise PeerLost(f"{_ENDED if self.lost == _ENDED else _LOST}; type :restart")
         *whole, self._half = (self._half + data).split(b"\n")
@@ -275,7 +272,6 @@ class Dialogue:
         self._warned = 0
         self._said.clear()
         self.lost = ""
-        self.starts += 1
         return self.target.open(self._sink)
 
     def _sink(self, mark: str, seconds: float, data: bytes) -> None:
@@ -283,7 +279,7 @@ class Dialogue:
         if mark == "<":
             self._said += data
             del self._said[:-_SAID]
-        self._passed(mark, data, own)
+        self.passed(mark, data, own)
 
 
 # -- diagnosis of a broken dialogue -----------------------------------------------------------------------------------

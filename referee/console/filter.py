@@ -24,45 +24,43 @@ _LONGEST_LINE = 1024 * 1024  # bytes of a line of stdin; more of it is cut off
 
 
 class PipeConsole:
-    """`passed` is what the console's dialogue has to be given; `run` then says every line."""
+    """`run` sends every line of stdin."""
 
-    def __init__(self, *, as_json: bool, quiet: bool) -> None:
+    def __init__(self, console: Console, *, as_json: bool, quiet: bool) -> None:
+        self.console, self.dialogue = console, console.dialogue
+        self.dialogue.passed = self._passed
         self._as_json, self._quiet = as_json, quiet
-        self._console: Console | None = None
         self._status = 0
         self._stream: Exchange | None = None  # an answer that goes on until the next line
         self._came = b""  # of it, as far as its first lines matter
 
-    def passed(self, mark: str, data: bytes, own: bool) -> None:
+    def _passed(self, mark: str, data: bytes, own: bool) -> None:
         """Bytes on their way: those that answer a line of stdin go to stdout as they are."""
         if mark == "<" and not own:
             self._came = (self._came + data)[-_CHUNK:] if self._stream is not None else b""
             if not self._as_json:
                 _write(data)
-        if self._console is not None and self._console.raw:
+        if self.console.raw:
             self._note(f"{mark} {quote(data)}")
 
-    def run(self, console: Console) -> int:
+    def run(self) -> int:
         """The exit status."""
-        self._console = console
-        console.begin()
+        self.console.begin()
         for line in _lines(self._pass_on):
-            if console.is_own(line):
+            if self.console.is_own(line):
                 self._end_stream(b"\n")
                 self._do(line)
             else:
                 self._send_line(line)
             self._pass_stderr()
-            if console.ended:
+            if self.console.ended:
                 break
         self._end_stream(b"\n")
         return self._status
 
     def _send_line(self, line: str) -> None:
-        console = self._console
-        assert console is not None
         try:
-            exchange = console.dialogue.send_line(line)
+            exchange = self.dialogue.send_line(line)
             if exchange is None:
                 return
             self._end_stream(b"")
@@ -78,19 +76,17 @@ class PipeConsole:
 
     def _begin_stream(self, exchange: Exchange) -> None:
         """Wait for its first line alone, so that a script without pauses sees something of it. Raises PeerLost."""
-        assert self._console is not None
-        dialogue = self._console.dialogue
         self._stream, self._came = exchange, b""
-        deadline = dialogue.now() + MOMENT
-        while exchange.reply is None and self._came.count(b"\n") < _FIRST and dialogue.now() < deadline:
-            dialogue.pump(min(deadline, dialogue.now() + _LOOK))
+        deadline = self.dialogue.now() + MOMENT
+        while exchange.reply is None and self._came.count(b"\n") < _FIRST and self.dialogue.now() < deadline:
+            self.dialogue.pump(min(deadline, self.dialogue.now() + _LOOK))
         self._see_stream()
 
     def _pass_on(self) -> None:
         """Between lines of stdin: what has come since goes out (see passed)."""
-        if self._stream is not None and self._console is not None:
+        if self._stream is not None:
             try:
-                self._console.dialogue.pump(self._console.dialogue.now() + _LOOK)
+                self.dialogue.pump(self.dialogue.now() + _LOOK)
                 self._see_stream()
             except PeerLost as lost:
                 self._break(self._stream.sent, str(lost))
@@ -99,14 +95,13 @@ class PipeConsole:
     def _end_stream(self, line: bytes) -> None:
         """Have the peer end the answer: any line does that, an empty one too. Then wait for its end."""
         exchange, self._stream = self._stream, None
-        if exchange is None or self._console is None:
+        if exchange is None:
             return
-        dialogue = self._console.dialogue
         try:
             if line:
-                dialogue.send(line)
+                self.dialogue.send(line)
                 with contextlib.suppress(PeerTimeout):  # then the next command ends it, or the end of the console
-                    dialogue.wait(exchange, dialogue.now() + MOMENT)
+                    self.dialogue.wait(exchange, self.dialogue.now() + MOMENT)
                     self._finish(exchange)
             else:
                 self._await(exchange)
@@ -115,30 +110,27 @@ class PipeConsole:
 
     def _see_stream(self) -> None:
         """Whether it has ended by itself, as when the peer does not know the command."""
-        if self._console is not None and not self._as_json:
-            self._console.dialogue.take_stream()  # it is on stdout: see passed
+        if not self._as_json:
+            self.dialogue.take_stream()  # it is on stdout: see passed
         if self._stream is not None and self._stream.reply is not None:
             exchange, self._stream = self._stream, None
             self._finish(exchange)
 
     def _await(self, exchange: Exchange) -> None:
-        console = self._console
-        assert console is not None
-        dialogue = console.dialogue
         try:
-            dialogue.wait(exchange, dialogue.now() + console.timeout)
+            self.dialogue.wait(exchange, self.dialogue.now() + self.console.timeout)
         except PeerTimeout as error:
-            dialogue.lost = f"{error} ({console.timeout:g} s): the peer's fault; PROTOCOL §2.8: never a hang"
-            raise PeerLost(dialogue.lost) from None
+            self.dialogue.lost = f"{error} ({self.console.timeout:g} s): the peer's fault; PROTOCOL §2.8: never a hang"
+            raise PeerLost(self.dialogue.lost) from None
         finally:
-            for warning in dialogue.new_warnings():
+            for warning in self.dialogue.new_warnings():
                 self._remark(f"{warning}; PROTOCOL §2.10: tolerated from a bot")
         self._finish(exchange)
 
     def _finish(self, exchange: Exchange) -> None:
-        console, reply = self._console, exchange.reply
-        assert console is not None and reply is not None
-        console.learner.forget(exchange.sent)
+        reply = exchange.reply
+        assert reply is not None
+        self.console.learner.forget(exchange.sent)
         if not reply.ok:
             self._status = max(self._status, REFUSED)
         if self._as_json:
@@ -154,10 +146,8 @@ class PipeConsole:
         self._status = BROKEN
 
     def _do(self, line: str) -> None:
-        console = self._console
-        assert console is not None
         try:
-            ok, text = True, console.run_own(line)
+            ok, text = True, self.console.run_own(line)
         except OwnFailed as failed:
             ok, text = False, str(failed)
             self._status = max(self._status, REFUSED)
@@ -167,14 +157,12 @@ class PipeConsole:
             self._note(text)
         elif text:
             _write(f"{visible(text)}\n".encode())
-        if ok and console.dialogue.pending:  # what :send sent
+        if ok and self.dialogue.pending:  # what :send sent
             self._take_sent()
 
     def _take_sent(self) -> None:
-        console = self._console
-        assert console is not None
         try:
-            for exchange in list(console.dialogue.pending):
+            for exchange in list(self.dialogue.pending):
                 self._await(exchange)
         except PeerLost as lost:
             self._break(":send", str(lost))
@@ -185,8 +173,7 @@ class PipeConsole:
         _write(f"{json.dumps(facts)}\n".encode())
 
     def _pass_stderr(self) -> None:
-        assert self._console is not None
-        news = self._console.dialogue.stderr_news()
+        news = self.dialogue.stderr_news()
         if news and not self._quiet:
             _note(visible(news if news.endswith("\n") else f"{news}\n"))
 
@@ -235,26 +222,26 @@ _READ_AT_ONCE = 4096
 
 
 class PlainConsole:
-    """`passed` is what the console's dialogue has to be given; `run` then is the session."""
+    """`run` is the session."""
 
-    def __init__(self) -> None:
-        self._talk = ConsoleView()
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._view = ConsoleView(console)
         self._interrupted = False
         self._typed = b""
         self._drawn: object = None
-        self.passed = self._talk.passed
 
-    def run(self, console: Console) -> int:
+    def run(self) -> int:
         """The exit status."""
-        self._talk.begin(console)
+        self._view.begin()
         before = signal.signal(signal.SIGINT, self._interrupt)
         try:
             self._wait(echo=True)
-            while not console.ended and (line := self._read()) is not None:
-                if console.is_own(line):
+            while not self.console.ended and (line := self._read()) is not None:
+                if self.console.is_own(line):
                     self._do(line)
                 elif line.strip():
-                    self._talk.typed(line)
+                    self._view.typed(line)
                     self._wait()
         finally:
             signal.signal(signal.SIGINT, before)
@@ -262,7 +249,7 @@ class PlainConsole:
 
     def _read(self) -> str | None:
         """The next line that is typed; None at the end."""
-        self._talk.refresh(0.0)
+        self._view.refresh(0.0)
         self._show()
         _write_text(PROMPT)
         while b"\n" not in self._typed:
@@ -282,8 +269,8 @@ class PlainConsole:
 
     def _read_waiting(self) -> None:
         """What comes while a line is being typed stands on lines of its own."""
-        self._talk.refresh(0.0)
-        if self._talk.out:
+        self._view.refresh(0.0)
+        if self._view.out:
             _write_text("\n")
             self._show()
             _write_text(PROMPT)
@@ -291,40 +278,40 @@ class PlainConsole:
     def _do(self, line: str) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            self._talk.own(line)
+            self._view.own(line)
         except KeyboardInterrupt:
-            self._talk.out.append(("", "interrupted\n"))
+            self._view.out.append(("", "interrupted\n"))
         finally:
             signal.signal(signal.SIGINT, self._interrupt)
         self._show(echo=False)
-        if self._talk.console.stale:  # the board comes before the next prompt, not after the next line
+        if self.console.stale:  # the board comes before the next prompt, not after the next line
             self._wait(echo=True)
 
     def _wait(self, echo: bool = False) -> None:
         """For the answers to all that was typed, and the board; Ctrl-C leaves them to come later."""
         self._interrupted = False
         self._show(echo=echo)
-        dialogue = self._talk.console.dialogue
+        dialogue = self.console.dialogue
         answered = dialogue.now()
-        while self._talk.busy and dialogue.now() < answered + _BOARD:
-            if self._talk.awaited is not None:
+        while self._view.busy and dialogue.now() < answered + _BOARD:
+            if self._view.awaited is not None:
                 answered = dialogue.now() + _SLICE
-            self._talk.refresh(_SLICE)
+            self._view.refresh(_SLICE)
             self._show()
             if self._interrupted:
                 self._interrupted = False
-                self._talk.interrupted()
+                self._view.interrupted()
                 self._show()
                 return
 
     def _show(self, echo: bool = True) -> None:
         """All that is to be shown; the line that was typed stands there already."""
-        out, self._talk.out[:] = list(self._talk.out), []
+        out, self._view.out[:] = list(self._view.out), []
         _write_text("".join(text for _, text in (out if echo else out[2:])))
-        board = self._talk.board
+        board = self._view.board
         if board is not self._drawn:
             self._drawn = board
-            lines = ["".join(piece for _, piece in line) for line in board.captioned().lines] + self._talk.notes()
+            lines = ["".join(piece for _, piece in line) for line in board.captioned().lines] + self._view.notes()
             _write_text("".join(f"{line}\n" for line in lines))
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:

@@ -23,7 +23,7 @@ from protocol.transports.blocking import run_blocking
 from referee.archive.places import RecordSource, open_match
 from referee.console.console import Console
 from referee.console.dialogue import Target, listening, process
-from referee.console.own_commands import ArgumentKind, OwnCommand, OwnFailed
+from referee.console.own_commands import OwnCommand, OwnFailed
 from referee.console.replay import Ask, MatchCaption, ReplayCursor, ReplayPosition, analysis_lines, line_of
 from referee.console.replay import rows as travel_rows
 from referee.match_command import progress_bar, score_line
@@ -56,16 +56,16 @@ class BotHints:
         self._defaults: dict[str, str] | None = None  # of the game's options, which plain GTP bots have to be told
         self._players: dict[BotSpec, Player] = {}
 
-    def ask(self, journey: ReplayCursor, bot: BotSpec, control: str) -> str:
+    def ask(self, cursor: ReplayCursor, bot: BotSpec, control: str) -> str:
         """Its move here, the time that it took and its analysis. Raises OwnFailed."""
-        at, status = journey.where(), journey.status()
+        at, status = cursor.where(), cursor.status()
         if not at.known:
             raise OwnFailed("the engine has another game before it: :goto PLY returns to the match")
         if status.phase == OVER:
             raise OwnFailed("the game is over: there is nothing to play")
-        setting = self._setting(journey, control)
+        setting = self._setting(cursor, control)
         try:
-            reply, seconds, analyses = run_blocking(self._ask(bot, setting, at, journey, status))
+            reply, seconds, analyses = run_blocking(self._ask(bot, setting, at, cursor, status))
         except CannotStart as error:
             self._dismiss(bot)
             raise OwnFailed(clean(f"{error.who}: {error}")) from None
@@ -78,7 +78,7 @@ class BotHints:
         if not reply:
             raise OwnFailed(f"{bot.name} does not say which stones are dead")
         move, _, analysis = reply.partition("\n")
-        legal = "" if move.lower() == "resign" else self._illegal(journey, move)
+        legal = "" if move.lower() == "resign" else self._illegal(cursor, move)
         lines = [clean(f"{bot.name}: {move}, {seconds:.3f} s{legal}")]
         return "\n".join([*lines, *(analysis_lines(analysis) if analyses and analysis else [])])
 
@@ -88,7 +88,7 @@ class BotHints:
             self._dismiss(bot)
 
     async def _ask(
-        self, bot: BotSpec, setting: Setting, at: ReplayPosition, journey: ReplayCursor, status: Status
+        self, bot: BotSpec, setting: Setting, at: ReplayPosition, cursor: ReplayCursor, status: Status
     ) -> tuple[str, float, bool]:
         player = self._players.pop(bot, None)
         if player is not None and player.peer.exited():
@@ -97,7 +97,7 @@ class BotHints:
         player = self._players[bot] = player or await start_bot(bot, Timeouts(), ProcessLimits())
         await self._make_room()
         await player.new_game(setting)
-        for colour, move in journey.coloured(at):
+        for colour, move in cursor.coloured(at):
             player.tell(colour, move)
         began = time.monotonic()
         if status.phase == AGREE and not player.agrees_by_genmove:
@@ -116,8 +116,8 @@ class BotHints:
         if player := self._players.pop(bot, None):
             run_blocking(player.peer.stop(kill=True))
 
-    def _setting(self, journey: ReplayCursor, control: str) -> Setting:
-        start = journey.record.start
+    def _setting(self, cursor: ReplayCursor, control: str) -> Setting:
+        start = cursor.record.start
         if self._defaults is None:
             listed = self._ask_engine(f"ggp-options {start.game}")
             rows = [line.split() for line in listed.text.splitlines()] if listed.ok else []
@@ -128,10 +128,10 @@ class BotHints:
         except ValueError as error:
             raise OwnFailed(str(error)) from None
 
-    def _illegal(self, journey: ReplayCursor, move: str) -> str:
+    def _illegal(self, cursor: ReplayCursor, move: str) -> str:
         if len(move.split()) != 1:
             return ": not a move"
-        reason = journey.why(move)
+        reason = cursor.why(move)
         return f": illegal: {reason}" if reason else ""
 
 
@@ -146,12 +146,12 @@ class _Asked(NamedTuple):
     options: dict[str, str]
 
 
-def rows(journey: ReplayCursor, engine: BotSpec, show: Callable[[str], None], hints: BotHints) -> list[OwnCommand]:
+def rows(cursor: ReplayCursor, engine: BotSpec, show: Callable[[str], None], hints: BotHints) -> list[OwnCommand]:
     """`engine` judges what is played on; each match has a process of its own of it."""
 
     def fork(words: list[str]) -> str:
         asked = _read(words, "fork", _OPTIONS)
-        setup = _setup(journey, engine, asked, human=True)
+        setup = _setup(cursor, engine, asked, human=True)
         games = _games(asked.options.get("games", "1"))
         return _fork(replace(setup, games=games), _record(asked), show)
 
@@ -161,36 +161,21 @@ def rows(journey: ReplayCursor, engine: BotSpec, show: Callable[[str], None], hi
         )
         if len(asked.bots) != 2 or "games" not in asked.options:
             raise OwnFailed("write :play BOT BOT GAMES [time=CONTROL] [record=FILE]")
-        setup = _setup(journey, engine, asked, human=False)
+        setup = _setup(cursor, engine, asked, human=False)
         return _series(replace(setup, games=_games(asked.options["games"])), _record(asked))
 
     def hint(words: list[str]) -> str:
         if not 1 <= len(words) <= 2:
             raise OwnFailed("write :hint BOT [SECONDS or another time control]")
-        return hints.ask(journey, _bot(words[0], human=False), words[1] if len(words) > 1 else "")
+        return hints.ask(cursor, _bot(words[0], human=False), words[1] if len(words) > 1 else "")
 
-    bots, players = (
-        (ArgumentKind.BOT, ArgumentKind.BOT, ArgumentKind.TEXT),
-        (ArgumentKind.PLAYER, ArgumentKind.PLAYER, ArgumentKind.TEXT),
-    )
+    options = "[time=CONTROL] [games=N] [record=FILE]"
+    own = "a new match from here; its own bots play, or yours, or a `human`"
+    series = "a series from here, seats exchanged after each game"
     return [
-        OwnCommand(
-            "fork",
-            "[BOT BOT] [time=CONTROL] [games=N] [record=FILE]",
-            "a new match from here; its own bots play, or yours, or a `human`",
-            fork,
-            players,
-        ),
-        OwnCommand(
-            "play",
-            "BOT BOT GAMES [time=CONTROL] [record=FILE]",
-            "a series from here, seats exchanged after each game",
-            play,
-            bots,
-        ),
-        OwnCommand(
-            "hint", "BOT [SECONDS]", "what it would play here, and why", hint, (ArgumentKind.BOT, ArgumentKind.TEXT)
-        ),
+        OwnCommand(f"fork [BOT BOT] {options}", own, fork, kinds="PLAYER PLAYER"),
+        OwnCommand("play BOT BOT GAMES [time=CONTROL] [record=FILE]", series, play),
+        OwnCommand("hint BOT [SECONDS]", "what it would play here, and why", hint),
     ]
 
 
@@ -212,9 +197,9 @@ def _read(words: list[str], name: str, known: set[str]) -> _Asked:
     return _Asked(bots, options)
 
 
-def _setup(journey: ReplayCursor, engine: BotSpec, asked: _Asked, human: bool) -> SeriesConfig:
+def _setup(cursor: ReplayCursor, engine: BotSpec, asked: _Asked, human: bool) -> SeriesConfig:
     """The series that begins here, by the rules of the match that is looked at. Raises OwnFailed."""
-    at, start = journey.where(), journey.record.start
+    at, start = cursor.where(), cursor.record.start
     if not at.known:
         raise OwnFailed("the engine has another game before it: :goto PLY returns to the match")
     words = asked.bots or [f"{bot.name}={bot.command}" if bot.command else "" for bot in start.bots]
@@ -373,12 +358,12 @@ class OpenMatch:
         def ask(line: str) -> Reply:
             return console.dialogue.ask(line, console.timeout)
 
-        journey, hints = ReplayCursor(self.source.record, ask, self.source.again), BotHints(ask)
+        cursor, hints = ReplayCursor(self.source.record, ask, self.source.again), BotHints(ask)
         self._hints.append(hints)
-        caption = console.match = MatchCaption(journey)
+        caption = console.match = MatchCaption(cursor)
         beside = (lambda: caption.ask(ask)) if sys.stdout.isatty() else tuple[str, ...]
-        travel = travel_rows(journey, self.source, ask, click.echo, beside)
-        return [*travel, *rows(journey, self.engine, click.echo, hints)]
+        travel = travel_rows(cursor, self.source, ask, click.echo, beside)
+        return [*travel, *rows(cursor, self.engine, click.echo, hints)]
 
     def close(self) -> None:
         for hints in self._hints:

@@ -73,11 +73,11 @@ _STYLE = {
 
 
 class PromptConsole:
-    """`passed` is what the console's dialogue has to be given; `run` then is the session."""
+    """`run` is the session."""
 
-    def __init__(self) -> None:
-        self._talk = ConsoleView()
-        self.passed = self._talk.passed
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._view = ConsoleView(console)
         self._wake = asyncio.Event()
         self._sent = False  # something was, a moment ago
         self._asked_at = ""  # the line on which Tab was pressed when no continuation was known
@@ -89,20 +89,19 @@ class PromptConsole:
         self._depth = ColorDepth.DEPTH_1_BIT if os.environ.get("NO_COLOR") else None
         self._style = Style.from_dict(_STYLE)
 
-    def run(self, console: Console) -> int:
+    def run(self) -> int:
         """The exit status."""
-        self._talk.begin(console)
-        self._console = console
+        self._view.begin()
         app = self._make_app()
-        while not console.ended:
+        while not self._console.ended:
             line = app.run(pre_run=lambda: self._begin(app))
             if line is None:
                 break
             try:
                 with ends_in_order():  # the prompt has left the signals as it likes them
-                    self._talk.own(line, self._print)
+                    self._view.own(line, self._print)
             except KeyboardInterrupt:
-                self._talk.out.append(("class:warning", "\ninterrupted\n"))
+                self._view.out.append(("class:warning", "\ninterrupted\n"))
             self._print()
         if self._failed is not None:
             raise self._failed
@@ -117,7 +116,7 @@ class PromptConsole:
             history=PromptHistory(path_of_history(os.environ)),
             accept_handler=self._accept,
         )
-        shown = PaneContents(self._hint, self._talk.notes, lambda: self._talk.board)
+        shown = PaneContents(self._hint, self._view.notes, lambda: self._view.board)
         return Application(
             layout(self._buffer, shown),
             style=self._style,
@@ -148,13 +147,13 @@ class PromptConsole:
         if self._console.is_own(line) and not self._console.is_quick(line):
             get_app().exit(result=line)  # it may take long, and Ctrl-C is to reach it: the prompt gives way
         elif self._console.is_own(line):
-            self._talk.own(line)
+            self._view.own(line)
             if self._console.ended:
                 get_app().exit(result=None)
             self._sent = True
             self._wake.set()
         elif line.strip():
-            self._talk.typed(line)
+            self._view.typed(line)
             self._sent = True
             self._wake.set()
         return False
@@ -169,7 +168,7 @@ class PromptConsole:
             if self._buffer.text:
                 self._buffer.reset()
             else:
-                self._talk.interrupted()
+                self._view.interrupted()
                 self._wake.set()
 
         @keys.add("c-d", filter=empty)
@@ -225,7 +224,7 @@ class PromptConsole:
             self._complete()
 
     def _hint(self) -> str:
-        awaited = self._talk.awaited
+        awaited = self._view.awaited
         if not self._buffer.text and awaited is not None:
             seconds = self._console.dialogue.now() - awaited.began
             return f"waiting for {awaited.sent[:40]} … {duration(seconds)}" if seconds > _LONG else ""
@@ -235,22 +234,22 @@ class PromptConsole:
 
     async def _watch(self, app: "Application[str | None]") -> None:
         """See what the peer says, for as long as the prompt is there."""
-        board = self._talk.board
+        board = self._view.board
         loop = asyncio.get_running_loop()
         while not app.is_done:
             quick, self._sent = _QUICK if self._sent else 0.0, False
             try:
-                self._talk.refresh(quick)
+                self._view.refresh(quick)
             except LaunchError as error:
                 self._failed = error
                 app.exit(result=None)
                 return
             self._complete_late()
-            if self._talk.out:
+            if self._view.out:
                 self._print_above(app)
-            elif board is not self._talk.board or self._talk.awaited is not None:
+            elif board is not self._view.board or self._view.awaited is not None:
                 app.invalidate()
-            board = self._talk.board
+            board = self._view.board
             timer = loop.call_later(_WAITING if self._console.dialogue.pending else _IDLE, self._wake.set)
             await self._wake.wait()
             timer.cancel()
@@ -267,7 +266,7 @@ class PromptConsole:
         app.invalidate()
 
     def _print(self) -> None:
-        out, self._talk.out[:] = FormattedText(self._talk.out), []
+        out, self._view.out[:] = FormattedText(self._view.out), []
         if out:
             print_formatted_text(self._output, out, self._style, color_depth=self._depth)
 

@@ -19,7 +19,7 @@ from protocol.records import MatchEnded, MovePlayed, Party, Record
 from referee.archive.places import RecordSource
 from referee.archive.show import list_moves
 from referee.console.completion import BotWord
-from referee.console.own_commands import ArgumentKind, OwnCommand, OwnFailed
+from referee.console.own_commands import OwnCommand, OwnFailed
 from referee.play.bot_spec import BUILT_IN, HUMAN
 from referee.play.clock import ControlKind, TimeControl
 from referee.play.engine import Status, parse_status
@@ -227,87 +227,72 @@ _WIDTH = 100
 
 
 def rows(
-    journey: ReplayCursor, source: RecordSource, ask: Ask, show: Callable[[str], None], beside: Beside = tuple
+    cursor: ReplayCursor, source: RecordSource, ask: Ask, show: Callable[[str], None], beside: Beside = tuple
 ) -> list[OwnCommand]:
     """`show` prints what is to be seen before a command has ended; `beside`: what is said of each position shown."""
 
-    def goto(words: list[str]) -> str:
-        journey.goto(_number(words, "goto", "PLY"))
-        return journey.caption()
+    def step(move: Callable[[int], Status], usage: str, default: int | None = None) -> Callable[[list[str]], str]:
+        def run(words: list[str]) -> str:
+            move(_number(words, usage, default))
+            return cursor.caption()
 
-    def back(words: list[str]) -> str:
-        journey.back(_number(words, "back", "N", 1))
-        return journey.caption()
-
-    def forward(words: list[str]) -> str:
-        journey.forward(_number(words, "forward", "N", 1))
-        return journey.caption()
+        return run
 
     def moves(words: list[str]) -> str:
         if words:
-            return "\n".join(_ply(journey, _number(words, "moves", "PLY")))
-        at, last = journey.where(), journey.last
-        return list_moves(journey.record.plies[:last], at.ply, _width())
+            return "\n".join(_ply(cursor, _number(words, "moves PLY")))
+        at, last = cursor.where(), cursor.last
+        return list_moves(cursor.record.plies[:last], at.ply, _width())
 
     def info(words: list[str]) -> str:
-        _none(words, "info")
-        journey.last  # noqa: B018  (it looks whether there is more)
-        return "\n".join(map(clean, [*_told(journey.record), "", journey.caption()]))
+        cursor.last  # noqa: B018  (it looks whether there is more)
+        return "\n".join(map(clean, [*_told(cursor.record), "", cursor.caption()]))
 
     def why(words: list[str]) -> str:
         if len(words) != 1:
             raise OwnFailed("write :why MOVE")
-        reason = journey.why(words[0])
+        reason = cursor.why(words[0])
         return clean(f"{words[0]} is illegal: {reason}" if reason else f"{words[0]} is legal")
 
-    def score(words: list[str]) -> str:
-        _none(words, "score")
-        return _score(ask)
-
     def live(words: list[str]) -> str:
-        _none(words, "live")
-
         def look() -> None:
             show("\n".join([_board(ask), *beside()]))
 
-        return _follow(journey, source, look, show)
+        return _follow(cursor, source, look, show)
 
-    ply, move = (ArgumentKind.PLY,), (ArgumentKind.MOVE,)
+    back, forward, goto = (
+        step(cursor.back, "back N", 1),
+        step(cursor.forward, "forward N", 1),
+        step(cursor.goto, "goto PLY"),
+    )
     return [
-        OwnCommand("back", "[N]", "N plies back (1), of the match or of what was tried", back, changes=True),
-        OwnCommand("forward", "[N]", "N plies of the match on (1)", forward, changes=True),
-        OwnCommand("goto", "PLY", "to a ply of the match; 0 is the start, -1 the last", goto, ply, changes=True),
-        OwnCommand(
-            "moves", "[PLY]", "the plies of the match; one with its time and analysis", moves, (ArgumentKind.PLAYED,)
-        ),
-        OwnCommand("info", "", "players, clocks, result, diagnostics of a fault", info),
-        OwnCommand("why", "MOVE", "why a move is illegal here", why, move, changes=True),
-        OwnCommand("score", "", "the score of the position, and what it is made of", score),
-        OwnCommand("live", "", "follow the match while it is played; Ctrl-C ends that", live, changes=True),
+        OwnCommand("back [N]", "N plies back (1), of the match or of what was tried", back, changes=True),
+        OwnCommand("forward [N]", "N plies of the match on (1)", forward, changes=True),
+        OwnCommand("goto PLY", "to a ply of the match; 0 is the start, -1 the last", goto, changes=True),
+        OwnCommand("moves [PLY]", "the plies of the match; one with its time and analysis", moves, kinds="PLAYED"),
+        OwnCommand("info", "players, clocks, result, diagnostics of a fault", info),
+        OwnCommand("why MOVE", "why a move is illegal here", why, changes=True),
+        OwnCommand("score", "the score of the position, and what it is made of", lambda words: _score(ask)),
+        OwnCommand("live", "follow the match while it is played; Ctrl-C ends that", live, changes=True),
     ]
 
 
-def _number(words: list[str], name: str, what: str, default: int | None = None) -> int:
+def _number(words: list[str], usage: str, default: int | None = None) -> int:
     if not words and default is not None:
         return default
     try:
         (word,) = words
         return int(word[:10])
     except ValueError:
-        raise OwnFailed(f"write :{name} {what}, a number") from None
+        raise OwnFailed(f"write :{usage}, a number") from None
 
 
-def _none(words: list[str], name: str) -> None:
-    if words:
-        raise OwnFailed(f"write :{name} alone")
-
-
-def _ply(journey: ReplayCursor, number: int) -> Iterator[str]:
-    last = journey.last
+def _ply(cursor: ReplayCursor, number: int) -> Iterator[str]:
+    last = cursor.last
     number = number if number >= 0 else last + 1 + number
     if not 1 <= number <= last:
         raise OwnFailed(f"the match has the plies 1 to {last}")
-    ply = journey.record.plies[number - 1]
+    ply = cursor.record.plies[number - 1]
     yield clean(line_of(ply) + (f", {ply.left / 1000:.3f} s left" if ply.left is not None else ""))
     if ply.analysis:
         yield from analysis_lines(ply.analysis)
@@ -431,33 +416,33 @@ def _score(ask: Ask) -> str:
         return clean(reply.text)
 
 
-def _follow(journey: ReplayCursor, source: RecordSource, look: Callable[[], None], show: Callable[[str], None]) -> str:
+def _follow(cursor: ReplayCursor, source: RecordSource, look: Callable[[], None], show: Callable[[str], None]) -> str:
     """Show each ply as it comes, and the position; until the match ends, is dropped, or Ctrl-C."""
-    seen = journey.last
+    seen = cursor.last
     if not source.playing():
-        journey.goto(-1)
-        return f"{_ending(journey)}; {journey.caption()}"
-    journey.goto(seen)
+        cursor.goto(-1)
+        return f"{_ending(cursor)}; {cursor.caption()}"
+    cursor.goto(seen)
     look()
     playing = True
     try:
         while playing:
             time.sleep(_OFTEN)
             playing = source.playing()  # asked first: what is read after it ended is all of it
-            last = journey.last
-            for ply in journey.record.plies[seen:last]:
+            last = cursor.last
+            for ply in cursor.record.plies[seen:last]:
                 show(line_of(ply))
             if last > seen:
-                journey.goto(last)
+                cursor.goto(last)
                 look()
             seen = last
     except KeyboardInterrupt:
-        return journey.caption()
-    return f"{_ending(journey)}; {journey.caption()}"
+        return cursor.caption()
+    return f"{_ending(cursor)}; {cursor.caption()}"
 
 
-def _ending(journey: ReplayCursor) -> str:
-    end = journey.record.end
+def _ending(cursor: ReplayCursor) -> str:
+    end = cursor.record.end
     if end is None:
         return "the match was dropped before its end"
     return clean(f"the match is over: {end.result or 'void'}, {end.termination}")
@@ -484,17 +469,17 @@ _NAME = 16  # characters of a bot's name
 class MatchCaption:
     """About the match of one replay, as far as its record was read; the rest is read again on demand."""
 
-    def __init__(self, journey: ReplayCursor) -> None:
-        self._journey = journey
+    def __init__(self, cursor: ReplayCursor) -> None:
+        self._cursor = cursor
 
     def lines(self, history: Reply | None, status: Reply | None, scene: Reply | None) -> tuple[str, ...]:
         """A line for each side, and where we are; None is what the engine was not asked."""
         if history is None or not history.ok:
             return ()
-        at = self._journey.see(history, facts_of_scene(scene))
+        at = self._cursor.see(history, facts_of_scene(scene))
         if not at.known:
             return ("another game than the match",)
-        return tuple(map(clean, caption(self._journey.record, at, _colours(status))))
+        return tuple(map(clean, caption(self._cursor.record, at, _colours(status))))
 
     def ask(self, ask: Ask) -> tuple[str, ...]:
         """The same, of an engine that may be waited for."""
@@ -503,17 +488,17 @@ class MatchCaption:
     @property
     def of(self) -> str:
         """The match in a few words."""
-        start = self._journey.record.start
+        start = self._cursor.record.start
         return clean(f"{start.game}, {' against '.join(party.name[:_NAME] for party in start.bots)}")
 
     def plies(self) -> tuple[str, ...]:
         """What led to each place of the match, from the start on."""
-        return ("the start", *(clean(f"{ply.colour} {ply.move}") for ply in self._journey.record.plies))
+        return ("the start", *(clean(f"{ply.colour} {ply.move}") for ply in self._cursor.record.plies))
 
     def bots(self) -> tuple[BotWord, ...]:
         """Bots that may be asked or play: built-in ones, those of the match, a human."""
         known = {name: BotWord(name, name, "built in") for name in BUILT_IN}
-        for seat, party in enumerate(self._journey.record.start.bots, 1):
+        for seat, party in enumerate(self._cursor.record.start.bots, 1):
             if party.command and party.command != HUMAN:
                 bot = BotWord(shlex.quote(_word(party)), _word(party), clean(f"seat {seat} of the match"))
                 known[bot.word] = bot

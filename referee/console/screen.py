@@ -36,27 +36,23 @@ _BOARDS = ("ggp-scene", "showboard")
 class ConsoleView:
     """`out` is the text to show, (style, text) each; the caller that shows it empties it."""
 
-    def __init__(self) -> None:
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        console.dialogue.passed = self._passed
         self.out: list[tuple[str, str]] = []
         self.board: BoardText = NOTHING
         self.clocks = ConsoleClocks()
-        self._console: Console | None = None
         self._first: Exchange | None = None  # what the target says on its own
         self._last: Exchange | None = None  # what was typed last
         self._asked = ""  # how the board is being asked for
         self._heard: dict[str, Reply] = {}  # what its caption needs
 
-    @property
-    def console(self) -> Console:
-        assert self._console is not None
-        return self._console
-
-    def begin(self, console: Console) -> None:
+    def begin(self) -> None:
         """Say the target's first command as if it had been typed; nothing can be seen before.
 
         Raises LaunchError where there are more, which are said at once, unseen.
         """
-        self._console = console
+        console = self.console
         if console.dialogue.target.then:
             console.begin()
         elif console.dialogue.target.first:
@@ -64,9 +60,8 @@ class ConsoleView:
             self._first = self._last
         console.dialogue.question("name", self._greet)
 
-    def passed(self, mark: str, data: bytes, own: bool) -> None:
-        """Bytes on their way, if they are to be seen."""
-        if self._console is not None and self._console.raw:
+    def _passed(self, mark: str, data: bytes, own: bool) -> None:
+        if self.console.raw:
             self._line("dim", f"{mark} {quote(data)}" if data else f"{mark} (the end)")
 
     def typed(self, line: str) -> None:

@@ -15,11 +15,11 @@ from referee.console.completion import (
     needs,
     wants_file,
 )
-from referee.console.own_commands import ArgumentKind, OwnCommand
+from referee.console.own_commands import OwnCommand
 
 
-def _own(name: str, arguments: str, *words: ArgumentKind) -> OwnCommand:
-    return OwnCommand(name, arguments, f"help of {name}", lambda given: "", words)
+def _own(name: str, arguments: str, kinds: str = "") -> OwnCommand:
+    return OwnCommand(f"{name} {arguments}".rstrip(), f"help of {name}", lambda given: "", kinds=kinds)
 
 
 KNOWN = PeerInfo(
@@ -31,14 +31,14 @@ KNOWN = PeerInfo(
     own={
         row.name: row
         for row in (
-            _own("help", "[COMMAND]", ArgumentKind.COMMAND),
+            _own("help", "[COMMAND]"),
             _own("raw", "on|off"),
-            _own("save", "FILE.tst", ArgumentKind.FILE),
-            _own("why", "MOVE", ArgumentKind.MOVE),
-            _own("goto", "PLY", ArgumentKind.PLY),
-            _own("moves", "[PLY]", ArgumentKind.PLAYED),
-            _own("hint", "BOT [SECONDS]", ArgumentKind.BOT, ArgumentKind.TEXT),
-            _own("fork", "[BOT BOT]", ArgumentKind.PLAYER, ArgumentKind.PLAYER, ArgumentKind.TEXT),
+            _own("save", "FILE.tst"),
+            _own("why", "MOVE"),
+            _own("goto", "PLY"),
+            _own("moves", "[PLY]", "PLAYED"),
+            _own("hint", "BOT [SECONDS]"),
+            _own("fork", "[BOT BOT]", "PLAYER PLAYER"),
         )
     },
     bots=(

@@ -110,7 +110,7 @@ def test_of_a_flood_of_lines_the_first_are_shown(tmp_path: Path) -> None:
 def test_where_nobody_listens_it_is_said_so() -> None:
     url = "tcp://127.0.0.1:1"
     target = Target(url, lambda sink: Remote(url, PeerRole.BOT, Timeouts(command=0.1), sink=sink))
-    dialogue = Dialogue(target, lambda mark, data, own: None)
+    dialogue = Dialogue(target)
     with pytest.raises(PeerLost, match="no program listens at tcp"):
         exchange = dialogue.send_line("name")
         assert exchange is not None

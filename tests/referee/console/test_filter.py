@@ -59,7 +59,7 @@ def test_bad_usage_is_one_line(arguments: list[str], problem: str) -> None:
 
 
 def test_own_lines_work_in_a_filter(tmp_path: Path) -> None:
-    lines = ":help genmove\n!send 'name\\n3 version\\n'\n:nonsense\n:raw on\nname\n:svg x.svg\n:quit\nname\n"
+    lines = ":help genmove\n!send 'name\\n3 version\\n'\n:nonsense\n:quit now\n:raw on\nname\n:svg x.svg\n:quit\nname\n"
     done = subprocess.run(
         [*GGP, "yugo", "size=5"], input=lines, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False
     )
@@ -67,6 +67,7 @@ def test_own_lines_work_in_a_filter(tmp_path: Path) -> None:
     assert done.stdout.startswith("genmove COLOUR — choose a move for a side and play it\n")
     assert "= ggp-engine\n\n=3 " in done.stdout
     assert "ggp console: there is no :nonsense; :help lists them\n" in done.stderr
+    assert "ggp console: write :quit alone\n" in done.stderr
     assert "ggp console: > 'name\\n'\nggp console: < '= ggp-engine\\n\\n'\n" in done.stderr
     assert (tmp_path / "x.svg").read_text().startswith("<svg")
     assert done.stdout.count("= ggp-engine") == 2

@@ -216,7 +216,6 @@ def test_the_commands() -> None:
         ("forward 1 2", "write :forward N"),
         ("moves 7", "the plies 1 to 6"),
         ("why", "write :why MOVE"),
-        ("info all", "write :info alone"),
     ],
 )
 def test_what_cannot_be_is_said(words: str, reason: str) -> None:
