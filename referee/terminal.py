@@ -1,12 +1,13 @@
 """Tables of text: framed on a terminal with room, else plain columns. What bots say cannot command the terminal."""
 
+import contextlib
 import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from unicodedata import combining, east_asian_width
 
 import msgspec
@@ -45,6 +46,30 @@ def show(sheet: TextTable, title: str = "") -> None:
 def say(*lines: str) -> None:
     """Print lines."""
     sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+class ShowProgress(Protocol):
+    """Takes how much is done, of how much in all, and what is being done."""
+
+    def __call__(self, done: int, total: int | None = None, what: str = "") -> None: ...
+
+
+@contextlib.contextmanager
+def progress_bar(what: str, wanted: bool = True) -> Iterator[ShowProgress]:
+    """A bar on stderr, if that is a terminal; it is removed at the end."""
+    if not (wanted and sys.stderr.isatty()):
+        yield lambda done, total=None, what="": None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what)
+
+        def show(done: int, total: int | None = None, what: str = what) -> None:
+            bar.update(task, completed=done, total=total, description=what)
+
+        yield show
 
 
 def on_terminal() -> bool:

@@ -5,10 +5,9 @@ there is nothing to halve. Versions are halved, on the assumption of every bisec
 """
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from textwrap import indent
 from typing import Any, NamedTuple
 
@@ -29,7 +28,7 @@ from referee.play.outcome import BotFault, CannotStart, EngineFailed, Terminatio
 from referee.play.player import SEED, Player
 from referee.play.series import seeds_of
 from referee.play.setting import Setting, Timeouts
-from referee.terminal import clean
+from referee.terminal import clean, progress_bar
 
 # -- One bot that is led along a recorded match and asked what it would play. Who compares the answers: s
 
@@ -379,7 +378,12 @@ class _Job:
         walkers = [BotReplayer(start, self.record, setting, seed, self.control, Timeouts()) for start in self.starts]
         self.walkers += walkers
         one, last = walkers[0], walkers[-1]
-        with _progress(self.quiet, f"seat {seat}", len(plies)) as seen:
+        done = count(1)
+        with progress_bar(f"seat {seat}", not self.quiet) as progress:
+
+            def seen() -> None:
+                progress(next(done), len(plies))
+
             if one is last:
                 ply, *answers = await first_departure(judge, self.record, one, plies, seen)
             else:
@@ -488,17 +492,3 @@ def _read_seed(word: str, record: Record) -> tuple[int, int] | None:
     if not (word.isascii() and word.isdigit() and len(word) <= 10 and int(word) < 2**31):
         raise click.UsageError(f"--seed {word}: write a number below {2**31}, none, or match")
     return int(word), int(word)
-
-
-@contextmanager
-def _progress(quiet: bool, what: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar on stderr, where it is seen."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)

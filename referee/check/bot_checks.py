@@ -40,14 +40,11 @@ async def play(trial: CheckContext) -> None:
             except ScriptStopped:  # that game is lost, and the referee goes on to the next
                 continue
     trial.omit("no phase other than play came up", "4.2.4")
-    if "ggp-games" not in trial.commands:
-        return trial.omit("it lists no ggp-games", "4.1.5")
-    trial.at, trial.where = "4.1.5", ""
-    talk = await trial.talk()
-    listed = (await talk.ask("ggp-games")).text.split()
-    for game in listed:
-        trial.hold("4.1.5", (await talk.ask(f"ggp-new {game}")).ok, f"a success: ggp-games lists {game}")
-    return None
+    trial.where = ""
+    if trial.lists("4.1.5", "ggp-games"):
+        talk = await trial.talk()
+        for game in (await talk.ask("ggp-games")).text.split():
+            trial.hold("4.1.5", (await talk.ask(f"ggp-new {game}")).ok, f"a success: ggp-games lists {game}")
 
 
 class _Game:
@@ -64,7 +61,7 @@ class _Game:
         deadline = now() + SECONDS
         while status.phase != OVER and status.ply < PLIES and now() < deadline:
             if status.phase == AGREE and not trial.native:
-                return await self._ask_for_the_dead()
+                return await _dead(trial, self.talk)
             if status.seat == self.seat:
                 played = await self._its_turn(status)
                 if played is None:
@@ -122,9 +119,6 @@ class _Game:
             raise ScriptStopped
         trial.hold("4.2.13", answer.text == "", "an empty success")
         return after
-
-    async def _ask_for_the_dead(self) -> None:
-        await _dead(self.trial, self.talk)
 
 
 async def turn(trial: CheckContext) -> None:
@@ -184,37 +178,31 @@ async def _fails_only_later(trial: CheckContext, talk: RawChannel, judge: Engine
 
 
 async def _analyzed(trial: CheckContext, talk: RawChannel) -> None:
-    trial.at = "4.2.11"
-    if "ggp-genmove_analyze" not in trial.commands:
-        return trial.omit("it lists no ggp-genmove_analyze", "4.2.11")
+    if not trial.lists("4.2.11", "ggp-genmove_analyze"):
+        return
     await begin(trial, talk)
     answer = await talk.ask("ggp-genmove_analyze black")
     move, _, said = answer.text.partition("\n")
     right = answer.ok and _WORD.fullmatch(move.strip()) is not None and (not said or is_json(said))
     trial.hold("4.2.11", right, "a move, and JSON on the second line")
-    return None
 
 
 async def _undo(trial: CheckContext, talk: RawChannel, judge: Engine) -> None:
-    trial.at = "4.2.7"
-    if "undo" not in trial.commands:
-        return trial.omit("it lists no undo", "4.2.7")
+    if not trial.lists("4.2.7", "undo"):
+        return
     await begin(trial, talk)
     status, replies = await _opening(trial, judge)
     one = await talk.ask(f"play {status.to_play} {replies[0]}")
     two = await talk.ask("undo")
     three = await talk.ask(f"play {status.to_play} {replies[0]}")
     trial.hold("4.2.7", one.ok and two.ok and two.text == "" and three.ok, f"{replies[0]} can be played again")
-    return None
 
 
 async def _small(trial: CheckContext, talk: RawChannel) -> None:
-    trial.at = "4.2.10"
-    if "ggp-result" in trial.commands:
+    if trial.lists("4.2.10", "ggp-result"):
         await begin(trial, talk)
         for result in ("B+3.5", "W+R", "0"):
             trial.hold("4.2.10", (await talk.ask(f"ggp-result {result}")).ok, "a success")
-    trial.omit("it lists no ggp-result", "4.2.10")
     trial.at = "4.2.12"
     if "final_status_list" not in trial.commands or trial.native:
         return trial.omit("it lists none, or agrees by genmove", "4.2.12")
@@ -234,29 +222,25 @@ def _divided(trial: CheckContext) -> list[str]:
 
 
 async def _dead(trial: CheckContext, talk: RawChannel) -> None:
-    trial.at = "4.2.12"
-    if "final_status_list" not in trial.commands:
-        return trial.omit("it lists no final_status_list", "4.2.12")
+    if not trial.lists("4.2.12", "final_status_list"):
+        return
     answer = await talk.ask("final_status_list dead", 30.0)
     points = all(re.fullmatch(r"[A-HJ-Za-hj-z]\d+", word) for word in answer.text.split())
     trial.hold("4.2.12", answer.ok and points, "points, or an empty success")
-    return None
 
 
 async def seed(trial: CheckContext) -> None:
     """The same seed, the same answers."""
-    if "set_random_seed" not in trial.commands:
-        return trial.omit("it lists no set_random_seed", "4.2.9")
-    trial.at = "4.2.9"
+    if not trial.lists("4.2.9", "set_random_seed"):
+        return
     games: list[list[str]] = []
     for _ in range(2):
         # Caches of earlier games may change what a bot plays, so each has a process of its own.
         talk = await trial.talk(fresh=not trial.remote)
         if not trial.hold("4.2.9", (await talk.ask(f"set_random_seed {_SEED}")).ok, "a success"):
-            return None
+            return
         games.append(await _alone(trial, talk))
     trial.hold("4.2.9", games[0] == games[1], "the same moves twice", f"{games[0]} and {games[1]}")
-    return None
 
 
 async def _alone(trial: CheckContext, talk: RawChannel) -> list[str]:

@@ -1,10 +1,8 @@
 """`ggp check`: the command line, the program under check, and the report."""
 
-import contextlib
 import json
 import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -23,8 +21,8 @@ from referee.cli import HELP, run_command
 from referee.play.bot_spec import ProcessLimits, read_engine, read_game, start_engine
 from referee.play.process import Peer, Process, Remote, find_program
 from referee.play.setting import Timeouts
+from referee.terminal import ShowProgress, progress_bar
 
-Tell = Callable[[int, int, str], None]
 EPILOG = (
     "Exit status: 0 if the referee can use the program, 1 if not, 2 for a usage error. "
     "The steps are listed in docs/reference/compliance.md."
@@ -91,7 +89,7 @@ def check(
     if junit is not None and not junit.absolute().parent.is_dir():
         raise click.UsageError(f"there is no folder for {junit}: make it first")
     trial = _trial(who, connect, command, timeout, max(timeout, start), verbose)
-    with _progress(json_wanted or quiet or verbose) as tell:
+    with progress_bar("", not (json_wanted or quiet or verbose)) as tell:
         found = run_blocking(_run(trial, wanted, judge, tell))
     program = connect or " ".join(command)
     if junit is not None:
@@ -106,7 +104,7 @@ def check(
     return 0 if usable(found) and not (strict and loses_games(found)) else 1
 
 
-async def _run(trial: CheckContext, wanted: Wanted, judge: str | None, tell: Tell) -> list[StepResult]:
+async def _run(trial: CheckContext, wanted: Wanted, judge: str | None, tell: ShowProgress) -> list[StepResult]:
     if trial.who is Who.BOT:
         trial.judge = await start_engine(read_engine(judge), Timeouts(), ProcessLimits())
     try:
@@ -149,29 +147,15 @@ def _numbers(only: str | None, who: Who) -> tuple[str, ...]:
     wanted = tuple(word.strip() for word in (only or "").split(",") if word.strip())
     known = [check.number for check in catalogue(who, game="go")]
     for word in wanted:
-        if not any(number == word or number.startswith(word + ".") for number in known):
+        if not any(map(Wanted((word,)).takes, known)):
             raise click.UsageError(f"--only {word}: there is no such rule or step; ggp check --list shows them")
     return wanted
 
 
 def _list(who: Who, wanted: Wanted) -> None:
     for check in catalogue(who, game="GAME"):
-        if not wanted.only or any(f"{check.number}.".startswith(f"{only}.") for only in wanted.only):
+        if wanted.takes(check.number):
             click.echo(f"{check.number:7}{check.demand:12} {check.title} ({rule_of(check.number).text})")
-
-
-@contextlib.contextmanager
-def _progress(silent: bool) -> Iterator[Tell]:
-    """A bar on stderr, on a terminal."""
-    if silent or not sys.stderr.isatty():
-        yield lambda done, total, title: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("")
-        yield lambda done, total, title: bar.update(task, completed=done, total=total, description=title[:40])
 
 
 # -- What a check found, for people, programs and build servers. It judges nothing.

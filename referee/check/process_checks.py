@@ -126,7 +126,7 @@ async def slow(trial: CheckContext) -> None:
     talk.begin()
     await talk.send(b"list_commands\n" * count)
     talk.sent[:] = b"list_commands\n" * 2 + b"..."
-    await pause(talk, 0.3)
+    time.sleep(0.3)
     for number in range(1, count + 1):
         answer = await talk.answer()
         if answer.raw != one.raw:
@@ -217,11 +217,6 @@ async def ready(trial: CheckContext) -> RawChannel:
     await talk.ask("protocol_version")
     talk.begin()
     return talk
-
-
-async def pause(talk: RawChannel, seconds: float) -> None:
-    """Read nothing for a while."""
-    time.sleep(seconds)
 
 
 async def _ended(trial: CheckContext) -> str:

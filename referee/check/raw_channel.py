@@ -5,7 +5,7 @@ Unlike protocol.channel it may send what no controller sends. It judges nothing.
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from protocol.channel import Transport
 from protocol.errors import PeerTimeout
@@ -16,6 +16,9 @@ _EMPTY_LINE = re.compile(rb"\n\r?\n")
 _SYNC_ID = 90017
 _NO_IDS, _MORE = 1.0, 0.05  # seconds for an answer that nothing marks as the last, and for more after it
 NO_ANSWER = "no whole answer in time"
+
+
+T = TypeVar("T")
 
 
 class UnexpectedEnd(Exception):
@@ -83,24 +86,15 @@ class RawChannel:
 
     async def hear(self, seconds: float) -> bytes:
         """What it says within that time; less if its stream ends."""
-        deadline, before = self.transport.now() + seconds, len(self.got)
-        while not self.ended:
-            try:
-                await self._read(deadline)
-            except PeerTimeout:
-                break
+        before = len(self.got)
+        await self._until(self.transport.now() + seconds)
         return bytes(self.got[before:])
 
     async def answer(self, seconds: float | None = None) -> RawAnswer:
         """The next whole answer. Raises UnexpectedEnd."""
-        deadline = self.deadline(seconds)
-        while (span := self._whole()) is None:
-            if self.ended:
-                raise UnexpectedEnd("its output ended before a whole answer")
-            try:
-                await self._read(deadline)
-            except PeerTimeout:
-                raise UnexpectedEnd(NO_ANSWER) from None
+        span = await self._until(self.deadline(seconds), self._whole)
+        if span is None:
+            raise UnexpectedEnd("its output ended before a whole answer" if self.ended else NO_ANSWER)
         mark, end = span
         raw = bytes(self.got[self._taken : end])
         reply = parse_reply(bytes(self.got[mark:end]).rstrip(b"\r\n"))
@@ -138,14 +132,9 @@ class RawChannel:
         await self.send(question)
         self.sent[:] = kept
         mark = re.compile(rb"(?:\A|(?<=\n))[=?]%d [^\n]*\n\n" % _SYNC_ID)
-        deadline = self.deadline()
-        while (found := mark.search(self.got)) is None:
-            if self.ended:
-                raise UnexpectedEnd("its output ended")
-            try:
-                await self._read(deadline)
-            except PeerTimeout:
-                raise UnexpectedEnd("it does not answer `protocol_version` after it") from None
+        found = await self._until(self.deadline(), lambda: mark.search(self.got))
+        if found is None:
+            raise UnexpectedEnd("its output ended" if self.ended else "it does not answer `protocol_version` after it")
         self.answered = True
         said = bytes(self.got[: found.start()])
         rest = bytes(self.got[found.end() :])
@@ -156,24 +145,14 @@ class RawChannel:
 
     async def until_right(self, expected: bytes) -> bytes:
         """For a program that echoes no ids: all that it says until that is as expected, or nothing more comes."""
-        deadline = self.transport.now() + _NO_IDS
-        while not self.ended and not re.fullmatch(expected, self.got):
-            try:
-                await self._read(deadline)
-            except PeerTimeout:
-                break
+        await self._until(self.transport.now() + _NO_IDS, lambda: re.fullmatch(expected, self.got))
         await self.hear(_MORE)
         self._taken = len(self.got)
         return bytes(self.got)
 
     async def until_end(self, seconds: float) -> bytes:
         """All that is said until the stream ends, if it does in time."""
-        deadline = self.transport.now() + seconds
-        while not self.ended:
-            try:
-                await self._read(deadline)
-            except PeerTimeout:
-                break
+        await self._until(self.transport.now() + seconds)
         return bytes(self.got)
 
     def in_order(self) -> bool:
@@ -189,6 +168,15 @@ class RawChannel:
                 return (start, match.end()) if match else None
             start = end + 1
         return None
+
+    async def _until(self, deadline: float, found: Callable[[], T | None] = lambda: None) -> T | None:
+        """Read until something is found, or the stream ends, or the deadline."""
+        while (there := found()) is None and not self.ended:
+            try:
+                await self._read(deadline)
+            except PeerTimeout:
+                break
+        return there
 
     async def _read(self, deadline: float) -> None:
         data = await self.transport.read(deadline)

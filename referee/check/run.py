@@ -1,7 +1,6 @@
 """A whole check: who the program is, what it plays, then every step in order. It reads no words and prints nothing."""
 
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from referee.check.trial import CheckContext, StepResult, read_option, refusal
 from referee.play.engine import GameRefused
 from referee.play.outcome import EngineFailed
 from referee.play.process import LaunchError
+from referee.terminal import ShowProgress
 
 SCRIPTS = {**process_checks.SCRIPTS, **bot_checks.GTP_SCRIPTS, **engine_checks.SCRIPTS, **bot_checks.SCRIPTS}
 _SIZES = ("9", "19", "13")  # of go, in the order in which a plain bot is asked for them
@@ -27,9 +27,13 @@ class Wanted:
     only: tuple[str, ...] = ()
     games: tuple[str, ...] = ()
 
+    def takes(self, number: str) -> bool:
+        """Whether a step is to be judged."""
+        return not self.only or any(f"{number}.".startswith(f"{only}.") for only in self.only)
+
 
 async def run_trial(
-    trial: CheckContext, wanted: Wanted, progress: Callable[[int, int, str], None] = lambda done, total, title: None
+    trial: CheckContext, wanted: Wanted, progress: ShowProgress = lambda done, total=None, what="": None
 ) -> list[StepResult]:
     """Judge the program; a finding for each step, in order. Nothing that it started is left behind."""
     try:
@@ -72,7 +76,7 @@ def _not_started(trial: CheckContext, checks: list[Check], why: str) -> None:
     trial.skip("it does not start" if ended else f"{step} failed", *[check.number for check in checks])
 
 
-async def _run_all(trial: CheckContext, checks: list[Check], progress: Callable[[int, int, str], None]) -> None:
+async def _run_all(trial: CheckContext, checks: list[Check], progress: ShowProgress) -> None:
     done: set[str] = set()
     for index, check in enumerate(checks):
         progress(index, len(checks), check.title)
@@ -93,11 +97,7 @@ _NEEDS_A_GAME = {"empty", "growth", "words", "case", "board", *engine_checks.SCR
 
 def _chosen(trial: CheckContext, wanted: Wanted) -> list[Check]:
     game = trial.games[0].split()[0] if trial.games else ""
-    return [check for check in catalogue(trial.who, game=game, native=trial.native) if _wanted(check, wanted)]
-
-
-def _wanted(check: Check, wanted: Wanted) -> bool:
-    return not wanted.only or any(check.number == only or check.number.startswith(only + ".") for only in wanted.only)
+    return [check for check in catalogue(trial.who, game=game, native=trial.native) if wanted.takes(check.number)]
 
 
 async def _get_acquainted(trial: CheckContext, wanted: Wanted) -> str:
@@ -192,6 +192,7 @@ async def _openings(trial: CheckContext) -> None:
 
 
 LONGEST_MESSAGE = 2 * MAX_LINE  # what ZeroMQ carries of one command; more loses the connection
+_NO_GAME = "3.1.4"  # asked of a process without a game
 _SOON = 0.3  # seconds in which a wrong answer may go on
 
 
@@ -217,7 +218,7 @@ async def run_exchange(trial: CheckContext, check: Check) -> None:
         return
     sent, expected = (check.sent, check.expected) if trial.ids else _without_ids(check)
     shown = readable(expected)
-    talk = await trial.talk(fresh=check.ends or check.end_input or _about_a_game(check))
+    talk = await trial.talk(fresh=check.ends or check.end_input or check.number == _NO_GAME)
     if check.setup and (cause := await _set_up(trial, check)):
         trial.skip(cause, check.number)
         return
@@ -299,8 +300,3 @@ def readable(pattern: bytes) -> str:
     for old, new in ((r"\?", "?"), (r"\n", "⏎"), ("[^⏎]*", "…"), ("(?:.+⏎)*", "…⏎ "), (".+", "…"), (r"\S…", "…")):
         text = text.replace(old, new)
     return text or "nothing"
-
-
-def _about_a_game(check: Check) -> bool:
-    """Asked of a process without a game."""
-    return check.number == "3.1.4"

@@ -151,6 +151,14 @@ class CheckContext:
         """Steps that cannot be judged here, unless they were."""
         self._note(CheckVerdict.NOT_APPLICABLE, why, numbers)
 
+    def lists(self, number: str, *names: str) -> bool:
+        """Go on to a step; False, and the step is omitted, if a command that it needs is not listed."""
+        self.at = number
+        missing = next((name for name in names if name not in self.commands), "")
+        if missing:
+            self.omit(f"it lists no {missing}", number)
+        return not missing
+
     def skip(self, cause: str, *numbers: str) -> None:
         """Steps that `cause` kept from being tried, unless they were."""
         self._note(CheckVerdict.NOT_TRIED, cause, numbers)

@@ -1,24 +1,14 @@
 """`ggp ladder check`: compares the store with its records, `--repair` corrects it; `ggp ladder readmit`."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
 import click
 
 from protocol.printed import json_text
 from referee.cli import HELP
 from referee.ladder import source
 from referee.ladder.source import check_bots, open_ladder, split
-from referee.terminal import clean, say
-
-if TYPE_CHECKING:
-    from referee.store.audit import Progress
-
+from referee.terminal import clean, progress_bar, say
 
 _MOST = 100  # lines that are shown
-_STEP = 500  # matches between two steps of the bar
 
 
 def run_check(argv: list[str]) -> int:
@@ -34,7 +24,7 @@ def run_check(argv: list[str]) -> int:
 def check(words: tuple[str, ...], repair: bool, quiet: bool, as_object: bool) -> int:
     """Check every record's hash chain, every game against its record, every count and pair against the games."""
     ladder, _ = split(words, 0, 0)
-    with open_ladder(ladder) as store, _progress(quiet or as_object) as progress:
+    with open_ladder(ladder) as store, progress_bar("checking games", not (quiet or as_object)) as progress:
         found = store.repair(progress) if repair else store.check(progress)
     left = found.beyond if repair else len(found.lines)
     if as_object:
@@ -56,27 +46,6 @@ def _summary(games: int, differences: int, left: int, repair: bool) -> str:
         return f"{games} games, {differences} differences: --repair makes everything what the records say"
     beyond = f", {left} cannot be: their records are damaged" if left else ""
     return f"{games} games, {differences} differences: {differences - left} repaired{beyond}"
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator["Progress"]:
-    """A bar on stderr if that is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("checking games"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("games")
-
-        def step(done: int, total: int) -> None:
-            if done % _STEP == 0 or done == total:
-                bar.update(task, completed=done, total=total)
-
-        yield step
 
 
 # -- `ggp ladder readmit NAME`: lifts a bot's suspension from the next batch on.

@@ -1,6 +1,6 @@
 """Runs one transcript against one fresh program: every command and what came of it. It reads and writes no file."""
 
-import contextlib
+import itertools
 import os
 import re
 import threading
@@ -25,6 +25,7 @@ from protocol.transports.transcript import Sink, format_line
 from referee.play.bot_spec import BotSpec
 from referee.play.process import LaunchError, Peer, Process, Remote
 from referee.play.setting import Timeouts
+from referee.terminal import progress_bar
 
 # -- The transcripts that `ggp regress` is given: files, folders, and suites named by `@FILE`; they are r
 
@@ -314,7 +315,12 @@ def run_all(
     adopt_orphans()
     stop = threading.Event()
     names = file_names(transcript.path for transcript in transcripts)
-    with _bar(sum(len(transcript.script.steps) for transcript in transcripts), shown) as seen:
+    steps, done = sum(len(transcript.script.steps) for transcript in transcripts), itertools.count(1)
+    with progress_bar("commands", shown) as progress:
+
+        def seen(outcome: CommandOutcome) -> None:
+            progress(next(done), steps)
+
         executor = ThreadPoolExecutor(max(1, min(jobs, len(transcripts))))
         try:
             futures = [
@@ -377,18 +383,3 @@ def _sink(file: BinaryIO) -> Sink:
         file.write(f"{format_line(mark, seconds, data)}\n".encode())
 
     return keep
-
-
-@contextlib.contextmanager
-def _bar(steps: int, shown: bool) -> Iterator[Seen]:
-    """A progress bar on a terminal; removed at the end."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    if not (shown and console.is_terminal):
-        yield lambda outcome: None
-        return
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("commands", total=steps)
-        yield lambda outcome: progress.advance(task)

@@ -196,7 +196,7 @@ def test_answers_come_late_and_unasked_and_the_console_says_whose_fault(tmp_path
         terminal.wait_for(">")
         terminal.type(f":raw on{ENTER}ggp-new yugo size=5{ENTER}9 genmove b{ENTER}")
         terminal.wait_for("the peer's fault: desynchronised: the peer answered what nobody asked; PROTOCOL §2.3")
-        terminal.wait_for("since the last whole answer it said: '=")
+        terminal.wait_for("since the last whole answer it said:")
         terminal.wait_for("> '9 genmove b\\n'")
         terminal.type(f"name{ENTER}:restart{ENTER}name{ENTER}")
         terminal.wait_for("= chaos")
