@@ -19,18 +19,17 @@ from protocol.sgf import written
 from referee.archive.places import open_matches
 from referee.cli import BAD_USAGE, HELP, run_command
 from referee.ladder import source
-from referee.ladder.source import Trouble, ViewError, open_ladder, split, the_pool
-from referee.ladder.views import (
+from referee.ladder.queries import (
     GameFilter,
     check_filter,
     ended_after,
-    filter_options,
     long_before,
     matching,
     read_game,
     read_one,
-    since_when,
 )
+from referee.ladder.source import Trouble, ViewError, open_ladder, split, the_pool
+from referee.ladder.views import filter_options, since_when
 from referee.play.player import LETTERS, fixed_handicap
 from referee.store.audit import BY_PLAY
 from referee.store.model import GameRow

@@ -152,7 +152,7 @@ def _of_ladder(word: str, key: str) -> _Found:
     from referee.store.store import Store
 
     def stored(name: str) -> Record:
-        from referee.ladder.views import read_game
+        from referee.ladder.queries import read_game
 
         try:
             with Store.open(url) as store:
@@ -197,9 +197,9 @@ def _find_in_file(file: Path, key: str) -> Record:
 
 
 def _all_of_ladder(word: str, damaged: Callable[[str], None]) -> Iterator[Record]:
+    from referee.ladder.queries import read_one
     from referee.ladder.source import Trouble, open_ladder
     from referee.ladder.toml_file import ConfigError
-    from referee.ladder.views import read_one
     from referee.store.model import StoreError
 
     def tell(reason: str) -> None:

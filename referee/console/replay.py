@@ -325,7 +325,7 @@ def _width() -> int:
 
 def _told(record: Record) -> list[str]:
     """All that the record says but the plies: sentences, then what a fault left behind."""
-    from referee.ladder.views import diagnostics
+    from referee.ladder.queries import diagnostics
 
     text = clean(
         " ".join([*_of_the_start(record), *(_of_the_end(record, record.end) if record.end else _unfinished())])

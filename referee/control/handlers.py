@@ -34,7 +34,7 @@ from referee.control.control import (
     MatchUnderWay,
     RunController,
 )
-from referee.ladder.views import read_crosstable, read_standings
+from referee.ladder.queries import PoolSummary, read_crosstable, read_standings
 from referee.play.bot_spec import (
     BotSpec,
     ProcessLimits,
@@ -209,22 +209,14 @@ class QueryHandlers:
 
     def bots(self, arguments: list[str]) -> str:
         """The entries, pool by pool; `reason` is the rest of its line."""
-        lines = []
-        store = self._need_store()
-        for pool in store.pools():
-            faults: dict[str, int] = {}
-            for (who, _), number in store.totals(pool.id).faults.items():
-                faults[who] = faults.get(who, 0) + number
-            scores = store.scores(pool.id)
-            for seat in store.seats(pool.id):
-                if seat.entered:
-                    reason = f" reason={_one_line(seat.suspended)}" if seat.suspended else ""
-                    lines.append(
-                        f"pool={pool.name} name={seat.label} state={'suspended' if reason else 'active'}"
-                        f" version={seat.version} games={sum(scores.get(seat.id, (0, 0, 0))[:3])}"
-                        f" faults={faults.get(seat.label, 0)}{reason}"
-                    )
-        return _lines(lines)
+        return _lines(
+            f"pool={pool.pool.name} name={seat.label} state={'suspended' if seat.suspended else 'active'}"
+            f" version={seat.version} games={pool.bot(seat).score.games} faults={pool.faults[seat.label]}"
+            + (f" reason={_one_line(seat.suspended)}" if seat.suspended else "")
+            for pool in (PoolSummary(self._need_store(), row) for row in self._need_store().pools())
+            for seat in pool.standings.seats
+            if seat.entered
+        )
 
     def events(self, arguments: list[str]) -> str:
         number = _EVENTS if not arguments else _count(arguments[0], 1, MAX_ANSWER_LINES)

@@ -1,78 +1,37 @@
 """`ggp ladder bot NAME` and `ggp ladder pair A B`: a bot in detail, and all matches between two bots."""
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import click
 
 from protocol.printed import json_text
 from referee.cli import HELP
 from referee.ladder import source
-from referee.ladder.source import ViewError, check_bots, chosen_pools, exact, open_ladder, seat_of, split
-from referee.ladder.standings import BotScore, RankedPlace, entered, score_of, zero_of
-from referee.ladder.views import (
-    Standings,
-    add_game,
-    as_object,
-    diagnostics,
-    game_sheet,
-    read_game,
-    read_standings,
+from referee.ladder.queries import (
+    MEANS,
+    BotSummary,
+    Duel,
+    PoolSummary,
+    RecentGames,
+    format_of,
+    plain,
+    read_duel,
+    recent_games,
+    state_of,
     title_of,
     when,
 )
-from referee.play.clock import ControlKind, TimeControl
+from referee.ladder.source import ViewError, check_bots, chosen_pools, exact, open_ladder, split
+from referee.ladder.standings import BotScore
+from referee.ladder.views import add_game, game_sheet, say_pools, show_each
 from referee.ratings.scale import effect_lines, half
-from referee.ratings.sprt import MODELS, Hypotheses, Model, SprtError, Verdict, effect, judge
-from referee.store.model import Format, FormatKind, GameRow, PairScore, PoolEntry, PoolRow
+from referee.ratings.sprt import MODELS, Hypotheses, Model, SprtError, effect
+from referee.store.model import GameRow, PoolEntry
 from referee.terminal import TextTable, clean, say, show
 
-if TYPE_CHECKING:
-    from referee.ratings.ratings import Difference
-    from referee.store.store import Store
-
-
 _SPARE = (("made from",), ("score",), ("games",))  # of the versions, where there is little room
-
-
-@dataclass(slots=True)
-class Life:
-    """What its newest games say of a version. Colours: decided games alone; `allowed`: ms of its clock, if known."""
-
-    games: int = 0
-    black: BotScore = field(default_factory=BotScore)
-    white: BotScore = field(default_factory=BotScore)
-    ends: Counter[str] = field(default_factory=Counter)
-    faults: Counter[str] = field(default_factory=Counter)
-    last_fault: GameRow | None = None
-    ms: int = 0
-    plies: float = 0
-    allowed: float | None = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Career:
-    """A version in a pool; `place` is None as long as nothing is rated, `rank` counts from 1.
-
-    A version that was withdrawn has no rank: 0.
-    """
-
-    pool: PoolRow
-    seat: PoolEntry
-    place: RankedPlace | None
-    rank: int
-    first: BotScore
-    second: BotScore
-    opponents: dict[str, BotScore]
-    life: Life
-
-
-def run_bot(argv: list[str]) -> int:
-    """The exit status."""
-    return source.run_view(bot, argv)
+Fault = tuple[GameRow, list[str]] | None
 
 
 @click.command("bot", epilog=source.EPILOGUE, context_settings=HELP)
@@ -87,114 +46,35 @@ def bot(words: tuple[str, ...], pool_name: str | None, games: int, as_object: bo
     """
     ladder, (name,) = split(words, 1, 1)
     with open_ladder(ladder) as store:
-        pools = chosen_pools(store.pools(), pool_name)
-        standings = [read_standings(store, pool, withdrawn=True) for pool in pools]
-        seats = [seat for one in standings for seat in one.seats]
-        check_bots(seats, name)
-        found = [career for one in standings if (career := read_career(store, one, name, games))]
-        last = [_last_fault(store, career) for career in found]
-    labels = {seat.id: seat.label for seat in seats}
+        pools = [PoolSummary(store, pool) for pool in chosen_pools(store.pools(), pool_name)]
+        check_bots([seat for pool in pools for seat in pool.standings.seats], name)
+        found = [
+            (pool, pool.bot(seat), recent_games(store, pool.pool, seat, games), pool.last_fault(seat))
+            for pool in pools
+            if (seat := pool.latest(name))
+        ]
+        versions = [(pool, seat) for pool in pools for seat in pool.standings.versions(name)]
     if as_object:
-        said = [_bot_as_json(career, fault) for career, fault in zip(found, last, strict=True)]
-        versions = [_version_as_json(one, seat, labels) for one in standings for seat in _named(one.seats, name)]
-        say(json_text({"bot": name.partition("@")[0], "versions": versions, "pools": said}))
+        said = {"versions": [_version_json(*one) for one in versions], "pools": [_bot_json(*one) for one in found]}
+        say(json_text({"bot": name.partition("@")[0], **said}))
         return 0
-    _show_versions(standings, name, labels)
-    for career, fault in zip(found, last, strict=True):
+    _show_versions(pools, name)
+    for pool, bot, recent, fault in found:
         say("")
-        _show_bot(career, fault, games)
+        _show_bot(pool, bot, recent, fault, games)
     return 0
 
 
-def read_career(store: "Store", standings: Standings, name: str, games: int) -> Career | None:
-    """Of the version that is meant, of a name the latest; None if it never was in the pool."""
-    named = _named(standings.seats, name)
-    seat = seat_of(named, name) or (named[-1] if named and "@" not in name else None)
-    if seat is None:
-        return None
-    pool, labels = standings.pool, {seat.id: seat.label for seat in standings.seats}
-    first, second = BotScore(), BotScore()
-    opponents: dict[str, BotScore] = {}
-    for met in store.meetings(pool.id):
-        if seat.id not in (met.first, met.second):
-            continue
-        as_first = met.first == seat.id
-        score, other = score_of(met, 1 if as_first else 2), labels[met.second if as_first else met.first]
-        first, second = (first + score, second) if as_first else (first, second + score)
-        opponents[other] = opponents.get(other, BotScore()) + score
-    life, control = Life(), TimeControl.parse(pool.control)
-    for row in islice(store.games(pool.id, bot=seat.id), games):
-        _live(life, row, seat.label, control, pool.openings)
-    place = next((place for place in standings.places if place.seat == seat), None)
-    ranked = [place for place in standings.places if entered(place.seat)] or standings.places
-    rank = ranked.index(place) + 1 if place in ranked else 0
-    return Career(pool, seat, place, rank, first, second, opponents, life)
+run_bot = partial(source.run_view, bot)  # argv -> the exit status
 
 
-def allowed(control: TimeControl, plies: float) -> float | None:
-    """ms that so many plies of one side may take; None: no clock says so."""
-    match control.kind:
-        case ControlKind.FISCHER:
-            return control.main + control.increment * plies
-        case ControlKind.PERIOD:
-            return control.main + control.period * -(-plies // control.moves)
-        case ControlKind.BYOYOMI:
-            return control.main + control.period * plies
-        case ControlKind.MOVE:
-            return control.period * plies
-        case ControlKind.NONE:
-            return None
-
-
-def _named(seats: Sequence[PoolEntry], name: str) -> list[PoolEntry]:
-    """All versions of the bot, oldest first."""
-    return [seat for seat in seats if seat.name == name.partition("@")[0]]
-
-
-def _live(life: Life, row: GameRow, label: str, control: TimeControl, openings: int) -> None:
-    """Add a game; they come newest first. Who moves how often is not stored: each side half of the plies."""
-    life.games += 1
-    life.ends[row.termination] += 1
-    if row.culprit == label:
-        life.faults[row.termination] += 1
-        life.last_fault = life.last_fault or row
-    seat = 1 if row.first == label else 2
-    plies = max(0, row.plies - openings) / 2
-    time = allowed(control, plies)
-    life.ms += row.ms1 if seat == 1 else row.ms2
-    life.plies += plies
-    life.allowed = None if time is None or life.allowed is None else life.allowed + time
-    if row.winner:
-        won = row.winner == seat
-        game = BotScore(wins=int(won), losses=int(not won))
-        if row.result.startswith("B") == won:  # the winner's colour stands in the result
-            life.black += game
-        else:
-            life.white += game
-
-
-def _last_fault(store: "Store", career: Career) -> list[str]:
-    row = career.life.last_fault
-    if row is None:
-        return []
-    end = read_game(store, row.key).end
-    head = f"last fault    {row.key}, {when(row)}: {row.termination}" + (f": {row.detail}" if row.detail else "")
-    return [head, *(f"  {line}" for line in (diagnostics(end) if end else ()))]
-
-
-def _state(seat: PoolEntry) -> str:
-    if seat.suspended and entered(seat):
-        return f"suspended: {seat.suspended}"
-    return "entered" if seat.active else "withdrawn"
-
-
-def _version_as_json(standings: Standings, seat: PoolEntry, labels: dict[int, str]) -> dict[str, Any]:
-    place = next((place for place in standings.places if place.seat == seat), None)
+def _version_json(pool: PoolSummary, seat: PoolEntry) -> dict[str, Any]:
+    place = pool.rated.get(seat.id)
     return {
-        "pool": standings.pool.name,
+        "pool": pool.pool.name,
         "label": seat.label,
         "version": seat.version,
-        "parent": labels.get(seat.parent) if seat.parent is not None else None,
+        "parent": pool.standings.labels.get(seat.parent) if seat.parent is not None else None,
         "anchor": seat.anchor,
         "active": seat.active,
         "suspended": seat.suspended,
@@ -204,76 +84,87 @@ def _version_as_json(standings: Standings, seat: PoolEntry, labels: dict[int, st
     }
 
 
-def _bot_as_json(career: Career, fault: list[str]) -> dict[str, Any]:
-    life, place = career.life, career.place
+def _bot_json(pool: PoolSummary, bot: BotSummary, recent: RecentGames, fault: Fault) -> dict[str, Any]:
+    place = bot.place
     return {
-        "pool": career.pool.name,
-        "label": career.seat.label,
-        "rank": career.rank or None,
+        "pool": pool.pool.name,
+        "label": bot.seat.label,
+        "rank": bot.rank or None,
         "elo": place and place.row.elo,
         "se": (place and place.row.se) or None,
-        "score": asdict(career.first + career.second),
-        "seat1": asdict(career.first),
-        "seat2": asdict(career.second),
-        "black": {"wins": life.black.wins, "losses": life.black.losses},
-        "white": {"wins": life.white.wins, "losses": life.white.losses},
-        "opponents": [{"name": name, **asdict(score)} for name, score in career.opponents.items()],
-        "looked_at": life.games,
-        "terminations": dict(life.ends),
-        "faults": dict(life.faults),
-        "last_fault": {"key": life.last_fault.key, "text": fault} if life.last_fault else None,
-        "ms_per_ply": life.ms / life.plies if life.plies else None,
-        "clock_share": life.ms / life.allowed if life.allowed else None,
+        "score": plain(bot.score),
+        "seat1": plain(bot.first),
+        "seat2": plain(bot.second),
+        "black": {"wins": recent.black.wins, "losses": recent.black.losses},
+        "white": {"wins": recent.white.wins, "losses": recent.white.losses},
+        "opponents": [
+            {"name": pool.seats[other].label, **plain(first + second)}
+            for other, (first, second) in bot.opponents.items()
+        ],
+        "looked_at": recent.games,
+        "terminations": dict(recent.ends),
+        "faults": dict(recent.faults),
+        "last_fault": {"key": fault[0].key, "text": _fault_lines(fault)} if fault else None,
+        "ms_per_ply": recent.ms_per_ply,
+        "clock_share": recent.clock_share,
     }
 
 
-def _show_versions(standings: list[Standings], name: str, labels: dict[int, str]) -> None:
+def _fault_lines(fault: Fault) -> list[str]:
+    if fault is None:
+        return []
+    row, left = fault
+    detail = f": {row.detail}" if row.detail else ""
+    return [f"last fault    {row.key}, {when(row.ended)}: {row.termination}{detail}", *(f"  {line}" for line in left)]
+
+
+def _show_versions(pools: list[PoolSummary], name: str) -> None:
     heads = ("pool", "version", "made from", "Elo", "±", "games", "score", "state")
     sheet = TextTable(heads, frozenset({"pool", "version", "made from", "state"}), spare=_SPARE)
-    for one in standings:
-        placed = {place.seat.id: place for place in one.places}
-        for seat in reversed(_named(one.seats, name)):
-            place = placed.get(seat.id)
-            parent = labels.get(seat.parent, "") if seat.parent is not None else ""
+    for pool in pools:
+        for seat in reversed(pool.standings.versions(name)):
+            place = pool.rated.get(seat.id)
+            parent = pool.standings.labels.get(seat.parent, "") if seat.parent is not None else ""
             rating = (f"{place.row.elo:z.1f}", half(place.row.se)) if place else ("", "")
             score = place.score if place else BotScore()
             share = f"{score.share:.1%}" if score.games else ""
-            sheet.add(one.pool.name, exact(seat), parent, *rating, score.games, share, _state(seat))
+            sheet.add(pool.pool.name, exact(seat), parent, *rating, score.games, share, state_of(seat))
     show(sheet, name.partition("@")[0])
-    for one in standings:
-        if one.fit is not None and _named(one.seats, name):
-            prefix = f"{one.pool.name}: " if len(standings) > 1 else ""
-            say(clean(prefix + zero_of(one.seats, one.fit, one.places, here=False)))
+    for pool in pools:
+        if pool.standings.fit is not None and pool.standings.versions(name):
+            prefix = f"{pool.pool.name}: " if len(pools) > 1 else ""
+            say(clean(prefix + pool.standings.zero(here=False)))
 
 
-def _show_bot(career: Career, fault: list[str], most: int) -> None:
-    life, total = career.life, career.first + career.second
-    say(clean(f"{career.seat.label} in {title_of(career.pool)}"))
-    if not life.games:
+def _show_bot(pool: PoolSummary, bot: BotSummary, recent: RecentGames, fault: Fault, most: int) -> None:
+    total = bot.score
+    say(clean(f"{bot.seat.label} in {title_of(pool.pool)}"))
+    if not recent.games:
         say("no game was finished yet")
         return
     lines = [
-        f"score         {_score(total)}, rank {career.rank or '-'}",
-        f"in seat 1     {_score(career.first)}",
-        f"in seat 2     {_score(career.second)}",
-        f"as black      +{life.black.wins} -{life.black.losses} (decided games)",
-        f"as white      +{life.white.wins} -{life.white.losses}",
+        f"score         {_score(total)}, rank {bot.rank or '-'}",
+        f"in seat 1     {_score(bot.first)}",
+        f"in seat 2     {_score(bot.second)}",
+        f"as black      +{recent.black.wins} -{recent.black.losses} (decided games)",
+        f"as white      +{recent.white.wins} -{recent.white.losses}",
         f"forfeits      {total.forfeits} lost by faults, {total.gifts} won by those of others; {total.void} void",
-        f"ended by      {', '.join(f'{what} {count}' for what, count in life.ends.most_common())}",
+        f"ended by      {', '.join(f'{what} {count}' for what, count in recent.ends.most_common())}",
     ]
-    if life.faults:
-        lines.append(f"faults        {', '.join(f'{what} {count}' for what, count in life.faults.most_common())}")
-    if life.plies:
-        share = f", {life.ms / life.allowed:.1%} of its clock" if life.allowed else ""
-        lines.append(f"time          about {life.ms / life.plies:.2f} ms a ply{share}")
-    say(*map(clean, lines + fault))
-    if life.games == most:
+    if recent.faults:
+        lines.append(f"faults        {', '.join(f'{what} {count}' for what, count in recent.faults.most_common())}")
+    if recent.ms_per_ply is not None:
+        share = f", {recent.clock_share:.1%} of its clock" if recent.clock_share is not None else ""
+        lines.append(f"time          about {recent.ms_per_ply:.2f} ms a ply{share}")
+    say(*map(clean, lines + _fault_lines(fault)))
+    if recent.games == most:
         say(f"colours, ends and time are of the newest {most} games: --games looks at more")
     heads = ("opponent", "points", "games", "score", "+", "=", "-", "forfeits")
     sheet = TextTable(heads, frozenset({"opponent"}), spare=(("+", "=", "-"), ("forfeits",), ("points",)))
-    for name, score in sorted(career.opponents.items(), key=lambda row: -row[1].games):
-        share = f"{score.share:.1%}" if score.games else ""
-        sheet.add(name, f"{score.points:g}", score.games, share, score.wins, score.ties, score.losses, score.forfeits)
+    for other, (first, second) in bot.opponents.items():
+        score = first + second
+        cells = (f"{score.points:g}", score.games, f"{score.share:.1%}" if score.games else "")
+        sheet.add(pool.seats[other].label, *cells, score.wins, score.ties, score.losses, score.forfeits)
     show(sheet)
 
 
@@ -283,45 +174,6 @@ def _score(score: BotScore) -> str:
 
 
 # -- `ggp ladder pair A B`: all matches between two bots, judged by pairs of games.
-
-
-LAST = 5  # games that are listed
-MEANS = ("LL", "LD", "DD+WL", "WD", "WW")
-
-
-@dataclass(frozen=True, slots=True)
-class PairTest:
-    """Whether the version `new` is better than the other, by these hypotheses. `later`: pairs since it was decided."""
-
-    name: str
-    new: PoolEntry
-    hypotheses: Hypotheses
-    verdict: Verdict
-    later: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Duel:
-    """Two versions in a pool, as the first of them sees it. `penta`: pairs by their points, 0, ½, 1, 1½, 2.
-
-    `rated` is the difference of their ratings under `model`, as the standings have it.
-    """
-
-    pool: PoolRow
-    one: PoolEntry
-    other: PoolEntry
-    score: BotScore
-    first: BotScore  # where `one` had seat 1
-    penta: tuple[int, ...]
-    rated: "Difference | None"
-    model: str
-    tests: list[PairTest]
-    last: list[GameRow]
-
-
-def run_pair(argv: list[str]) -> int:
-    """The exit status."""
-    return source.run_view(pair, argv)
 
 
 @click.command("pair", epilog=source.EPILOGUE, context_settings=HELP)
@@ -350,61 +202,21 @@ def pair(
     """
     hypotheses = _hypotheses(elo0, elo1, model, alpha, beta)
     ladder, (one, other) = split(words, 2, 2)
-    form = None
-    if hypotheses is None:
-        from referee.ladder.facts import format_of
-
-        form = format_of(ladder)
+    tested = hypotheses or format_of(ladder)
     with open_ladder(ladder) as store:
         pools = chosen_pools(store.pools(), pool_name)
         check_bots([seat for pool in pools for seat in store.seats(pool.id)], one, other)
-        found = [duel for pool in pools if (duel := read_duel(store, pool, one, other, hypotheses or form))]
+        found = [duel for pool in pools if (duel := read_duel(store, pool, one, other, tested))]
     if not found:
         raise ViewError(f"{one} and {other} are in no pool together")
     if as_object:
-        objects = {duel.pool.name: _pair_as_json(duel) for duel in found}
-        single = next(iter(objects.values())) if len(found) == 1 else {"pools": objects}
-        say(json_text(single))
-        return 0
-    for number, duel in enumerate(found):
-        say(*[""] * bool(number))
-        _show_pair(duel)
+        say_pools({duel.pool.name: _pair_json(duel) for duel in found})
+    else:
+        show_each(found, _show_pair)
     return 0
 
 
-def read_duel(
-    store: "Store", pool: PoolRow, one: str, other: str, tested: Hypotheses | Format | None = None
-) -> Duel | None:
-    """None if either is not in the pool. ViewError if they are the same.
-
-    `tested`: the test that is asked for, or the ladder's format, which may be a test.
-    """
-    seats = store.seats(pool.id)
-    a, b = seat_of(seats, one), seat_of(seats, other)
-    if a is None or b is None:
-        return None
-    if a.id == b.id:
-        raise ViewError(f"{one} and {other} are the same version: name two")
-    first, second = BotScore(), BotScore()
-    meetings = store.meetings(pool.id)
-    for met in meetings:
-        if (met.first, met.second) == (a.id, b.id):
-            first += score_of(met)
-        elif (met.first, met.second) == (b.id, a.id):
-            second += score_of(met, 2)
-    penta = [0] * 5
-    for result in store.pair_results(pool.id, a.id, b.id):
-        if result.points is not None:
-            penta[int(2 * result.points)] += 1
-    fit = store.fit(pool.id)
-    model = fit.model if fit else "davidson"
-    last = list(islice(store.games(pool.id, bot=a.id, opponent=b.id), LAST))
-    if isinstance(tested, Hypotheses):
-        tests = [_asked(a, tested, penta, first + second)] if any(penta) else []
-    else:
-        tests = _scheduled(store, pool, seats, {a.id, b.id}, tested)
-    rated = _difference(model, meetings, seats, a, b)
-    return Duel(pool, a, b, first + second, first, tuple(penta), rated, model, tests, last)
+run_pair = partial(source.run_view, pair)
 
 
 def _hypotheses(
@@ -423,53 +235,17 @@ def _hypotheses(
         raise click.UsageError(str(error)) from None
 
 
-def _asked(new: PoolEntry, tested: Hypotheses, penta: list[int], score: BotScore) -> PairTest:
-    """By pairs; the model bayes knows only games."""
-    counts = [score.losses, score.ties, score.wins] if tested.model == "bayes" else penta
-    return PairTest(f"[{tested.elo0:g}, {tested.elo1:g}]", new, tested, judge(counts, tested))
-
-
-def _scheduled(
-    store: "Store", pool: PoolRow, seats: list[PoolEntry], two: set[int], form: Format | None
-) -> list[PairTest]:
-    """The ladder's own test, if it is one of these two."""
-    if form is None or form.kind is not FormatKind.TEST:
-        return []
-    from referee.ladder.facts import read_trial
-
-    trial = read_trial(store, pool, seats, form)
-    if trial is None or {trial.new.id, trial.old.id} != two or not any(trial.penta):
-        return []
-    return [PairTest("test", trial.new, trial.hypotheses, trial.verdict, trial.later)]
-
-
-def _difference(
-    model: str, meetings: list[PairScore], seats: list[PoolEntry], a: PoolEntry, b: PoolEntry
-) -> "Difference | None":
-    """Of their ratings by everything that was played in the pool; the covariance is in no stored fit."""
-    from referee.ladder.rating import rate_seats
-    from referee.ratings.bradley_terry import CountsError
-
-    if not any(met.games for met in meetings):
-        return None
-    try:
-        ratings = rate_seats(meetings, seats, model)
-        return ratings.difference(str(a.id), str(b.id))
-    except (CountsError, ValueError):  # one of them is not rated
-        return None
-
-
-def _pair_as_json(duel: Duel) -> dict[str, Any]:
+def _pair_json(duel: Duel) -> dict[str, Any]:
     """Everything as A sees it, but for a test of the ladder, which is of its `new`."""
     return {
         "a": duel.one.label,
         "b": duel.other.label,
         "games": duel.score.games,
         "points": duel.score.points,
-        "score": asdict(duel.score),
-        "seat1": asdict(duel.first),
+        "score": plain(duel.score),
+        "seat1": plain(duel.first),
         "penta": list(duel.penta),
-        **asdict(effect(duel.penta)),
+        **plain(effect(duel.penta)),
         "tests": {
             test.name: {
                 "new": test.new.label,
@@ -478,13 +254,13 @@ def _pair_as_json(duel: Duel) -> dict[str, Any]:
                 "upper": test.verdict.upper,
                 "state": test.verdict.state,
                 "later": test.later,
-                **asdict(test.hypotheses),
+                **plain(test.hypotheses),
             }
             for test in duel.tests
         },
         "model": duel.model,
         "rating_difference": duel.rated and {"elo": duel.rated.elo, "se": duel.rated.se, "los": duel.rated.los},
-        "last": [as_object(row) for row in duel.last],
+        "last": [plain(row) for row in duel.last],
     }
 
 

@@ -4,57 +4,49 @@ import csv
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import msgspec
 
 from protocol.printed import json_text, without_password
-from protocol.records import MatchEnded, Record, read_records
+from protocol.records import Record
 from referee.cli import HELP
 from referee.ladder import source
-from referee.ladder.source import Trouble, ViewError, check_bots, chosen_pools, open_ladder, split
-from referee.ladder.standings import (
-    BotScore,
-    RankedPlace,
-    entered,
-    fit_meetings,
-    held,
-    is_current,
-    misfits_badly,
-    places,
-    score_of,
-    zero_of,
+from referee.ladder.queries import (
+    TIES,
+    Crosstable,
+    GameFilter,
+    Standings,
+    diagnostics,
+    matching,
+    plain,
+    read_crosstable,
+    read_game,
+    read_standings,
+    standings_json,
+    title_of,
+    used,
+    when,
 )
+from referee.ladder.source import chosen_pools, open_ladder, split
+from referee.ladder.standings import RankedPlace, misfits_badly
 from referee.play.outcome import Termination
-from referee.ratings.scale import half, zero
-from referee.store.model import GameRow, PoolEntry, PoolRow, StoredFit
+from referee.ratings.scale import half
+from referee.store.model import GameRow, PoolEntry, StoredFit
 from referee.terminal import TextTable, clean, on_terminal, say, show, width
 
 if TYPE_CHECKING:
     from referee.store.store import Store
 
 
-TIES = {"davidson": "ν", "rao-kupper": "δ"}
+NO_POOL = "the ladder has no pool yet: ggp ladder run begins it"
 _SPARE = (("+", "=", "-"), ("forfeits",), ("score",), ("to next", "± ", "LOS"), ("games",))
-
-
-@dataclass(frozen=True, slots=True)
-class Standings:
-    """A pool's: `fit` is None if nothing can be rated, `places` are empty then."""
-
-    pool: PoolRow
-    seats: list[PoolEntry]
-    fit: StoredFit | None
-    places: list[RankedPlace]
-
-
-def run_standings(argv: list[str]) -> int:
-    """The exit status."""
-    return source.run_view(standings, argv)
+T = TypeVar("T")
 
 
 @click.command("standings", epilog=source.EPILOGUE, context_settings=HELP)
@@ -69,101 +61,29 @@ def standings(words: tuple[str, ...], pool_name: str | None, everyone: bool, as_
         found = [read_standings(store, pool, everyone) for pool in chosen_pools(store.pools(), pool_name)]
         runs = store.running()
     if as_object:
-        objects = {one.pool.name: as_json(one) for one in found}
-        only = next(iter(objects.values())) if len(found) == 1 else {"pools": objects}
-        say(json_text(only))
+        say_pools({one.pool.name: standings_json(one) for one in found})
         return 0
-    if not found:
-        say("the ladder has no pool yet: ggp ladder run begins it")
-    for number, one in enumerate(found):
-        say(*[""] * bool(number))
-        show_standings(one)
+    show_each(found, show_standings)
     if runs:
         say(clean(f"the ladder runs: {runs}"))
     return 0
 
 
-def read_standings(store: "Store", pool: PoolRow, everyone: bool = False, withdrawn: bool = False) -> Standings:
-    """From the stored fit where it is current, else from a new one, which is not stored.
-
-    With `everyone` zero is the mean of all versions that ever were; with `withdrawn` they have places as well, but
-    every rating is the one that the standings without them show.
-    """
-    seats, fit = store.seats(pool.id), store.fit(pool.id)
-    scored = {version: BotScore(*counts) for version, counts in store.scores(pool.id).items()}
-    games = sum(score.games for score in scored.values()) // 2
-    if not games:
-        return Standings(pool, seats, None, [])
-    everyone = everyone or not any(map(entered, seats))
-    if fit is None or not is_current(fit, seats, scored, everyone):
-        model = fit.model if fit else "davidson"
-        fit = fit_meetings(pool.id, games, store.meetings(pool.id), seats, model, everyone)
-    return Standings(pool, seats, fit, places(seats, scored, fit, everyone or withdrawn) if fit else [])
+run_standings = partial(source.run_view, standings)  # argv -> the exit status
 
 
-def title_of(pool: PoolRow) -> str:
-    """`NAME: yugo size=5, time 10+0.1`."""
-    options = "".join(f" {name}={value}" for name, value in pool.options.items())
-    openings = f", {pool.openings} random plies first" if pool.openings else ""
-    return f"{pool.name}: {pool.game}{options}, time {pool.control}{openings}"
+def say_pools(objects: dict[str, dict[str, Any]]) -> None:
+    """JSON of the only pool, or of all by their names."""
+    say(json_text(next(iter(objects.values())) if len(objects) == 1 else {"pools": objects}))
 
 
-def as_json(found: Standings) -> dict[str, Any]:
-    """As `ggp rate --json`, and what a ladder knows besides."""
-    fit, labels = found.fit, {seat.id: seat.label for seat in found.seats}
-    return {
-        "ratings": [_line_as_json(place) for place in found.places],
-        "advantage": fit and fit.advantage,
-        "model": fit.model if fit else None,
-        "advantage_se": fit and fit.advantage_se,
-        "tie": fit and fit.tie,
-        "anchors": [labels[version] for version in fit.anchors] if fit else [],
-        "zero": zero(held(found.seats, fit)) if fit else None,
-        "deviance": fit and fit.deviance,
-        "degrees_of_freedom": fit and fit.freedom,
-        "misfits": [
-            {
-                "first": labels[pair.first],
-                "second": labels[pair.second],
-                "games": int(pair.games),
-                "score": pair.score,
-                "expected": pair.expected,
-                "deviance": pair.deviance,
-            }
-            for pair in (fit.misfits if fit else ())
-        ],
-        "games": found.pool.games,
-        "game": found.pool.game,
-        "options": found.pool.options,
-        "time": found.pool.control,
-    }
-
-
-def _line_as_json(place: RankedPlace) -> dict[str, Any]:
-    """All games that count. `se` is the error of this `elo`, null of an anchor, which is held.
-
-    Of the losses `forfeits` were its own fault, of the wins `gifts` the other's.
-    """
-    row, score = place.row, place.score
-    lower = None if row.next_elo is None else {"elo": row.next_elo, "se": row.next_se, "los": row.next_los}
-    return {
-        "name": place.seat.label,
-        "elo": row.elo,
-        "se": row.se or None,
-        "games": score.games,
-        "score": score.points,
-        "next": lower,
-        "wins": score.wins,
-        "ties": score.ties,
-        "losses": score.losses,
-        "forfeits": score.forfeits,
-        "gifts": score.gifts,
-        "bot": place.seat.name,
-        "version": place.seat.version,
-        "active": place.seat.active,
-        "suspended": place.seat.suspended,
-        "note": place.note,
-    }
+def show_each(found: Sequence[T], show_one: Callable[[T], None]) -> None:
+    """One below the other, an empty line between."""
+    for number, one in enumerate(found):
+        say(*[""] * bool(number))
+        show_one(one)
+    if not found:
+        say(NO_POOL)
 
 
 def show_standings(found: Standings) -> None:
@@ -196,11 +116,11 @@ def _next(place: RankedPlace) -> tuple[str, str, str]:
 
 def _remarks(found: Standings, fit: StoredFit) -> list[str]:
     """What the numbers are, and where the model does not hold."""
-    labels = {seat.id: seat.label for seat in found.seats}
+    labels = found.labels
     seat = f"{fit.advantage:z.1f} ± {half(fit.advantage_se)} Elo"
     model = f"model {fit.model}, deviance {fit.deviance:.1f} at {fit.freedom} degrees of freedom"
     remarks = [
-        zero_of(found.seats, fit, found.places),
+        found.zero(),
         f"first seat {seat}; {TIES[fit.model]} = {fit.tie:.3f}; {found.pool.games} games",
         model + (": it misfits" if misfits_badly(fit) else ""),
     ]
@@ -217,31 +137,6 @@ def _remarks(found: Standings, fit: StoredFit) -> list[str]:
 
 
 COLUMNS = ("pool", "first", "second", "games", "points", "wins", "ties", "losses", "forfeits", "gifts", "void")
-
-
-@dataclass(frozen=True, slots=True)
-class Crosstable:
-    """A pool's: the scores of row against column. `seats`: only the games in which the row had seat 1."""
-
-    pool: PoolRow
-    bots: list[PoolEntry]
-    cells: dict[tuple[int, int], BotScore]
-    seats: bool
-
-    @property
-    def pairs(self) -> list[tuple[PoolEntry, PoolEntry, BotScore]]:
-        """Every two that met, once; with `seats` once for each order."""
-        order, bots = {bot.id: rank for rank, bot in enumerate(self.bots)}, {bot.id: bot for bot in self.bots}
-        return [
-            (bots[first], bots[second], score)
-            for (first, second), score in sorted(self.cells.items(), key=lambda cell: [order[bot] for bot in cell[0]])
-            if self.seats or order[first] < order[second]
-        ]
-
-
-def run_crosstable(argv: list[str]) -> int:
-    """The exit status."""
-    return source.run_view(crosstable, argv)
 
 
 @click.command("crosstable", epilog=source.EPILOGUE, context_settings=HELP)
@@ -262,31 +157,17 @@ def crosstable(
         pools = chosen_pools(store.pools(), pool_name)
         tables = [read_crosstable(store, pool, seats, everyone) for pool in pools]
     if as_object:
-        objects = {table.pool.name: _as_json(table) for table in tables}
-        one = next(iter(objects.values())) if len(tables) == 1 else {"pools": objects}
-        say(json_text(one))
+        say_pools({table.pool.name: _crosstable_json(table) for table in tables})
     elif as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows(line for table in tables for line in _lines(table))
     else:
-        _show_all(tables)
+        show_each(tables, _show_crosstable)
     return 0
 
 
-def read_crosstable(store: "Store", pool: PoolRow, seats: bool = False, everyone: bool = False) -> Crosstable:
-    """Bots best first; those who are in no standings yet (nothing is rated) as they were entered."""
-    standings = read_standings(store, pool, everyone)
-    bots = [place.seat for place in standings.places] or [seat for seat in standings.seats if seat.active]
-    shown = {bot.id for bot in bots}
-    cells: dict[tuple[int, int], BotScore] = {}
-    for met in store.meetings(pool.id):
-        if met.first in shown and met.second in shown:
-            here, there = (met.first, met.second), (met.second, met.first)
-            cells[here] = cells.get(here, BotScore()) + score_of(met)
-            if not seats:
-                cells[there] = cells.get(there, BotScore()) + score_of(met, 2)
-    return Crosstable(pool, bots, cells, seats)
+run_crosstable = partial(source.run_view, crosstable)
 
 
 def _lines(table: Crosstable) -> list[list[object]]:
@@ -300,24 +181,16 @@ def _lines(table: Crosstable) -> list[list[object]]:
     ]
 
 
-def _as_json(table: Crosstable) -> dict[str, Any]:
+def _crosstable_json(table: Crosstable) -> dict[str, Any]:
     cells = [dict(zip(COLUMNS[1:], line[1:], strict=True)) for line in _lines(table)]
     return {"bots": [bot.label for bot in table.bots], "seats": table.seats, "cells": cells}
 
 
-def _show_all(tables: list[Crosstable]) -> None:
-    if not tables:
-        say("the ladder has no pool yet: ggp ladder run begins it")
-    for number, table in enumerate(tables):
-        say(*[""] * bool(number))
-        if not table.cells:
-            say(clean(title_of(table.pool)), "no game was finished yet")
-        else:
-            _show(table)
-
-
-def _show(table: Crosstable) -> None:
+def _show_crosstable(table: Crosstable) -> None:
     """One column a bot, named by its rank; on a terminal as many as there is room for."""
+    if not table.cells:
+        say(clean(title_of(table.pool)), "no game was finished yet")
+        return
     columns = [[_cell(table, bot, other) for bot in table.bots] for other in table.bots]
     points = _points(table)
     fit = len(columns)
@@ -364,28 +237,6 @@ def _points(table: Crosstable) -> list[str]:
 
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_SLACK = timedelta(days=1)  # a match may be stored after another that ended later
-
-
-@dataclass(frozen=True, slots=True)
-class GameFilter:
-    """Which matches: None is any. `since` is UTC; a bot is a name or a version's label."""
-
-    pool: str | None = None
-    bot: str | None = None
-    against: str | None = None
-    termination: str | None = None
-    since: datetime | None = None
-
-    @property
-    def any(self) -> bool:
-        """Whether it lets all pass."""
-        return self == GameFilter()
-
-
-def run_games(argv: list[str]) -> int:
-    """The exit status."""
-    return source.run_view(games, argv)
 
 
 def filter_options(command: source.Command) -> source.Command:
@@ -422,10 +273,13 @@ def games(
             return show_game(store, keys[0], ladder, as_object)
         found = islice(matching(store, wanted), limit or None)
         if as_object:
-            _print_json(found)
+            _print_games(found)
         else:
             _print_sheet(found, limit)
     return 0
+
+
+run_games = partial(source.run_view, games)
 
 
 def since_when(text: str | None) -> datetime | None:
@@ -441,59 +295,13 @@ def since_when(text: str | None) -> datetime | None:
         raise click.UsageError(f"--since {text!r}: write 2026-11-30, 2026-11-30T18:00, 45m, 6h, 3d or 2w") from None
 
 
-def check_filter(store: "Store", wanted: GameFilter) -> int | None:
-    """The id of the pool that is meant, None for all. ViewError for a pool or a bot that there is not."""
-    pools = store.pools(unrated=True)
-    chosen = chosen_pools(pools, wanted.pool)
-    if wanted.against and not wanted.bot:
-        raise click.UsageError("--against goes with --bot")
-    if wanted.bot:
-        check_bots([seat for pool in chosen for seat in store.seats(pool.id)], wanted.bot, wanted.against)
-    return chosen[0].id if wanted.pool is not None else None
-
-
-def matching(store: "Store", wanted: GameFilter) -> Iterator[GameRow]:
-    """The matches that pass, newest first."""
-    pool = check_filter(store, wanted)
-    rows = store.games(pool, bot=wanted.bot, opponent=wanted.against, termination=wanted.termination)
-    return rows if wanted.since is None else _later(rows, wanted.since)
-
-
-def ended_after(row: GameRow, moment: datetime) -> bool:
-    """Whether a match ended at that moment or later."""
-    return bool(row.ended) and datetime.fromisoformat(row.ended) >= moment
-
-
-def long_before(row: GameRow, moment: datetime) -> bool:
-    """Whether no match that was stored before this one can have ended at that moment or later."""
-    return bool(row.ended) and not ended_after(row, moment - _SLACK)
-
-
-def when(row: GameRow) -> str:
-    """`2026-11-30 18:04:05`, UTC."""
-    return row.ended[:19].replace("T", " ")
-
-
-def _later(rows: Iterator[GameRow], since: datetime) -> Iterator[GameRow]:
-    for row in rows:
-        if ended_after(row, since):
-            yield row
-        elif long_before(row, since):
-            return
-
-
-def _print_json(found: Iterator[GameRow]) -> None:
+def _print_games(found: Iterator[GameRow]) -> None:
     """A row at a time: there may be many."""
     between = '{"games": ['
     for row in found:
-        say(between + json_text(as_object(row)))
+        say(between + json_text(plain(row)))
         between = ", "
     say("]}" if between == ", " else '{"games": []}')
-
-
-def as_object(row: GameRow) -> dict[str, Any]:
-    """A row without the store's own number."""
-    return {name: value for name, value in asdict(row).items() if name != "id"}
 
 
 def _print_sheet(found: Iterator[GameRow], limit: int) -> None:
@@ -526,17 +334,12 @@ def add_game(sheet: TextTable, row: GameRow) -> None:
     detail = f"{row.culprit}: {row.detail}" if row.culprit and row.detail else row.culprit or row.detail
     result = row.result or "void"
     sheet.add(
-        *(row.key, when(row), row.pool, row.first, row.second, result, winner, row.plies, row.termination),
+        *(row.key, when(row.ended), row.pool, row.first, row.second, result, winner, row.plies, row.termination),
         detail if len(detail) <= 120 else detail[:119] + "…",
     )
 
 
 # -- `ggp ladder events`: who joined, left, was suspended, and other events, newest last.
-
-
-def run_events(argv: list[str]) -> int:
-    """The exit status."""
-    return source.run_view(events, argv)
 
 
 @click.command("events", epilog=source.EPILOGUE, context_settings=HELP)
@@ -549,16 +352,19 @@ def events(words: tuple[str, ...], limit: int, as_object: bool) -> int:
     with open_ladder(ladder) as store:
         found = sorted(store.events(limit), key=lambda event: event.at)
     if as_object:
-        say(json_text({"events": [asdict(event) for event in found]}))
+        say(json_text({"events": msgspec.to_builtins(found)}))
         return 0
     if not found:
         say("nothing happened yet")
         return 0
     sheet = TextTable(("when (UTC)", "what", "more"), frozenset({"when (UTC)", "what", "more"}))
     for event in found:
-        sheet.add(event.at[:19].replace("T", " "), event.kind, event.text)
+        sheet.add(when(event.at), event.kind, event.text)
     show(sheet)
     return 0
+
+
+run_events = partial(source.run_view, events)
 
 
 # -- One match of a ladder: its facts, the traces of a fault, and the commands that continue from there.
@@ -570,45 +376,11 @@ def show_game(store: "Store", key: str, ladder: str, as_object: bool) -> int:
     if as_object:
         say(json_text(_game_as_json(record)))
         return 0
-    say(*map(clean, [*facts(record), *(diagnostics(record.end) if record.end else ()), *_next_game(key, ladder)]))
+    say(*map(clean, [*_facts(record), *diagnostics(record.end), *_next_game(key, ladder)]))
     return 0
 
 
-def read_game(store: "Store", key: str) -> Record:
-    """The record of a match, its chain checked. ViewError if there is none, Trouble if it is damaged."""
-    data = store.record(key)
-    if data is None:
-        raise ViewError(f"there is no match {key!r}: ggp ladder games lists them")
-    return read_one(data, key)
-
-
-def read_one(lines: bytes, key: str) -> Record:
-    """A stored record, its chain checked. Trouble if it is damaged."""
-    try:
-        (record,) = read_records(lines.splitlines(keepends=True))
-    except ValueError as error:  # RecordError, or another number of matches
-        raise Trouble(f"the record of {clean(key)} is not whole: {clean(str(error))}") from None
-    return record
-
-
-def diagnostics(end: MatchEnded) -> list[str]:
-    """The last lines of dialogue, the exit status and stderr, as far as a fault left them."""
-    left = end.diagnostics
-    if left is None:
-        return []
-    lines = ["dialogue:", *(f"  {line}" for line in left.dialogue)] if left.dialogue else []
-    lines += [f"exit: {left.exit}"] if left.exit else []
-    lines += ["stderr:", *(f"  {line}" for line in left.stderr.splitlines())] if left.stderr else []
-    return lines
-
-
-def used(record: Record) -> tuple[int, int]:
-    """ms of seat 1 and seat 2."""
-    first, second = (sum(ply.ms for ply in record.plies if ply.seat == seat) for seat in (1, 2))
-    return first, second
-
-
-def facts(record: Record) -> list[str]:
+def _facts(record: Record) -> list[str]:
     start, end = record.start, record.end
     game = " ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())])
     lines = [f"match        {start.match}", f"game         {game}, time {start.control}"]
@@ -644,8 +416,6 @@ def _next_game(key: str, ladder: str) -> list[str]:
 
 def _game_as_json(record: Record) -> dict[str, Any]:
     """Start and end as they stand in the record, and the time used."""
-    import msgspec
-
     return {
         "start": msgspec.to_builtins(record.start),
         "end": msgspec.to_builtins(record.end),

@@ -1,7 +1,7 @@
 """What `ggp regress` prints: a row a file, then every unexpected result with its place. It judges nothing."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,7 +15,6 @@ from protocol.regression import RegressionVerdict
 from protocol.safe_files import replace_file
 from referee.regress.run import CommandOutcome, FileReport, file_names
 from referee.terminal import visible
-from referee.web.html import ColumnHead, Content, Markup, el, facts_list, joined, page, table
 
 _WIDE = 1000  # columns
 _SHOWN = 400  # characters of an answer
@@ -139,76 +138,45 @@ def write_pages(folder: Path, reports: list[FileReport], command: str) -> None:
 
 
 def _index(reports: list[FileReport], names: list[str], command: str) -> str:
-    heads = [
-        ColumnHead("file", words=True),
-        ColumnHead("tests"),
-        *(ColumnHead(HEADS[v], title=_WORDS[v]) for v in HEADS),
-    ]
-    heads += [ColumnHead("s", title="seconds of the clock"), ColumnHead("cpu s", title="seconds of the processor")]
-    rows: list[Sequence[Content]] = [
-        [el("a", str(report.path), href=name), *_counts([report])] for report, name in zip(reports, names, strict=True)
-    ]
+    from referee.web.pages import render  # Jinja2
+
+    heads = [("file", "w"), ("tests",), *((HEADS[verdict], "", _WORDS[verdict]) for verdict in HEADS)]
+    heads += [("s", "", "seconds of the clock"), ("cpu s", "", "seconds of the processor")]
+    rows = [(str(report.path), name, _counts([report])) for report, name in zip(reports, names, strict=True)]
     if len(reports) > 1:
-        rows.append(["total", *_counts(reports)])
-    about = facts_list([("command", command), ("program", _programs(reports))])
-    return page("Regression tests", [el("h1", "Regression tests"), about, table("A row a file.", heads, rows)])
+        rows.append(("total", "", _counts(reports)))
+    return render("regress.html", command=command, programs=_programs(reports), heads=heads, rows=rows)
 
 
 def _programs(reports: list[FileReport]) -> str:
     return ", ".join(dict.fromkeys(f"{report.name} {report.version}".strip() for report in reports))
 
 
-def _counts(reports: list[FileReport]) -> list[Content]:
-    cells: list[Content] = [sum(report.tests for report in reports)]
-    for verdict in HEADS:
-        count = sum(report.count(verdict) for report in reports)
-        bad = count and verdict in (RegressionVerdict.FAIL, RegressionVerdict.ERROR)
-        cells.append(el("strong", count, class_="bad") if bad else count or "")
-    cells += [f"{sum(report.seconds for report in reports):.2f}", f"{sum(report.cpu for report in reports):.2f}"]
-    return cells
+def _counts(reports: list[FileReport]) -> list[tuple[str, bool]]:
+    """The numbers of a row, and whether each is bad."""
+    kinds = [None, *HEADS, None, None]
+    return [
+        (cell.strip("·"), cell != "·" and kind in (RegressionVerdict.FAIL, RegressionVerdict.ERROR))
+        for cell, kind in zip(_cells(reports), kinds, strict=True)
+    ]
 
 
 def _file_page(report: FileReport, command: str) -> str:
-    heads = [
-        ColumnHead("line"),
-        ColumnHead("command", words=True),
-        ColumnHead("answer", words=True),
-        ColumnHead("expected", words=True),
-    ]
-    heads += [ColumnHead("", words=True), ColumnHead("ms")]
-    about = facts_list(
-        [
-            ("command", command),
-            ("program", _programs([report])),
-            ("seconds", f"{report.seconds:.2f}"),
-            ("cpu seconds", f"{report.cpu:.2f}"),
-            ("ended by", report.trouble),
-            ("exit", report.exit),
-        ]
+    from referee.web.pages import render  # Jinja2
+
+    return render(
+        "regress_file.html",
+        report=report,
+        command=command,
+        programs=_programs([report]),
+        words=_WORDS,
+        expected_text=expected_text,
+        shown=_shown_html,
     )
-    body: list[Content] = [el("h1", str(report.path)), about]
-    if report.stderr:
-        body += [el("h2", "The end of stderr"), _lines(report.stderr)]
-    body.append(table("Every command and its answer.", heads, [_row(outcome) for outcome in report.outcomes], 1))
-    return page(str(report.path), body, el("a", "all files", href="index.html"))
 
 
-def _row(outcome: CommandOutcome) -> list[Content]:
-    word = _WORDS[outcome.verdict]
-    surprise = outcome.bad or outcome.verdict is RegressionVerdict.UNEXPECTED_PASS
-    return [
-        outcome.step.line,
-        el("code", outcome.step.command),
-        _lines(outcome.got),
-        el("code", expected_text(outcome)) if outcome.step.is_test else "",
-        el("strong", word, class_="bad" if outcome.bad else None) if surprise else word,
-        f"{outcome.seconds * 1000:.1f}" if outcome.reply is not None else "",
-    ]
-
-
-def _lines(text: str) -> Markup:
-    shown = text if len(text) <= _SHOWN_HTML else f"{text[:_SHOWN_HTML]}… ({len(text)} characters)"
-    return el("pre", joined(shown.split("\n"), "\n")) if shown else Markup()
+def _shown_html(text: str) -> str:
+    return text if len(text) <= _SHOWN_HTML else f"{text[:_SHOWN_HTML]}… ({len(text)} characters)"
 
 
 # -- The report as JUnit's XML, which every build server reads: a suite a file, a case a test.

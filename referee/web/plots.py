@@ -1,15 +1,17 @@
-"""Plots as SVG for a page, in its colours: ratings with error bars, and a test's log-likelihood ratio."""
+"""The geometry of the plots of a page: ratings with error bars, and a test's log-likelihood ratio."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from referee.ladder.facts import Curve
-from referee.web.html import Content, Markup, el, scrolling
+from referee.ladder.queries import Curve
+from referee.ladder.standings import RankedPlace
+from referee.ratings.scale import Z95
 
 WIDTH = 720  # units; the page scales it
 _ROW, _TOP, _LEFT, _RIGHT = 20, 30, 170, 16
-_LETTER = 6.6  # width of a letter, about
+_HEIGHT, _FOOT, _SIDE = 260, 34, 60  # of the plot of a test
 _MOST_NAME = 23  # letters
 
 
@@ -27,70 +29,52 @@ class Bar:
         return f" ± {self.half:.0f}" if self.half else ""
 
 
-def rating_plot(bars: Sequence[Bar], about: str) -> Markup:
-    """A row for each bot: a dot, and a line over the interval. `about` says the whole in words."""
+def rating_plot(places: Sequence[RankedPlace]) -> dict[str, Any]:
+    """For plots.html: a row for each bot, best first; a dot, and a line over the interval."""
+    bars = [Bar(place.seat.label, place.row.elo, Z95 * place.row.se) for place in places]
     low, high = _range([bar.elo - bar.half for bar in bars], [bar.elo + bar.half for bar in bars])
     marks = ticks(low, high, 7)
     low, high = min(low, marks[0]), max(high, marks[-1])
-    scale = (WIDTH - _LEFT - _RIGHT) / (high - low)
-    height = _TOP + _ROW * len(bars) + 8
 
     def x(elo: float) -> float:
-        return _LEFT + (elo - low) * scale
+        return _LEFT + (elo - low) * (WIDTH - _LEFT - _RIGHT) / (high - low)
 
-    parts: list[Content] = [el("text", "Elo", x=_LEFT - 10, y=16, class_="axis end")]
-    for mark in marks:
-        parts.append(
-            el("line", x1=x(mark), x2=x(mark), y1=_TOP - 8, y2=height - 4, class_="grid zero" if not mark else "grid")
-        )
-        parts.append(el("text", plain(mark), x=x(mark), y=16, class_="axis middle"))
-    for row, bar in enumerate(bars):
-        y = _TOP + _ROW * (row + 0.5)
-        said = el("title", f"{bar.name}: {bar.elo:z.0f}{bar.error} Elo")
-        parts.append(
-            el(
-                "g",
-                said,
-                el("text", _short(bar.name), x=_LEFT - 10, y=y + 4, class_="end"),
-                el("line", x1=x(bar.elo - bar.half), x2=x(bar.elo + bar.half), y1=y, y2=y, class_="bar"),
-                *(el("line", x1=x(end), x2=x(end), y1=y - 4, y2=y + 4, class_="bar") for end in _ends(bar)),
-                el("circle", cx=x(bar.elo), cy=y, r=4, class_="dot"),
-            )
-        )
-    return _svg("Ratings with 95 % error bars", about, height, parts)
+    return {
+        "about": f"{len(bars)} bots, best first; {bars[0].name} leads with {bars[0].elo:z.0f}{bars[0].error} Elo.",
+        "width": WIDTH,
+        "height": _TOP + _ROW * len(bars) + 8,
+        "left": _LEFT,
+        "marks": [(mark, x(mark)) for mark in marks],
+        "bars": [
+            (bar, _short(bar.name), _TOP + _ROW * (row + 0.5), x(bar.elo - bar.half), x(bar.elo), x(bar.elo + bar.half))
+            for row, bar in enumerate(bars)
+        ],
+    }
 
 
-def llr_plot(curve: Curve, about: str) -> Markup:
-    """LLR over pairs, with both bounds."""
-    height, foot = 260, 34
+def llr_plot(curve: Curve) -> dict[str, Any]:
+    """For plots.html: LLR over pairs, with both bounds."""
+    ratios = [llr for _, llr in curve.points]
     last = max(1, curve.points[-1][0])
-    low, high = _range(
-        [curve.lower, *(llr for _, llr in curve.points)], [curve.upper, *(llr for _, llr in curve.points)]
-    )
-    scale_x, scale_y = (WIDTH - 60 - _RIGHT) / last, (height - foot - 14) / (high - low)
+    low, high = _range([curve.lower, *ratios], [curve.upper, *ratios])
 
-    def at(pair: float, llr: float) -> tuple[float, float]:
-        return 60 + pair * scale_x, height - foot - (llr - low) * scale_y
+    def x(pair: float) -> float:
+        return _SIDE + pair * (WIDTH - _SIDE - _RIGHT) / last
 
-    parts: list[Content] = []
-    for mark in ticks(low, high, 5):
-        y = at(0, mark)[1]
-        parts.append(el("line", x1=60, x2=WIDTH - _RIGHT, y1=y, y2=y, class_="grid zero" if not mark else "grid"))
-        parts.append(el("text", plain(mark), x=52, y=y + 4, class_="axis end"))
-    whole = [mark for mark in ticks(0, last, 6) if mark == int(mark)]
-    parts += [el("text", plain(mark), x=at(mark, 0)[0], y=height - 14, class_="axis middle") for mark in whole]
-    parts.append(el("text", "pairs", x=WIDTH - _RIGHT, y=height - 1, class_="axis end"))
-    for bound, name in ((curve.upper, "H1"), (curve.lower, "H0")):
-        y = at(0, bound)[1]
-        parts.append(el("line", x1=60, x2=WIDTH - _RIGHT, y1=y, y2=y, class_="bound"))
-        parts.append(el("text", f"{name} ({bound:.2f})", x=66, y=y - 5, class_="axis"))
-    if curve.stopped is not None:
-        x = at(curve.stopped, 0)[0]
-        stop = el("title", f"decided after {curve.stopped} pairs")
-        parts.append(el("g", stop, el("line", x1=x, x2=x, y1=8, y2=height - foot, class_="bound")))
-    steps = (f"{x:.1f} {y:.1f}" for x, y in (at(pair, llr) for pair, llr in curve.points))
-    parts.append(el("path", d="M" + " L".join(steps), class_="curve"))
-    return _svg("Log-likelihood ratio of the test over its pairs", about, height, parts)
+    def y(llr: float) -> float:
+        return _HEIGHT - _FOOT - (llr - low) * (_HEIGHT - _FOOT - 14) / (high - low)
+
+    return {
+        "width": WIDTH,
+        "height": _HEIGHT,
+        "foot": _FOOT,
+        "right": WIDTH - _RIGHT,
+        "rows": [(mark, y(mark)) for mark in ticks(low, high, 5)],
+        "columns": [(mark, x(mark)) for mark in ticks(0, last, 6) if mark == int(mark)],
+        "bounds": [("H1", curve.upper, y(curve.upper)), ("H0", curve.lower, y(curve.lower))],
+        "stopped": None if curve.stopped is None else (curve.stopped, x(curve.stopped)),
+        "points": [(x(pair), y(llr)) for pair, llr in curve.points],
+    }
 
 
 def ticks(low: float, high: float, most: int) -> list[float]:
@@ -102,7 +86,7 @@ def ticks(low: float, high: float, most: int) -> list[float]:
     return [round(number * step, 10) for number in range(first, last + 1)] or [low]
 
 
-def plain(value: float) -> str:
+def mark(value: float) -> str:
     """A mark of an axis; never -0."""
     return f"{value + 0.0:g}"
 
@@ -114,15 +98,5 @@ def _range(lows: Sequence[float], highs: Sequence[float]) -> tuple[float, float]
     return low - room, high + room
 
 
-def _ends(bar: Bar) -> tuple[float, float]:
-    return bar.elo - bar.half, bar.elo + bar.half
-
-
 def _short(name: str) -> str:
     return name if len(name) <= _MOST_NAME else name[: _MOST_NAME - 1] + "…"
-
-
-def _svg(title: str, about: str, height: float, parts: Sequence[Content]) -> Markup:
-    said = (el("title", title), el("desc", about))
-    box = f"0 0 {WIDTH} {height:g}"
-    return scrolling(el("svg", *said, *parts, viewBox=box, role="img", aria_label=title), title)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from referee.ladder import details, views
+from referee.ladder import details, queries, views
 from referee.ladder.rating import rate_seats
 from referee.play.clock import TimeControl
 from referee.ratings.sprt import Hypotheses, effect, judge
@@ -296,9 +296,9 @@ def test_a_bots_versions(tmp_path: Path, capsys: Capture) -> None:
     ],
 )
 def test_what_a_clock_allows(control: str, plies: int, ms: int) -> None:
-    assert details.allowed(TimeControl.parse(control), plies) == ms
+    assert queries.allowed(TimeControl.parse(control), plies) == ms
 
 
 def test_no_clock_allows_no_share() -> None:
-    assert details.allowed(TimeControl.parse("none"), 10) is None
-    assert math.isfinite(details.allowed(TimeControl.parse("5x30"), 0) or 0)
+    assert queries.allowed(TimeControl.parse("none"), 10) is None
+    assert math.isfinite(queries.allowed(TimeControl.parse("5x30"), 0) or 0)

@@ -11,7 +11,7 @@ import pytest
 
 from referee.control.control import CommandQueue
 from referee.control.handlers import QueryHandlers
-from referee.ladder import views
+from referee.ladder import queries, views
 from referee.ladder.standings import fit_meetings, places, scores
 from referee.ratings import commands
 from referee.ratings.bradley_terry import ELO
@@ -87,7 +87,7 @@ def printed_by_rate(shape: Shape, seed: int, folder: Path, capsys: Capture) -> t
     return truth, table(capsys.readouterr().out, shape)
 
 
-def ladder_of(shape: Shape, seed: int) -> tuple[dict[str, float], views.Standings]:
+def ladder_of(shape: Shape, seed: int) -> tuple[dict[str, float], queries.Standings]:
     """The same pool as a ladder has it."""
     truth, played = simulated(shape, seed)
     seats = [PoolEntry(number, name, name, f"v{number}") for number, name in enumerate(truth)]
@@ -96,7 +96,7 @@ def ladder_of(shape: Shape, seed: int) -> tuple[dict[str, float], views.Standing
     meetings = [PairScore(first, second, *counts) for first, second, counts in played]
     fit = fit_meetings(1, 1, meetings, seats, "davidson")
     assert fit is not None
-    return truth, views.Standings(POOL, seats, fit, places(seats, scores(meetings), fit))
+    return truth, queries.Standings(POOL, seats, fit, places(seats, scores(meetings), fit))
 
 
 def printed_by_ladder(shape: Shape, seed: int, folder: Path, capsys: Capture) -> tuple[dict[str, float], list[Line]]:
@@ -104,7 +104,7 @@ def printed_by_ladder(shape: Shape, seed: int, folder: Path, capsys: Capture) ->
     truth, found = ladder_of(shape, seed)
     views.show_standings(found)
     lines = table(capsys.readouterr().out, shape)
-    for (name, elo, error), row in zip(lines, views.as_json(found)["ratings"], strict=True):
+    for (name, elo, error), row in zip(lines, queries.standings_json(found)["ratings"], strict=True):
         assert (row["name"], f"{round(row['elo'], 1) + 0.0:.1f}") == (name, f"{elo:.1f}")  # no -0.0
         assert row["se"] is None if error is None else f"{1.96 * row['se']:.1f}" == f"{error:.1f}"
     return truth, lines
@@ -159,7 +159,7 @@ def said_zero(shape: Shape, capsys: Capture) -> tuple[str, str]:
     _, found = ladder_of(shape, 5)
     views.show_standings(found)
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("zero is ")]
-    return line, views.as_json(found)["zero"]
+    return line, queries.standings_json(found)["zero"]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_bot_without_games_does_not_move_the_mean(capsys: Capture) -> None:
     assert fit is not None
     lines = {row.id: row for row in fit.rows}
     assert lines[0].elo + lines[1].elo == pytest.approx(0, abs=1e-9) and lines[0].se < 20 < 200 < lines[2].se
-    views.show_standings(views.Standings(POOL, seats, fit, places(seats, scores(meetings), fit)))
+    views.show_standings(queries.Standings(POOL, seats, fit, places(seats, scores(meetings), fit)))
     assert "the mean of these bots that have a game" in capsys.readouterr().out
 
 

@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 import pytest
 
 from protocol.records import Chain, Diagnostics, Event, MatchEnded, read_records
-from referee.ladder.facts import Curve, expectations, thinned
-from referee.ladder.standings import fit_meetings
-from referee.store.model import FinishedGame, Pairing
-from referee.web.html import file_of
-from referee.web.plots import Bar, llr_plot, rating_plot, ticks
+from referee.ladder.queries import Curve, expectations, thinned
+from referee.ladder.standings import BotScore, RankedPlace, fit_meetings
+from referee.store.model import FinishedGame, FitRow, Pairing, PoolEntry
+from referee.web.pages import file_of, render_plot
+from referee.web.plots import llr_plot, rating_plot, ticks
 from referee.web.report import main
 from tests.support.ladder_views import LOST, TIED, WON, Filled, a_season
 from tests.support.stores import entrant, ladder, match, pool
@@ -325,13 +325,16 @@ def test_ticks_are_round_and_few() -> None:
 
 
 def test_plots_are_xml_whatever_they_show() -> None:
-    for bars in ([Bar("one", 0.0, 0.0)], [Bar(name, 100.0 * n, 30.0) for n, name in enumerate(HOSTILE)]):
-        text = str(rating_plot(bars, "about <it>"))
-        root = ElementTree.fromstring(text)
-        assert len(root.findall(".//circle")) == len(bars)
+    for names in (["one"], HOSTILE):
+        places = [
+            RankedPlace(PoolEntry(n, name, name, "v1"), FitRow(n, 100.0 * n, 15.0 * n, 2, 1.0), BotScore(), "")
+            for n, name in enumerate(names)
+        ]
+        root = ElementTree.fromstring(render_plot("ratings", **rating_plot(places)))
+        assert len(root.findall(".//circle")) == len(places)
     for points in ([(0, 0.0)], [(n, n / 10) for n in range(50)]):
         for stopped in (None, points[-1][0]):
-            ElementTree.fromstring(str(llr_plot(Curve(points, -2.94, 2.94, stopped), "about")))
+            ElementTree.fromstring(render_plot("ratio", about="<it>", **llr_plot(Curve(points, -2.94, 2.94, stopped))))
 
 
 def test_curves_keep_their_end() -> None:

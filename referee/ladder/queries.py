@@ -1,0 +1,684 @@
+"""What a ladder's store says, as values: standings, crosstables, games, bots, pairs, tests.
+
+Each function takes an open Store and plain arguments. Terminal, JSON, control and HTML print what it returns.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from protocol.records import MatchEnded, Record, RecordError, read_records
+from referee.ladder.source import Trouble, ViewError, check_bots, chosen_pools, read_top, seat_of
+from referee.ladder.standings import (
+    BotScore,
+    RankedPlace,
+    entered,
+    fit_meetings,
+    held,
+    is_current,
+    places,
+    score_of,
+    zero_of,
+)
+from referee.play.bot_spec import BotSpec
+from referee.play.clock import ControlKind, TimeControl
+from referee.ratings.scale import zero
+from referee.ratings.sprt import Hypotheses, Model, Verdict, judge, log_likelihood_ratio
+from referee.store.model import (
+    Entrant,
+    Format,
+    FormatKind,
+    GameRow,
+    PairResult,
+    PairScore,
+    PoolEntry,
+    PoolRow,
+    StoredFit,
+)
+from referee.terminal import clean
+
+if TYPE_CHECKING:
+    from referee.ratings.ratings import Difference
+    from referee.store.store import Store
+
+
+MEANS = ("LL", "LD", "DD+WL", "WD", "WW")  # pairs by their points, 0, ½, 1, 1½, 2
+TIES = {"davidson": "ν", "rao-kupper": "δ"}  # what a model calls its parameter of ties
+
+
+# -- standings --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """A pool's: `fit` is None if nothing can be rated, `places` are empty then."""
+
+    pool: PoolRow
+    seats: list[PoolEntry]
+    fit: StoredFit | None
+    places: list[RankedPlace]
+
+    @property
+    def labels(self) -> dict[int, str]:
+        """Of all versions, by id."""
+        return {seat.id: seat.label for seat in self.seats}
+
+    def versions(self, name: str) -> list[PoolEntry]:
+        """All of the bot NAME or NAME@VERSION, oldest first."""
+        return [seat for seat in self.seats if seat.name == name.partition("@")[0]]
+
+    def zero(self, here: bool = True) -> str:
+        """What zero is, and what ± is of; not `here`: the standings are somewhere else. "" without ratings."""
+        return zero_of(self.seats, self.fit, self.places, here) if self.fit else ""
+
+
+def read_standings(store: "Store", pool: PoolRow, everyone: bool = False) -> Standings:
+    """From the stored fit where it is current, else from a new one, which is not stored.
+
+    With `everyone` zero is the mean of all versions that ever were, and all have places.
+    """
+    seats, fit = store.seats(pool.id), store.fit(pool.id)
+    scored = {version: BotScore(*counts) for version, counts in store.scores(pool.id).items()}
+    games = sum(score.games for score in scored.values()) // 2
+    if not games:
+        return Standings(pool, seats, None, [])
+    everyone = everyone or not any(map(entered, seats))
+    if fit is None or not is_current(fit, seats, scored, everyone):
+        model = fit.model if fit else "davidson"
+        fit = fit_meetings(pool.id, games, store.meetings(pool.id), seats, model, everyone)
+    return Standings(pool, seats, fit, places(seats, scored, fit, everyone) if fit else [])
+
+
+def title_of(pool: PoolRow) -> str:
+    """`NAME: yugo size=5, time 10+0.1`."""
+    options = "".join(f" {name}={value}" for name, value in pool.options.items())
+    openings = f", {pool.openings} random plies first" if pool.openings else ""
+    return f"{pool.name}: {pool.game}{options}, time {pool.control}{openings}"
+
+
+def standings_json(found: Standings) -> dict[str, Any]:
+    """As `ggp rate --json`, and what a ladder knows besides."""
+    fit, labels = found.fit, found.labels
+    misfits = [
+        {**plain(pair), "first": labels[pair.first], "second": labels[pair.second], "games": int(pair.games)}
+        for pair in (fit.misfits if fit else ())
+    ]
+    return {
+        "ratings": [_place_json(place) for place in found.places],
+        "advantage": fit and fit.advantage,
+        "model": fit and fit.model,
+        "advantage_se": fit and fit.advantage_se,
+        "tie": fit and fit.tie,
+        "anchors": [labels[version] for version in fit.anchors] if fit else [],
+        "zero": zero(held(found.seats, fit)) if fit else None,
+        "deviance": fit and fit.deviance,
+        "degrees_of_freedom": fit and fit.freedom,
+        "misfits": misfits,
+        "games": found.pool.games,
+        "game": found.pool.game,
+        "options": found.pool.options,
+        "time": found.pool.control,
+    }
+
+
+def _place_json(place: RankedPlace) -> dict[str, Any]:
+    """All games that count. `se` is the error of this `elo`, null of an anchor, which is held.
+
+    Of the losses `forfeits` were its own fault, of the wins `gifts` the other's.
+    """
+    row, score, seat = place.row, place.score, place.seat
+    return {
+        "name": seat.label,
+        "elo": row.elo,
+        "se": row.se or None,
+        "games": score.games,
+        "score": score.points,
+        "next": None if row.next_elo is None else {"elo": row.next_elo, "se": row.next_se, "los": row.next_los},
+        **{name: value for name, value in plain(score).items() if name != "void"},
+        "bot": seat.name,
+        "version": seat.version,
+        "active": seat.active,
+        "suspended": seat.suspended,
+        "note": place.note,
+    }
+
+
+def plain(value: object) -> dict[str, Any]:
+    """A value's fields for JSON, without the store's own number."""
+    fields: dict[str, Any] = msgspec.to_builtins(value)
+    fields.pop("id", None)
+    return fields
+
+
+# -- crosstable -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Crosstable:
+    """A pool's: the scores of row against column. `seats`: only the games in which the row had seat 1."""
+
+    pool: PoolRow
+    bots: list[PoolEntry]
+    cells: dict[tuple[int, int], BotScore]
+    seats: bool
+
+    @property
+    def pairs(self) -> list[tuple[PoolEntry, PoolEntry, BotScore]]:
+        """Every two that met, once; with `seats` once for each order."""
+        order, bots = {bot.id: rank for rank, bot in enumerate(self.bots)}, {bot.id: bot for bot in self.bots}
+        return [
+            (bots[first], bots[second], score)
+            for (first, second), score in sorted(self.cells.items(), key=lambda cell: [order[bot] for bot in cell[0]])
+            if self.seats or order[first] < order[second]
+        ]
+
+
+def read_crosstable(store: "Store", pool: PoolRow, seats: bool = False, everyone: bool = False) -> Crosstable:
+    """Bots best first; those who are in no standings yet (nothing is rated) as they were entered."""
+    standings = read_standings(store, pool, everyone)
+    bots = [place.seat for place in standings.places] or [seat for seat in standings.seats if seat.active]
+    shown = {bot.id for bot in bots}
+    cells: dict[tuple[int, int], BotScore] = {}
+    for met in store.meetings(pool.id):
+        if met.first in shown and met.second in shown:
+            here, there = (met.first, met.second), (met.second, met.first)
+            cells[here] = cells.get(here, BotScore()) + score_of(met)
+            if not seats:
+                cells[there] = cells.get(there, BotScore()) + score_of(met, 2)
+    return Crosstable(pool, bots, cells, seats)
+
+
+# -- games ------------------------------------------------------------------------------------------------------------
+
+
+_SLACK = timedelta(days=1)  # a match may be stored after another that ended later
+
+
+@dataclass(frozen=True, slots=True)
+class GameFilter:
+    """Which matches: None is any. `since` is UTC; a bot is a name or a version's label."""
+
+    pool: str | None = None
+    bot: str | None = None
+    against: str | None = None
+    termination: str | None = None
+    since: datetime | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether it lets all pass."""
+        return self == GameFilter()
+
+
+def check_filter(store: "Store", wanted: GameFilter) -> int | None:
+    """The id of the pool that is meant, None for all. ViewError for a pool or a bot that there is not."""
+    chosen = chosen_pools(store.pools(unrated=True), wanted.pool)
+    if wanted.against and not wanted.bot:
+        raise click.UsageError("--against goes with --bot")
+    if wanted.bot:
+        check_bots([seat for pool in chosen for seat in store.seats(pool.id)], wanted.bot, wanted.against)
+    return chosen[0].id if wanted.pool is not None else None
+
+
+def matching(store: "Store", wanted: GameFilter) -> Iterator[GameRow]:
+    """The matches that pass, newest first. Raises ViewError."""
+    pool = check_filter(store, wanted)
+    for row in store.games(pool, bot=wanted.bot, opponent=wanted.against, termination=wanted.termination):
+        if wanted.since is None or ended_after(row, wanted.since):
+            yield row
+        elif long_before(row, wanted.since):
+            return
+
+
+def ended_after(row: GameRow, moment: datetime) -> bool:
+    """Whether a match ended at that moment or later."""
+    return bool(row.ended) and datetime.fromisoformat(row.ended) >= moment
+
+
+def long_before(row: GameRow, moment: datetime) -> bool:
+    """Whether no match that was stored before this one can have ended at that moment or later."""
+    return bool(row.ended) and not ended_after(row, moment - _SLACK)
+
+
+def when(at: str) -> str:
+    """`2026-11-30 18:04:05` of a time as it is stored, UTC."""
+    return at[:19].replace("T", " ")
+
+
+def read_game(store: "Store", key: str) -> Record:
+    """The record of a match, its chain checked. ViewError if there is none, Trouble if it is damaged."""
+    data = store.record(key)
+    if data is None:
+        raise ViewError(f"there is no match {key!r}: ggp ladder games lists them")
+    return read_one(data, key)
+
+
+def read_one(lines: bytes, key: str) -> Record:
+    """A stored record, its chain checked. Trouble if it is damaged."""
+    try:
+        (record,) = read_records(lines.splitlines(keepends=True))
+    except ValueError as error:  # RecordError, or another number of matches
+        raise Trouble(f"the record of {clean(key)} is not whole: {clean(str(error))}") from None
+    return record
+
+
+def diagnostics(end: MatchEnded | None) -> list[str]:
+    """The last lines of dialogue, the exit status and stderr, as far as a fault left them."""
+    left = end.diagnostics if end else None
+    if left is None:
+        return []
+    lines = ["dialogue:", *(f"  {line}" for line in left.dialogue)] if left.dialogue else []
+    lines += [f"exit: {left.exit}"] if left.exit else []
+    lines += ["stderr:", *(f"  {line}" for line in left.stderr.splitlines())] if left.stderr else []
+    return lines
+
+
+def used(record: Record) -> tuple[int, int]:
+    """ms of seat 1 and seat 2."""
+    first, second = (sum(ply.ms for ply in record.plies if ply.seat == seat) for seat in (1, 2))
+    return first, second
+
+
+# -- one pool: its bots and what they did -----------------------------------------------------------------------------
+
+
+LAST = 20  # games of a bot that are listed
+SEARCHED = 5000  # matches of a kind that are looked through for a bot's last fault
+
+
+@dataclass(frozen=True, slots=True)
+class BotSummary:
+    """A version in a pool by all its games; `place` is None while it is not rated, `rank` 0 for one withdrawn.
+
+    `opponents`: its scores in seat 1 and in seat 2 by the opponent's id, those with most games first.
+    """
+
+    seat: PoolEntry
+    place: RankedPlace | None
+    rank: int
+    first: BotScore
+    second: BotScore
+    opponents: dict[int, tuple[BotScore, BotScore]]
+
+    @property
+    def score(self) -> BotScore:
+        return self.first + self.second
+
+
+class PoolSummary:
+    """A pool. Its standings are read at once, the rest when it is asked for first."""
+
+    def __init__(self, store: "Store", pool: PoolRow, form: Format | None = None) -> None:
+        """`form` is the ladder's format, if it is known. Raises StoreError."""
+        self.store, self.pool, self.form = store, pool, form
+        self.standings = read_standings(store, pool)
+        self.seats = {seat.id: seat for seat in self.standings.seats}
+
+    @cached_property
+    def rated(self) -> dict[int, RankedPlace]:
+        """Of every version that ever was, with the ratings of the standings."""
+        fit, seats = self.standings.fit, self.standings.seats
+        scored = {version: BotScore(*counts) for version, counts in self.store.scores(self.pool.id).items()}
+        return {place.seat.id: place for place in places(seats, scored, fit, everyone=True)} if fit else {}
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Of the bots, by the labels of their versions."""
+        return {seat.label: seat.name for seat in self.standings.seats}
+
+    @cached_property
+    def ranks(self) -> dict[int, int]:
+        return {place.seat.id: rank for rank, place in enumerate(self.standings.places, 1)}
+
+    @cached_property
+    def meetings(self) -> list[PairScore]:
+        return self.store.meetings(self.pool.id)
+
+    @cached_property
+    def seat1(self) -> BotScore:
+        """What seat 1 scored in all games."""
+        return sum(map(score_of, self.meetings), BotScore())
+
+    @cached_property
+    def totals(self) -> Any:
+        return self.store.totals(self.pool.id)
+
+    @cached_property
+    def trial(self) -> "SequentialTrial | None":
+        """The test, if the ladder is one."""
+        if self.form is None or self.form.kind is not FormatKind.TEST:
+            return None
+        return read_trial(self.store, self.pool, self.standings.seats, self.form)
+
+    @cached_property
+    def faults(self) -> Counter[str]:
+        """How many of each version, by label."""
+        found = Counter[str]()
+        for (who, _), number in self.totals.faults.items():
+            found[who] += number
+        return found
+
+    @cached_property
+    def _scores(self) -> dict[int, dict[int, tuple[BotScore, BotScore]]]:
+        """By version and opponent: in seat 1 and in seat 2."""
+        found: dict[int, dict[int, tuple[BotScore, BotScore]]] = {}
+        none = BotScore(), BotScore()
+        for met in self.meetings:
+            first, second = found.setdefault(met.first, {}), found.setdefault(met.second, {})
+            first[met.second] = score_of(met), first.get(met.second, none)[1]
+            second[met.first] = second.get(met.first, none)[0], score_of(met, 2)
+        return found
+
+    @cached_property
+    def _expected(self) -> dict[tuple[int, int], float | None]:
+        points = expectations(self.meetings, self.standings.fit)
+        return {(met.first, met.second): one for met, one in zip(self.meetings, points, strict=True)}
+
+    def expected(self, bot: BotSummary, other: int) -> float | None:
+        """The points against another version that the ratings say the bot should have; None without a rating."""
+        mine, its = self._expected.get((bot.seat.id, other), 0.0), self._expected.get((other, bot.seat.id), 0.0)
+        return None if mine is None or its is None else mine + bot.opponents[other][1].games - its
+
+    def latest(self, name: str) -> PoolEntry | None:
+        """The version that a name means: of a bot's name the last one that was entered."""
+        named = self.standings.versions(name)
+        return seat_of(named, name) or (named[-1] if named and "@" not in name else None)
+
+    def bot(self, seat: PoolEntry) -> BotSummary:
+        met = self._scores.get(seat.id, {})
+        most = sorted(met.items(), key=lambda item: (-sum(one.games for one in item[1]), self.seats[item[0]].label))
+        first, second = (sum((one[side] for one in met.values()), BotScore()) for side in (0, 1))
+        return BotSummary(seat, self.rated.get(seat.id), self.ranks.get(seat.id, 0), first, second, dict(most))
+
+    def last_games(self, seat: PoolEntry) -> list[GameRow]:
+        """Newest first, void ones too."""
+        return list(self.store.games(self.pool.id, bot=seat.id, limit=LAST))
+
+    def last_fault(self, seat: PoolEntry) -> tuple[GameRow, list[str]] | None:
+        """The last match that a bot lost or voided by a fault, of its newest; and what it left behind."""
+        found = []
+        for what in sorted(what for who, what in self.totals.faults if who == seat.label):
+            rows = islice(self.store.games(self.pool.id, bot=seat.id, termination=what), SEARCHED)
+            found += [row for row in rows if row.culprit == seat.label][:1]
+        if not found:
+            return None
+        game = max(found, key=lambda row: row.id)
+        try:
+            return game, diagnostics(read_game(self.store, game.key).end)
+        except (RecordError, ValueError, Trouble) as error:
+            return game, [f"its record cannot be read: {error}"]
+
+
+def state_of(seat: PoolEntry) -> str:
+    """`entered`, `withdrawn`, or `suspended: why`."""
+    if seat.suspended and entered(seat):
+        return f"suspended: {seat.suspended}"
+    return "entered" if seat.active else "withdrawn"
+
+
+def expectations(meetings: Sequence[PairScore], fit: StoredFit | None) -> list[float | None]:
+    """Of each meeting: points of the first by the ratings; None where one of the two has none."""
+    if fit is None:
+        return [None] * len(meetings)
+    import numpy as np
+
+    from referee.ratings.bradley_terry import ELO, MODELS, NO_TIES
+
+    elo = {row.id: row.elo for row in fit.rows}
+    known = [number for number, met in enumerate(meetings) if met.first in elo and met.second in elo]
+    apart = [elo[meetings[number].first] - elo[meetings[number].second] + fit.advantage for number in known]
+    x = np.array(apart, dtype=np.float64) / ELO
+    win, tie, _ = MODELS[fit.model].probabilities(x, math.log(fit.tie) if fit.tie > 0 else NO_TIES)
+    found: list[float | None] = [None] * len(meetings)
+    for number, share in zip(known, (win + tie / 2).tolist(), strict=True):
+        found[number] = share * meetings[number].games
+    return found
+
+
+@dataclass(slots=True)
+class RecentGames:
+    """What its newest games say of a version. Colours: decided games alone; `allowed`: ms of its clock, if known."""
+
+    games: int = 0
+    black: BotScore = field(default_factory=BotScore)
+    white: BotScore = field(default_factory=BotScore)
+    ends: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    ms: int = 0
+    plies: float = 0
+    allowed: float | None = 0.0
+
+    @property
+    def ms_per_ply(self) -> float | None:
+        return self.ms / self.plies if self.plies else None
+
+    @property
+    def clock_share(self) -> float | None:
+        return self.ms / self.allowed if self.allowed else None
+
+
+def recent_games(store: "Store", pool: PoolRow, seat: PoolEntry, most: int) -> RecentGames:
+    """Who moves how often is not stored: each side half of the plies."""
+    found, control = RecentGames(), TimeControl.parse(pool.control)
+    for row in islice(store.games(pool.id, bot=seat.id), most):
+        found.games += 1
+        found.ends[row.termination] += 1
+        found.faults[row.termination] += row.culprit == seat.label
+        side = 1 if row.first == seat.label else 2
+        plies = max(0, row.plies - pool.openings) / 2
+        time = allowed(control, plies)
+        found.ms += row.ms1 if side == 1 else row.ms2
+        found.plies += plies
+        found.allowed = None if time is None or found.allowed is None else found.allowed + time
+        if row.winner:
+            won = row.winner == side
+            game = BotScore(wins=int(won), losses=int(not won))
+            if row.result.startswith("B") == won:  # the winner's colour stands in the result
+                found.black += game
+            else:
+                found.white += game
+    found.faults = +found.faults
+    return found
+
+
+def allowed(control: TimeControl, plies: float) -> float | None:
+    """ms that so many plies of one side may take; None: no clock says so."""
+    match control.kind:
+        case ControlKind.FISCHER:
+            return control.main + control.increment * plies
+        case ControlKind.PERIOD:
+            return control.main + control.period * -(-plies // control.moves)
+        case ControlKind.BYOYOMI:
+            return control.main + control.period * plies
+        case ControlKind.MOVE:
+            return control.period * plies
+        case ControlKind.NONE:
+            return None
+
+
+# -- two bots, and the test between them ------------------------------------------------------------------------------
+
+
+LISTED = 5  # games of a pair
+CURVE = 400  # points of a plot
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A test: (pairs, LLR) from (0, 0) on, its bounds, and the pair at which it stopped, if it did."""
+
+    points: Sequence[tuple[int, float]]
+    lower: float
+    upper: float
+    stopped: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialTrial:
+    """Whether `new` is better than `old`: a test after the pair that decided it, or after the last one.
+
+    `penta`: pairs by the points of `new`, 0, ½, 1, 1½, 2; `later`: pairs since. `curve`: of the ladder's own test.
+    """
+
+    name: str
+    new: PoolEntry
+    old: PoolEntry
+    hypotheses: Hypotheses
+    penta: tuple[int, ...]
+    verdict: Verdict
+    curve: Curve | None = None
+    later: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """Two versions in a pool, as the first of them sees it. `penta`: pairs by their points, 0, ½, 1, 1½, 2.
+
+    `rated` is the difference of their ratings under `model`, as the standings have it.
+    """
+
+    pool: PoolRow
+    one: PoolEntry
+    other: PoolEntry
+    first: BotScore  # where `one` had seat 1
+    second: BotScore
+    penta: tuple[int, ...]
+    rated: "Difference | None"
+    model: str
+    tests: list[SequentialTrial]
+    last: list[GameRow]
+
+    @property
+    def score(self) -> BotScore:
+        return self.first + self.second
+
+
+def read_duel(
+    store: "Store", pool: PoolRow, one: str, other: str, tested: Hypotheses | Format | None = None
+) -> Duel | None:
+    """None if either is not in the pool. ViewError if they are the same.
+
+    `tested`: the test that is asked for, or the ladder's format, which may be a test.
+    """
+    seats = store.seats(pool.id)
+    a, b = seat_of(seats, one), seat_of(seats, other)
+    if a is None or b is None:
+        return None
+    if a.id == b.id:
+        raise ViewError(f"{one} and {other} are the same version: name two")
+    meetings, penta = store.meetings(pool.id), [0] * 5
+    first = sum((score_of(met) for met in meetings if (met.first, met.second) == (a.id, b.id)), BotScore())
+    second = sum((score_of(met, 2) for met in meetings if (met.first, met.second) == (b.id, a.id)), BotScore())
+    for result in store.pair_results(pool.id, a.id, b.id):
+        if result.points is not None:
+            penta[int(2 * result.points)] += 1
+    tests = []
+    if isinstance(tested, Hypotheses):
+        score = first + second
+        # By pairs; the model bayes knows only games.
+        counts = [score.losses, score.ties, score.wins] if tested.model == "bayes" else penta
+        name = f"[{tested.elo0:g}, {tested.elo1:g}]"
+        tests = [SequentialTrial(name, a, b, tested, tuple(penta), judge(counts, tested))] if any(penta) else []
+    elif tested is not None and tested.kind is FormatKind.TEST:
+        trial = read_trial(store, pool, seats, tested)
+        tests = [trial] if trial and {trial.new.id, trial.old.id} == {a.id, b.id} and any(trial.penta) else []
+    fit = store.fit(pool.id)
+    model = fit.model if fit else "davidson"
+    last = list(islice(store.games(pool.id, bot=a.id, opponent=b.id), LISTED))
+    rated = _difference(model, meetings, seats, a, b)
+    return Duel(pool, a, b, first, second, tuple(penta), rated, model, tests, last)
+
+
+def _difference(
+    model: str, meetings: list[PairScore], seats: list[PoolEntry], a: PoolEntry, b: PoolEntry
+) -> "Difference | None":
+    """Of their ratings by everything that was played in the pool; the covariance is in no stored fit."""
+    from referee.ladder.rating import rate_seats
+    from referee.ratings.bradley_terry import CountsError
+
+    if not any(met.games for met in meetings):
+        return None
+    try:
+        return rate_seats(meetings, seats, model).difference(str(a.id), str(b.id))
+    except (CountsError, ValueError):  # one of them is not rated
+        return None
+
+
+def format_of(word: str) -> Format | None:
+    """The format that a ladder's file says. Raises ConfigError.
+
+    None for a store, which knows none, a lobby, and a file that is no TOML because it is being edited.
+    """
+    from referee.ladder.config import read_format
+    from referee.ladder.toml_file import NoToml, read_toml
+
+    if not word.endswith(".toml"):
+        return None
+    try:
+        if "lobby" in read_toml(Path(word)):
+            return None
+    except NoToml:
+        return None
+    top = read_top(word)
+    # Names and parents are enough: programs need not be there where the ladder is looked at.
+    bots = [Entrant(name, BotSpec(name, name), (), str(table.get("parent", ""))) for name, table in top.bot.items()]
+    return read_format(word, top.format, bots, ())
+
+
+def read_trial(store: "Store", pool: PoolRow, seats: Sequence[PoolEntry], form: Format) -> SequentialTrial | None:
+    """The test of a pool by its pairs in the order of the schedule; None if the two are not there."""
+    new, old = (_named_now(seats, name) for name in form.bots)
+    if new is None or old is None:
+        return None
+    model: Model = form.model  # type: ignore[assignment]  # one of the reader's choices
+    tested = Hypotheses(form.elo0, form.elo1, form.alpha, form.beta, model)
+    penta, wdl, points, later = [0] * 5, [0] * 3, [(0, 0.0)], 0
+    stopped: int | None = None
+    missing = [pair.number for pair in store.open_pairs(pool.id) if {pair.first, pair.second} == {new.id, old.id}]
+    for pair in store.pair_results(pool.id, new.id, old.id):
+        if missing and pair.number > missing[0]:
+            break  # only complete pairs in the order of the schedule may decide
+        if stopped is not None:
+            later += 1
+            continue
+        _count(pair, new.id, penta, wdl)
+        pairs = sum(penta)
+        llr = log_likelihood_ratio(wdl if model == "bayes" else penta, tested) if pairs else 0.0
+        points.append((pairs, llr))
+        if not tested.lower < llr < tested.upper or (form.pairs and pairs >= form.pairs):
+            stopped = pairs
+    counts, cap = (wdl, 2 * form.pairs) if model == "bayes" else (penta, form.pairs)
+    curve = Curve(thinned(points, CURVE), tested.lower, tested.upper, stopped)
+    return SequentialTrial("test", new, old, tested, tuple(penta), judge(counts, tested, cap or None), curve, later)
+
+
+def _named_now(seats: Sequence[PoolEntry], name: str) -> PoolEntry | None:
+    """The version of a bot that has its name now: the last one that was entered."""
+    named = [seat for seat in seats if seat.name == name]
+    return next((seat for seat in named if seat.label == name), named[-1] if named else None)
+
+
+def thinned(points: Sequence[tuple[int, float]], most: int) -> list[tuple[int, float]]:
+    """Every so-manieth and the last, about `most` in all."""
+    step = -(-len(points) // most)
+    return [*points[:-1:step], points[-1]]
+
+
+def _count(pair: PairResult, new: int, penta: list[int], wdl: list[int]) -> None:
+    """Add a pair that counts: `penta` by points of the new version, `wdl` its losses, ties, wins."""
+    if pair.points is None:
+        return
+    penta[int(2 * pair.points)] += 1
+    for met in pair.meetings:
+        score = score_of(met, 1 if met.first == new else 2)
+        for cell, number in enumerate((score.losses, score.ties, score.wins)):
+            wdl[cell] += number

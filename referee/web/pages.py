@@ -1,0 +1,133 @@
+"""HTML pages from the Jinja2 templates beside this file. Whatever is no Markup is cleaned and escaped."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, Undefined
+from markupsafe import Markup
+
+from protocol.drawing.scene import clean
+from referee.ladder.queries import MEANS, TIES, state_of, title_of, when
+from referee.ladder.standings import BotScore, misfits_badly
+from referee.ratings.scale import after_stop, half, in_elo
+from referee.web.plots import llr_plot, mark, rating_plot
+
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,60}")
+VERDICTS = {
+    "H0": "H0 is accepted: it is not shown to be better",
+    "H1": "H1 is accepted: it is better",
+    "continue": "undecided so far",
+    "inconclusive": "inconclusive: all pairs of the test are played",
+}
+LIMITS = {
+    "PLOTTED": 100,  # bots in the plot
+    "CROSSED": 40,  # bots in the crosstable
+    "FAULTY": 100,  # rows of faults
+    "BRIEF": 10,  # bots of a pool where the page is of several
+    "LISTED": 2000,  # bots in the list of all
+    "OPPONENTS": 100,  # of a bot, those with most games
+    "VERSIONS": 100,  # of a bot
+    "LINES": 200,  # of diagnostics
+    "WIDTH": 400,  # characters of these
+}
+
+
+def render(template: str, **values: object) -> str:
+    """A whole document."""
+    return _environment.get_template(template).render(values)
+
+
+def file_of(name: str) -> str:
+    """A file's name for a bot or a pool: its own where that is one anywhere, else with a hash of it."""
+    if _PLAIN.fullmatch(name) and name != "index":
+        return f"{name}.html"
+    stem = re.sub(r"[^a-z0-9_-]+", "-", name.lower())[:40].strip("-")
+    return f"{stem}~{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}.html"
+
+
+def elo(value: float | None) -> str:
+    """A tenth of Elo is less than any error bar."""
+    return "" if value is None else f"{value:z.1f}"
+
+
+def elo_and_error(value: float, se: float) -> str:
+    """`12.3 ± 4.5 Elo`, of an anchor `1800.0 Elo`."""
+    return f"{elo(value)}{f' ± {half(se)}' if se else ''} Elo"
+
+
+def share(score: BotScore) -> str:
+    """Of the points; nothing without games."""
+    return f"{score.share:.1%}" if score.games else ""
+
+
+def many(count: int, what: str) -> str:
+    """`1 game`, `2 games`."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def most(counts: Mapping[Any, int]) -> list[tuple[Any, int]]:
+    """The most frequent first."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def shade(score: BotScore) -> str:
+    """The style of a cell of the crosstable."""
+    lead = score.share - 0.5
+    colour = f"background:rgb(var(--{'high' if lead > 0 else 'low'})/{min(0.55, abs(lead) * 1.1):.2f})"
+    return colour if abs(lead) > 0.02 else ""
+
+
+def units(value: float) -> str:
+    """A coordinate: a hundredth at the finest, never -0."""
+    return f"{value:z.2f}".rstrip("0").rstrip(".")
+
+
+def _cleaned(value: object) -> object:
+    """Control characters and what turns the reading direction become a replacement character."""
+    if value is None or isinstance(value, Markup | Undefined):
+        return value or ""
+    return clean(str(value))
+
+
+def render_plot(macro: str, **values: object) -> Markup:
+    """The SVG of a macro of plots.html."""
+    module: Any = _environment.get_template("plots.html").module
+    return Markup(getattr(module, macro)(**values))
+
+
+_environment = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    finalize=_cleaned,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_environment.filters |= {
+    "elo": elo,
+    "file_of": file_of,
+    "half": half,
+    "many": many,
+    "mark": mark,
+    "most": most,
+    "share": share,
+    "units": units,
+}
+_environment.globals |= {
+    **LIMITS,
+    "after_stop": after_stop,
+    "elo_and_error": elo_and_error,
+    "in_elo": in_elo,
+    "llr_plot": lambda curve, about: render_plot("ratio", about=about, **llr_plot(curve)),
+    "MEANS": MEANS,
+    "misfits_badly": misfits_badly,
+    "rating_plot": lambda places: render_plot("ratings", **rating_plot(places)),
+    "shade": shade,
+    "state_of": state_of,
+    "TIES": TIES,
+    "title_of": title_of,
+    "VERDICTS": VERDICTS,
+    "when": when,
+}
