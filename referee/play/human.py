@@ -478,7 +478,7 @@ def play_by_hand(
         finally:
             keeping = True  # a second signal does not disturb the ending
             run_blocking(table.close(killed))
-    report.seconds = time.monotonic() - began
+    report.began, report.ended = began, time.monotonic()
     return report
 
 

@@ -235,11 +235,15 @@ class SeriesReport:
     suspended: tuple[str, str] | None = None
     stopped: int = 0  # the signal that ended it early
     began: float = 0.0  # CLOCK_MONOTONIC, 0 before
-    seconds: float = 0.0
+    ended: float = 0.0
     cpu: float = 0.0
     rss: int = 0  # KiB, the largest worker
     deaths: int = 0  # how often in a row workers died, without a match in between
     failed: str = ""  # why a worker could not keep what it played
+
+    @property
+    def seconds(self) -> float:
+        return self.ended - self.began
 
 
 def resume_series(setup: SeriesConfig, earlier: int = -1) -> tuple[SeriesTally, list[int], Recorder]:
@@ -325,7 +329,7 @@ def _count(chunks: list[BatchResult], recorder: Recorder, report: SeriesReport) 
             report.plies += match.plies
         if chunk.played:
             report.began = min(report.began or chunk.began, chunk.began)
-            report.seconds = max(report.seconds, chunk.ended - report.began)
+            report.ended = max(report.ended, chunk.ended)
         report.cpu += chunk.cpu
         report.rss = max(report.rss, chunk.rss)
         for refused in chunk.refused:
