@@ -119,7 +119,7 @@ class Dial:
         self._next = 0.0  # when the state changes by itself: the next try, or giving up on this one
         self._since = 0.0  # when it came up
         self._handshakes = Handshakes(lobby.url, lobby.pair is not None, "--key FILE and --server-key KEY")
-        self._playing = False  # as far as can be told from what the bot is asked
+        self.playing = False  # as far as can be told from what the bot is asked
         self._leaving: Bye | None = None
         self._lost = math.inf  # since when there is no connection for a bot that is leaving
 
@@ -156,7 +156,7 @@ class Dial:
         Raises Replaced, LeftLobby, AccessRefused.
         """
         now = time.monotonic()
-        if self._leaving and not self.up and (not self._playing or now - self._lost > LAST_GAME):
+        if self._leaving and not self.up and (not self.playing or now - self._lost > LAST_GAME):
             self._drop(0)
             raise LeftLobby
         if self._socket is None and now >= self._next:
@@ -192,7 +192,7 @@ class Dial:
             self._dismissed(message.reason)
         elif isinstance(message, LobbyAsk):
             words = message.data.lstrip(b"0123456789 ").split(None, 1)
-            self._playing = bool(words) and words[0] != b"ggp-result" and (words[0] in _MOVING or self._playing)
+            self.playing = bool(words) and words[0] != b"ggp-result" and (words[0] in _MOVING or self.playing)
         return message
 
     def send(self, message: Message) -> None:

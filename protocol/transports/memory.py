@@ -17,7 +17,7 @@ class Memory:
         self.seconds = seconds
         self.written = bytearray()
         self.closed = False
-        self._answer = answer
+        self.answer = answer
         self._chunks: deque[bytes] = deque()
         self._time = 0.0
 
@@ -35,7 +35,7 @@ class Memory:
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         if b"" not in self._chunks:
             self.written += data
-            self._chunks.extend(self._answer(data))
+            self._chunks.extend(self.answer(data))
             self._time += self.seconds
 
     async def read(self, deadline: float) -> bytes:
@@ -52,7 +52,7 @@ class Memory:
     def close_stdin(self) -> None:
         """The peer's input ends: `answer` is given b""."""
         if b"" not in self._chunks:
-            self._chunks.extend(self._answer(b""))
+            self._chunks.extend(self.answer(b""))
 
     def close(self) -> None:
         """The stream has ended, and nothing more is written."""

@@ -39,7 +39,7 @@ class Pipe:
         stderr: int | None = None,
         on_stderr: Callable[[bytes], None] | None = None,
     ) -> None:
-        self._on_stderr = on_stderr
+        self.on_stderr = on_stderr
         self.stderr_tail = bytearray()
         self.stderr_size = 0
         self.now = time.monotonic
@@ -131,8 +131,8 @@ class Pipe:
         self.stderr_tail += data
         self.stderr_size += len(data)
         del self.stderr_tail[:-STDERR_TAIL]
-        if self._on_stderr is not None:
-            self._on_stderr(data)
+        if self.on_stderr is not None:
+            self.on_stderr(data)
         return len(data)
 
     def _write_rest(self, data: bytes, deadline: float) -> None:

@@ -9,15 +9,13 @@ import select
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from protocol.errors import AddressError
+from protocol.responder import Responder
 from protocol.safe_files import owner_only
+from protocol.transports.signal_fd import Stopping
 from protocol.transports.turns import Turns
-
-if TYPE_CHECKING:
-    from protocol.responder import Responder
-    from protocol.transports.signal_fd import Stopping
 
 SCHEME = "unix://"
 SESSIONS = 1_000
@@ -44,7 +42,7 @@ class UnixService:
     def __init__(
         self,
         url: str,
-        make: Callable[[], "Responder"],
+        make: Callable[[], Responder],
         sessions: int = SESSIONS,
         slow: frozenset[str] = frozenset(),
     ) -> None:
@@ -62,7 +60,7 @@ class UnixService:
             self._listener.close()
             reason = (error.strerror or error) if isinstance(error, OSError) else error
             raise AddressError(f"cannot listen at {url[:200]}: {reason}; write unix:///PATH of a new file") from None
-        self._sessions: dict[int, _StreamSession] = {}
+        self.sessions: dict[int, _StreamSession] = {}
         self._ended: list[_StreamSession] = []
         self._full = False  # nobody is let in
         self._poll = select.epoll()
@@ -70,7 +68,7 @@ class UnixService:
         self._turns = Turns()
         self._poll.register(self._turns.descriptor, select.EPOLLIN)
 
-    def serve(self, stopping: "Stopping") -> NoReturn:
+    def serve(self, stopping: Stopping) -> NoReturn:
         """Answer until a signal comes: raises Stopped."""
         self._poll.register(stopping.descriptor, select.EPOLLIN)
         while True:
@@ -89,7 +87,7 @@ class UnixService:
 
     def close(self) -> None:
         """Also remove the socket's file, unless another service has taken the address over."""
-        for session in list(self._sessions.values()):
+        for session in list(self.sessions.values()):
             self._end(session)
         self._turns.close()
         self._poll.close()
@@ -98,7 +96,7 @@ class UnixService:
             self._path.unlink()
 
     def _serve(self, events: list[tuple[int, int]]) -> None:
-        listener, sessions, turns = self._listener.fileno(), self._sessions, self._turns
+        listener, sessions, turns = self._listener.fileno(), self.sessions, self._turns
         for descriptor, mask in events:
             if descriptor == listener:
                 self._accept()
@@ -115,20 +113,20 @@ class UnixService:
         try:
             peer, _ = self._listener.accept()
         except OSError:  # there are no descriptors: he waits until somebody leaves
-            if self._sessions:
+            if self.sessions:
                 self._poll.unregister(self._listener)
                 self._full = True
             return
-        if len(self._sessions) >= self._most:
+        if len(self.sessions) >= self._most:
             peer.close()
             return
         peer.setblocking(False)
         responder = self._make()
         responder.slow = self._slow
-        self._sessions[peer.fileno()] = _StreamSession(peer, responder, self._poll, self._turns, self._ended)
+        self.sessions[peer.fileno()] = _StreamSession(peer, responder, self._poll, self._turns, self._ended)
 
     def _end(self, session: "_StreamSession") -> None:
-        if self._sessions.pop(session.peer.fileno(), None) is None:
+        if self.sessions.pop(session.peer.fileno(), None) is None:
             return
         self._turns.forget(session)
         session.peer.close()  # which takes it out of the poll, too
@@ -152,7 +150,7 @@ class _StreamSession:
     def __init__(
         self,
         peer: socket.socket,
-        responder: "Responder",
+        responder: Responder,
         poll: select.epoll,
         turns: Turns,
         ended: list["_StreamSession"],

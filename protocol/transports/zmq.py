@@ -15,20 +15,18 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 from protocol.errors import AddressError, PeerTimeout, Problem
 from protocol.grammar import MAX_ANSWER, MAX_LINE
+from protocol.responder import Responder
 from protocol.safe_files import owner_only
 from protocol.transports.descriptors import cut, received, resident, waiting
+from protocol.transports.signal_fd import Stopping
 from protocol.transports.turns import Turns
-
-if TYPE_CHECKING:
-    from protocol.responder import Responder
-    from protocol.transports.signal_fd import Stopping
 
 HEARTBEAT_MS, SILENCE_MS = 5_000, 15_000
 LONGEST_COMMAND = 2 * MAX_LINE  # bytes of a message: a little over the bound is answered, more loses the connection
@@ -204,14 +202,14 @@ class Service:
     def __init__(
         self,
         url: str,
-        make: Callable[[], "Responder"],
+        make: Callable[[], Responder],
         sessions: int = SESSIONS,
         slow: frozenset[str] = frozenset(),
     ) -> None:
         """slow: names of commands that take long and change nothing. Raises AddressError."""
         self._make, self._slow = make, slow
         self._limit = sessions
-        self._sessions: OrderedDict[bytes, _ZmqSession] = OrderedDict()
+        self.sessions: OrderedDict[bytes, _ZmqSession] = OrderedDict()
         self._context = zmq.Context()
         try:
             self._socket, self.url = bind_router(self._context, url)
@@ -228,7 +226,7 @@ class Service:
         self._unread = Unread(self._socket, self._poll, self._lose)
         self._others = {self._turns.descriptor}  # what ends a wait besides a message
 
-    def serve(self, stopping: "Stopping") -> NoReturn:
+    def serve(self, stopping: Stopping) -> NoReturn:
         """Answer until a signal comes: raises Stopped."""
         self._poll.register(stopping.descriptor, select.EPOLLIN)
         self._others.add(stopping.descriptor)
@@ -308,25 +306,25 @@ class Service:
         return True
 
     def _receive(self, peer: bytes, data: bytes) -> None:
-        session = self._sessions.pop(peer, None)
+        session = self.sessions.pop(peer, None)
         if session is None:
             responder = self._make()
             responder.slow = self._slow
             session = _ZmqSession(self._socket, peer, responder, self._turns, self._receive, self._end)
-        self._sessions[peer] = session  # the end of the order is the latest that spoke
-        if len(self._sessions) > self._limit:
-            self._end(next(iter(self._sessions)))
+        self.sessions[peer] = session  # the end of the order is the latest that spoke
+        if len(self.sessions) > self._limit:
+            self._end(next(iter(self.sessions)))
         if not session.take(data):
             self._end(peer)
 
     def _lose(self, descriptor: int) -> None:
         """A connection has ended: what takes long for its peer is of no use any more."""
         peer = self._peers.pop(descriptor, b"")
-        if (session := self._sessions.get(peer)) and self._turns.busy(session):
+        if (session := self.sessions.get(peer)) and self._turns.busy(session):
             self._end(peer)
 
     def _end(self, peer: bytes) -> None:
-        self._turns.forget(self._sessions.pop(peer))
+        self._turns.forget(self.sessions.pop(peer))
 
 
 class _ZmqSession:
@@ -336,7 +334,7 @@ class _ZmqSession:
         self,
         socket: "zmq.Socket[bytes]",
         peer: bytes,
-        responder: "Responder",
+        responder: Responder,
         turns: Turns,
         receive: Callable[[bytes, bytes], None],
         end: Callable[[bytes], None],

@@ -5,10 +5,9 @@ import sys
 import pytest
 
 from protocol.commands import Who
-from tests.support.checked_program import failed_checks
+from tests.support.checked_peer import failed_checks
 from tests.support.paths import ROOT
-from tests.support.raw_match import play_game
-from tests.support.raw_peer import RawPeer
+from tests.support.raw_peer import RawPeer, play_game
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,7 @@ from bots.rng import BotRng
 from engines.game import read_options
 from engines.history import GameHistory
 from engines.registry import Registry
-from tests.support.raw_match import RawGame, play_game
-from tests.support.raw_peer import RawPeer
+from tests.support.raw_peer import RawGame, RawPeer, play_game
 
 BOT = [sys.executable, "-m", "bots"]
 GAMES = [

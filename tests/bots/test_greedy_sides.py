@@ -13,8 +13,7 @@ from bots.rng import BotRng
 from engines.game import Game, read_options
 from engines.history import GameHistory
 from engines.registry import Registry
-from tests.support.raw_match import play_game
-from tests.support.raw_peer import RawPeer
+from tests.support.raw_peer import RawPeer, play_game
 from tests.third_party import auction
 
 BOT = [sys.executable, "-m", "bots"]

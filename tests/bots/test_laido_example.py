@@ -9,11 +9,10 @@ import pytest
 from engines.game import read_options
 from engines.registry import Registry
 from protocol.commands import Who
-from tests.support.checked_program import failed_checks
+from tests.support.checked_peer import failed_checks
 from tests.support.cli import ggp
 from tests.support.paths import ROOT
-from tests.support.raw_match import play_game
-from tests.support.raw_peer import RawPeer
+from tests.support.raw_peer import RawPeer, play_game
 
 PAGE = ROOT / "docs" / "how-to" / "write-a-bot-in-any-language.md"
 EXAMPLE = ROOT / "bots" / "examples" / "laido_bot.c"

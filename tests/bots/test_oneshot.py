@@ -19,8 +19,7 @@ from engines.registry import Registry
 from tests.referee.play.test_process import running
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.paths import ROOT
-from tests.support.raw_match import play_game
-from tests.support.raw_peer import RawPeer
+from tests.support.raw_peer import RawPeer, play_game
 from tests.system.test_languages import members
 
 PAGE = ROOT / "docs" / "how-to" / "write-a-bot-in-any-language.md"

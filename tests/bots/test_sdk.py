@@ -14,7 +14,7 @@ from bots.sdk import Bot, Choose, Position
 from engines.game import State
 from protocol.commands import Who
 from protocol.responder import Responder
-from tests.support.checked_program import failed_checks
+from tests.support.checked_peer import failed_checks
 from tests.support.raw_peer import RawPeer
 from tests.support.referee_process import Client
 

@@ -15,7 +15,7 @@ from engines.registry import Registry
 from protocol.commands import Who
 from protocol.transports.blocking import run_blocking
 from protocol.transports.zmq import Dealer
-from tests.support.checked_program import failed_checks
+from tests.support.checked_peer import failed_checks
 from tests.support.memory_session import MemorySession
 from tests.support.raw_peer import RawPeer
 from tests.third_party import tictactoe

@@ -235,7 +235,7 @@ def test_who_leaves_in_a_game_and_is_cut_off_comes_back_to_it(dialling: Dialling
         dial, _ = dialling(LobbyLink(url))
         greet(dial, lobby)
         lobby.say("7 play black D4")
-        until(dial, lambda: dial._playing)
+        until(dial, lambda: dial.playing)
         dial.leave("done")
         assert lobby.bye() == "leaving: done"
     until(dial, lambda: not dial.up)
@@ -250,7 +250,7 @@ def test_who_leaves_in_a_game_goes_on_with_a_lobby_that_is_started_again(diallin
         dial, told = dialling(LobbyLink(url))
         greet(dial, lobby)
         lobby.say("genmove black")
-        until(dial, lambda: dial._playing)
+        until(dial, lambda: dial.playing)
         dial.leave("done")
         lobby.send(Bye("the lobby is closing: dial in again later"))
         until(dial, lambda: not dial.up)
@@ -289,7 +289,7 @@ def test_a_bot_that_is_started_again_while_it_leaves_comes_back_to_its_game(
     dial, _ = dialling(LobbyLink(lobby.url))
     greet(dial, lobby)
     lobby.say("genmove black")
-    until(dial, lambda: dial._playing)
+    until(dial, lambda: dial.playing)
     dial.leave("done")
     assert lobby.bye() == "leaving: done"
     asked = time.monotonic()

@@ -1,5 +1,9 @@
 """Messages of bots that dial out: every kind there and back, every way to be wrong named, nothing else raised."""
 
+import resource
+import time
+from random import Random
+
 import msgpack
 import pytest
 from hypothesis import example, given
@@ -24,7 +28,6 @@ from protocol.lobby_wire import (
     encode,
     printable,
 )
-from tests.support.lobby_fuzz import mutated, seeds
 
 pack = msgpack.packb
 GOOD = {"ggp": 1, "name": "a", "games": ["yugo"]}
@@ -196,3 +199,134 @@ def _look(frames: list[bytes]) -> None:
         assert str(error).isprintable() and len(str(error)) < 500
     else:
         assert decode(encode(message)) == message
+
+
+# --- many messages ---
+
+BOMBS = 10  # a thousand messages hold so many of up to 64 KiB
+
+
+def _fuzz(number: int, seed: int) -> dict[str, int]:
+    """Decode so many; how many had which fault, "" for none. Whatever else is raised ends the test."""
+    chance, good = Random(seed), seeds()
+    found = dict.fromkeys(["", *LobbyFault], 0)
+    for _ in range(number // 1000):
+        batch = [mutated(chance, good) for _ in range(1000 - BOMBS)] + [bombs(chance) for _ in range(BOMBS)]
+        for frames in batch:
+            try:
+                decode(frames)
+                found[""] += 1
+            except FrameError as error:
+                found[error.fault] += 1
+    return found
+
+
+def test_every_fault_is_met() -> None:
+    found = _fuzz(20_000, 1)
+    assert sum(found.values()) == 20_000
+    assert all(count for fault, count in found.items() if fault != LobbyFault.SIZE), found
+
+
+@pytest.mark.long
+def test_ten_million_messages() -> None:
+    _fuzz(100_000, 2)  # what is loaded and grown only once
+    before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    found = _fuzz(10_000_000, 3)
+    seconds, grown = time.monotonic() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(f"{sum(found.values())} messages in {seconds:.0f} s, {sum(found.values()) / seconds:.0f}/s: {found}")
+    assert sum(found.values()) == 10_000_000
+    assert grown < 32 * 1024, f"the largest resident size grew by {grown} KiB"
+
+
+# --- messages with something wrong in them: mutated good ones, and bombs of msgpack ---
+
+KINDS = (b"H", b"C", b"R", b"E", b"B")
+_pack = msgpack.packb
+
+
+def seeds() -> list[tuple[bytes, bytes]]:
+    """Good messages of every kind, (kind, payload)."""
+    return [
+        (b"H", _pack({"ggp": 1, "name": "dot", "games": ["go", "yugo"], "session": "abc"})),
+        (b"H", _pack({"ggp": 1, "name": "é" * 20, "games": [f"g{n}" for n in range(40)]})),
+        (b"H", _pack({"ggp": 2, "what": {"a": [1, 2.5, None, True, b"x"]}, "name": "b", "games": []})),
+        (b"C", b"genmove black\n"),
+        (b"C", b"12 ggp-new yugo size=7 komi=4\n"),
+        (b"R", b"= D4\n\n"),
+        (b"R", b"?3 illegal move: occupied\n\n"),
+        (b"R", b"= a\nb\n# c\n\n"),
+        (b"E", "a line …".encode()),
+        (b"B", b"done"),
+    ]
+
+
+# Heads that declare more than there is, nesting, every form of number, text that is none, times that cannot be.
+HEADS = [
+    b"\xdf\xff\xff\xff\xff",
+    b"\xdd\xff\xff\xff\xff",
+    b"\xdb\xff\xff\xff\xff",
+    b"\xc6\xff\xff\xff\xff",
+    b"\xc9\xff\xff\xff\xff\x01",
+    b"\xde\xff\xff",
+    b"\xdc\xff\xff",
+    b"\xda\xff\xff",
+    b"\xc7\x0c\xff" + b"\xff" * 12,
+    b"\xd7\xff" + b"\xff" * 8,
+    b"\xd6\xff\xff\xff\xff\xff",
+    b"\x91" * 300,
+    b"\x81\xa1a" * 300,
+    b"\xcf" + b"\xff" * 8,
+    b"\xd3\x80" + b"\0" * 7,
+    b"\xcb\x7f\xf8" + b"\0" * 6,
+    b"\xca\x7f\x80\0\0",
+    b"\xa4\xff\xfe\xed\xa0",
+    b"\xc1",
+    b"\xc0",
+    b"\x82\xa3ggp\x01\xa3ggp",
+    b"\n\n",
+    b"=",
+    b"\r\n",
+    b"\0",
+    b"\x7f",
+    b"\xe2\x80\xa8",
+]
+
+
+def mutated(chance: Random, good: list[tuple[bytes, bytes]]) -> list[bytes]:
+    """The frames of one message that may be wrong."""
+    kind, payload = good[int(chance.random() * len(good))]
+    data = bytearray(payload)
+    for _ in range(1 + int(chance.random() * 3)):
+        _change(chance, data)
+    frames = [kind, bytes(data)]
+    if (dice := chance.random()) < 0.1:
+        frames[0] = KINDS[int(dice * 50)] if dice < 0.09 else bytes(data[:2])
+    elif dice > 0.98:
+        frames = [*frames[: int(chance.random() * 3)], *[b""] * int(chance.random() * 3)]
+    return frames
+
+
+def bombs(chance: Random) -> list[bytes]:
+    """A hello of up to 64 KiB that wants to be more: deep, or with lengths that are not there."""
+    head = HEADS[int(chance.random() * len(HEADS))]
+    body = head * int(1 + chance.random() * 66_000 / len(head))
+    if chance.random() < 0.5:
+        body = b"\x84\xa3ggp\x01\xa4name\xa1a\xa5games\x90\xa1x" + body
+    return [b"H", body[: int(1 + chance.random() * 66_000)]]
+
+
+def _change(chance: Random, data: bytearray) -> None:
+    place = int(chance.random() * (len(data) + 1))
+    dice = chance.random()
+    if dice < 0.35 and place < len(data):
+        data[place] = int(chance.random() * 256)
+    elif dice < 0.55:
+        data[place:place] = HEADS[int(chance.random() * len(HEADS))]
+    elif dice < 0.7:
+        del data[place:]
+    elif dice < 0.8:
+        del data[place : place + 1 + int(chance.random() * 8)]
+    elif dice < 0.9:
+        data[place:place] = data[: 1 + int(chance.random() * 30)]
+    else:
+        data[place:place] = chance.randbytes(1 + int(chance.random() * 8))

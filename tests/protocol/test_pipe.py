@@ -109,7 +109,7 @@ def test_another_loop_may_wait_for_the_descriptors(start: Start) -> None:
 def test_all_of_stderr_is_handed_on_and_its_end(start: Start) -> None:
     pipe = start("err(b'a' * 300_000); say(b'done')")
     told: list[bytes] = []
-    pipe._on_stderr = told.append
+    pipe.on_stderr = told.append
     assert read_all(pipe) == b"done"
     while not told or told[-1]:
         pipe.drain_stderr()

@@ -111,7 +111,7 @@ def test_a_wake_up_for_nothing_ends_no_session(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as peer:
         peer.connect(f"{tmp_path}/socket")
         assert service.serve_some(PATIENCE)
-        (session,) = service._sessions.values()
+        (session,) = service.sessions.values()
         session.go_on(select.EPOLLIN)
         assert not service._ended
         peer.sendall(b"echo a\n")
@@ -147,7 +147,7 @@ def test_who_leaves_in_the_middle_of_an_answer_is_forgotten(serving: ServedStrea
         assert ask(other, "echo here") == "= here\n\n"
     with serving.connect() as last:
         assert ask(last, "echo here") == "= here\n\n"
-        assert len(serving.service._sessions) == 1
+        assert len(serving.service.sessions) == 1
 
 
 def test_an_event_of_a_session_that_has_just_ended_is_passed_over(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_who_waits_for_a_slow_command_holds_up_nobody_and_its_end_is_noticed(tmp
         for peer in (busy, other):
             peer.connect(str(path))
             peer.setblocking(False)
-        serve_until(lambda: len(service._sessions) == 2)
+        serve_until(lambda: len(service.sessions) == 2)
         busy.sendall(b"1 sleep 0.2\n")
         service.serve_some(PATIENCE)
         busy.sendall(b"2 echo later\n3 sleep 1000\n")  # it stays in the kernel while the first is answered
@@ -258,7 +258,7 @@ def test_who_waits_for_a_slow_command_holds_up_nobody_and_its_end_is_noticed(tmp
         assert heard[busy] == b"=1\n\n=2 later\n\n"
         assert len(service._turns._running) == 1
         busy.shutdown(socket.SHUT_RDWR)  # closing it would leave the copy that the child process has
-        serve_until(lambda: len(service._sessions) == 1)
+        serve_until(lambda: len(service.sessions) == 1)
         assert not service._turns._running
         other.sendall(b"echo still\n")
         serve_until(lambda: hears(other, 2))
@@ -275,7 +275,7 @@ def test_who_leaves_an_answer_unread_is_forgotten(tmp_path: Path) -> None:
             assert service.serve_some(PATIENCE)
     while service.serve_some(0):  # its connection is reset, and no read says that it has ended
         pass
-    assert not service._sessions
+    assert not service.sessions
     service.close()
 
 
@@ -290,7 +290,7 @@ def test_who_leaves_before_its_turn_is_forgotten_once(tmp_path: Path, monkeypatc
         service.serve_some(PATIENCE)
         assert service._turns.ready
     assert service.serve_some(0)  # its end and its turn come together
-    assert not service._sessions and not service._turns.ready and not service.serve_some(0)
+    assert not service.sessions and not service._turns.ready and not service.serve_some(0)
     service.close()
 
 

@@ -75,7 +75,7 @@ def test_the_session_that_was_quiet_longest_gives_way(connect: Connect) -> None:
     first, second, third = (connect(serving.url) for _ in range(3))
     assert [ask(first, "add 1"), ask(second, "add 1"), ask(first, "add 1")] == ["1", "1", "2"]
     assert ask(third, "add 1") == "1"
-    assert len(serving.service._sessions) == 2
+    assert len(serving.service.sessions) == 2
     assert [ask(first, "add 1"), ask(second, "add 1")] == ["3", "1"]
     serving.stop()
 
@@ -305,10 +305,10 @@ def test_a_peer_that_never_reads_loses_its_session_and_blocks_nobody(
         deaf.send(b"many 100000\n")
     assert ask(other, "add 1") == "2"
     deadline = time.monotonic() + 120
-    while (serving.served < 402 or len(serving.service._sessions) > 1) and time.monotonic() < deadline:
+    while (serving.served < 402 or len(serving.service.sessions) > 1) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert serving.served >= 402
-    assert len(serving.service._sessions) == 1
+    assert len(serving.service.sessions) == 1
 
 
 def test_a_slow_command_ends_with_the_connection_that_asked_for_it() -> None:
@@ -325,12 +325,12 @@ def test_a_slow_command_ends_with_the_connection_that_asked_for_it() -> None:
             peer.shake_hands()
         other.send(message(b"add 1\n"))
         busy.send(message(b"sleep 1000\n"))
-        serve_until(lambda: len(service._turns._running) == 1 and len(service._sessions) == 2)
+        serve_until(lambda: len(service._turns._running) == 1 and len(service.sessions) == 2)
         for peer in (busy, other):
             peer.socket.shutdown(socket.SHUT_RDWR)  # closing it would leave the copy that the child process has
         serve_until(lambda: not service._unread._connections)
         assert not service._turns._running
-        assert len(service._sessions) == 1  # the other one may come back
+        assert len(service.sessions) == 1  # the other one may come back
     service.close()
 
 
@@ -346,7 +346,7 @@ def test_a_peer_that_left_before_its_message_was_read_loses_its_session() -> Non
     while service._unread._connections and time.monotonic() < until:
         service._unread.hear_news()
     assert service.serve_one(0)
-    assert not service._sessions and not service._unread._connections
+    assert not service.sessions and not service._unread._connections
     service.close()
 
 

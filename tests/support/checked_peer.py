@@ -1,6 +1,8 @@
 """Programs in this process under `ggp check`: an engine, a bot or a plain GTP bot, right or with one mistake."""
 
-from collections.abc import Callable, Mapping
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 
 from bots.sdk import Bot, Position
 from engines.registry import Registry
@@ -8,11 +10,12 @@ from engines.service import engine_handlers
 from engines.session import Session
 from protocol.channel import Channel
 from protocol.commands import Who
-from protocol.conformance import CheckVerdict
+from protocol.conformance import CheckVerdict, Finding, checks_for, run_checks
 from protocol.connection import PeerRole
 from protocol.responder import Handler, Responder
 from protocol.transports.blocking import run_blocking
 from protocol.transports.memory import Memory
+from protocol.transports.pipe import Pipe
 from referee.check.run import Wanted, run_trial
 from referee.check.trial import CheckContext, StepResult
 from referee.play.engine import Engine
@@ -101,3 +104,30 @@ def judged(start: Callable[[], CheckedPeer], who: Who, *only: str, games: tuple[
 def failing(start: Callable[[], CheckedPeer], who: Who, *only: str, games: tuple[str, ...] = ()) -> set[str]:
     found = judged(start, who, *only, games=games)
     return {one.check.number for one in found if one.verdict is CheckVerdict.FAIL}
+
+
+# --- conformance checks of a program: a fresh process for every check ---
+
+
+def failed_checks(command: Sequence[str], who: Who, game: str) -> list[Finding]:
+    """The findings of the checks that the program does not pass, required or not."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def connect() -> Pipe:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+        )
+        processes.append(process)
+        assert process.stdin and process.stdout
+        pipe = Pipe(os.dup(process.stdin.fileno()), os.dup(process.stdout.fileno()))
+        process.stdin.close()
+        process.stdout.close()
+        return pipe
+
+    try:
+        findings = run_blocking(run_checks(connect, checks_for(who, game=game)))
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    return [finding for finding in findings if not finding.passed]

@@ -6,10 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engines.registry import Registry
+from engines.service import make_responder
+from engines.session import Session
+from protocol.connection import PeerRole
 from protocol.records import read_records
 from protocol.transports.blocking import run_blocking
 from referee.archive.import_ import CannotImport, ImportedGame, Rules, script_games, sgf_games, to_record
-from tests.support.memory_engine import engine
+from referee.play.engine import Engine
+from tests.support.memory_match import BUDGETS, MemoryPeer
 
 WORDS = [
     *"();[]\\\né",
@@ -63,7 +68,8 @@ def _record(found: ImportedGame, how: Rules) -> int:
     return 1
 
 
-ENGINE = engine()
+ENGINE = Engine(MemoryPeer(make_responder(Session(Registry())), PeerRole.ENGINE), "memory", BUDGETS)
+run_blocking(ENGINE.start())
 
 
 def test_what_a_terminal_would_obey_is_quoted_cleaned() -> None:

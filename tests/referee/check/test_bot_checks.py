@@ -213,8 +213,8 @@ def test_two_commands_in_one_write() -> None:
 
     def start() -> CheckedPeer:
         peer = bot_peer()
-        answer = peer.channel.transport._answer  # type: ignore[attr-defined]
-        peer.channel.transport._answer = lambda data: answer(data.split(b"\n")[0] + b"\n")  # type: ignore[attr-defined]
+        answer = peer.channel.transport.answer  # type: ignore[attr-defined]
+        peer.channel.transport.answer = lambda data: answer(data.split(b"\n")[0] + b"\n")  # type: ignore[attr-defined]
         return peer
 
     assert failing(start, Who.BOT, "4.2.6", games=GAME) == {"4.2.6"}

@@ -27,7 +27,7 @@ class Cheat(MemoryPeer):
     def __init__(self, seat: int, act: Act, at: int) -> None:
         super().__init__(bot(MOVES[seat - 1]), PeerRole.BOT)
         self.act, self.left, self.ended = act, at, False
-        self._honest, self.memory._answer = self.memory._answer, self._answer
+        self._honest, self.memory.answer = self.memory.answer, self._answer
 
     def _answer(self, data: bytes) -> list[bytes]:
         chunks = self._honest(data)
@@ -198,8 +198,8 @@ def test_a_bot_that_ends_when_an_interrupted_match_is_set_up_loses_it(seat: int)
             return "exit status 0" if b"ggp-new" in self.memory.written else ""
 
     peer = Ends(bot(["pass"]), PeerRole.BOT)
-    honest = peer.memory._answer
-    peer.memory._answer = lambda data: [b""] if b"ggp-new" in data else honest(data)
+    honest = peer.memory.answer
+    peer.memory.answer = lambda data: [b""] if b"ggp-new" in data else honest(data)
     outcome = _go_on(seat, peer).outcome
     assert (outcome.termination, outcome.winner) == (Termination.DISCONNECTED, 3 - seat)
 
@@ -234,7 +234,7 @@ class Fragile:
         self.engines += 1
         first, plies = self.engines == 1, 0
         peer = MemoryPeer(Responder("ggp-engine", "1", engine_handlers(Session(Registry()))), PeerRole.ENGINE)
-        honest = peer.memory._answer
+        honest = peer.memory.answer
 
         def answer(data: bytes) -> list[bytes]:
             nonlocal plies
@@ -245,7 +245,7 @@ class Fragile:
             falls = falls or (first and (plies > self.dies_after or self.dies_at in data))
             return [b""] if falls else honest(data)
 
-        peer.memory._answer = answer
+        peer.memory.answer = answer
         return peer
 
 
@@ -292,8 +292,8 @@ def test_an_engine_that_ends_after_the_game_leaves_its_result() -> None:
     handlers = engine_handlers(Session(Registry()))
     del handlers["ggp-hash"]
     peer = MemoryPeer(Responder("e", "1", handlers), PeerRole.ENGINE)
-    honest = peer.memory._answer
-    peer.memory._answer = lambda data: [b""] if b"ggp-score" in data else honest(data)
+    honest = peer.memory.answer
+    peer.memory.answer = lambda data: [b""] if b"ggp-score" in data else honest(data)
     end = MemoryMatch(GAME, bot(MOVES[0]), bot(MOVES[1]), engines=lambda: peer).run().record.end
     assert end is not None and (end.result, end.termination) == ("W+9.5", "rules")
     assert [text.partition(":")[0] for text in end.warnings] == ["no hash and no score"]

@@ -2,7 +2,7 @@
 
 import math
 import re
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from referee.ratings.bradley_terry import (
     MODELS,
     Counts,
     CountsError,
+    Floats,
     Objective,
     OutcomeModel,
     Priors,
@@ -22,7 +23,6 @@ from referee.ratings.bradley_terry import (
     strong_components,
 )
 from referee.ratings.ratings import rate
-from tests.support.rating_pools import pool_of, simulated
 
 PLAIN = Priors(plain=True)
 CELL = st.integers(0, 30)
@@ -260,3 +260,40 @@ def test_a_refit_starts_where_the_last_one_ended() -> None:
     warm = rate(counts, start=cold)
     assert warm.elo == pytest.approx(cold.elo, abs=1e-6)
     assert warm.fitted.steps < cold.fitted.steps
+
+
+# --- pools of results: even ones, and simulated ones whose truth is known ---
+
+
+class RatingPool(Counts):
+    """Counts that give their rows again."""
+
+    def played_rows(self) -> list[Row]:
+        cells = (self.played.first, self.played.second, self.played.wins, self.played.ties, self.played.losses)
+        return [
+            (self.names[first], self.names[second], wins, ties, losses)
+            for first, second, wins, ties, losses in zip(*(cell.tolist() for cell in cells), strict=True)
+        ]
+
+
+def pool_of(names: str, games: int = 10) -> RatingPool:
+    """Everybody against everybody from both seats, all even: `games` wins, ties and losses each."""
+    even = Counts.of([(one, other, games, games, games) for one, other in permutations(names, 2)])
+    return RatingPool(even.names, even.played)
+
+
+def simulated(
+    model: OutcomeModel, bots: int, games: int, seed: int, advantage: float, t: float
+) -> tuple[Floats, Counts]:
+    """True ratings (Elo, sd 150) and so many random games of random ordered pairs under `model`."""
+    chance = np.random.default_rng(seed)
+    truth = chance.normal(0, 150, bots)
+    first = chance.integers(0, bots, games)
+    second = (first + chance.integers(1, bots, games)) % bots
+    win, tie, _ = model.probabilities((truth[first] - truth[second] + advantage) / ELO, t)
+    draw = chance.random(games)
+    rows: list[Row] = [
+        (str(one), str(other), float(u < w), float(w <= u < w + d), float(u >= w + d))
+        for one, other, u, w, d in zip(first.tolist(), second.tolist(), draw, win, tie, strict=True)
+    ]
+    return truth, Counts.of(rows, names=map(str, range(bots)))
