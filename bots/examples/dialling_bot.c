@@ -4,10 +4,10 @@
  *     ./dialling_bot tcp://127.0.0.1:7711 mybot ggp engine
  *
  * With keys: GGP_PUBLIC, GGP_SECRET and GGP_SERVER in the environment, 40 characters each (ggp keys new). It starts the
- * engine of the command line, tells it what it is told, and plays one of the moves that the engine lists: replace
+ * engine of the command line, passes on what it receives, and plays one of the moves that the engine lists: replace
  * choose() by something better. A message is two frames, a kind and a payload: we say H (hello, a map of msgpack),
  * R (an answer), E (a line for the author and the record) and B (bye); the lobby says C (a command) and B. When the
- * connection is lost we say hello again on a new socket, and the lobby tells the position anew.
+ * connection is lost we say hello again on a new socket, and the lobby sends the position again.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -113,12 +113,12 @@ static void stop(int number)
 
 static void say(const char *kind, const void *payload, size_t length)
 {
-    if (zmq_send(lobby, kind, 1, ZMQ_SNDMORE | ZMQ_DONTWAIT) > 0)       /* else the connection is lost, and nobody */
-        zmq_send(lobby, payload, length, ZMQ_DONTWAIT);                 /* waits for this any more                 */
+    if (zmq_send(lobby, kind, 1, ZMQ_SNDMORE | ZMQ_DONTWAIT) > 0)       /* else the connection is lost: the      */
+        zmq_send(lobby, payload, length, ZMQ_DONTWAIT);                 /* payload has no receiver                */
 }
 
-/* A line for whoever looks: here, and at the lobby, which keeps the last ones with a fault's record. */
-static void tell(const char *line)
+/* A log line: here, and at the lobby, which keeps the last ones with a fault's record. */
+static void log_line(const char *line)
 {
     fprintf(stderr, "%s\n", line);
     say("E", line, strlen(line));
@@ -206,7 +206,7 @@ static void genmove(int count, char **words)
         fputs("ggp-play", to);
         for (int i = 0; i < count; i++) fprintf(to, " %s", words[i]);
         fprintf(to, " %s", move);
-        int done = heard();              /* our own move is not sent to us, so the engine is told here */
+        int done = heard();              /* our own move is not sent to us, so the engine gets it here */
         answer(done, done ? move : text);
     }
     free(list), free(moves);
@@ -295,7 +295,7 @@ int main(int argc, char **argv)
         time_t began = time(NULL);
         dial(argv[1]);
         say_hello(argv[2], games, count < GAMES ? count : GAMES, session);
-        tell("I play at random");
+        log_line("I play at random");
         again = (unsigned)serve();
         hang_up();
         if (time(NULL) - began > 60) wait = 1;

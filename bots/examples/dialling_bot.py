@@ -7,7 +7,7 @@
 With keys: GGP_PUBLIC, GGP_SECRET and GGP_SERVER in the environment, 40 characters each. A message is two frames, a
 kind and a payload: we say H (hello, a map of msgpack), R (an answer) and B (bye); the lobby says C (a command)
 and B. When the connection is lost, say hello again on a new socket and forget what was asked on the old one: the
-lobby tells the position anew; after a goodbye wait first. `ggp connect` does all that, and more.
+lobby sends the position again; after a goodbye wait first. `ggp connect` does all that, and more.
 """
 
 import os

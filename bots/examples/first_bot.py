@@ -66,7 +66,7 @@ class Board:
 
 
 class Bot:
-    """The game as the bot sees it, told by `ggp-new` and `play`."""
+    """The game as the bot sees it, from `ggp-new` and `play`."""
 
     def __init__(self) -> None:
         self.new("go", "size=9")

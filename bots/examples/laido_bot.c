@@ -6,7 +6,7 @@
  *
  * The rules in short: stones are put on a hexagon and never leave it. A group of g stones is worth 2p - g, where p is
  * the number of stones on the shortest chain inside it that joins two different edge stones, 0 without one. The sides'
- * values are compared from the highest down, and the first difference decides; if there is none, whoever passed
+ * values are compared from the highest down, and the first difference decides; if there is none, the side that passed
  * first. Two passes end the game. With the pie, the first black stone may be answered with `swap-sides`.
  *
  * `./laido_bot 1000` looks at 1000 games for each move, however long that takes; a second number is a seed.
@@ -122,7 +122,7 @@ static int margin(const Position *b)
     return 0;
 }
 
-/* The colour that gets the half point where all values are equal; 0 as long as nobody passed. */
+/* The colour that gets the half point where all values are equal; 0 before the first pass. */
 static int half_point(const Position *b) { return b->first_rule ? b->first_passer : b->passes ? b->passer : 0; }
 
 static int winner(const Position *b) { int m = margin(b); return m > 0 ? BLACK : m < 0 ? WHITE : half_point(b); }
@@ -154,7 +154,7 @@ static int wasteful(const Position *b, int point)
     return friends >= 3 || (on_edge[point] && beside);
 }
 
-/* To the end at random, but for wasteful stones: whoever finds nothing better in four draws passes. */
+/* To the end at random, but for wasteful stones: a side that finds nothing better in four draws passes. */
 static void play_out(Position *b)
 {
     while (!is_over(b)) {
@@ -184,13 +184,13 @@ static void expand(Node *node, const Position *b)
  * little more for those that were tried less often. */
 static Node *select_child(const Node *node)
 {
-    const float equal = 300, curiosity = 0.15f;
+    const float equal = 300, exploration = 0.15f;
     float log_visits = logf(node->visits + 1), most = -1;
     Node *best = NULL;
     for (Node *child = pool + node->child; child < pool + node->child + node->children; child++) {
         float n = child->visits, trust = sqrtf(equal / (3 * n + equal)), won = n > 0 ? child->wins / n : 0.5f;
         float later = child->amaf_wins / child->amaf_visits, untried = sqrtf(log_visits / (n + 1));
-        float worth = (1 - trust) * won + trust * later + curiosity * untried;
+        float worth = (1 - trust) * won + trust * later + exploration * untried;
         if (worth > most) most = worth, best = child;
     }
     return best;
@@ -239,7 +239,7 @@ static long budget(const Position *b)
 {
     long left = said.left[b->side], most = left + said.period;
     long share = left / (said.moves ? said.moves : 30) + said.increment;
-    if (!most) return 1000;                                                /* nobody spoke of time */
+    if (!most) return 1000;                                                /* no time control */   
     if (share < said.period) share = said.period;
     return (share < most ? share : most) * 7 / 10;
 }

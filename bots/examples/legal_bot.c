@@ -4,8 +4,8 @@
  *     run      ./legal_bot ggp engine
  *     match    ggp match yugo ./legal_bot random
  *
- * It starts the engine of the command line (without one: ggp engine) and keeps no board of its own: what it is told it
- * tells the engine, and among the moves that the engine lists it draws one. Replace choose() by something better.
+ * It starts the engine of the command line (without one: ggp engine) and keeps no board of its own: it
+ * passes on what it receives, and draws one of the moves that the engine lists. Replace choose() by something better.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
@@ -110,7 +110,7 @@ static void genmove(int count, char **words)
         fputs("ggp-play", to);
         for (int i = 0; i < count; i++) fprintf(to, " %s", words[i]);
         fprintf(to, " %s", move);
-        int done = heard();              /* our own move is not sent to us, so the engine is told here */
+        int done = heard();              /* our own move is not sent to us, so the engine gets it here */
         answer(done, done ? move : text);
     }
     free(list), free(moves);

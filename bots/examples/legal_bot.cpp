@@ -4,8 +4,8 @@
 //     run      ./legal_bot ggp engine
 //     match    ggp match yugo ./legal_bot random
 //
-// It starts the engine of the command line (without one: ggp engine) and keeps no board of its own: what it is told it
-// tells the engine, and among the moves that the engine lists it draws one. Replace choose() by something better.
+// It starts the engine of the command line (without one: ggp engine) and keeps no board of its own: it
+// passes on what it receives, and draws one of the moves that the engine lists. Replace choose() by something better.
 #include <sys/wait.h>
 #include <unistd.h>
 

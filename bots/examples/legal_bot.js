@@ -4,8 +4,8 @@
 //     run      node bots/examples/legal_bot.js ggp engine
 //     match    ggp match yugo "node bots/examples/legal_bot.js" random
 //
-// It starts the engine of the command line (without one: ggp engine) and keeps no board of its own: what it is told it
-// tells the engine, and among the moves that the engine lists it draws one. Replace `choose` by something better.
+// It starts the engine of the command line (without one: ggp engine) and keeps no board of its own: it
+// passes on what it receives, and draws one of the moves that the engine lists. Replace `choose` by something better.
 "use strict";
 const { spawn } = require("node:child_process");
 
@@ -94,7 +94,7 @@ function write(id, { done, text }) {
 
 async function main() {
   const engine = new Engine(process.argv.length > 2 ? process.argv.slice(2) : ["ggp", "engine"]);
-  process.stdout.on("error", () => process.exit()); // nobody listens any more
+  process.stdout.on("error", () => process.exit()); // the reader is gone
   for await (const line of lines(process.stdin)) {
     if (line.length > LONGEST) {
       write("", { done: false, text: "line too long" });

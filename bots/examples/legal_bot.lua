@@ -4,8 +4,8 @@
 --     run      lua bots/examples/legal_bot.lua ggp engine
 --     match    ggp match yugo "lua bots/examples/legal_bot.lua" random
 --
--- It starts the engine of the command line (without one: ggp engine) and keeps no board of its own: what it is told it
--- tells the engine, and among the moves that the engine lists it draws one. Replace `choose` by something better.
+-- It starts the engine of the command line (without one: ggp engine) and keeps no board of its own: it
+-- passes on what it receives, and draws one of the moves that the engine lists. Replace `choose` by something better.
 
 local names = "genmove ggp-games ggp-new known_command list_commands name play protocol_version quit version"
 local to, from -- the engine's input and output

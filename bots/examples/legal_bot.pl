@@ -5,8 +5,8 @@
 #     run      perl bots/examples/legal_bot.pl ggp engine
 #     match    ggp match yugo "perl bots/examples/legal_bot.pl" random
 #
-# It starts the engine of the command line (without one: ggp engine) and keeps no board of its own: what it is told it
-# tells the engine, and among the moves that the engine lists it draws one. Replace choose() by something better.
+# It starts the engine of the command line (without one: ggp engine) and keeps no board of its own: it
+# passes on what it receives, and draws one of the moves that the engine lists. Replace choose() by something better.
 use strict;
 use warnings;
 use IPC::Open2;

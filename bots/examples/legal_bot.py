@@ -4,8 +4,8 @@
     run      python3 bots/examples/legal_bot.py ggp engine
     match    ggp match yugo "python3 bots/examples/legal_bot.py" random
 
-It starts the engine of the command line (without one: `ggp engine`) and keeps no board of its own: what it is told it
-tells the engine, and among the moves that the engine lists it draws one. Replace `choose` by something better.
+It starts the engine of the command line (without one: `ggp engine`) and keeps no board of its own: it
+passes on what it receives, and draws one of the moves that the engine lists. Replace `choose` by something better.
 """
 
 import random
@@ -85,7 +85,7 @@ def is_id(word: str) -> bool:
 
 
 def main() -> None:
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # nobody listens any more: end without a word
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader is gone: end silently
     engine = Engine(sys.argv[1:] or ["ggp", "engine"])
     while (raw := sys.stdin.buffer.readline(LONGEST + 1)).endswith(b"\n") or len(raw) > LONGEST:
         number, name, done, text = "", "", False, "line too long"

@@ -62,7 +62,7 @@ concept GameState =
     { c.phase() } -> std::same_as<Phase>;
     { c.to_play() } -> std::same_as<Colour>;  // none when over
     { c.seat() } -> std::same_as<int>;        // who acts: 1 or 2, 0 when over
-    { c.leader() } -> std::same_as<Colour>;   // who would win if the game ended now; none: nobody
+    { c.leader() } -> std::same_as<Colour>;   // the winner if the game ended now; none: a draw
     { c.winner() } -> std::same_as<int>;      // the winning seat, 0 for a draw or while the game goes on
     { c.result() } -> std::same_as<std::string>;  // "" while the game goes on
     { c.ply() } -> std::same_as<int>;

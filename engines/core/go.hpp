@@ -11,7 +11,7 @@
 #include "chains.hpp"
 #include "decimal.hpp"
 #include "game_state.hpp"
-#include "go_sense.hpp"
+#include "go_playouts.hpp"
 #include "handicap.hpp"
 #include "ko.hpp"
 #include "setup.hpp"
@@ -56,7 +56,7 @@ class Go {
     void apply(Move move);
     std::uint16_t key(Move move) const { return static_cast<std::uint16_t>(std::max<Move>(move, 0)); }
     Colour decides(Move move) const { return move == pass && turns_.ends_by_pass() ? leader() : Colour::none; }
-    GoSense outlook() const { return {chains_, stone_of(to_play()), last_}; }
+    GoPlayouts move_priors() const { return {chains_, stone_of(to_play()), last_}; }
     Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() { ko_.ready_for_playouts(cells()); }
 
@@ -247,13 +247,13 @@ inline Go::Move Go::play_random(Rng& rng, Policy policy) {
     if (phase() == Phase::agree) return answer({}), dead_none;
     const Colour side = to_play();
     const Stone stone = stone_of(side);
-    const GoSense sense = outlook();
+    const GoPlayouts playouts = move_priors();
     const auto legal = [&](Point p) { return chains_.playable(p, stone) && ko_allows(p, side); };
     // Rollouts fill no eye of their own, and of ten moves that throw stones away they make one.
     const auto sound = [&](Point p) {
-        return !chains_.is_eye(p, stone) && legal(p) && (!sense.gives_away(p) || rng.below(10) == 0);
+        return !chains_.is_eye(p, stone) && legal(p) && (!playouts.gives_away(p) || rng.below(10) == 0);
     };
-    int drawn = policy == Policy::rollout ? sense.answer(rng, legal) : 0;
+    int drawn = policy == Policy::rollout ? playouts.answer(rng, legal) : 0;
     // draw answers 0, which is `pass`, if there is nothing, and -1 for its only token.
     if (drawn == 0) drawn = policy == Policy::uniform ? chains_.draw(rng, 1, legal) : chains_.draw(rng, 0, sound);
     const auto move = static_cast<Move>(std::max(drawn, 0));

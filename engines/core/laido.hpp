@@ -12,7 +12,7 @@
 
 #include "game_state.hpp"
 #include "hexagon.hpp"
-#include "laido_prospects.hpp"
+#include "laido_potential.hpp"
 #include "laido_values.hpp"
 #include "opening.hpp"
 #include "zobrist.hpp"
@@ -42,7 +42,7 @@ class Laido {
     Colour leader() const;
     int winner() const { return phase() == Phase::over ? turns_.seat_of(leader()) : 0; }
     std::string result() const { return phase() == Phase::over ? standing() : ""; }
-    std::string standing() const;  // the result if the game ended as it stands; "0" where nobody has the half point
+    std::string standing() const;  // the result if the game ended as it stands; "0" where neither side has the half point
     std::uint64_t hash() const;
     std::string board() const;
     std::vector<std::string> last_move() const;
@@ -63,20 +63,20 @@ class Laido {
     std::uint16_t key(Move move) const { return static_cast<std::uint16_t>(std::max<Move>(move, 0)); }
     // For a search (tree.hpp). A stone that gains nothing, not even as one that is alone, and keeps the opponent from
     // nothing: a pass, or the move that its player would make next, is as good.
-    bool pointless(Move move) {
+    bool dominated(Move move) {
         if (move <= 0 || opening()) return false;
-        look_for_prospects();
+        update_potential();
         const auto p = static_cast<Point>(move);
-        return !prospects_.at(p, Colour::black) && !prospects_.at(p, Colour::white) && around(p, Colour::black) != 0 &&
+        return !potential_.at(p, Colour::black) && !potential_.at(p, Colour::white) && around(p, Colour::black) != 0 &&
                around(p, Colour::white) != 0;
     }
-    // One that hinders nobody, and is surplus or without prospects.
-    bool doubtful(Move move) {
+    // One that hinders neither side, and is surplus or without potential.
+    bool unlikely(Move move) {
         if (move <= 0) return false;
-        look_for_prospects();
+        update_potential();
         const auto p = static_cast<Point>(move);
         const Colour side = turns_.to_play();
-        return !prospects_.at(p, other(side)) && (!prospects_.at(p, side) || wasteful(p));
+        return !potential_.at(p, other(side)) && (!potential_.at(p, side) || wasteful(p));
     }
     // Who wins however the opponent plays on; none if that is not plain.
     Colour certain_winner();
@@ -97,9 +97,9 @@ class Laido {
     Move rejoin(Rng& rng) const;
     Move draw(Rng& rng) const;
     bool opening() const { return turns_.first_stone() || turns_.may_swap(); }
-    void look_for_prospects() {
-        prospects_.look(hexagon_, stones_, Colour::black);
-        prospects_.look(hexagon_, stones_, Colour::white);
+    void update_potential() {
+        potential_.look(hexagon_, stones_, Colour::black);
+        potential_.look(hexagon_, stones_, Colour::white);
     }
     bool wasteful(Point p) const { return wasteful(p, around(p, turns_.to_play())); }
     bool wasteful(Point p, unsigned own) const;
@@ -114,7 +114,7 @@ class Laido {
     int ply_ = 0, empties_ = 0;
     HexagonStones stones_;
     LaidoConnections connections_;
-    LaidoProspects prospects_;
+    LaidoPotential potential_;
     std::array<Point, max_hexagon_cells> empty_;
     std::array<Point, max_hexagon_area> place_;  // of an empty point in empty_
 };
@@ -132,7 +132,7 @@ inline void Laido::set_up(std::string_view cells, Colour side) {
         if (kind != 0) stones.put(p, static_cast<Colour>(kind));
     });
     stones_ = {};
-    prospects_ = {};
+    potential_ = {};
     empties_ = 0;
     for (const Point p : hexagon_.by_row()) {
         if (const Colour colour = stones.at(p); colour != Colour::none) {
@@ -174,7 +174,7 @@ inline void Laido::apply(Move move) {
 inline void Laido::put(Point p, Colour colour) {
     stones_.put(p, colour);
     connections_.put(p, hexagon_, stones_);
-    prospects_.placed(p, hexagon_, colour, connections_.edge_stones(p) >= 2);
+    potential_.placed(p, hexagon_, colour, connections_.edge_stones(p) >= 2);
     const Point last = empty_[static_cast<std::size_t>(--empties_)];
     empty_[place_[p]] = last;
     place_[last] = place_[p];
@@ -185,8 +185,8 @@ inline void Laido::do_pass() {
     turns_.passed();
 }
 
-// rollout: where there are prospects, what the opponent's last stone is about to part is joined, else a stone is drawn;
-// without prospects, a pass.
+// rollout: where there are potential, what the opponent's last stone is about to part is joined, else a stone is drawn;
+// without potential, a pass.
 inline Laido::Move Laido::play_random(Rng& rng, Policy policy) {
     const auto empties = static_cast<std::uint32_t>(empties_);
     Move move = pass;
@@ -194,8 +194,8 @@ inline Laido::Move Laido::play_random(Rng& rng, Policy policy) {
         const std::uint32_t drawn = rng.below(empties + turns_.may_pass() + turns_.may_swap());
         move = drawn < empties ? static_cast<Move>(empty_[drawn]) : drawn == empties ? pass : swap_sides;
     } else {
-        prospects_.look(hexagon_, stones_, turns_.to_play());
-        if (prospects_.any(turns_.to_play())) {
+        potential_.look(hexagon_, stones_, turns_.to_play());
+        if (potential_.any(turns_.to_play())) {
             move = rejoin(rng);
             if (move == pass) move = draw(rng);
         }
@@ -213,7 +213,7 @@ inline unsigned Laido::around(Point p, Colour colour) const {
     return stones;
 }
 
-// An empty point with prospects beside the last stone and, on either side of it, an own one: there the opponent would
+// An empty point with potential beside the last stone and, on either side of it, an own one: there the opponent would
 // cut them apart ("save bridge" of programs for Hex). Pass if there is none; of several any.
 inline Laido::Move Laido::rejoin(Rng& rng) const {
     if (last_ == 0) return pass;
@@ -223,7 +223,7 @@ inline Laido::Move Laido::rejoin(Rng& rng) const {
     for (unsigned left = cuts; left != 0; left &= left - 1) {
         const auto d = static_cast<std::size_t>(std::countr_zero(left));
         const auto p = static_cast<Point>(last_ + steps[d]);
-        if (stones_.at(p) != Colour::none || !prospects_.at(p, turns_.to_play())) cuts ^= 1U << d;
+        if (stones_.at(p) != Colour::none || !potential_.at(p, turns_.to_play())) cuts ^= 1U << d;
     }
     if (cuts == 0) return pass;
     for (std::uint32_t skip = rng.below(static_cast<std::uint32_t>(std::popcount(cuts))); skip > 0; --skip)
@@ -231,14 +231,14 @@ inline Laido::Move Laido::rejoin(Rng& rng) const {
     return static_cast<Move>(last_ + steps[static_cast<std::size_t>(std::countr_zero(cuts))]);
 }
 
-// Of at most three random points with prospects that are not wasteful, one that joins own stones, else the first. It
+// Of at most three random points with potential that are not wasteful, one that joins own stones, else the first. It
 // draws four times as often as there are empty points: where hardly any is such a point, it may pass by chance.
 inline Laido::Move Laido::draw(Rng& rng) const {
     constexpr int most_candidates = 3;
     Move first = pass;
     for (int draw = 0, candidates = 0; draw < 4 * empties_ && candidates < most_candidates; ++draw) {
         const Point p = empty_[rng.below(static_cast<std::uint32_t>(empties_))];
-        if (!prospects_.at(p, turns_.to_play())) continue;
+        if (!potential_.at(p, turns_.to_play())) continue;
         const unsigned own = around(p, turns_.to_play());
         if (wasteful(p, own)) continue;
         if ((own & (own - 1)) != 0) return static_cast<Move>(p);
@@ -287,12 +287,12 @@ inline int Laido::margin() const {
 // only become less, who has the half point wins, or who passes now and so gets it.
 inline Colour Laido::certain_winner() {
     if (phase() == Phase::over || opening()) return Colour::none;
-    look_for_prospects();
+    update_potential();
     GroupValues black, white;
     add_values(black, white);
     const int difference = compare(black, white);
-    const bool black_rises = prospects_.any(Colour::black) || black.any_below(-1);
-    const bool white_rises = prospects_.any(Colour::white) || white.any_below(-1);
+    const bool black_rises = potential_.any(Colour::black) || black.any_below(-1);
+    const bool white_rises = potential_.any(Colour::white) || white.any_below(-1);
     if (difference == 0) {
         if (black_rises || white_rises) return Colour::none;
         return half_point() != Colour::none ? half_point() : to_play();
@@ -301,7 +301,7 @@ inline Colour Laido::certain_winner() {
     if (behind == Colour::white ? white_rises : black_rises) {
         GroupValues& hopes = behind == Colour::white ? white : black;
         hopes.drop_negative();
-        prospects_.add_hopes(hexagon_, behind, hopes);
+        potential_.add_hopes(hexagon_, behind, hopes);
         const int then = compare(black, white);
         if (behind == Colour::white ? then <= 0 : then >= 0) return Colour::none;
     }

@@ -60,7 +60,7 @@ class PieTurns {
         seats_.swap();
     }
 
-    // Goes on after the opening with that side to move: for positions that are set up, before anybody has played.
+    // Goes on after the opening with that side to move: for positions that are set up, before the first ply.
     void set_up(Colour side) {
         opening_ = Opening::done;
         side_ = side;
@@ -87,11 +87,11 @@ class PieTurns {
 inline PieTurns::Word PieTurns::read(std::string_view text) const {
     if (over_) throw IllegalMove("the game is over");
     if (is_word(text, "pass")) {
-        if (first_stone()) throw IllegalMove("the first ply is a black stone: it may be swapped, so nobody passes it");
+        if (first_stone()) throw IllegalMove("the first ply is a black stone: it may be swapped and cannot be passed");
         return Word::pass;
     }
     if (is_word(text, "swap-sides")) {
-        if (!pie_) throw IllegalMove("nobody may swap sides: the game is played with pie=off");
+        if (!pie_) throw IllegalMove("sides cannot be swapped: the game is played with pie=off");
         if (first_stone()) throw IllegalMove("sides are swapped by seat 2, after the first stone");
         if (!may_swap()) throw IllegalMove("sides could be swapped only right after the first stone");
         return Word::swap;

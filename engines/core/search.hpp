@@ -1,6 +1,6 @@
 // A search of any game within limits: one tree a thread, each with chance of its own, whose votes on the moves are
 // added (root parallelization: Chaslot, Winands, van den Herik 2008). So nothing is shared while they grow, and where
-// playouts are the limit the same seed, playouts and number of threads find the same, whoever is faster, also beside a
+// playouts are the limit the same seed, playouts and number of threads find the same, whichever thread is faster, also beside a
 // clock with time enough. No clock is read here.
 #pragma once
 #include <algorithm>
@@ -58,7 +58,7 @@ class Search {
         return sum;
     }
 
-    // Goes on until a limit is reached. elapsed() tells the seconds since the call; it is asked by the calling thread,
+    // Goes on until a limit is reached. elapsed() returns the seconds since the call; the calling thread asks it,
     // some thousand plies apart, and may throw, to give up. The search can go on after that.
     template <class Elapsed>
     void run(const Limits& limits, Elapsed elapsed);

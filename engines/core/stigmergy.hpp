@@ -12,13 +12,13 @@
 #include "game_state.hpp"
 #include "hexagon.hpp"
 #include "opening.hpp"
-#include "stigmergy_sight.hpp"
+#include "stigmergy_visibility.hpp"
 #include "zobrist.hpp"
 
 namespace ggp {
 
-// There is always a legal move: who may not pass has the button before him or an empty cell that nobody controls.
-// A game cannot be drawn: in the end each of the N cells is somebody's point, and N is odd, so the margin is odd with an
+// There is always a legal move: a side that may not pass can take the button or has an empty uncontrolled cell.
+// A game cannot be drawn: in the end each of the N cells is a point of one side, and N is odd, so the margin is odd with an
 // even komi, and even with an odd one, when the button has been taken.
 class Stigmergy {
   public:
@@ -61,7 +61,7 @@ class Stigmergy {
         return static_cast<std::uint16_t>(move >= 0 && move < first_bid ? move + 1 : 0);
     }
     // It wins no point at once: rollouts play no such cell.
-    bool doubtful(Move move) const { return move >= 0 && move < first_bid && !(gainful(move >> 6) >> (move & 63) & 1); }
+    bool unlikely(Move move) const { return move >= 0 && move < first_bid && !(gainful(move >> 6) >> (move & 63) & 1); }
     Move play_random(Rng& rng, Policy policy) {
         const Move move = draw(rng, policy);
         apply(move);
@@ -91,7 +91,7 @@ class Stigmergy {
     Move draw(Rng& rng, Policy policy) const;
     std::uint64_t playable(int word) const;
     std::uint64_t gainful(int word) const;
-    std::uint64_t nobodys(int word) const;
+    std::uint64_t uncontrolled(int word) const;
     bool may_pass() const;
     Point point(Cell cell) const { return hexagon_.by_name()[static_cast<std::size_t>(cell)]; }
     const std::string& name(Cell cell) const { return hexagon_.name(point(cell)); }
@@ -99,7 +99,7 @@ class Stigmergy {
     std::int64_t twice_margin() const;
 
     Hexagon hexagon_;
-    Sight sight_;
+    Visibility visibility_;
     bool bidding_;  // the option
     std::optional<std::int64_t> komi_;
     Phase phase_;
@@ -112,7 +112,7 @@ class Stigmergy {
 };
 
 inline Stigmergy::Stigmergy(int size, std::optional<std::int64_t> komi)
-    : hexagon_(checked_side(size)), sight_(size), bidding_(!komi), komi_(komi),
+    : hexagon_(checked_side(size)), visibility_(size), bidding_(!komi), komi_(komi),
       phase_(bidding_ ? Phase::bid : Phase::play) {
     constexpr std::int64_t most = 1'000'000;  // as of all options
     if (komi && (*komi < -most || *komi > most))
@@ -122,35 +122,35 @@ inline Stigmergy::Stigmergy(int size, std::optional<std::int64_t> komi)
 inline void Stigmergy::set_up(std::string_view cells, Colour side) {
     if (ply_ != 0 || phase_ != Phase::play)
         throw std::invalid_argument("a position is set up before the first move, with a fixed komi");
-    Sight sight(size());
-    const auto& cell_of = SightLines::of(size())->cell_of;
+    Visibility visibility(size());
+    const auto& cell_of = VisibilityLines::of(size())->cell_of;
     read_board(hexagon_, ".XO", cells, [&](Point p, std::size_t kind) {
-        if (kind != 0) sight.put(cell_of[p], static_cast<Colour>(kind));
+        if (kind != 0) visibility.put(cell_of[p], static_cast<Colour>(kind));
     });
-    sight_ = sight, side_ = side;
+    visibility_ = visibility, side_ = side;
 }
 
 // The cells where the side to play may place or replace.
 inline std::uint64_t Stigmergy::playable(int word) const {
     const Colour enemy = other(side_);
-    return (sight_.empty(word) & ~sight_.controlled(word, enemy)) |
-           (sight_.stones(word, enemy) & sight_.controlled(word, side_));
+    return (visibility_.empty(word) & ~visibility_.controlled(word, enemy)) |
+           (visibility_.stones(word, enemy) & visibility_.controlled(word, side_));
 }
 
 // Those of them that win a point at once.
 inline std::uint64_t Stigmergy::gainful(int word) const {
-    return playable(word) & ~(sight_.empty(word) & sight_.controlled(word, side_));
+    return playable(word) & ~(visibility_.empty(word) & visibility_.controlled(word, side_));
 }
 
-// The empty cells that nobody controls.
-inline std::uint64_t Stigmergy::nobodys(int word) const {
-    return sight_.empty(word) & ~(sight_.controlled(word, Colour::black) | sight_.controlled(word, Colour::white));
+// The empty uncontrolled cells.
+inline std::uint64_t Stigmergy::uncontrolled(int word) const {
+    return visibility_.empty(word) & ~(visibility_.controlled(word, Colour::black) | visibility_.controlled(word, Colour::white));
 }
 
 inline bool Stigmergy::may_pass() const {
     if (button_waits()) return false;
     std::uint64_t left = 0;
-    for (int w = 0; w < sight_.words(); ++w) left |= nobodys(w);
+    for (int w = 0; w < visibility_.words(); ++w) left |= uncontrolled(w);
     return left == 0;
 }
 
@@ -180,7 +180,7 @@ inline Stigmergy::Move Stigmergy::read(std::string_view text) const {
     if (swaps || is_word(text, "keep-sides")) throw IllegalMove("the sides are settled");
     if (is_word(text, "button")) return check_button(), button_move;
     if (is_word(text, "pass")) return check_pass(), pass;
-    const Cell cell = SightLines::of(size())->cell_of[hexagon_.parse(text)];
+    const Cell cell = VisibilityLines::of(size())->cell_of[hexagon_.parse(text)];
     check_cell(cell);
     return cell;
 }
@@ -192,25 +192,25 @@ inline void Stigmergy::check_button() const {
 
 inline void Stigmergy::check_pass() const {
     constexpr int most = 5;  // cells that the reason names
-    if (button_waits()) throw IllegalMove("the button must be taken before anybody may pass");
+    if (button_waits()) throw IllegalMove("the button must be taken before a pass");
     if (may_pass()) return;
     std::string names;
     int left = 0;
     for (Cell cell = 0; cell < cells(); ++cell)
-        if ((nobodys(cell >> 6) >> (cell & 63) & 1) != 0 && ++left <= most) names += name(cell) + " ";
+        if ((uncontrolled(cell >> 6) >> (cell & 63) & 1) != 0 && ++left <= most) names += name(cell) + " ";
     if (left > most) names += "and " + std::to_string(left - most) + " more ";
-    throw IllegalMove(names + (left == 1 ? "is empty and nobody's: fill or control it before you pass"
-                                         : "are empty and nobody's: fill or control them before you pass"));
+    throw IllegalMove(names + (left == 1 ? "is empty and uncontrolled: fill or control it before you pass"
+                                         : "are empty and uncontrolled: fill or control them before you pass"));
 }
 
 inline void Stigmergy::check_cell(Cell cell) const {
-    const Colour stone = sight_.stone(cell), control = sight_.control(cell), enemy = other(side_);
+    const Colour stone = visibility_.stone(cell), control = visibility_.control(cell), enemy = other(side_);
     if (stone == Colour::none && control == enemy)
         throw IllegalMove(name(cell) + " is controlled by " + ggp::name(enemy));
     if (stone == side_) throw IllegalMove(name(cell) + " holds your own stone");
     if (stone == enemy && control != side_) {
-        throw IllegalMove("you do not control " + name(cell) + ": it sees " + std::to_string(sight_.seen(cell, side_)) +
-                          " of your stones and needs " + std::to_string(sight_.needed(cell)));
+        throw IllegalMove("you do not control " + name(cell) + ": it sees " + std::to_string(visibility_.seen(cell, side_)) +
+                          " of your stones and needs " + std::to_string(visibility_.needed(cell)));
     }
 }
 
@@ -225,8 +225,8 @@ inline void Stigmergy::apply(Move move) {
     last_ = -1;
     if (move >= 0 && move < first_bid) {
         const Colour enemy = other(side_);
-        replaced_[enemy == Colour::white] += sight_.stone(move) == enemy;
-        sight_.put(move, side_);
+        replaced_[enemy == Colour::white] += visibility_.stone(move) == enemy;
+        visibility_.put(move, side_);
         last_ = move;
         passes_ = 0;
         side_ = enemy;
@@ -254,12 +254,12 @@ inline Stigmergy::Move Stigmergy::draw(Rng& rng, Policy policy) const {
     std::array<std::uint64_t, max_cell_words> sets, running;
     std::uint32_t size = 0;
     std::uint64_t left = 0;
-    for (std::size_t w = 0; w < static_cast<std::size_t>(sight_.words()); ++w) {
+    for (std::size_t w = 0; w < static_cast<std::size_t>(visibility_.words()); ++w) {
         const int word = static_cast<int>(w);
         sets[w] = policy == Policy::uniform ? playable(word) : gainful(word);
         running[w] = running_bits(sets[w]);
         size += static_cast<std::uint32_t>(running[w] >> 56);
-        left |= nobodys(word);
+        left |= uncontrolled(word);
     }
     const bool waits = button_waits();
     const bool token = policy == Policy::uniform ? waits || left == 0 : size == 0;  // if nothing gains, nothing is left
@@ -289,7 +289,7 @@ inline void Stigmergy::list_moves(std::vector<Move>& moves) const {
         }
         return;
     }
-    for (int word = 0; word < sight_.words(); ++word)
+    for (int word = 0; word < visibility_.words(); ++word)
         for (std::uint64_t set = playable(word); set != 0; set &= set - 1)
             moves.push_back(static_cast<Move>(word * 64 + std::countr_zero(set)));
     if (button_waits()) moves.push_back(button_move);
@@ -311,10 +311,10 @@ inline std::string_view Stigmergy::text(Move move) const {
 inline Stigmergy::Count Stigmergy::count() const {
     Count count;
     for (const Colour colour : {Colour::black, Colour::white})
-        for (int word = 0; word < sight_.words(); ++word) {
+        for (int word = 0; word < visibility_.words(); ++word) {
             const auto i = static_cast<std::size_t>(colour == Colour::white);
-            count.stones[i] += bits_in(sight_.stones(word, colour));
-            count.controlled[i] += bits_in(sight_.empty(word) & sight_.controlled(word, colour));
+            count.stones[i] += bits_in(visibility_.stones(word, colour));
+            count.controlled[i] += bits_in(visibility_.empty(word) & visibility_.controlled(word, colour));
         }
     return count;
 }
@@ -353,7 +353,7 @@ inline Score Stigmergy::score() const {
 inline std::uint64_t Stigmergy::hash() const {
     std::uint64_t board = 0;
     for (Cell cell = 0; cell < cells(); ++cell)
-        if (const Colour stone = sight_.stone(cell); stone != Colour::none)
+        if (const Colour stone = visibility_.stone(cell); stone != Colour::none)
             board ^= zobrist[stone == Colour::white][static_cast<std::size_t>(cell)];
     Digest digest(board ^ seed);
     digest.add(static_cast<std::uint64_t>(size()) | std::uint64_t{bidding_} << 8 | std::uint64_t{komi_.has_value()} << 9);
@@ -365,13 +365,13 @@ inline std::uint64_t Stigmergy::hash() const {
 }
 
 inline std::string Stigmergy::board() const {
-    const auto& cell_of = SightLines::of(size())->cell_of;
-    return write_board(hexagon_, ".XO", [&](Point p) { return sight_.stone(cell_of[p]); });
+    const auto& cell_of = VisibilityLines::of(size())->cell_of;
+    return write_board(hexagon_, ".XO", [&](Point p) { return visibility_.stone(cell_of[p]); });
 }
 
 inline std::string Stigmergy::control() const {
-    const auto& cell_of = SightLines::of(size())->cell_of;
-    return write_board(hexagon_, ".XO", [&](Point p) { return sight_.control(cell_of[p]); });
+    const auto& cell_of = VisibilityLines::of(size())->cell_of;
+    return write_board(hexagon_, ".XO", [&](Point p) { return visibility_.control(cell_of[p]); });
 }
 
 inline std::vector<std::string> Stigmergy::last_move() const {

@@ -11,8 +11,8 @@
 #include "game_state.hpp"
 #include "taigo_holes.hpp"
 #include "taigo_lattice.hpp"
-#include "taigo_outlook.hpp"
-#include "taigo_reading.hpp"
+#include "taigo_move_priors.hpp"
+#include "taigo_parsing.hpp"
 #include "taigo_text.hpp"
 #include "zobrist.hpp"
 
@@ -36,7 +36,7 @@ class Taigo {
     int ply() const { return ply_; }
     int size() const { return 51; }  // the width of the view that GTP's boardsize speaks of
     int cells() const { return 2 * tiles_; }
-    // Lines alone count, the opponent's of whoever moved last before the mover's own.
+    // Lines alone count, the opponent of the last mover before the mover.
     Colour leader() const { return five_[side_] ? side_ : five_[other(side_)] ? other(side_) : Colour::none; }
     int winner() const { return over_ ? static_cast<int>(leader()) : 0; }
     std::string result() const;
@@ -64,10 +64,10 @@ class Taigo {
         const int cell = (move.dark.q & 31) << 5 | (move.dark.r & 31);
         return static_cast<std::uint16_t>(move.direction << 10 | cell);
     }
-    // Who wins by the lines that the move completes; none: nobody.
+    // The winner by the lines that the move completes, or none.
     Colour decides(const Move& move);
-    // What may be told of the moves of this position before any is tried: see TaigoOutlook.
-    TaigoOutlook outlook() { return {lattice_, side_}; }
+    // Priors of the moves of this position: see TaigoMovePriors.
+    TaigoMovePriors move_priors() { return {lattice_, side_}; }
     Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() {}
 

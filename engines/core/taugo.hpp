@@ -16,7 +16,7 @@
 #include "square.hpp"
 #include "taugo_board.hpp"
 #include "taugo_line.hpp"
-#include "taugo_reasons.hpp"
+#include "taugo_move_errors.hpp"
 #include "taugo_texts.hpp"
 #include "zobrist.hpp"
 
@@ -142,7 +142,7 @@ inline Taugo::Move Taugo::read(std::string_view text) const {
     if (word != PieTurns::Word::none) return word == PieTurns::Word::pass ? taugo::pass : taugo::swap_sides;
     const Move run = taugo::read_run(text, square_, board_);
     if (legal(run)) return run;
-    throw IllegalMove(taugo::Reasons(square_, board_, to_play(), cut_from_ == CutFrom::any, run).why_not());
+    throw IllegalMove(taugo::MoveErrors(square_, board_, to_play(), cut_from_ == CutFrom::any, run).why_not());
 }
 
 inline bool Taugo::legal(Move run) const {

@@ -7,7 +7,7 @@
 
 namespace ggp::taugo {
 
-// All is told by words of bits, so that the whole line is looked at together, and in both directions: "behind" is one
+// The line is kept as words of bits, so that all points are tested together, and in both directions: "behind" is one
 // bit lower, "ahead" one higher, in the lower half of a word for runs to the east or north, in the upper for the others.
 class Line {
   public:

@@ -1,10 +1,10 @@
 // A search tree that grows by playouts: PUCT with AMAF, rollouts, and proofs of what is won. It knows no game, and
-// neither clocks nor threads: see search.hpp. What a game may tell it besides what every GameState does:
+// neither clocks nor threads: see search.hpp. What a game may offer besides GameState:
 //     certain_winner()  who wins however the opponent plays on; none if that is not plain
-//     decides(move)     who has won if that is played; none if nobody has
-//     pointless(move)   another move is at least as good: the tree leaves it out. Some move is not pointless
-//     doubtful(move)    it is seldom worth it: it begins with games that it lost
-//     outlook()         what random games are expected to say of each move: wins(move, of so many)
+//     decides(move)     the winner if that is played, or none
+//     dominated(move)   another move is at least as good: pruned. At least one move is not dominated
+//     unlikely(move)    seldom a good move: its prior games are losses
+//     move_priors()     the expected result of random games after each move: wins(move, of so many)
 //
 // Its numbers come out the same on every machine: integers, and the operations of IEEE 754 that are exactly rounded
 // (+ - * / sqrt), one at a time (-ffp-contract=off).
@@ -84,8 +84,8 @@ class Tree {
     // Found by play of the built-in games against each other; tests/bench measures what they cost.
     static constexpr float explores = 0.25F;   // the weight of what was seldom tried, which all moves share
     static constexpr float amaf_lasts = 2000;  // visits after which AMAF counts half
-    static constexpr float prior_visits = 5;   // a move that nobody tried is worth what its parent is
-    static constexpr int imagined = 20;        // AMAF visits that a move begins with if the game has a view of it
+    static constexpr float prior_visits = 5;   // an untried move has the value of its parent
+    static constexpr int prior_games = 20;     // AMAF visits that a move begins with if the game has a view of it
 
     struct Step {
         std::uint32_t node;
@@ -98,7 +98,7 @@ class Tree {
 
     // The visits after which a leaf gets children: one in a small tree, in a large one more, because most leaves are
     // never seen again and children are what a playout costs beside the random game.
-    int patience() const {
+    int expand_threshold() const {
         return 1 + static_cast<int>(std::bit_width(static_cast<std::uint32_t>(root().visits) / 512));
     }
 
@@ -110,9 +110,9 @@ class Tree {
     void look_for_swaps();
     void play_one();
     void expand(std::uint32_t index, Colour mover);
-    // Of the imagined games after that move its mover wins so many.
-    static void imagine(TreeNode& child, Colour mover, int wins) {
-        child.amaf = Tries{imagined, 2 * (mover == Colour::black ? wins : imagined - wins)};
+    // Of the prior_games games after that move its mover wins so many.
+    static void set_prior(TreeNode& child, Colour mover, int wins) {
+        child.amaf = Tries{prior_games, 2 * (mover == Colour::black ? wins : prior_games - wins)};
     }
     std::uint32_t select(const TreeNode& node, Colour mover, bool even) const;
     int rollout();
@@ -163,7 +163,7 @@ void Tree<S>::play_one() {
         if (nodes_[at].visits == 1 && find_proof(nodes_[at])) {
             prove_path();
         } else if (nodes_[at].first == 0 && nodes_[at].proof == Proof::open &&
-                   (at == 0 || nodes_[at].visits > patience())) {
+                   (at == 0 || nodes_[at].visits > expand_threshold())) {
             expand(at, mover);
         }
         const TreeNode& node = nodes_[at];
@@ -185,8 +185,8 @@ void Tree<S>::expand(std::uint32_t index, Colour mover) {
     moves_.clear();
     state_.list_moves(moves_);
     std::erase_if(moves_, [this](const Move& move) {
-        if constexpr (requires { state_.pointless(move); })
-            if (state_.pointless(move)) return true;
+        if constexpr (requires { state_.dominated(move); })
+            if (state_.dominated(move)) return true;
         return is_swap(state_, move);
     });
     const std::size_t first = nodes_.size(), count = std::min<std::size_t>(moves_.size(), UINT16_MAX);
@@ -194,17 +194,17 @@ void Tree<S>::expand(std::uint32_t index, Colour mover) {
     for (std::size_t i = count; i > 1; --i)  // equals are tried in this order
         std::swap(moves_[i - 1], moves_[rng_.below(static_cast<std::uint32_t>(i))]);
     bool proven = false;
-    [[maybe_unused]] auto outlook = [this] {
-        if constexpr (requires { state_.outlook(); }) return state_.outlook();
+    [[maybe_unused]] auto move_priors = [this] {
+        if constexpr (requires { state_.move_priors(); }) return state_.move_priors();
         else return nullptr;
     }();
     for (std::size_t i = 0; i < count; ++i) {
         TreeNode child;
         child.move = moves_[i];
         child.key = state_.key(child.move);
-        if constexpr (requires { state_.doubtful(child.move); })
-            if (state_.doubtful(child.move)) imagine(child, mover, 0);
-        if constexpr (requires { state_.outlook(); }) imagine(child, mover, outlook.wins(child.move, imagined));
+        if constexpr (requires { state_.unlikely(child.move); })
+            if (state_.unlikely(child.move)) set_prior(child, mover, 0);
+        if constexpr (requires { state_.move_priors(); }) set_prior(child, mover, move_priors.wins(child.move, prior_games));
         if constexpr (requires { state_.decides(child.move); })
             if (const Colour winner = state_.decides(child.move); winner != Colour::none) {
                 child.proof = won_by(winner);
@@ -228,7 +228,7 @@ std::uint32_t Tree<S>::select(const TreeNode& node, Colour mover, bool even) con
     const float visits = static_cast<float>(node.visits - 1);
     const float prior =
         visits > 0 ? prior_visits * for_mover(static_cast<float>(node.points), visits) / visits : prior_visits;
-    const float curiosity = explores / static_cast<float>(node.count) * std::sqrt(static_cast<float>(node.visits));
+    const float exploration = explores / static_cast<float>(node.count) * std::sqrt(static_cast<float>(node.visits));
     const Proof lost = won_by(other(mover));
     const TreeNode* const first = nodes_.data() + node.first;
     Floats highest = {-4, -4, -4, -4};  // of each fourth child, the first of equals, and which that is
@@ -241,7 +241,7 @@ std::uint32_t Tree<S>::select(const TreeNode& node, Colour mover, bool even) con
         Floats points = for_mover(mine, n) * stretch + for_mover(amaf, a) + prior;
         const Floats weight = n * stretch + a + prior_visits;
         if (careful && even) points = 2 * weight - points < points ? 2 * weight - points : points;
-        Floats worths = (points * (1 + n) + 2 * curiosity * weight) / (weight * (1 + n));
+        Floats worths = (points * (1 + n) + 2 * exploration * weight) / (weight * (1 + n));
         if constexpr (careful)
             for (std::size_t k = 0; k < 4; ++k) {
                 const Proof proof = four[k].proof;
@@ -306,7 +306,7 @@ void Tree<S>::back_up(int points) {
     }
 }
 
-// Whether the position itself tells who wins: it is over, or the game knows. Not of the root: its moves are asked for.
+// Whether the position itself decides the winner: it is over, or the game knows. Not of the root: its moves are asked for.
 template <GameState S>
 bool Tree<S>::find_proof(TreeNode& node) {
     if (state_.phase() == Phase::over) return node.proof = won_by(state_.leader()), true;

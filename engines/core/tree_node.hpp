@@ -9,7 +9,7 @@
 
 namespace ggp {
 
-// What is certain about a position, however it is played on: nothing, who wins, or that nobody does.
+// What is certain about a position, however it is played on: nothing, the winner, or a draw.
 enum class Proof : std::uint8_t { open, black, white, draw };
 
 constexpr Proof won_by(Colour colour) { return colour == Colour::none ? Proof::draw : static_cast<Proof>(colour); }

@@ -56,7 +56,7 @@ class Yugo {
     void apply(Move move);
     std::uint16_t key(Move move) const { return static_cast<std::uint16_t>(std::max<Move>(move, 0)); }
     // It fills an eye of its own: seldom good, and never played by rollouts.
-    bool doubtful(Move move) const {
+    bool unlikely(Move move) const {
         return move > 0 && chains_.is_eye(static_cast<Point>(move), stone_of(to_play()));
     }
     Move play_random(Rng& rng, Policy policy);
@@ -142,7 +142,7 @@ inline Yugo::Read Yugo::read(std::string_view text) const {
         return {button_move, {}};
     }
     if (passes) {
-        if (button_ == Colour::none) throw IllegalMove("the button must be taken before anybody may pass");
+        if (button_ == Colour::none) throw IllegalMove("the button must be taken before a pass");
         return {pass, {}};
     }
     if (is_word(text, "resign")) throw IllegalMove("resign is an answer to genmove, not a move");

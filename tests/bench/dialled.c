@@ -8,7 +8,7 @@
  *
  * A move's way is from right before the write of a bot's answer to right after the read that brought its opponent's
  * `genmove`. Opponents are known by the game's plies so far; where two games are alike nothing is measured. The first
- * SETTLE seconds after everybody plays are not counted. Prints one JSON object; ways in ms, `busy` is the share of its
+ * SETTLE seconds after all bots play are not counted. Prints one JSON object; ways in ms, `busy` is the share of its
  * time in which this program ran.
  */
 #include <arpa/inet.h>
@@ -302,7 +302,7 @@ int main(int argc, char **argv) {
             end = counted_from + seconds;
         }
         if (!used_before && now() > counted_from) used_before = used();
-        if (now() - began > 120 + seconds) die("not everybody plays after two minutes");
+        if (now() - began > 120 + seconds) die("not all bots play after two minutes");
     }
     double busy = (used() - used_before) / seconds;
     qsort(ways, (size_t)measured, sizeof *ways, by_size);

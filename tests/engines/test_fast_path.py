@@ -132,7 +132,7 @@ def test_pipelined_and_broken_lines_take_the_general_way() -> None:
     assert served.fast in (1, 2)  # the pieces of line 3 may have come together
 
 
-def test_the_limit_ends_the_lane() -> None:
+def test_the_limit_ends_the_fast_path() -> None:
     core = _core.Go(size=5)
     into, out = os.pipe(), os.pipe()
     os.write(into[1], b"ggp-play black A1\n")
@@ -145,7 +145,7 @@ def test_the_limit_ends_the_lane() -> None:
         os.close(descriptor)
 
 
-def test_a_controller_that_leaves_ends_the_lane() -> None:
+def test_a_controller_that_leaves_ends_the_fast_path() -> None:
     core = _core.Go(size=5)
     into, out = os.pipe(), os.pipe()
     os.close(out[0])
@@ -156,7 +156,7 @@ def test_a_controller_that_leaves_ends_the_lane() -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupt_reaches_an_engine_that_waits_in_the_lane() -> None:
+def test_an_interrupt_reaches_an_engine_that_waits_in_the_fast_path() -> None:
     before = signal.signal(
         signal.SIGINT, signal.default_int_handler
     )  # a job in the background ignores it, children too

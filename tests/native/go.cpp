@@ -26,7 +26,7 @@ void check_ko() {
     play_all(first, "B2");
     require(refusal<IllegalMove>("C2", [&] { first.check("C2"); }).ends_with("at the start"), "the first board stood");
     Go third(5, 0.5, 0, Ko::simple, false);
-    // Three kos: the same board may stand three times, then nobody has won.
+    // Three kos: the same board may stand three times, then the game is a draw.
     third.set_up(board("XO.XO .XOX. XO.XO ....."  " ....."), Colour::black);
     require(third.phase() == Phase::play, "a set-up game goes on");
 }

@@ -1,4 +1,4 @@
-// Laido without Python: random games under all options, and what it tells a search; its rule cases are in Python.
+// Laido without Python: random games under all options, and what a search uses; its rule cases are in Python.
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -23,17 +23,17 @@ class Exact {
         const Colour mover = state.to_play(), certain = view.certain_winner();
         bool wins = false, wins_without = false;
         for (const Laido::Move move : state.legal_moves()) {
-            const bool pointless = view.pointless(move);
-            left_out_ += pointless;
-            if (wins && (pointless || wins_without)) continue;  // it can teach nothing
+            const bool dominated = view.dominated(move);
+            left_out_ += dominated;
+            if (wins && (dominated || wins_without)) continue;  // it can teach nothing
             Laido next = state;
             next.apply(move);
             const bool won = winner(next) == mover;
             wins |= won;
-            wins_without |= won && !pointless;
+            wins_without |= won && !dominated;
         }
         const Colour exact = wins ? mover : other(mover);
-        require(wins == wins_without, "a pointless stone is not the only one that wins: " + state.board());
+        require(wins == wins_without, "a dominated stone is not the only one that wins: " + state.board());
         require(certain == Colour::none || certain == exact, "who wins for certain wins: " + state.board());
         certain_ += certain != Colour::none;
         return known_[state.hash()] = exact;
@@ -49,7 +49,7 @@ class Exact {
 };
 
 // What a position knows that was looked at on its way is what one knows that begins there.
-void check_prospects(Laido state, Rng& rng) {
+void check_potential(Laido state, Rng& rng) {
     const int size = state.size();
     for (; state.phase() != Phase::over; state.play_random(rng, rng.below(4) == 0 ? Policy::uniform : Policy::rollout)) {
         if (state.seat() != static_cast<int>(state.to_play())) return;  // sides were swapped: set_up knows no such thing
@@ -58,8 +58,8 @@ void check_prospects(Laido state, Rng& rng) {
         fresh.set_up(state.board(), state.to_play());
         const bool opening = state.ply() < 2;
         for (const Laido::Move move : fresh.legal_moves()) {
-            require(state.doubtful(move) == fresh.doubtful(move), "as doubtful as at first sight: " + state.board());
-            require(opening || state.pointless(move) == fresh.pointless(move), "as pointless: " + state.board());
+            require(state.unlikely(move) == fresh.unlikely(move), "as unlikely as at first sight: " + state.board());
+            require(opening || state.dominated(move) == fresh.dominated(move), "as dominated: " + state.board());
         }
     }
 }
@@ -91,7 +91,7 @@ void check_views(const Subject<Laido>& subject, const Effort& effort) {
             // Fewer passes than rollouts make, so that somewhere there is still something to play for.
             while (state.phase() != Phase::over && (empties() > most_empties || state.ply() < 2))
                 state.play_random(rng, rng.below(2) == 0 ? Policy::uniform : Policy::rollout);
-            check_prospects(setting.start, rng);
+            check_potential(setting.start, rng);
             Exact exact;
             exact.winner(state);
             certain += exact.certain(), left_out += exact.left_out();

@@ -63,13 +63,13 @@ template <GameState S>
 void check_status(const S& state, const std::vector<std::string>& legal) {
     const bool over = state.phase() == Phase::over;
     require(over == legal.empty(), "there are legal moves if and only if the game is not over");
-    require(over == (state.to_play() == Colour::none), "somebody is to play if and only if the game is not over");
+    require(over == (state.to_play() == Colour::none), "a side is to play if and only if the game is not over");
     require(over ? state.seat() == 0 : state.seat() == 1 || state.seat() == 2, "the seat");
     require(over != state.result().empty(), "there is a result if and only if the game is over");
     require(std::adjacent_find(legal.begin(), legal.end(), [](const auto& a, const auto& b) { return a >= b; }) ==
                 legal.end(),
             "the legal moves are sorted and unique");
-    if (!over) return require(state.winner() == 0, "nobody has won before the end");
+    if (!over) return require(state.winner() == 0, "no winner before the end");
     const char first = state.result()[0];
     const Colour leader = state.leader();
     require(first == (leader == Colour::black ? 'B' : leader == Colour::white ? 'W' : '0'), "result and leader");

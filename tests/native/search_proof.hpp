@@ -77,7 +77,7 @@ struct OneThread : S {
     std::thread::id home = std::this_thread::get_id();
 };
 
-// Rounds of several threads are long. They must stop within them when the time is over, and when somebody gives up or
+// Rounds of several threads are long. They must stop within them when the time is over, and when the caller gives up or
 // fails; the search can go on then.
 template <GameState S>
 void check_stops(const S& start) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engines/core/playouts.hpp"
-#include "lane_proof.hpp"
+#include "fast_path_proof.hpp"
 #include "position.hpp"
 #include "search_proof.hpp"
 
@@ -26,7 +26,7 @@ template <GameState S>
 struct Subject {
     std::string name;
     std::vector<Setting<S>> settings;
-    std::vector<std::string> texts;  // what somebody might write for a move, right or wrong
+    std::vector<std::string> texts;  // texts for moves, right or wrong
     std::string letters;             // what board() is written with
     bool (*plain)(const S&);         // nothing but board and side matters: set_up leads to the same hash
 };
@@ -98,7 +98,7 @@ class Walk {
             check_random(state, legal, rng_, Policy::uniform);
             check_random(state, legal, rng_, Policy::rollout);
             remember(legal);
-            if (rng_.below(16) == 0) check_lane(state, legal[rng_.below(static_cast<std::uint32_t>(legal.size()))]);
+            if (rng_.below(16) == 0) check_fast_path(state, legal[rng_.below(static_cast<std::uint32_t>(legal.size()))]);
         }
         if (rng_.below(8) == 0) check_set_up(state);
         require(look(state) == before && legal_texts(state) == legal, "looking changed the position");

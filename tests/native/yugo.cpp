@@ -61,7 +61,7 @@ void check_refusals() {
                                    [&] { state.set_up(std::string(25, 'q'), Colour::black); });
     refused<std::invalid_argument>("A5 is a pawn without a liberty",
                                    [&] { state.set_up(board("XO... O.... ..... ..... ....."), Colour::black); });
-    refused<IllegalMove>("the button must be taken before anybody may pass", [&] { state.play("pass"); });
+    refused<IllegalMove>("the button must be taken before a pass", [&] { state.play("pass"); });
     state.play("button");
     require(state.button() == Colour::black, "Black has the button");
     refused<IllegalMove>("the button is taken", [&] { state.play("BUTTON"); });
@@ -76,7 +76,7 @@ void prove_yugo(const Effort& effort) {
     check_examples();
     check_handicap_and_agreement();
     check_refusals();
-    check_lane_interrupted(Yugo(3, 0, 0, false), "A1");
+    check_fast_path_interrupted(Yugo(3, 0, 0, false), "A1");
     walk_all(yugo_subject(), effort);
 }
 

@@ -105,7 +105,7 @@ NEITHER = (
         (play(Go(9, agreement=True), "A1 pass pass"), "dead:A1,A1", "A1 is named twice"),
         (play(Go(9, agreement=True), "A1 pass pass"), "dead:A1,", "a point is missing after the last comma"),
         (play(Go(9, agreement=True), "A1 pass pass"), "dead:,A1", "not a move: a point is written like D4"),
-        (Yugo(9), "pass", "the button must be taken before anybody may pass"),
+        (Yugo(9), "pass", "the button must be taken before a pass"),
         (play(Yugo(9), "button"), "BUTTON", "the button is taken"),
         (play(Yugo(9, handicap=2), "A1"), "button", "handicap pawns come first: 1 left"),
         (play(Yugo(9), "A2 button B1"), "A1", NEITHER),

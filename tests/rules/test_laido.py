@@ -110,7 +110,7 @@ def test_one_pass_does_not_end_it(laido: Any) -> None:
     assert turn(state) == ("play", "black", 1, 6)
 
 
-FIRST = "the first ply is a black stone: it may be swapped, so nobody passes it"
+FIRST = "the first ply is a black stone: it may be swapped and cannot be passed"
 LATE = "sides could be swapped only right after the first stone"
 
 
@@ -156,7 +156,7 @@ def test_an_illegal_move_is_explained_and_changes_nothing(laido: Any, moves: str
 @core_only
 def test_the_swap_is_refused_without_the_pie(laido: Any) -> None:
     state = played(laido, "E5", size=5, pie=False)
-    assert state.why_illegal("swap-sides") == "nobody may swap sides: the game is played with pie=off"
+    assert state.why_illegal("swap-sides") == "sides cannot be swapped: the game is played with pie=off"
 
 
 @core_only

@@ -251,7 +251,7 @@ VERTEX = "not a move: a point is written like D4"
         (Stigmergy(komi=-4), "swap-sides", "the sides are settled"),
         (Stigmergy(komi=-4), "bid:4", "komi is settled: it is -4"),
         (Stigmergy(komi=-4), "button", "komi is even: there is no button"),
-        (Stigmergy(komi=3), "pass", "the button must be taken before anybody may pass"),
+        (Stigmergy(komi=3), "pass", "the button must be taken before a pass"),
         (played(Stigmergy, "button", komi=3), "BUTTON", "the button is taken"),
         (played(Stigmergy, "H8", komi=4), "h9", ""),
         (played(Stigmergy, "H8 H9", komi=4), "h8", "H8 holds your own stone"),
@@ -285,10 +285,10 @@ def test_the_reason_against_a_pass_names_cells() -> None:
     left = [at for at in cells(2) if state.control()[cells(2).index(at)] == state.board()[cells(2).index(at)] == "."]
     names = " ".join(sorted(name((q, r), 2) for q, r in left))
     assert len(left) == 1
-    assert state.why_illegal("pass") == f"{names} is empty and nobody's: fill or control it before you pass"
+    assert state.why_illegal("pass") == f"{names} is empty and uncontrolled: fill or control it before you pass"
     two = Stigmergy(2, 0)
     assert two.why_illegal("pass") == (
-        "A2 A3 B1 B2 B3 and 2 more are empty and nobody's: fill or control them before you pass"
+        "A2 A3 B1 B2 B3 and 2 more are empty and uncontrolled: fill or control them before you pass"
     )
 
 

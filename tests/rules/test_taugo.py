@@ -221,7 +221,7 @@ def test_a_knot_in_a_cut() -> None:
 
 def test_the_pie() -> None:
     state = _core.Taugo(size=8)
-    assert state.why_illegal("pass") == "the first ply is a black stone: it may be swapped, so nobody passes it"
+    assert state.why_illegal("pass") == "the first ply is a black stone: it may be swapped and cannot be passed"
     assert state.why_illegal("swap-sides") == "sides are swapped by seat 2, after the first stone"
     state.play("D4")
     assert (state.to_play, state.seat) == ("white", 2)
@@ -238,7 +238,7 @@ def test_the_pie() -> None:
 
 def test_without_the_pie() -> None:
     state = _core.Taugo(size=8, pie=False)
-    assert state.why_illegal("swap-sides") == "nobody may swap sides: the game is played with pie=off"
+    assert state.why_illegal("swap-sides") == "sides cannot be swapped: the game is played with pie=off"
     for move in ("pass", "pass"):
         state.play(move)
     assert (state.phase, state.result, state.winner, state.legal_moves()) == ("over", "0", 0, [])

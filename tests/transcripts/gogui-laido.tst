@@ -16,7 +16,7 @@ gogui-analyze_commands
 #? [gfx/Marks and status/gogui-rules_board_gfx\nstring/Score/final_score\nstring/Score details/ggp-score\nstring/Side to move/gogui-rules_side_to_move\nstring/Result/gogui-rules_final_result\nhstring/History/ggp-history\nhstring/Rules/ggp-rules]
 
 play b pass
-#? [\? illegal move: the first ply is a black stone: it may be swapped, so nobody passes it]
+#? [\? illegal move: the first ply is a black stone: it may be swapped and cannot be passed]
 
 play b C2
 #? []

@@ -10,7 +10,7 @@ gogui-rules_legal_moves
 #? [B2 B3 B4 B5 C2 C3 C4 C5 D2 D3 D4 D5 E2 E3 E4 E5]
 
 play b pass
-#? [\? illegal move: the first ply is a black stone: it may be swapped, so nobody passes it]
+#? [\? illegal move: the first ply is a black stone: it may be swapped and cannot be passed]
 
 play b C3
 #? []

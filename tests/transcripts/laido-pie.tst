@@ -4,7 +4,7 @@ ggp-status
 #? [phase=play to_play=black seat=1 ply=0]
 
 ggp-play b pass
-#? [\? illegal move: the first ply is a black stone: it may be swapped, so nobody passes it]
+#? [\? illegal move: the first ply is a black stone: it may be swapped and cannot be passed]
 
 ggp-play b swap-sides
 #? [\? illegal move: sides are swapped by seat 2, after the first stone]
@@ -91,7 +91,7 @@ play b B2
 #? []
 
 play w swap-sides
-#? [\? illegal move: nobody may swap sides: the game is played with pie=off]
+#? [\? illegal move: sides cannot be swapped: the game is played with pie=off]
 
 ggp-legal_moves
 #? [A2 A3 B1 B3 C1 C2 pass]

@@ -49,7 +49,7 @@ ggp-play b swap-sides
 #? [\? illegal move: the sides are settled]
 
 ggp-play b pass
-#? [\? illegal move: the button must be taken before anybody may pass]
+#? [\? illegal move: the button must be taken before a pass]
 
 ggp-play b button
 #? [move=button phase=play to_play=white seat=2 ply=3]
@@ -58,7 +58,7 @@ ggp-play w button
 #? [\? illegal move: the button is taken]
 
 ggp-play w pass
-#? [\? illegal move: A3 A4 A5 B2 B3 and 14 more are empty and nobody's: fill or control them before you pass]
+#? [\? illegal move: A3 A4 A5 B2 B3 and 14 more are empty and uncontrolled: fill or control them before you pass]
 
 final_score
 #? [W\+4\.5]

@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "../game_state.hpp"
-#include "../lane.hpp"
+#include "../fast_path.hpp"
 #include "../playouts.hpp"
 
 namespace ggp::python {
@@ -98,13 +98,13 @@ nb::object legal_moves(const S& state) {
     return list;
 }
 
-// Of work that goes on without the GIL: now and then it hears the signals, such as Ctrl-C, and gives up if one says so.
-class Ears {
+// Of work that goes on without the GIL: it polls for signals, such as Ctrl-C, and stops at one.
+class SignalPoll {
   public:
     using Clock = std::chrono::steady_clock;
 
     // now: the time, if the caller knows it.
-    void hear(Clock::time_point now = Clock::now()) {
+    void poll(Clock::time_point now = Clock::now()) {
         if (now - heard_ <= std::chrono::milliseconds(50)) return;
         heard_ = now;
         const nb::gil_scoped_acquire acquired;
@@ -118,9 +118,9 @@ class Ears {
 template <GameState S>
 std::uint64_t perft(const S& state, int depth) {
     if (depth < 0) throw std::invalid_argument("depth must not be negative");
-    const S copy = state;  // nobody else can change it while the GIL is released
-    Ears ears;
-    const auto poll = [&ears] { ears.hear(); };
+    const S copy = state;  // other threads cannot change it while the GIL is released
+    SignalPoll signals;
+    const auto poll = [&signals] { signals.poll(); };
     const nb::gil_scoped_release released;
     return ggp::perft(copy, depth, poll);
 }
@@ -159,20 +159,20 @@ void play_out(S& state, std::uint64_t seed, std::string_view policy) {
     ggp::play_out(state, rng, policy_named(policy));
 }
 
-// (the input that ended it, b"" for its end; the plies played: seat, colour, move). The lane outlives no signal.
+// (the input that ended it, b"" for its end; the plies played: seat, colour, move). A signal ends it.
 template <GameState S>
 nb::tuple answer_plays(S& state, int in, int out, std::size_t limit) {
-    const auto lane = std::make_unique<Lane<S>>(state, in, out, limit);
-    LaneEnd end;
+    const auto fast_path = std::make_unique<FastPath<S>>(state, in, out, limit);
+    FastPathEnd end;
     do {
         const nb::gil_scoped_release released;
-        end = lane->run();
-    } while (end == LaneEnd::interrupted && PyErr_CheckSignals() == 0);
-    if (end == LaneEnd::interrupted) throw nb::python_error();
+        end = fast_path->run();
+    } while (end == FastPathEnd::interrupted && PyErr_CheckSignals() == 0);
+    if (end == FastPathEnd::interrupted) throw nb::python_error();
     nb::list plies;
-    for (const auto& [seat, colour, move] : lane->played)
+    for (const auto& [seat, colour, move] : fast_path->played)
         plies.append(nb::make_tuple(seat, ggp::name(colour), ascii(move)));
-    const std::string_view input = end == LaneEnd::end_of_input ? "" : lane->input;
+    const std::string_view input = end == FastPathEnd::end_of_input ? "" : fast_path->input;
     return nb::make_tuple(nb::bytes(input.data(), input.size()), plies);
 }
 

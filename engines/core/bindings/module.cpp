@@ -2,7 +2,7 @@
 #include "bind.hpp"
 
 NB_MODULE(_core, module) {
-    // Positions that somebody still holds when the interpreter ends are no fault, and stderr belongs to the bots.
+    // Positions that are still referenced when the interpreter ends are no fault, and stderr belongs to the bots.
     nanobind::set_leak_warnings(false);
     nanobind::exception<ggp::IllegalMove>(module, "IllegalMove", PyExc_ValueError);
     ggp::python::bind_go(module);

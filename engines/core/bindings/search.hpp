@@ -28,10 +28,10 @@ class PythonSearch {
             throw std::invalid_argument("a search needs a number of playouts, or of seconds, or both");
         if (idle().state().phase() == Phase::over) throw IllegalMove("the game is over");
         const auto start = std::chrono::steady_clock::now();
-        Ears ears;
+        SignalPoll signals;
         const auto elapsed = [&] {
             const auto now = std::chrono::steady_clock::now();
-            ears.hear(now);
+            signals.poll(now);
             return std::chrono::duration<double>(now - start).count();
         };
         const Busy busy(busy_);

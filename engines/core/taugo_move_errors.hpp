@@ -15,11 +15,11 @@ inline std::string knot_at(const Square& square, int column, int row) {
            at(column + 1, row + 1);
 }
 
-// One illegal run of `colour`, looked at point by point as the rules tell it. (Line looks at whole lines; a run is legal
+// One illegal run of `colour`, checked point by point in the words of the rules. (Line looks at whole lines; a run is legal
 // by Line iff nothing is wrong with it here, but for knots, which come last because they are looked for afterwards.)
-class Reasons {
+class MoveErrors {
   public:
-    Reasons(const Square& square, const Board& board, Colour colour, bool any, Run run)
+    MoveErrors(const Square& square, const Board& board, Colour colour, bool any, Run run)
         : square_(square), board_(board), colour_(colour), any_(any), run_(run) {}
 
     std::string why_not() const {
@@ -52,7 +52,7 @@ class Reasons {
             if (axis_of(way) == Axis::column) std::swap(run.line, run.first);
             run.way = way;
             if (!inner(0) || at(run.point(-1)) != colour_) continue;
-            return Reasons(square_, board_, colour_, any_, run).stop_inside(0);
+            return MoveErrors(square_, board_, colour_, any_, run).stop_inside(0);
         }
         return point(0) + " is occupied";
     }

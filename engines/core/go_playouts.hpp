@@ -1,5 +1,5 @@
-// What a go player sees of a move at a glance: stones that it takes, saves or throws away, and the shape that it makes.
-// Random games of a search, and the first look at a move, live by it. It knows no rule of play: no turns, no ko.
+// Moves of random games of go, and priors for a search: stones that a move takes, saves or throws away, and the shape
+// that it makes. No turns, no ko.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -12,11 +12,11 @@
 
 namespace ggp {
 
-class GoSense {
+class GoPlayouts {
   public:
     // Of the side that plays `stone`. last: the opponent's stone that was just put, 0 if there is none. The chains must
     // outlive it.
-    GoSense(const Chains& chains, Stone stone, Point last)
+    GoPlayouts(const Chains& chains, Stone stone, Point last)
         : chains_(chains), stone_(stone), enemy_(enemy_of(stone)), last_(last) {}
 
     // An answer to the last stone, by chance one of several: a point that takes or saves something there, else one
@@ -38,7 +38,7 @@ class GoSense {
     // The opponent could take it at once, and it takes nothing.
     bool gives_away(Point p) const { return chains_.in_atari_after(p, stone_) && !takes(p); }
 
-    // Of `all` games after a move, a point or a pass, how many a search should imagine that its side wins. Set by hand;
+    // Of `all` games after a move, a point or a pass, the prior number that its side wins. Set by hand;
     // a search with them beats one without by three games to one.
     int wins(int move, int all) const {
         if (move <= 0) return all / 4;

@@ -1,4 +1,4 @@
-// Reads moves of Taigo as somebody wrote them, and says why one cannot be. Whose turn it is does not matter here.
+// Parses moves of Taigo; an error names the fault. Whose turn it is does not matter here.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace ggp {
 
-// A move as somebody wrote it, which need not be possible.
+// A move as it was written, which need not be legal.
 struct WrittenMove {
     Axial dark, light;
     int cones = 0;

@@ -1,4 +1,4 @@
-// Where a side of laido can still make a new connection. Knows no turns.
+// Where a side of laido can still make a new connection. No turns.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -14,31 +14,31 @@ namespace ggp {
 // A *complete* group reaches the edge twice. A stone beside it joins it and makes it worth less: no chain of it becomes
 // longer. So a side gains only by new complete groups, and these are made of the empty points that are beside no
 // complete group of that side and of the stones of its other groups: where such points hang together and reach the edge
-// twice, the side has *prospects*. What it puts elsewhere makes its list of values less, whatever else is played, because
+// twice, the side has *potential*. What it puts elsewhere makes its list of values less, whatever else is played, because
 // a group takes the place of greater ones; but for a stone that stays alone: that adds -1 to the list, which comes before
 // a value that is still less.
-class LaidoProspects {
+class LaidoPotential {
   public:
     // A stone was put there; `complete`: its group is.
     void placed(Point p, const Hexagon& hexagon, Colour colour, bool complete) {
         const std::size_t own = index(colour), enemy = 1 - own;
         if (complete) stale_[own] = complete_stale_[own] = true;
-        if (stale_[enemy] || !prospects_[enemy].has(p)) return;
-        prospects_[enemy].remove(p);
-        stale_[enemy] = hexagon.on_edge(p) || parts(p, hexagon, prospects_[enemy]);
+        if (stale_[enemy] || !potential_[enemy].has(p)) return;
+        potential_[enemy].remove(p);
+        stale_[enemy] = hexagon.on_edge(p) || parts(p, hexagon, potential_[enemy]);
     }
 
     // Brings up to date what is known of a colour: to be called before the questions about it.
     void look(const Hexagon& hexagon, const HexagonStones& stones, Colour colour);
 
     bool any(Colour colour) const { return any_[index(colour)]; }
-    bool at(Point p, Colour colour) const { return prospects_[index(colour)].has(p); }
+    bool at(Point p, Colour colour) const { return potential_[index(colour)].has(p); }
 
-    // Adds the most that the groups to come can be worth: of each stretch of prospects one chain through all its
+    // Adds the most that the groups to come can be worth: of each stretch of potential one chain through all its
     // points. With the groups that are not worth less than nothing now, they make a list that none to come exceeds.
     void add_hopes(const Hexagon& hexagon, Colour colour, GroupValues& values) const {
-        const HexagonPoints& prospects = prospects_[index(colour)];
-        const HexagonGroups stretches(hexagon, [&](int row) { return prospects.row(hexagon, row); });
+        const HexagonPoints& potential = potential_[index(colour)];
+        const HexagonGroups stretches(hexagon, [&](int row) { return potential.row(hexagon, row); });
         for (std::size_t r = 0; r < stretches.runs(); ++r)
             if (stretches.is_group(r)) values.add(stretches.at(r).points);
     }
@@ -58,10 +58,10 @@ class LaidoProspects {
 
     std::array<bool, 2> stale_{true, true}, complete_stale_{true, true}, any_{};
     std::array<HexagonPoints, 2> complete_;  // the stones of complete groups, and what is beside them
-    std::array<HexagonPoints, 2> prospects_;
+    std::array<HexagonPoints, 2> potential_;
 };
 
-inline void LaidoProspects::look(const Hexagon& hexagon, const HexagonStones& stones, Colour colour) {
+inline void LaidoPotential::look(const Hexagon& hexagon, const HexagonStones& stones, Colour colour) {
     const std::size_t side = index(colour);
     if (!stale_[side]) return;
     if (complete_stale_[side]) look_for_complete(hexagon, stones, colour);
@@ -69,17 +69,17 @@ inline void LaidoProspects::look(const Hexagon& hexagon, const HexagonStones& st
     const HexagonGroups stretches(hexagon, [&](int row) {
         return hexagon.points_of_row(row) & ~complete.row(hexagon, row) & ~enemies.row(hexagon, row);
     });
-    prospects_[side] = {};
+    potential_[side] = {};
     any_[side] = false;
     for (std::size_t r = 0; r < stretches.runs(); ++r) {
         if (stretches.at(stretches.group_of(r)).edge_points < 2) continue;
-        prospects_[side].add_to_row(hexagon, stretches.run(r).row, stretches.run(r).points);
+        potential_[side].add_to_row(hexagon, stretches.run(r).row, stretches.run(r).points);
         any_[side] = true;
     }
     stale_[side] = false;
 }
 
-inline void LaidoProspects::look_for_complete(const Hexagon& hexagon, const HexagonStones& stones, Colour colour) {
+inline void LaidoPotential::look_for_complete(const Hexagon& hexagon, const HexagonStones& stones, Colour colour) {
     const HexagonGroups groups(hexagon, [&](int row) { return stones.of(colour).row(hexagon, row); });
     HexagonPoints& complete = complete_[index(colour)] = {};
     for (std::size_t r = 0; r < groups.runs(); ++r) {

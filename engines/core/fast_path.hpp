@@ -18,25 +18,25 @@ struct Played {
     std::string move;
 };
 
-enum class LaneEnd : std::uint8_t { other_input, end_of_input, interrupted };
+enum class FastPathEnd : std::uint8_t { other_input, end_of_input, interrupted };
 
-// One lane serves one state. `input` is what ended it: bytes for the general way of answering.
+// One FastPath serves one state. `input` is what ended it: bytes for the general way of answering.
 template <GameState S>
-class Lane {
+class FastPath {
 public:
     std::vector<Played> played;
     std::string_view input;
 
-    Lane(S& state, int in, int out, std::size_t limit) : state_(state), in_(in), out_(out), limit_(limit) {}
+    FastPath(S& state, int in, int out, std::size_t limit) : state_(state), in_(in), out_(out), limit_(limit) {}
 
-    LaneEnd run() {
+    FastPathEnd run() {
         for (;;) {
             const ssize_t count = ::read(in_, buffer_, sizeof buffer_);
-            if (count < 0 && errno == EINTR) return LaneEnd::interrupted;
-            if (count <= 0) return LaneEnd::end_of_input;
+            if (count < 0 && errno == EINTR) return FastPathEnd::interrupted;
+            if (count <= 0) return FastPathEnd::end_of_input;
             input = std::string_view(buffer_, static_cast<std::size_t>(count));
-            if (!play(input) && !list(input)) return LaneEnd::other_input;
-            if (!write_answer()) return LaneEnd::end_of_input;  // the controller left
+            if (!play(input) && !list(input)) return FastPathEnd::other_input;
+            if (!write_answer()) return FastPathEnd::end_of_input;  // the controller left
         }
     }
 

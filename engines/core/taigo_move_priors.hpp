@@ -1,4 +1,4 @@
-// How moves of Taigo look before anything is played: the lines that they complete, leave open and close. Knows no turns.
+// Priors of moves of Taigo: by the lines that they complete, leave open and close. No turns.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -40,10 +40,10 @@ class Painted {
 
 // Judges the moves of one side in one position by all stretches of five cells through what they occupy: one that
 // holds pieces of one colour alone is worth the more to that colour the more of them there are.
-class TaigoOutlook {
+class TaigoMovePriors {
   public:
     // It paints on the lattice, and leaves it as it was.
-    TaigoOutlook(Lattice& lattice, Colour mover) : lattice_(lattice), mover_(mover) {
+    TaigoMovePriors(Lattice& lattice, Colour mover) : lattice_(lattice), mover_(mover) {
         for (const Lattice::Place p : lattice.frontier()) {
             if (lattice[p].beside == 63) continue;  // no tile fits
             lattice.paint(p, other(mover));

@@ -1,4 +1,4 @@
-// The lane of any game, spoken to through real pipes: what it answers and what it hands back.
+// The fast path of any game, spoken to through real pipes: what it answers and what it hands back.
 #pragma once
 #include <sys/time.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <csignal>
 #include <string>
 
-#include "engines/core/lane.hpp"
+#include "engines/core/fast_path.hpp"
 #include "position.hpp"
 
 namespace ggp::native {
@@ -44,9 +44,9 @@ struct Pipe {
     }
 };
 
-// What a lane on a copy of `state` does with one input, and what it answered.
+// What a fast path on a copy of `state` does with one input, and what it answered.
 struct Spoken {
-    LaneEnd end;
+    FastPathEnd end;
     std::string handed_back, answer, hash;
     std::size_t played;
 };
@@ -57,15 +57,15 @@ Spoken speak(const S& state, const std::string& input, std::size_t limit = 1000)
     Pipe in, out;
     in.write(input);
     in.close_writing();
-    Lane<S> lane(own, in.reading(), out.writing(), limit);
-    const LaneEnd end = lane.run();
-    const std::string back = end == LaneEnd::other_input ? std::string(lane.input) : "";
-    return {end, back, out.read_all(), std::to_string(own.hash()), lane.played.size()};
+    FastPath<S> fast_path(own, in.reading(), out.writing(), limit);
+    const FastPathEnd end = fast_path.run();
+    const std::string back = end == FastPathEnd::other_input ? std::string(fast_path.input) : "";
+    return {end, back, out.read_all(), std::to_string(own.hash()), fast_path.played.size()};
 }
 
 // A legal move in each form, and what is none: answered exactly, or handed back with nothing changed.
 template <GameState S>
-void check_lane(const S& state, const std::string& move) {
+void check_fast_path(const S& state, const std::string& move) {
     S after = state;
     after.play(move);
     const std::string colour = name(state.to_play()), ours = std::to_string(state.hash());
@@ -77,13 +77,13 @@ void check_lane(const S& state, const std::string& move) {
         const std::string blank = id.empty() ? "" : " ";
         const Spoken one = speak(state, id + blank + "ggp-play " + colour + " " + move + "\n");
         const bool fits = move.size() <= 128;
-        require(one.end == (fits ? LaneEnd::end_of_input : LaneEnd::other_input), "the lane plays " + move);
+        require(one.end == (fits ? FastPathEnd::end_of_input : FastPathEnd::other_input), "the fast_path plays " + move);
         if (!fits) continue;
-        require(one.answer == "=" + id + status + "\n\n", "the lane answers " + one.answer);
-        require(one.played == 1 && one.hash == std::to_string(after.hash()), "the lane keeps the ply");
+        require(one.answer == "=" + id + status + "\n\n", "the fast_path answers " + one.answer);
+        require(one.played == 1 && one.hash == std::to_string(after.hash()), "the fast_path keeps the ply");
         const Spoken list = speak(state, id + blank + "ggp-legal_moves\n");
         const std::string all = joined(legal_texts(state));
-        require(list.answer == "=" + id + (all.empty() ? "" : " " + all) + "\n\n", "the lane lists the legal moves");
+        require(list.answer == "=" + id + (all.empty() ? "" : " " + all) + "\n\n", "the fast_path lists the legal moves");
     }
     const std::string enemy = name(other(state.to_play())), play = "ggp-play " + colour + " ";
     const std::vector<std::string> others = {
@@ -92,34 +92,34 @@ void check_lane(const S& state, const std::string& move) {
         "007 " + play + move + "\n", "1234567890 " + play + move + "\n", "7" + play + move + "\n"};
     for (const std::string& line : others) {
         const Spoken one = speak(state, line);
-        require(one.end == LaneEnd::other_input && one.handed_back == line, "the lane must hand back " + line);
-        require(one.answer.empty() && one.hash == ours && one.played == 0, "the lane answers what it hands back");
+        require(one.end == FastPathEnd::other_input && one.handed_back == line, "the fast_path must hand back " + line);
+        require(one.answer.empty() && one.hash == ours && one.played == 0, "the fast_path answers what it hands back");
     }
-    require(speak(state, play + move + "\n", 0).end == LaneEnd::other_input, "the lane is full");
-    require(speak(state, "").end == LaneEnd::end_of_input, "end of input ends the lane");
+    require(speak(state, play + move + "\n", 0).end == FastPathEnd::other_input, "the fast_path is full");
+    require(speak(state, "").end == FastPathEnd::end_of_input, "end of input ends the fast_path");
     if (after.phase() == Phase::over)
-        require(speak(after, play + move + "\n").end == LaneEnd::other_input, "nothing is played after the end");
+        require(speak(after, play + move + "\n").end == FastPathEnd::other_input, "nothing is played after the end");
 }
 
 // A signal while it waits, and a controller that has left.
 template <GameState S>
-void check_lane_interrupted(S state, const std::string& move) {
+void check_fast_path_interrupted(S state, const std::string& move) {
     struct sigaction rings {}, before {};
     rings.sa_handler = [](int) {};  // without SA_RESTART: read() returns EINTR
     ::sigaction(SIGALRM, &rings, &before);
     const auto pipe_before = std::signal(SIGPIPE, SIG_IGN);
     Pipe in, out;
-    Lane<S> lane(state, in.reading(), out.writing(), 10);
+    FastPath<S> fast_path(state, in.reading(), out.writing(), 10);
     const itimerval soon{{0, 2000}, {0, 2000}}, never{};  // again and again: the first may come before read() waits
     ::setitimer(ITIMER_REAL, &soon, nullptr);
-    const LaneEnd end = lane.run();
+    const FastPathEnd end = fast_path.run();
     ::setitimer(ITIMER_REAL, &never, nullptr);
     ::sigaction(SIGALRM, &before, nullptr);
-    require(end == LaneEnd::interrupted, "a signal interrupts the lane");
+    require(end == FastPathEnd::interrupted, "a signal interrupts the fast_path");
     out.close_reading();
     in.write("ggp-play " + std::string(name(state.to_play())) + " " + move + "\n");
-    require(lane.run() == LaneEnd::end_of_input, "a controller that left ends the lane");
-    require(lane.played.size() == 1, "the ply was played all the same");
+    require(fast_path.run() == FastPathEnd::end_of_input, "a controller that left ends the fast_path");
+    require(fast_path.played.size() == 1, "the ply was played all the same");
     std::signal(SIGPIPE, pipe_before);
 }
 

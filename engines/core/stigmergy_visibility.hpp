@@ -1,4 +1,4 @@
-// Who sees whom on a hexagon of cells, and so who controls what: kept up to date stone by stone. It knows no turns.
+// Visibility of stones on a hexagon of cells, and control of cells by it: updated stone by stone. No turns.
 #pragma once
 #include <array>
 #include <bit>
@@ -24,7 +24,7 @@ inline constexpr int max_cell_words = (max_hexagon_cells + 63) / 64;
 typedef std::uint64_t BothSides __attribute__((vector_size(16)));
 
 // Which lines cross in a cell, and which cells lie between two places of a line. One table for each side of a hexagon.
-class SightLines {
+class VisibilityLines {
   public:
     static constexpr int max_lines = 3 * (2 * max_side - 1);
 
@@ -41,14 +41,14 @@ class SightLines {
     std::vector<std::uint64_t> before;
     std::array<std::uint32_t, max_lines> ends{};  // bits by place: what lies beyond the ends
     std::array<std::uint64_t, max_cell_words> board{};
-    // Stones that nobody ever put, beyond the border: see Sight.
+    // Virtual stones beyond the border: see Visibility.
     std::array<std::array<BothSides, 6>, max_cell_words> beyond{};
     std::array<Cell, max_hexagon_area> cell_of{};  // by Point
 
-    static const SightLines* of(int side);  // made once for each side
+    static const VisibilityLines* of(int side);  // made once for each side
 
   private:
-    explicit SightLines(const Hexagon& hexagon);
+    explicit VisibilityLines(const Hexagon& hexagon);
     void add_line(const Hexagon& hexagon, std::size_t axis, int q, int r);
     void add_beyond(const Hexagon& hexagon, Point p);
 };
@@ -59,9 +59,9 @@ class SightLines {
 //
 // Control is then counted for a whole word of cells at once, and for all cells alike: four stones or more. A cell at the
 // border needs fewer, so it sees some of both sides' beyond the border: 1 on an edge (3 of 4 neighbours), 2 in a corner.
-class Sight {
+class Visibility {
   public:
-    explicit Sight(int side);
+    explicit Visibility(int side);
 
     // A stone of that side on a cell, instead of what was there.
     void put(Cell cell, Colour colour);
@@ -102,12 +102,12 @@ class Sight {
     int given(Cell cell) const { return looks(cell, lines_->beyond[word_of(cell)], Colour::black); }
     static BothSides at_least_four(const std::array<BothSides, 6>& seen);
 
-    const SightLines* lines_;
+    const VisibilityLines* lines_;
     std::array<Word, max_cell_words> words_{};
-    std::array<std::uint32_t, SightLines::max_lines> stones_on_;  // bits by place, the ends among them
+    std::array<std::uint32_t, VisibilityLines::max_lines> stones_on_;  // bits by place, the ends among them
 };
 
-inline Sight::Sight(int side) : lines_(SightLines::of(side)), stones_on_(lines_->ends) {
+inline Visibility::Visibility(int side) : lines_(VisibilityLines::of(side)), stones_on_(lines_->ends) {
     for (std::size_t w = 0; w < max_cell_words; ++w) {
         words_[w].seen = lines_->beyond[w];
         words_[w].control = at_least_four(words_[w].seen);
@@ -115,14 +115,14 @@ inline Sight::Sight(int side) : lines_(SightLines::of(side)), stones_on_(lines_-
 }
 
 // Two full adders of three directions each; then 2 + 2, or 1 + 1 and one 2.
-inline BothSides Sight::at_least_four(const std::array<BothSides, 6>& s) {
+inline BothSides Visibility::at_least_four(const std::array<BothSides, 6>& s) {
     const BothSides x = s[0] ^ s[1], ones = x ^ s[2], twos = (s[0] & s[1]) | (x & s[2]);
     const BothSides y = s[3] ^ s[4], more_ones = y ^ s[5], more_twos = (s[3] & s[4]) | (y & s[5]);
     return (twos & more_twos) | ((twos | more_twos) & ones & more_ones);
 }
 
-inline void Sight::put(Cell cell, Colour colour) {
-    const SightLines::Crossing& crossing = lines_->at[static_cast<std::size_t>(cell)];
+inline void Visibility::put(Cell cell, Colour colour) {
+    const VisibilityLines::Crossing& crossing = lines_->at[static_cast<std::size_t>(cell)];
     const std::ptrdiff_t stride = lines_->words;
     struct Stretch {
         const std::uint64_t *here, *from, *to;  // the cells before this place, after the stone below, up to that above
@@ -154,7 +154,7 @@ inline void Sight::put(Cell cell, Colour colour) {
     stones ^= (stones ^ mine) & BothSides{bit, bit};
 }
 
-inline SightLines::SightLines(const Hexagon& hexagon) : words((hexagon.cells() + 63) / 64) {
+inline VisibilityLines::VisibilityLines(const Hexagon& hexagon) : words((hexagon.cells() + 63) / 64) {
     for (std::size_t rank = 0; rank < hexagon.by_name().size(); ++rank) {
         cell_of[hexagon.by_name()[rank]] = static_cast<Cell>(rank);
         board[rank >> 6] |= std::uint64_t{1} << (rank & 63);
@@ -170,7 +170,7 @@ inline SightLines::SightLines(const Hexagon& hexagon) : words((hexagon.cells() +
 }
 
 // The line that begins at the cell (q, r).
-inline void SightLines::add_line(const Hexagon& hexagon, std::size_t axis, int q, int r) {
+inline void VisibilityLines::add_line(const Hexagon& hexagon, std::size_t axis, int q, int r) {
     const int step = hexagon.steps()[axis];
     std::array<std::uint64_t, max_cell_words> cells{};
     const auto add_row = [&] { before.insert(before.end(), cells.begin(), cells.begin() + words); };
@@ -191,7 +191,7 @@ inline void SightLines::add_line(const Hexagon& hexagon, std::size_t axis, int q
 }
 
 // 2 * stones > neighbours is: stones + what is missing from four >= 4. There is room for that beyond the border.
-inline void SightLines::add_beyond(const Hexagon& hexagon, Point p) {
+inline void VisibilityLines::add_beyond(const Hexagon& hexagon, Point p) {
     const auto steps = hexagon.steps();
     std::vector<std::size_t> outward;
     for (std::size_t d = 0; d < 6; ++d) {
@@ -208,11 +208,11 @@ inline void SightLines::add_beyond(const Hexagon& hexagon, Point p) {
     }
 }
 
-inline const SightLines* SightLines::of(int side) {
+inline const VisibilityLines* VisibilityLines::of(int side) {
     static std::array<std::once_flag, max_side + 1> made;
-    static std::array<std::unique_ptr<const SightLines>, max_side + 1> tables;
+    static std::array<std::unique_ptr<const VisibilityLines>, max_side + 1> tables;
     const auto index = static_cast<std::size_t>(side);
-    std::call_once(made[index], [&] { tables[index].reset(new SightLines(Hexagon(side))); });
+    std::call_once(made[index], [&] { tables[index].reset(new VisibilityLines(Hexagon(side))); });
     return tables[index].get();
 }
 
