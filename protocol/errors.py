@@ -3,20 +3,37 @@
 from protocol.printed import without_passwords
 
 
-class Problem(Exception):
+class CodedError(Exception):
+    """`code` says which error it is, for programs and tests; the text is for people and may change.
+
+    A class has a code for all its errors, and a raise may give a narrower one.
+    """
+
+    code = "error"
+
+    def __init__(self, text: str = "", *, code: str = "") -> None:
+        super().__init__(text)
+        self.code = code or self.code
+
+
+class Problem(CodedError):
     """Invalid input, or something that is missing; str() is one line that names the remedy."""
 
+    code = "invalid-input"
 
-class ProtocolError(Exception):
-    """Anything that went wrong in a conversation; str() says what, for the person who must mend it."""
+
+class ProtocolError(CodedError):
+    """A failure in a conversation; str() describes it for the person who must repair it."""
+
+    code = "protocol-error"
 
 
 class LocalProtocolError(ProtocolError):
-    """We broke the protocol: a bug of the caller, never the peer's fault."""
+    """This side broke the protocol: a bug of the caller, never the peer's fault."""
 
 
 class RemoteProtocolError(ProtocolError):
-    """The peer broke the protocol: garbage, an id that does not match, more than the bounds allow."""
+    """The peer broke the protocol: an invalid line, an id that does not match, more than the bounds allow."""
 
 
 class PeerGone(ProtocolError):
@@ -24,7 +41,7 @@ class PeerGone(ProtocolError):
 
 
 class PeerTimeout(ProtocolError):
-    """No whole answer before the deadline."""
+    """No complete answer before the deadline."""
 
 
 class CommandFailed(ProtocolError):
@@ -34,5 +51,7 @@ class CommandFailed(ProtocolError):
 class AddressError(Problem, ValueError):
     """An address that cannot be used; str() says what to write instead, without passwords."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(without_passwords(text))
+    code = "bad-address"
+
+    def __init__(self, text: str, *, code: str = "") -> None:
+        super().__init__(without_passwords(text), code=code)

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from protocol.errors import CodedError
 from protocol.printed import escaped
 
 MAX_RECORD_LINE = 1024 * 1024  # bytes
@@ -28,8 +29,10 @@ Count = Annotated[int, Meta(ge=0, lt=2**53)]
 Seat = Annotated[int, Meta(ge=0, le=2)]
 
 
-class RecordError(ValueError):
+class RecordError(CodedError, ValueError):
     """Not a record, or one that was changed; str() names the line and what is wrong with it."""
+
+    code = "bad-record"
 
 
 class Party(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -126,11 +129,15 @@ class Chain:
         try:
             canonical = _encode(event)
         except UnicodeEncodeError as error:
-            raise RecordError(f"{_name(event)} event {event.seq} holds text that is not Unicode: {error}") from None
+            raise RecordError(
+                f"{_name(event)} event {event.seq} holds text that is not Unicode: {error}", code="not-unicode"
+            ) from None
         link = sha256(self._link + canonical)
         line = escaped_line(_with_link(canonical, link.hexdigest()))
         if len(line) > MAX_RECORD_LINE:
-            raise RecordError(f"{_name(event)} event {event.seq} is {len(line)} bytes: shorten its texts")
+            raise RecordError(
+                f"{_name(event)} event {event.seq} is {len(line)} bytes: shorten its texts", code="too-long"
+            )
         self._link = link.digest()
         return line + b"\n"
 
@@ -174,7 +181,7 @@ def read_records(
         dropping = False
         try:
             if half and not line.startswith(_FIRST[: len(line)]):
-                raise RecordError(f"{half}, and what follows is no new match: was changed")
+                raise RecordError(f"{half}, and what follows is no new match: was changed", code="changed")
             half = ""
             begins = line.rfind(_FIRST)  # in no text of a line, where its quotes would be escaped
             if torn and begins > 0 and _is_half(line[:begins], bool(events), joined=True):
@@ -190,10 +197,14 @@ def read_records(
                     yield _record(events)
                 events, link = [], FIRST_LINK
             elif not events or event.seq != len(events) or event.match != events[0].match:
-                raise RecordError(f"line {number}: {_name(event)} event {event.seq} does not belong here")
+                raise RecordError(
+                    f"line {number}: {_name(event)} event {event.seq} does not belong here", code="out-of-order"
+                )
             link = sha256(link + canonical).digest()
             if link.hex() != claimed:
-                raise RecordError(f"line {number}: was changed since it was written, or lines before it are missing")
+                raise RecordError(
+                    f"line {number}: was changed since it was written, or lines before it are missing", code="changed"
+                )
         except RecordError as error:
             if damaged is None:
                 raise
@@ -255,19 +266,21 @@ def _is_half(line: bytes, begun: bool, joined: bool) -> bool:
 def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:
     """An event, its canonical bytes and the link it claims."""
     if len(line) > MAX_RECORD_LINE:
-        raise RecordError(f"line {number}: longer than {MAX_RECORD_LINE} bytes")
+        raise RecordError(f"line {number}: longer than {MAX_RECORD_LINE} bytes", code="too-long")
     try:
         fields: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
         claimed = fields.pop("link", None)
         if not isinstance(claimed, str):
-            raise RecordError(f'line {number}: has no "link": not a line of a record')
+            raise RecordError(f'line {number}: has no "link": not a line of a record', code="not-a-record")
         canonical = _encode(fields)
         whole = _with_link(canonical, claimed)
         if line != whole and line != escaped_line(whole):
-            raise RecordError(f"line {number}: is not canonical JSON with its link at the end: was changed")
+            raise RecordError(
+                f"line {number}: is not canonical JSON with its link at the end: was changed", code="not-canonical"
+            )
         return _decode.decode(line), canonical, claimed
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise RecordError(f"line {number}: not a line of a record: {error}") from None
+        raise RecordError(f"line {number}: not a line of a record: {error}", code="not-a-record") from None
 
 
 def _with_link(canonical: bytes, link: str) -> bytes:

@@ -25,6 +25,8 @@ _HEAD = "# A key pair of the General Game Protocol. Whoever has this file is you
 class KeyFileError(Problem, ValueError):
     """A key, or a file of one, that cannot be used; str() says what to do."""
 
+    code = "bad-key-file"
+
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
@@ -48,9 +50,11 @@ def write_pair(path: Path, pair: KeyPair) -> None:
     try:
         create_file(path, text.encode(), 0o600)
     except FileExistsError:
-        raise KeyFileError(f"{path} is there already, and a lost key cannot be had again: name another file") from None
+        raise KeyFileError(
+            f"{path} is there already, and a lost key cannot be had again: name another file", code="exists"
+        ) from None
     except OSError as error:
-        raise KeyFileError(f"cannot write {path}: {error.strerror}") from None
+        raise KeyFileError(f"cannot write {path}: {error.strerror}", code="cannot-write") from None
 
 
 def read_pair(path: Path) -> KeyPair:
@@ -58,11 +62,16 @@ def read_pair(path: Path) -> KeyPair:
     table = _read_table(path, private=True)
     public, secret = table.get("public"), table.get("secret")
     if secret is None and isinstance(public, str) and is_key(public):
-        raise KeyFileError(f"{path} holds only the public half of a pair: {_NEEDED}")
+        raise KeyFileError(f"{path} holds only the public half of a pair: {_NEEDED}", code="no-secret-key")
     if not (isinstance(secret, str) and is_key(secret)):
-        raise KeyFileError(f'{path} holds no secret key: it says secret = "…", as ggp keys new writes it')
+        raise KeyFileError(
+            f'{path} holds no secret key: it says secret = "…", as ggp keys new writes it', code="no-secret-key"
+        )
     if zmq.curve_public(secret.encode()).decode() != public:
-        raise KeyFileError(f"{path}: the public key is not that of the secret one: make a new pair with ggp keys new")
+        raise KeyFileError(
+            f"{path}: the public key is not that of the secret one: make a new pair with ggp keys new",
+            code="key-mismatch",
+        )
     return KeyPair(public, secret)
 
 
@@ -73,10 +82,14 @@ def read_public(text: str) -> str:
     try:
         table = _read_table(Path(text), private=False)
     except FileNotFoundError:
-        raise KeyFileError(f"{text[:80]} is neither a public key (40 characters of Z85) nor a file with one") from None
+        raise KeyFileError(
+            f"{text[:80]} is neither a public key (40 characters of Z85) nor a file with one", code="no-public-key"
+        ) from None
     public = table.get("public")
     if not (isinstance(public, str) and is_key(public)):
-        raise KeyFileError(f"{text} holds no public key: 40 characters of Z85, or a file of ggp keys new")
+        raise KeyFileError(
+            f"{text} holds no public key: 40 characters of Z85, or a file of ggp keys new", code="no-public-key"
+        )
     return public
 
 
@@ -95,19 +108,23 @@ def _read_table(path: Path, *, private: bool) -> dict[str, object]:
         if not private:
             raise
         if is_key(str(path)):
-            raise KeyFileError(f"{path} is a public key: {_NEEDED}") from None
-        raise KeyFileError(f"{path} does not exist: ggp keys new {path}") from None
+            raise KeyFileError(f"{path} is a public key: {_NEEDED}", code="no-secret-key") from None
+        raise KeyFileError(f"{path} does not exist: ggp keys new {path}", code="no-such-file") from None
     except (OSError, ValueError) as error:  # ValueError: a name that holds a NUL
-        raise KeyFileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+        raise KeyFileError(
+            f"cannot read {path}: {getattr(error, 'strerror', None) or error}", code="cannot-read"
+        ) from None
     if len(data) > _LARGEST:
-        raise KeyFileError(f"{path} is no file of a key: it has more than {_LARGEST} bytes")
+        raise KeyFileError(f"{path} is no file of a key: it has more than {_LARGEST} bytes", code="too-long")
     try:
         text = data.decode()
         table: dict[str, object] = {"public": text.strip()} if is_key(text.strip()) else tomllib.loads(text)
     except ValueError:
-        raise KeyFileError(f"{path} is no file of a key: it is not as ggp keys new writes it") from None
+        raise KeyFileError(
+            f"{path} is no file of a key: it is not as ggp keys new writes it", code="not-a-key-file"
+        ) from None
     if private and "secret" in table and mode & 0o077:
-        raise KeyFileError(f"others may read or change {path} (mode {mode:03o}): chmod 600 {path}")
+        raise KeyFileError(f"others may read or change {path} (mode {mode:03o}): chmod 600 {path}", code="unsafe-mode")
     return table
 
 

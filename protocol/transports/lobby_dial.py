@@ -91,9 +91,15 @@ class LobbyLink:
             return
         check_url(self.url)
         if bool(self.pair) != bool(self.server_key):
-            raise AddressError(f"for {self.url} both keys are needed, yours and the lobby's: --key and --server-key")
+            raise AddressError(
+                f"for {self.url} both keys are needed, yours and the lobby's: --key and --server-key",
+                code="keys-needed",
+            )
         if not self.pair and not is_loopback(self.url):
-            raise AddressError(f"{self.url} is another machine: --key FILE and --server-key are needed (ggp keys new)")
+            raise AddressError(
+                f"{self.url} is another machine: --key FILE and --server-key are needed (ggp keys new)",
+                code="keys-needed",
+            )
 
 
 class Dial:

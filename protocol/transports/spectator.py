@@ -124,7 +124,7 @@ class Spectator:
     def __init__(self, url: str, server_key: str = "") -> None:
         check_url(url)
         if not server_key and not is_loopback(url):
-            raise AddressError(f"{url} is another machine: its public key is needed (--server-key)")
+            raise AddressError(f"{url} is another machine: its public key is needed (--server-key)", code="keys-needed")
         self.url = url
         self.up = False
         self.roll = Roll()

@@ -59,7 +59,9 @@ class UnixService:
         except (OSError, UnicodeError) as error:
             self._listener.close()
             reason = (error.strerror or error) if isinstance(error, OSError) else error
-            raise AddressError(f"cannot listen at {url[:200]}: {reason}; write unix:///PATH of a new file") from None
+            raise AddressError(
+                f"cannot listen at {url[:200]}: {reason}; write unix:///PATH of a new file", code="cannot-listen"
+            ) from None
         self.sessions: dict[int, _StreamSession] = {}
         self._ended: list[_StreamSession] = []
         self._full = False  # nobody is let in

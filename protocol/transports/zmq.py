@@ -65,6 +65,8 @@ _PORT = re.compile(r"tcp://.*:0*(\d+)")
 class AccessRefused(Problem):
     """The server refuses access, and dialling again cannot change that; str() says why and what to do."""
 
+    code = "access-refused"
+
 
 class Handshakes:
     """Those with one server: tells keys that do not fit, which time does not change, from a server in trouble.
@@ -89,7 +91,8 @@ class Handshakes:
             raise AccessRefused(
                 f"{self._url}: the server asks for no keys: leave out {self._options}"
                 if self._keys
-                else f"{self._url}: the server asks for keys, and none were given: add {self._options}"
+                else f"{self._url}: the server asks for keys, and none were given: add {self._options}",
+                code="no-keys-asked" if self._keys else "keys-needed",
             )
         if event not in _NO_HANDSHAKE or self._failed is None:
             return
@@ -101,7 +104,8 @@ class Handshakes:
                 "its operator for its public key; if you have the right one, the server is overloaded: try again later"
                 if self._keys
                 else f"{trouble}the server probably asks for keys: add {self._options}. If it asks for none, another "
-                "program listens at this address, or the server is overloaded: try again later"
+                "program listens at this address, or the server is overloaded: try again later",
+                code="wrong-server-key" if self._keys else "keys-needed",
             )
 
 
@@ -548,7 +552,9 @@ def bind_router(context: "zmq.Context[zmq.Socket[bytes]]", url: str) -> "tuple[z
             router.bind(url)
     except (zmq.ZMQError, UnicodeError) as error:
         router.close(linger=0)
-        raise AddressError(f"cannot listen at {url}: {_reason(error)}; write tcp://127.0.0.1:PORT") from None
+        raise AddressError(
+            f"cannot listen at {url}: {_reason(error)}; write tcp://127.0.0.1:PORT", code="cannot-listen"
+        ) from None
     return router, bytes(router.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
 
 

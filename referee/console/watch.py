@@ -148,6 +148,8 @@ class ViewState:
 class Ambiguous(Problem):
     """A word means no match, or several; str() says which there are."""
 
+    code = "ambiguous-match"
+
 
 def find(word: str, roll: Roll) -> str:
     """The match under way with this name, or whose name holds it; the word itself if there is none: it may have ended.

@@ -58,6 +58,8 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 class LimitError(Problem, ValueError):
     """What was written is no limit; str() says what to write."""
 
+    code = "bad-limit"
+
 
 @dataclass(frozen=True, slots=True)
 class StopConditions:
@@ -102,5 +104,5 @@ def _moment(text: str, now: datetime) -> datetime:
     except ValueError:
         raise LimitError(f"--until {text}: write {FORMS}") from None
     if too_late:
-        raise LimitError(f"--until {text} has passed: write a time to come")
+        raise LimitError(f"--until {text} has passed: write a time to come", code="time-passed")
     return at

@@ -43,6 +43,8 @@ MOST_PENDING = 4 * 1024 * 1024  # bytes of commands for a bot that does not read
 class BotEnded(Problem):
     """The bot is of no use any more; str() says how it ended or what it did."""
 
+    code = "bot-ended"
+
 
 class Lent:
     """One process; `memory` and `environment` as launch.Process has them, `nice`: how much nicer than we are it is.

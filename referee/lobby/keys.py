@@ -34,6 +34,8 @@ Bound = Annotated[int, Meta(ge=0, le=10**12)] | None
 class RegistryError(Problem, ValueError):
     """A registry that cannot be read or changed, or an invalid change; str() says what to do."""
 
+    code = "bad-registry"
+
 
 class Refusal(StrEnum):
     """Why a key is not let in."""
@@ -136,18 +138,22 @@ def read(path: Path) -> Book:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             mode = os.fstat(file.fileno()).st_mode
             if not stat.S_ISREG(mode):
-                raise RegistryError(f"{path} is not a regular file: name the registry that ggp keys allow makes")
+                raise RegistryError(
+                    f"{path} is not a regular file: name the registry that ggp keys allow makes", code="not-a-file"
+                )
             if mode & stat.S_IWOTH:
-                raise RegistryError(f"anybody may change {path}: chmod o-w {path}")
+                raise RegistryError(f"anybody may change {path}: chmod o-w {path}", code="unsafe-mode")
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise _unreadable(path, error) from None
     if len(data) > MOST_BYTES:
-        raise RegistryError(f"{path} has more than {MOST_BYTES} bytes: is it a registry of keys?")
+        raise RegistryError(f"{path} has more than {MOST_BYTES} bytes: is it a registry of keys?", code="too-long")
     try:
         book = msgspec.json.decode(data, type=Book)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise RegistryError(f"{path} is no registry of keys: {' '.join(str(error).split())[:200]}") from None
+        raise RegistryError(
+            f"{path} is no registry of keys: {' '.join(str(error).split())[:200]}", code="not-a-registry"
+        ) from None
     _check(book, path)
     return book
 
@@ -166,7 +172,7 @@ def _write(path: Path, book: Book) -> None:
     try:
         replace_file(path, text + b"\n", 0o644)
     except OSError as error:
-        raise RegistryError(f"cannot write {path}: {error.strerror}") from None
+        raise RegistryError(f"cannot write {path}: {error.strerror}", code="cannot-write") from None
 
 
 @contextlib.contextmanager
@@ -177,7 +183,7 @@ def _locked(path: Path) -> Iterator[None]:
         resolve_file(path)  # another user's link is not even read
         descriptor = open_lock(lock)
     except OSError as error:
-        raise RegistryError(f"cannot change {path}: {lock}: {error.strerror}") from None
+        raise RegistryError(f"cannot change {path}: {lock}: {error.strerror}", code="cannot-write") from None
     try:
         give_up = time.monotonic() + LOCK_PATIENCE
         while True:
@@ -186,7 +192,9 @@ def _locked(path: Path) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > give_up:
-                    raise RegistryError(f"{path} is being changed by another command: try again") from None
+                    raise RegistryError(
+                        f"{path} is being changed by another command: try again", code="locked"
+                    ) from None
                 time.sleep(0.02)
         yield
     finally:
@@ -199,15 +207,19 @@ def _check(book: Book, path: Path) -> None:
     keys: set[str] = set()
     for entry in book.keys:
         if not is_key(entry.key):
-            raise RegistryError(f"{path}: {entry.key[:60]!r} is no public key: 40 characters of Z85")
+            raise RegistryError(f"{path}: {entry.key[:60]!r} is no public key: 40 characters of Z85", code="bad-key")
         if entry.key in keys:
-            raise RegistryError(f"{path}: the key {entry.key} is there twice")
+            raise RegistryError(f"{path}: the key {entry.key} is there twice", code="duplicate-key")
         keys.add(entry.key)
         if any(date is not None and date.tzinfo is None for date in (entry.created, entry.expires, entry.revoked)):
-            raise RegistryError(f"{path}: the dates of {entry.key} have no time zone: write 2026-01-31T12:00:00Z")
+            raise RegistryError(
+                f"{path}: the dates of {entry.key} have no time zone: write 2026-01-31T12:00:00Z", code="no-time-zone"
+            )
         for bot in entry.bots:
             if owners.setdefault(bot, entry.owner) != entry.owner:
-                raise RegistryError(f"{path}: the bot {bot} is both {owners[bot]}'s and {entry.owner}'s")
+                raise RegistryError(
+                    f"{path}: the bot {bot} is both {owners[bot]}'s and {entry.owner}'s", code="shared-name"
+                )
 
 
 def _stat(path: Path) -> tuple[int, ...] | None:
@@ -220,8 +232,10 @@ def _stat(path: Path) -> tuple[int, ...] | None:
 
 def _unreadable(path: Path, error: OSError) -> RegistryError:
     if isinstance(error, FileNotFoundError):
-        return RegistryError(f"{path} does not exist: ggp keys allow OWNER/BOT KEY --registry {path} makes it")
-    return RegistryError(f"cannot read {path}: {error.strerror}")
+        return RegistryError(
+            f"{path} does not exist: ggp keys allow OWNER/BOT KEY --registry {path} makes it", code="no-registry"
+        )
+    return RegistryError(f"cannot read {path}: {error.strerror}", code="cannot-read")
 
 
 # -- edits: pure functions from Book to Book --------------------------------------------------------------------------
@@ -234,20 +248,24 @@ def allow(book: Book, owner: str, bot: str, key: str, when: datetime) -> Book:
     """Allow the key for the owner's bot; a key of this owner that is present gets one bot more."""
     for name in (owner, bot):
         if not OWNER_OR_BOT.fullmatch(name):
-            raise RegistryError(f"a name has 1 to 40 letters, digits, `_`, `.` or `-`, not {name[:60]!r}")
+            raise RegistryError(
+                f"a name has 1 to 40 letters, digits, `_`, `.` or `-`, not {name[:60]!r}", code="bad-name"
+            )
     taken = next((entry.owner for entry in book.keys if bot in entry.bots and entry.owner != owner), None)
     if taken is not None:
-        raise RegistryError(f"the bot {bot} is {taken}'s: choose another name")
+        raise RegistryError(f"the bot {bot} is {taken}'s: choose another name", code="name-taken")
     present = next((entry for entry in book.keys if entry.key == key), None)
     if present is None:
         new = KeyEntry(key=key, owner=owner, bots=(bot,), created=when)
         return Book((*book.keys, new), book.limits)
     if present.owner != owner:
-        raise RegistryError(f"that key is {present.owner}'s: every owner needs a key of its own (ggp keys new)")
+        raise RegistryError(
+            f"that key is {present.owner}'s: every owner needs a key of its own (ggp keys new)", code="shared-key"
+        )
     if (refusal := present.refusal(when)) is not None:
-        raise RegistryError(f"that is a {refusal}: make a new one (ggp keys new)")
+        raise RegistryError(f"that is a {refusal}: make a new one (ggp keys new)", code="key-invalid")
     if bot in present.bots:
-        raise RegistryError(f"that key speaks for {owner}/{bot} already")
+        raise RegistryError(f"that key speaks for {owner}/{bot} already", code="already-allowed")
     return _with(book, present, bots=(*present.bots, bot))
 
 
@@ -267,10 +285,10 @@ def revoke(book: Book, what: str, when: datetime) -> tuple[Book, list[KeyEntry]]
 def rotate(book: Book, what: str, key: str, when: datetime, grace: timedelta) -> tuple[Book, list[KeyEntry]]:
     """A new key takes the place of what `what` selects, which is valid for `grace` more; the entries it replaces."""
     if any(entry.key == key for entry in book.keys):
-        raise RegistryError("that key is in the registry already: make a new one (ggp keys new)")
+        raise RegistryError("that key is in the registry already: make a new one (ggp keys new)", code="duplicate-key")
     entries = select(book, what, when)
     if len({entry.owner for entry in entries}) != 1:
-        raise RegistryError(f"{what} is not one owner's: rotate key by key")
+        raise RegistryError(f"{what} is not one owner's: rotate key by key", code="several-owners")
     bots = tuple(dict.fromkeys(bot for entry in entries for bot in entry.bots))
     until = when + grace
     for entry in entries:
@@ -281,11 +299,13 @@ def rotate(book: Book, what: str, key: str, when: datetime, grace: timedelta) ->
 def limit(book: Book, owner: str, words: Mapping[str, str]) -> Book:
     """Change an owner's limits: name -> a whole number, or `default`."""
     if not any(entry.owner == owner for entry in book.keys):
-        raise RegistryError(f"there is no owner {owner[:60]}; {_names(book)}")
+        raise RegistryError(f"there is no owner {owner[:60]}; {_names(book)}", code="no-such-owner")
     own = book.limits.get(owner, KeyLimits())
     for name, text in words.items():
         if name not in KeyLimits.__struct_fields__:
-            raise RegistryError(f"there is no limit {name[:60]!r}: {' '.join(KeyLimits.__struct_fields__)}")
+            raise RegistryError(
+                f"there is no limit {name[:60]!r}: {' '.join(KeyLimits.__struct_fields__)}", code="no-such-limit"
+            )
         own = msgspec.structs.replace(own, **{name: _bound(name, text)})
     others = {name: limits for name, limits in book.limits.items() if name != owner}
     return Book(book.keys, others | ({owner: own} if own != KeyLimits() else {}))
@@ -299,9 +319,11 @@ def select(book: Book, what: str, when: datetime) -> list[KeyEntry]:
         meant = [entry for entry in book.keys if entry.owner == owner and (not slash or bot in entry.bots)]
     valid = [entry for entry in meant if entry.refusal(when) is None]
     if not meant:
-        raise RegistryError(f"{what[:60]} is neither a key here nor OWNER/BOT nor OWNER; {_names(book)}")
+        raise RegistryError(
+            f"{what[:60]} is neither a key here nor OWNER/BOT nor OWNER; {_names(book)}", code="no-such-key"
+        )
     if not valid:
-        raise RegistryError(f"{what[:60]} has no valid key any more")
+        raise RegistryError(f"{what[:60]} has no valid key any more", code="no-valid-key")
     return valid
 
 
@@ -314,7 +336,7 @@ def _bound(name: str, text: str) -> int | None:
     if text == "default":
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 13 and int(text) <= MOST):
-        raise RegistryError(f"{name} is a whole number, or `default`, not {text[:40]!r}")
+        raise RegistryError(f"{name} is a whole number, or `default`, not {text[:40]!r}", code="bad-limit")
     return int(text)
 
 

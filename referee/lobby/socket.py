@@ -124,7 +124,9 @@ class RouterSocket:
         except (zmq.ZMQError, UnicodeError) as error:
             self.close()
             reason = zmq.strerror(error.errno or 0) if isinstance(error, zmq.ZMQError) else str(error)
-            raise AddressError(f"cannot listen at {url}: {reason}; write tcp://127.0.0.1:PORT") from None
+            raise AddressError(
+                f"cannot listen at {url}: {reason}; write tcp://127.0.0.1:PORT", code="cannot-listen"
+            ) from None
         self.url = bytes(self._socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
 
     @property

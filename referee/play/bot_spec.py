@@ -207,8 +207,10 @@ _INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|node|lua|bash|sh|java|mono)[
 class WordError(Problem, ValueError):
     """A word of the command line is invalid; str() says what to write instead, without passwords."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(without_passwords(text))
+    code = "bad-word"
+
+    def __init__(self, text: str, *, code: str = "") -> None:
+        super().__init__(without_passwords(text), code=code)
 
 
 def read_game(text: str) -> tuple[str, dict[str, str]]:

@@ -66,6 +66,8 @@ class BotFault(Exception):
 class EngineFailed(Problem):
     """The engine crashed, stopped answering or contradicted itself: the match has no loser."""
 
+    code = "engine-failed"
+
 
 class CannotStart(Exception):
     """A bot that does not start, does not know the game or refuses its size: `who`, suspended with the reason."""

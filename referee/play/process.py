@@ -38,8 +38,10 @@ LAST_WORDS = 0.5  # seconds: a process's output ends a little before it does
 class LaunchError(Problem):
     """Nothing that could be started; str() is one line that names the remedy, without passwords."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(without_passwords(text))
+    code = "cannot-launch"
+
+    def __init__(self, text: str, *, code: str = "") -> None:
+        super().__init__(without_passwords(text), code=code)
 
 
 class Peer(Protocol):

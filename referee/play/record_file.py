@@ -33,6 +33,8 @@ _END = b'"event":"end"'  # inside a JSON string its quotes would be escaped
 class RecorderError(Problem):
     """The file cannot be used; str() is one line that names the remedy."""
 
+    code = "bad-record-file"
+
 
 class Recorder:
     """Owns one file; `Recorder(None)` owns none. Raises RecorderError.

@@ -239,6 +239,8 @@ PLIES_PER_CELL = 20  # "A match ends void after --max-plies (default 20 x cells)
 class PrepareError(Problem):
     """The engine knows no such game or option, or is none; str() is one line that names the remedy."""
 
+    code = "cannot-prepare"
+
 
 def prepare(setup: SeriesConfig) -> tuple[SeriesConfig, list[str]]:
     """The setup with the game's defaults and the limit on plies filled in, and what this engine cannot do."""

@@ -24,6 +24,8 @@ Row = tuple[str, str, float, float, float]  # first, second, the first's wins, t
 class CountsError(Problem, ValueError):
     """Counts that cannot be rated; the message names the bot."""
 
+    code = "bad-counts"
+
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
@@ -59,9 +61,9 @@ class Counts:
             index.setdefault(name, len(index))
         for first, second, *numbers in played:
             if first == second:
-                raise CountsError(f"{first} plays against itself")
+                raise CountsError(f"{first} plays against itself", code="self-play")
             if not all(0 <= number < float("inf") for number in numbers):
-                raise CountsError(f"{first} against {second}: a count is negative or no number")
+                raise CountsError(f"{first} against {second}: a count is negative or no number", code="bad-count")
             index.setdefault(first, len(index))
             index.setdefault(second, len(index))
         return cls(tuple(index), _matrix(played, index))
@@ -237,7 +239,7 @@ def of_ratings(priors: Priors, names: Sequence[str]) -> tuple[Floats, Floats]:
     precision, pull = np.zeros((len(names), len(names))), np.zeros(len(names))
     for name, rating in priors.anchors.items():
         if name not in index:
-            raise CountsError(f"the anchor {name} has no game")
+            raise CountsError(f"the anchor {name} has no game", code="anchor-without-games")
         weight = (ELO / priors.anchor) ** 2
         precision[index[name], index[name]] += weight
         pull[index[name]] += weight * rating / ELO
@@ -261,7 +263,7 @@ def _refuse_circles(parents: Mapping[str, str]) -> None:
         name, seen = child, set[str]()
         while name in parents:
             if name in seen:
-                raise CountsError(f"the parents of {child} go in a circle")
+                raise CountsError(f"the parents of {child} go in a circle", code="parent-cycle")
             seen.add(name)
             name = parents[name]
 
@@ -293,13 +295,17 @@ def fit(counts: Counts, model: OutcomeModel, priors: Priors, advantage: bool = T
     `start` is an earlier fit of the same names to begin from. CountsError, naming the bot, if there is no maximum.
     """
     if len(counts.names) < 2:
-        raise CountsError(f"{counts.names[0]} is alone: a rating needs two bots" if counts.names else "no game")
+        raise CountsError(
+            f"{counts.names[0]} is alone: a rating needs two bots" if counts.names else "no game", code="too-few-bots"
+        )
     played = counts.played
     if priors.plain and (reason := why_infinite(counts.names, played)):
-        raise CountsError(f"{reason}; a prior makes it finite")
+        raise CountsError(f"{reason}; a prior makes it finite", code="infinite-rating")
     ties = bool(played.ties.any())
     if priors.plain and ties and not (played.wins.any() or played.losses.any()):
-        raise CountsError(f"every game is a tie: {model.tie} is infinite; a prior makes it finite")
+        raise CountsError(
+            f"every game is a tie: {model.tie} is infinite; a prior makes it finite", code="infinite-rating"
+        )
     objective = Objective(counts.names, played, model, priors, advantage, ties or not priors.plain)
     point, steps = _climb(objective, objective.begin(start))
     theta, a, t = objective.parts(point)
@@ -314,7 +320,10 @@ def _inverse(curvature: Floats) -> Floats:
     except np.linalg.LinAlgError:
         covariance = np.full_like(curvature, math.inf)
     if not 0 <= float(covariance.diagonal().min()) <= float(covariance.diagonal().max()) < _OPEN:
-        raise CountsError("sitting first cannot be told apart from being stronger: leave it out, or take a prior")
+        raise CountsError(
+            "sitting first cannot be told apart from being stronger: leave it out, or take a prior",
+            code="no-seat-estimate",
+        )
     return covariance
 
 
@@ -447,7 +456,7 @@ def _climb(objective: Objective, point: Floats) -> tuple[Floats, int]:
             step = _shortened(objective, point, step, value)
             new, gradient, hessian = objective.at(point + step)
         point, value = point + step, new
-    raise CountsError(f"{_runaway(objective, step)} is infinite; a prior makes it finite")
+    raise CountsError(f"{_runaway(objective, step)} is infinite; a prior makes it finite", code="infinite-rating")
 
 
 def _shortened(objective: Objective, point: Floats, step: Floats, value: float) -> Floats:

@@ -26,6 +26,8 @@ _TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]\s*$')
 class ResultsError(Problem, ValueError):
     """Text that is no results: the message names file and line, and what would be right."""
 
+    code = "bad-results"
+
 
 @dataclass(slots=True)
 class Results:

@@ -140,6 +140,8 @@ Z95 = 1.959963984540054  # Φ(Z95) = 0.975
 class SprtError(Problem, ValueError):
     """An invalid test: the message says what to change."""
 
+    code = "bad-test"
+
 
 @dataclass(frozen=True, slots=True)
 class Hypotheses:

@@ -36,6 +36,8 @@ MAX_FILES = 10_000
 class SuiteError(Problem):
     """A file cannot be used; str() names it and says what is wrong."""
 
+    code = "bad-suite"
+
 
 class TestFile:
     """One file: `path` as it was named, its text as it is on disk, and what was read of it."""

@@ -55,7 +55,9 @@ class Database:
             self._writer = _sqlite_writer(self.url) if self.sqlite else _postgresql_writer(self.url)
             self._reader = _sqlite_reader(self.url) if self.sqlite else _postgresql_reader(self.url)
         except ModuleNotFoundError:
-            raise StoreError("PostgreSQL needs a driver: pip install '.[postgresql]' in the project's folder") from None
+            raise StoreError(
+                "PostgreSQL needs a driver: pip install '.[postgresql]' in the project's folder", code="no-driver"
+            ) from None
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -86,7 +88,7 @@ class Database:
         except DBAPIError as error:
             raise meaning(error, self.name) from error
         except NoConnection as error:
-            raise Locked(f"{self.name} is busy: another thread of this process holds it") from error
+            raise Locked(f"{self.name} is busy: another thread of this process holds it", code="store-busy") from error
 
 
 def _read_url(text: str) -> URL:
@@ -95,13 +97,13 @@ def _read_url(text: str) -> URL:
         url = make_url(text)
         backend = url.get_backend_name()
     except (ArgumentError, NoSuchModuleError, ValueError):
-        raise StoreError(f"store {shown!r} is no url: {_FORMS}") from None
+        raise StoreError(f"store {shown!r} is no url: {_FORMS}", code="bad-url") from None
     if backend == "postgresql" and url.drivername in ("postgresql", "postgresql+psycopg"):
         return url.set(drivername="postgresql+psycopg")
     if backend != "sqlite" or url.drivername not in ("sqlite", "sqlite+pysqlite"):
-        raise StoreError(f"store {shown!r} is of another database: {_FORMS}")
+        raise StoreError(f"store {shown!r} is of another database: {_FORMS}", code="bad-url")
     if not url.database or url.database == ":memory:" or url.query:
-        raise StoreError(f"store {shown!r} names no file: {_FORMS}")
+        raise StoreError(f"store {shown!r} names no file: {_FORMS}", code="bad-url")
     return url.set(drivername="sqlite+pysqlite")
 
 
@@ -152,11 +154,11 @@ def _open_to_write(path: Path) -> sqlite3.Connection:
         path = resolve_file(path)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK):
-            raise StoreError(f"{path} cannot be opened: {error.strerror}") from None
+            raise StoreError(f"{path} cannot be opened: {error.strerror}", code="cannot-open") from None
     connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
     if connection.execute("PRAGMA database_list").fetchone()[2] != str(path.absolute()):  # SQLite follows links
         connection.close()
-        raise StoreError(f"{path} became a link while it was opened: see who writes its folder")
+        raise StoreError(f"{path} became a link while it was opened: see who writes its folder", code="became-a-link")
     return connection
 
 
@@ -200,26 +202,34 @@ def _patient() -> dict[str, object]:
 # -- Errors of SQLite and PostgreSQL as errors of the store.
 
 
-_SQLITE: dict[int, tuple[type[StoreError], str]] = {
-    sqlite3.SQLITE_BUSY: (Locked, "{0} is locked by another process: wait until it is done, or end it"),
-    sqlite3.SQLITE_LOCKED: (Locked, "{0} is locked by another process: wait until it is done, or end it"),
-    sqlite3.SQLITE_FULL: (Full, "{0} cannot grow, the disk is full: make room and go on, nothing is lost"),
-    sqlite3.SQLITE_IOERR: (Full, "{0} cannot be written or read ({1}): make room or repair the disk, nothing is lost"),
-    sqlite3.SQLITE_NOTADB: (StoreError, "{0} is no SQLite database: name another file"),
-    sqlite3.SQLITE_CORRUPT: (StoreError, "{0} is damaged ({1}): restore a copy of it"),
-    sqlite3.SQLITE_READONLY: (StoreError, "{0} may not be written ({1}): see to its permissions, or name another file"),
-    sqlite3.SQLITE_CANTOPEN: (StoreError, "{0} cannot be opened: see to its folder and its permissions"),
-    sqlite3.SQLITE_PERM: (StoreError, "{0} may not be opened: see to its permissions"),
-    sqlite3.SQLITE_AUTH: (StoreError, "{0} may not be opened: see to its permissions"),
+_SQLITE: dict[int, tuple[type[StoreError], str, str]] = {
+    sqlite3.SQLITE_BUSY: (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
+    sqlite3.SQLITE_LOCKED: (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
+    sqlite3.SQLITE_FULL: (Full, "{0} cannot grow, the disk is full: make room and go on, nothing is lost", ""),
+    sqlite3.SQLITE_IOERR: (
+        Full,
+        "{0} cannot be written or read ({1}): make room or repair the disk, nothing is lost",
+        "",
+    ),
+    sqlite3.SQLITE_NOTADB: (StoreError, "{0} is no SQLite database: name another file", "not-a-store"),
+    sqlite3.SQLITE_CORRUPT: (StoreError, "{0} is damaged ({1}): restore a copy of it", "store-damaged"),
+    sqlite3.SQLITE_READONLY: (
+        StoreError,
+        "{0} may not be written ({1}): see to its permissions, or name another file",
+        "cannot-write",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (StoreError, "{0} cannot be opened: see to its folder and its permissions", "cannot-open"),
+    sqlite3.SQLITE_PERM: (StoreError, "{0} may not be opened: see to its permissions", "cannot-open"),
+    sqlite3.SQLITE_AUTH: (StoreError, "{0} may not be opened: see to its permissions", "cannot-open"),
 }
-_POSTGRESQL: dict[str, tuple[type[StoreError], str]] = {
-    "55P03": (Locked, "{0} is locked by another process: wait until it is done, or end it"),
-    "57014": (Locked, "{0} is locked by another process: wait until it is done, or end it"),
-    "40P01": (Locked, "{0} is locked by another process: wait until it is done, or end it"),
-    "53100": (Full, "{0} cannot grow, its disk is full: make room and go on, nothing is lost"),
-    "53200": (Full, "{0} has no memory left: free some and go on, nothing is lost"),
-    "42501": (StoreError, "{0} may not be used by this user ({1}): grant it"),
-    "25006": (StoreError, "{0} may not be written ({1}): name another server"),
+_POSTGRESQL: dict[str, tuple[type[StoreError], str, str]] = {
+    "55P03": (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
+    "57014": (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
+    "40P01": (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
+    "53100": (Full, "{0} cannot grow, its disk is full: make room and go on, nothing is lost", ""),
+    "53200": (Full, "{0} has no memory left: free some and go on, nothing is lost", ""),
+    "42501": (StoreError, "{0} may not be used by this user ({1}): grant it", "not-permitted"),
+    "25006": (StoreError, "{0} may not be written ({1}): name another server", "cannot-write"),
 }
 _LACKS = ("no such table", "no such column")  # of SQLite: another program changed the tables
 
@@ -232,13 +242,13 @@ def meaning(error: DBAPIError, name: str) -> Exception:
     else:
         row = _POSTGRESQL.get(getattr(error.orig, "sqlstate", None) or "")
         if row is None and (isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated):
-            row = StoreError, "{0} cannot be reached ({1}): start the server or correct the url"
+            row = StoreError, "{0} cannot be reached ({1}): start the server or correct the url", "unreachable"
     if row is None and told.startswith(_LACKS):
-        row = StoreError, "{0} is damaged ({1}): restore a copy of it"
+        row = StoreError, "{0} is damaged ({1}): restore a copy of it", "store-damaged"
     if row is None:
         return error
-    kind, text = row
-    return kind(text.format(name, told))
+    kind, text, code = row
+    return kind(text.format(name, told), code=code)
 
 
 # -- Statements that differ between the databases, and texts that both can store.
@@ -283,7 +293,10 @@ def read_options(text: str, pool: str) -> dict[str, Any]:
     except ValueError:
         options = None
     if not isinstance(options, dict):
-        raise StoreError(f"the store is damaged (the options of pool {pool} are no JSON object): restore a copy of it")
+        raise StoreError(
+            f"the store is damaged (the options of pool {pool} are no JSON object): restore a copy of it",
+            code="store-damaged",
+        )
     return options
 
 
@@ -299,9 +312,13 @@ def unpacked(data: bytes, key: str) -> bytes:
     try:
         lines = stream.decompress(data, LONGEST)
     except zlib.error as error:
-        raise StoreError(f"the record of {key} is damaged ({error}): see ggp ladder check") from None
+        raise StoreError(
+            f"the record of {key} is damaged ({error}): see ggp ladder check", code="store-damaged"
+        ) from None
     if not stream.eof:
-        raise StoreError(f"the record of {key} is damaged (cut off, or too long): see ggp ladder check")
+        raise StoreError(
+            f"the record of {key} is damaged (cut off, or too long): see ggp ladder check", code="store-damaged"
+        )
     return lines
 
 
@@ -342,11 +359,13 @@ def version_of(connection: Connection, newest: int | None = None) -> int:
     names = set(inspect(connection).get_table_names())
     if meta.name not in names:
         if names if connection.dialect.name == "sqlite" else names & metadata.tables.keys():
-            raise StoreError("the database holds tables of another program: name another one")
+            raise StoreError("the database holds tables of another program: name another one", code="not-a-store")
         return 0
     version = int(connection.execute(meta.select().where(meta.c.key == "schema")).one().value)
     if version > newest:
         raise TooNew(f"the store has schema {version} and this program knows up to {newest}: update the program")
     if version < OLDEST:
-        raise StoreError(f"the store has schema {version} and this program needs {OLDEST}: start a new store")
+        raise StoreError(
+            f"the store has schema {version} and this program needs {OLDEST}: start a new store", code="store-too-old"
+        )
     return version

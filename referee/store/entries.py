@@ -96,7 +96,7 @@ def called(connection: Connection, name: str) -> list[int]:
     found = [id for id, label in _called(connection, name)]
     if not found:
         known = connection.execute(select(versions.c.label).order_by(versions.c.label).limit(20)).scalars()
-        raise StoreError(f"no bot is called {name!r}: there are {', '.join(known) or 'none yet'}")
+        raise StoreError(f"no bot is called {name!r}: there are {', '.join(known) or 'none yet'}", code="no-such-bot")
     return found
 
 
@@ -124,7 +124,7 @@ def _label(connection: Connection, version: int) -> str:
 
 def _check_name(name: str) -> None:
     if not name or len(name) > NAME or not name.isprintable() or "@" in name or name != name.strip():
-        raise StoreError(f"{name[:NAME]!r} is no name: 1 to {NAME} printable characters without @")
+        raise StoreError(f"{name[:NAME]!r} is no name: 1 to {NAME} printable characters without @", code="bad-name")
 
 
 def _enrol_pool(connection: Connection, pool: Pool) -> int:
@@ -172,7 +172,10 @@ def _enrol_versions(connection: Connection, ladder: Ladder) -> dict[str, int]:
     for bot in new:
         parent = ours.get(bot.parent, before.get(bot.parent)) if bot.parent else before.get(bot.name)
         if bot.parent and parent is None:
-            raise StoreError(f"{bot.name} has the parent {bot.parent}, which is not entered: enter it, or leave it out")
+            raise StoreError(
+                f"{bot.name} has the parent {bot.parent}, which is not entered: enter it, or leave it out",
+                code="no-such-parent",
+            )
         connection.execute(versions.update().where(versions.c.id == ours[bot.name]).values(parent=parent))
     return ours
 
@@ -180,7 +183,7 @@ def _enrol_versions(connection: Connection, ladder: Ladder) -> dict[str, int]:
 def _insert_version(connection: Connection, bot: Entrant) -> int:
     """A new version takes the name from the one that had it."""
     if not bot.version or len(bot.version) > NAME:
-        raise StoreError(f"{bot.name} has no version: it is to be found before it is entered")
+        raise StoreError(f"{bot.name} has no version: it is to be found before it is entered", code="no-version")
     had = connection.execute(select(versions.c.id).where(versions.c.label == bot.name)).scalar_one_or_none()
     if had is not None:
         _pass_on(connection, had, None)

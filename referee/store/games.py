@@ -96,7 +96,9 @@ class _Batch:
         ids = {one.pair.id for one in finished} | {one.pair.id for one in unplayable}
         self._pairs = {row.id: row for row in in_parts(connection, _STANDING, pairs.c.id, ids)}
         if unknown := ids - self._pairs.keys():
-            raise StoreError(f"pair {min(unknown)} is not in this store: it was played for another one")
+            raise StoreError(
+                f"pair {min(unknown)} is not in this store: it was played for another one", code="no-such-pair"
+            )
         keys = {one.key for one in finished}
         self._known = {row.key for row in in_parts(connection, select(games.c.key), games.c.key, keys)}
         self._last: int = connection.execute(select(func.coalesce(func.max(games.c.id), 0))).scalar_one()
@@ -115,7 +117,10 @@ class _Batch:
         if pair.state != ISSUED or self._done[pair.id] & bit or one.key in self._known:
             return
         if len(one.key) > KEY:
-            raise StoreError(f"the key {one.key[:60]}… is longer than {KEY} characters: shorten the ladder's name")
+            raise StoreError(
+                f"the key {one.key[:60]}… is longer than {KEY} characters: shorten the ladder's name",
+                code="key-too-long",
+            )
         self._known.add(one.key)
         order = seats(one.game)
         first, second = ordered(pair.first, pair.second, one.game)
@@ -223,7 +228,9 @@ class _Batch:
             if facts.culprit in (row.name, row.label)
         ]
         if len(named) != 1:
-            raise StoreError(f"{facts.key}: its culprit {facts.culprit!r} is not one of the two that played")
+            raise StoreError(
+                f"{facts.key}: its culprit {facts.culprit!r} is not one of the two that played", code="bad-culprit"
+            )
         return int(named[0])
 
 
@@ -303,7 +310,10 @@ def issue(connection: Connection, pool: int, batch: int, pairings: Sequence[Pair
     """The next batch of a pool, numbered. Raises StoreError for one that was issued already or comes too early."""
     batches, issued = extent(connection, pool)
     if batch != batches:
-        raise StoreError(f"batch {batch} was to be issued and {batches} is the next: another process issues, too")
+        raise StoreError(
+            f"batch {batch} was to be issued and {batches} is the next: another process issues, too",
+            code="batch-conflict",
+        )
     last: int = connection.execute(select(func.coalesce(func.max(pairs.c.id), 0))).scalar_one()
     made = [
         Pair(last + 1 + index, pool, issued + index, batch, one.first, one.second) for index, one in enumerate(pairings)
@@ -376,7 +386,7 @@ def pair_results(connection: Connection, pool: int, one: int, other: int, after:
 def extent(connection: Connection, pool: int) -> tuple[int, int]:
     """How many batches and how many pairs were issued. Raises StoreError for a pool that is not there."""
     if connection.execute(select(pools.c.id).where(pools.c.id == pool)).first() is None:
-        raise StoreError(f"there is no pool {pool} in this store: enrol a ladder first")
+        raise StoreError(f"there is no pool {pool} in this store: enrol a ladder first", code="no-such-pool")
     batch, number = (
         connection.execute(select(func.max(column)).where(pairs.c.pool == pool)).scalar_one()
         for column in (pairs.c.batch, pairs.c.number)
@@ -452,7 +462,10 @@ def _settled(
             both = (first, second) if first < second else (second, first)
             met[both] = met.get(both, 0) + issued
     if less:
-        raise StoreError("the store's counts are not those of its games: ggp ladder check --repair works them out")
+        raise StoreError(
+            "the store's counts are not those of its games: ggp ladder check --repair works them out",
+            code="counts-differ",
+        )
     return settled, met
 
 
@@ -492,7 +505,7 @@ def challenge(
 ) -> tuple[int, list[Pair]]:
     """So many pairs of these two; the challenge's id, and its pairs. Raises StoreError for a pool that is rated."""
     if connection.execute(select(pools.c.rated).where(pools.c.id == pool)).scalar_one_or_none() is not False:
-        raise StoreError(f"pool {pool} is none for unrated games")
+        raise StoreError(f"pool {pool} is none for unrated games", code="not-unrated")
     batch, _ = extent(connection, pool)
     made = issue(connection, pool, batch, [pairing] * number)
     last: int = connection.execute(select(func.coalesce(func.max(challenges.c.id), 0))).scalar_one()
@@ -517,7 +530,7 @@ def withdraw(connection: Connection, id: int, reason: str, keep: Collection[int]
     """
     row = connection.execute(select(challenges).where(challenges.c.id == id)).one_or_none()
     if row is None:
-        raise StoreError(f"there is no challenge {id}")
+        raise StoreError(f"there is no challenge {id}", code="no-such-challenge")
     theirs = and_(pairs.c.pool == row.pool, pairs.c.batch == row.batch, pairs.c.state == ISSUED)
     left = connection.execute(
         pairs.update().where(theirs, pairs.c.id.not_in(list(keep))).values(state=WITHDRAWN)

@@ -406,18 +406,28 @@ class StoreEvent:
 class StoreError(Problem):
     """The store cannot be used as asked; str() is one line with the remedy."""
 
+    code = "store-problem"
+
 
 class Locked(StoreError):
     """Another process runs this ladder, or holds the database."""
+
+    code = "store-locked"
 
 
 class Taken(Locked):
     """Another process took the run lock, since this one seemed to have ended: this one must end."""
 
+    code = "lock-lost"
+
 
 class Full(StoreError):
     """There is no room to write. Nothing is half done; the store works again when there is room."""
 
+    code = "store-full"
+
 
 class TooNew(StoreError):
     """The store was made by a later version of this program."""
+
+    code = "store-too-new"

@@ -90,7 +90,7 @@ def find_pool(connection: Connection, pool: int | str) -> int:
     found: int | None = connection.execute(select(pools.c.id).where(where)).scalar_one_or_none()
     if found is None:
         known = connection.execute(select(pools.c.name).order_by(pools.c.id).limit(20)).scalars()
-        raise StoreError(f"no pool is called {pool!r}: there are {', '.join(known) or 'none yet'}")
+        raise StoreError(f"no pool is called {pool!r}: there are {', '.join(known) or 'none yet'}", code="no-such-pool")
     return found
 
 
@@ -457,11 +457,13 @@ def _prepare(database: Database, create: bool) -> None:
             if at and (runner := entries.running(connection, entries.Holder.here(""))):
                 raise Locked(f"{database.name} is run by {runner}, an older program: wait until it is done, or end it")
     elif create and not path.absolute().parent.is_dir():
-        raise StoreError(f"there is no folder {path.absolute().parent}: make it, or name another store")
+        raise StoreError(
+            f"there is no folder {path.absolute().parent}: make it, or name another store", code="no-such-folder"
+        )
     else:
         at = 0
     if not at and not create:
-        raise StoreError(f"there is no store {database.name}: ggp ladder run makes it")
+        raise StoreError(f"there is no store {database.name}: ggp ladder run makes it", code="store-missing")
     with database.writing() as connection:
         migrate(connection)
 

@@ -34,6 +34,8 @@ _TRIES = 1000
 class NotARecord(Problem):
     """The file is there and no tap wrote it; str() says what to do."""
 
+    code = "not-a-recording"
+
 
 class Recording:
     """A session at the end of `path`, which may hold earlier ones. Raises NotARecord.
@@ -115,6 +117,8 @@ MAX_LINES = 10_000_000
 
 class BadRecording(Problem):
     """The file is no recording; str() says where."""
+
+    code = "bad-recording"
 
 
 @dataclass(frozen=True, slots=True)

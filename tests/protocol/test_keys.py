@@ -7,6 +7,7 @@ import zmq
 from zmq.utils import z85
 
 from protocol.transports.keys import KeyFileError, KeyPair, is_key, new_pair, read_pair, read_public, write_pair
+from tests.support.codes import raises
 
 
 @pytest.fixture
@@ -26,10 +27,10 @@ def test_a_pair_is_written_for_its_owner_and_read_back(tmp_path: Path, pair: Key
 def test_no_key_is_overwritten(tmp_path: Path, pair: KeyPair) -> None:
     file = tmp_path / "my.key"
     write_pair(file, pair)
-    with pytest.raises(KeyFileError, match="is there already"):
+    with raises(KeyFileError, "exists"):
         write_pair(file, new_pair())
     assert read_pair(file) == pair
-    with pytest.raises(KeyFileError, match=r"cannot write .*: No such file"):
+    with raises(KeyFileError, "cannot-write"):
         write_pair(tmp_path / "no" / "my.key", pair)
 
 
@@ -38,7 +39,7 @@ def test_a_pair_that_others_may_read_is_refused(tmp_path: Path, pair: KeyPair, m
     file = tmp_path / "my.key"
     write_pair(file, pair)
     file.chmod(mode)
-    with pytest.raises(KeyFileError, match=rf"mode {mode:03o}\): chmod 600 {file}"):
+    with raises(KeyFileError, "unsafe-mode"):
         read_pair(file)
     assert read_public(str(file)) == pair.public
 
@@ -56,26 +57,26 @@ def test_what_a_key_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "code"),
     [
-        ("", "holds no secret key"),
-        ("secret = 1", "holds no secret key"),
-        ('secret = "x"', "holds no secret key"),
-        ("{public}\n", "holds only the public half of a pair: the secret half is needed"),
-        ('public = "{public}"', "holds only the public half of a pair: the secret half is needed"),
-        ('secret = "{secret}"', "not that of the secret one"),
-        ('public = "{secret}"\nsecret = "{secret}"', "not that of the secret one"),
-        ("= =", "not as ggp keys new writes it"),
-        ("\udcff", "not as ggp keys new writes it"),
-        ("#" * 5000, "more than 4096 bytes"),
+        ("", "no-secret-key"),
+        ("secret = 1", "no-secret-key"),
+        ('secret = "x"', "no-secret-key"),
+        ("{public}\n", "no-secret-key"),
+        ('public = "{public}"', "no-secret-key"),
+        ('secret = "{secret}"', "key-mismatch"),
+        ('public = "{secret}"\nsecret = "{secret}"', "key-mismatch"),
+        ("= =", "not-a-key-file"),
+        ("\udcff", "not-a-key-file"),
+        ("#" * 5000, "too-long"),
     ],
 )
-def test_a_file_that_holds_no_pair_is_refused(tmp_path: Path, pair: KeyPair, text: str, said: str) -> None:
+def test_a_file_that_holds_no_pair_is_refused(tmp_path: Path, pair: KeyPair, text: str, code: str) -> None:
     file = tmp_path / "my.key"
     filled = text.replace("{public}", pair.public).replace("{secret}", pair.secret)
     file.write_bytes(filled.encode("utf-8", "surrogateescape"))
     file.chmod(0o600)
-    with pytest.raises(KeyFileError, match=said) as caught:
+    with raises(KeyFileError, code) as caught:
         read_pair(file)
     assert pair.secret not in str(caught.value)
 
@@ -88,18 +89,18 @@ def test_the_public_half_is_said_to_be_one_whoever_may_read_it(tmp_path: Path, p
         KeyFileError, match=r"my\.pub holds only the public half .* which is in the file that ggp keys new"
     ):
         read_pair(file)
-    with pytest.raises(KeyFileError, match="is a public key: the secret half is needed"):
+    with raises(KeyFileError, "no-secret-key"):
         read_pair(Path("0" * 40))
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(KeyFileError, match=r"none\.key does not exist: ggp keys new .*none\.key"):
+    with raises(KeyFileError, "no-such-file"):
         read_pair(tmp_path / "none.key")
-    with pytest.raises(KeyFileError, match="neither a public key"):
+    with raises(KeyFileError, "no-public-key"):
         read_public(str(tmp_path / "none.key"))
-    with pytest.raises(KeyFileError, match="Is a directory"):
+    with raises(KeyFileError, "cannot-read"):
         read_public(str(tmp_path))
-    with pytest.raises(KeyFileError, match="null byte"):
+    with raises(KeyFileError, "cannot-read"):
         read_public("a\0b")
 
 
@@ -110,7 +111,7 @@ def test_a_public_key_alone(tmp_path: Path, pair: KeyPair) -> None:
     file.write_text(f'public = "{pair.public}"\n')
     assert read_public(str(file)) == pair.public
     file.write_text('public = "short"\n')
-    with pytest.raises(KeyFileError, match="holds no public key"):
+    with raises(KeyFileError, "no-public-key"):
         read_public(str(file))
 
 

@@ -15,6 +15,7 @@ from protocol.transports import lobby_dial as dialled
 from protocol.transports.keys import new_pair
 from protocol.transports.lobby_dial import Dial, LeftLobby, LobbyLink, Replaced
 from protocol.transports.zmq import AccessRefused, Handshakes
+from tests.support.codes import raises
 from tests.support.lobby_socket import PATIENCE, SmallLobby
 
 Told = list[tuple[str, str]]
@@ -136,20 +137,20 @@ def test_a_connection_that_stood_long_makes_the_waits_short_again(
 
 
 @pytest.mark.parametrize(
-    ("key", "server", "said"),
+    ("key", "server", "code"),
     [
-        (False, True, "add --key FILE and --server-key KEY"),
-        (True, False, "server asks for no keys"),
-        (True, True, "the key in --server-key is probably not this server's"),
+        (False, True, "keys-needed"),
+        (True, False, "no-keys-asked"),
+        (True, True, "wrong-server-key"),
     ],
 )
 def test_keys_that_do_not_fit_are_dialled_in_vain_only_a_few_times(
-    dialling: Dialling, key: bool, server: bool, said: str
+    dialling: Dialling, key: bool, server: bool, code: str
 ) -> None:
     """No key where one is asked for, a key where none is, another server's key."""
     with SmallLobby(SERVER if server else None) as lobby:
         dial, told = dialling(LobbyLink(lobby.url, MINE, MINE.public) if key else LobbyLink(lobby.url))
-        with pytest.raises(AccessRefused, match=said):
+        with raises(AccessRefused, code):
             until(dial, lambda: False)
         assert [what for what, _ in told] == ["lost", "wait"] * (len(told) // 2) and len(told) < 2 * Handshakes.MOST
 
@@ -166,7 +167,7 @@ def test_what_listens_and_is_no_lobby_is_said_to_be_none(dialling: Dialling) -> 
 
         server.setblocking(False)
         dial, _ = dialling(LobbyLink(f"tcp://127.0.0.1:{server.getsockname()[1]}"))
-        with pytest.raises(AccessRefused, match="another program listens at this address, or the server is overl"):
+        with raises(AccessRefused, "keys-needed"):
             until(dial, close_one)
 
 
@@ -195,7 +196,7 @@ def test_a_key_that_is_refused_is_not_tried_again_but_where_the_lobby_is_busy(
             return len(told) > 2
 
         if status == b"400":
-            with pytest.raises(AccessRefused, match=r"ask its operator whether .* is allowed, was revoked or was repl"):
+            with raises(AccessRefused, "access-refused"):
                 until(dial, refused)
         else:
             until(dial, refused)
@@ -206,7 +207,7 @@ def test_who_is_refused_for_good_is_told_and_does_not_come_back(dialling: Dialli
     dial, told = dialling(LobbyLink(lobby.url))
     greet(dial, lobby)
     lobby.send(Bye("refused: this key speaks for dash, not for 'dot'"))
-    with pytest.raises(AccessRefused, match="the lobby refuses this: this key speaks for dash, not for 'dot'"):
+    with raises(AccessRefused, "access-refused"):
         until(dial, lambda: False)
     assert told == [("up", "")] and not dial.up
 
@@ -414,27 +415,27 @@ def test_a_lobby_that_does_not_read_is_left_but_stderr_is_let_go(
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "code"),
     [
-        ("localhost:5555", "write tcp://host:port"),
-        ("tcp://127.0.0.1", "write tcp://host:port"),
-        ("tcp://127.0.0.1:*", "write tcp://host:port"),
-        ("tcp://127.0.0.1:0", "write tcp://host:port"),
-        ("tcp://127.0.0.1:65536", "write tcp://host:port"),
-        ("tcp://10.0.0.1;127.0.0.1:5555", "write tcp://host:port"),
-        ("ipc:///tmp/x", "write tcp://host:port"),
-        ("tcp://lobby.example.org:5555", "is another machine"),
-        ("tcp://10.0.0.1:5555", "is another machine"),
+        ("localhost:5555", "bad-address"),
+        ("tcp://127.0.0.1", "bad-address"),
+        ("tcp://127.0.0.1:*", "bad-address"),
+        ("tcp://127.0.0.1:0", "bad-address"),
+        ("tcp://127.0.0.1:65536", "bad-address"),
+        ("tcp://10.0.0.1;127.0.0.1:5555", "bad-address"),
+        ("ipc:///tmp/x", "bad-address"),
+        ("tcp://lobby.example.org:5555", "keys-needed"),
+        ("tcp://10.0.0.1:5555", "keys-needed"),
     ],
 )
-def test_where_nobody_is_dialled(url: str, said: str) -> None:
-    with pytest.raises(AddressError, match=said):
+def test_where_nobody_is_dialled(url: str, code: str) -> None:
+    with raises(AddressError, code):
         LobbyLink(url)
 
 
 def test_half_of_the_keys_is_none() -> None:
     for pair, server in ((MINE, ""), (None, SERVER.public)):
-        with pytest.raises(AddressError, match="both keys are needed"):
+        with raises(AddressError, "keys-needed"):
             LobbyLink("tcp://127.0.0.1:5555", pair, server)
     for url in ("tcp://localhost:1", "tcp://[::1]:1", "tcp://127.8.0.1:65535"):
         assert LobbyLink(url).url == url

@@ -11,6 +11,7 @@ from protocol.transports import spectator
 from protocol.transports.keys import new_pair
 from protocol.transports.spectator import Again, Down, Happened, Missing, NoSuch, SeenEvents, Sight, Spectator, Up
 from protocol.transports.zmq import AccessRefused
+from tests.support.codes import raises
 from tests.support.spectator_publisher import KEY, PATIENCE, SmallGallery, events
 
 TOPIC = f"match/{KEY}"
@@ -258,7 +259,7 @@ def test_with_the_key_of_the_server_it_is_encrypted() -> None:
             assert plies(there, 3) == [0, 1, 2]
         with (
             Spectator(gallery.url) as there,
-            pytest.raises(AccessRefused, match=r"asks for keys.*: add --server-key KEY"),
+            raises(AccessRefused, "keys-needed"),
         ):
             while True:  # which of the two ends closes first decides whether the first try says why
                 next_of(there, Down)
@@ -270,26 +271,26 @@ def test_another_key_than_the_servers_is_not_tried_for_ever(keyed: bool) -> None
     with (
         SmallGallery(keys=new_pair() if keyed else None) as gallery,
         Spectator(gallery.url, new_pair().public) as there,
-        pytest.raises(AccessRefused, match="server asks for no keys"),
+        raises(AccessRefused, "no-keys-asked"),
     ):
         while True:
             next_of(there, Down)
 
 
 @pytest.mark.parametrize(
-    ("url", "reason"),
+    ("url", "code"),
     [
-        ("tcp://192.0.2.1:7712", "its public key is needed"),
-        ("tcp://127.0.0.1:*", "write tcp://host:port"),
-        ("tcp://127.0.0.1", "write tcp://host:port"),
-        ("tcp://127.0.0.1:77120", "write tcp://host:port"),
+        ("tcp://192.0.2.1:7712", "keys-needed"),
+        ("tcp://127.0.0.1:*", "bad-address"),
+        ("tcp://127.0.0.1", "bad-address"),
+        ("tcp://127.0.0.1:77120", "bad-address"),
     ],
 )
-def test_addresses_that_cannot_be(url: str, reason: str) -> None:
-    with pytest.raises(AddressError, match=reason):
+def test_addresses_that_cannot_be(url: str, code: str) -> None:
+    with raises(AddressError, code):
         Spectator(url)
 
 
 def test_an_address_that_zeromq_refuses() -> None:
-    with pytest.raises(AddressError, match="cannot connect"):
+    with raises(AddressError, "bad-address"):
         Spectator("tcp://a b:7712", new_pair().public)

@@ -16,6 +16,7 @@ from protocol.transports.blocking import run_blocking
 from protocol.transports.signal_fd import Stopped, Stopping
 from protocol.transports.zmq import Dealer, Service, check_local
 from tests.support.answering_program import make_responder
+from tests.support.codes import raises
 from tests.support.zmq_service import ANY_PORT, Connect, ServedZmq, ask, free_port
 
 
@@ -45,7 +46,7 @@ from tests.support.zmq_service import ANY_PORT, Connect, ServedZmq, ask, free_po
     ],
 )
 def test_only_this_machine_may_reach_a_service(url: str) -> None:
-    with pytest.raises(AddressError, match=r"write tcp://127.0.0.1:PORT|only tcp://127.0.0.1:PORT"):
+    with raises(AddressError, "bad-address"):
         Service(url, make_responder)
 
 
@@ -57,13 +58,13 @@ def test_these_are_of_this_machine(url: str) -> None:
 
 
 def test_an_address_that_is_taken_is_refused(serving: ServedZmq) -> None:
-    with pytest.raises(AddressError, match=r"cannot listen at .*in use; write tcp://127.0.0.1:PORT"):
+    with raises(AddressError, "cannot-listen"):
         Service(serving.url, make_responder)
 
 
 def test_an_address_that_cannot_be_bound_is_refused(tmp_path: object) -> None:
     for url in (f"ipc://{tmp_path}/no/such/folder", "ipc:///\udc80"):
-        with pytest.raises(AddressError, match="cannot listen at"):
+        with raises(AddressError, "cannot-listen"):
             Service(url, make_responder)
 
 
@@ -71,7 +72,7 @@ def test_an_address_that_cannot_be_bound_is_refused(tmp_path: object) -> None:
     "url", ["", "5555", "tcp://", "tcp://127.0.0.1", "http://x:1", "tcp://h:port", "tcp://\udc80:1", "tcp://h:65536"]
 )
 def test_a_bad_address_to_connect_to_is_refused(url: str) -> None:
-    with pytest.raises(AddressError, match=r"cannot connect to .*write tcp://host:port"):
+    with raises(AddressError, "bad-address"):
         Dealer(url)
 
 

@@ -23,6 +23,7 @@ from referee.ratings.bradley_terry import (
     strong_components,
 )
 from referee.ratings.ratings import rate
+from tests.support.codes import raises
 
 PLAIN = Priors(plain=True)
 CELL = st.integers(0, 30)
@@ -162,20 +163,20 @@ def test_strong_components_against_reachability(edges: list[tuple[int, int]]) ->
 
 
 def test_what_cannot_be_counted() -> None:
-    for rows, message in (
-        ([("a", "a", 1, 0, 0)], "a plays against itself"),
-        ([("a", "b", -1, 0, 0)], "negative"),
-        ([("a", "b", math.inf, 0, 0)], "no number"),
+    for rows, code in (
+        ([("a", "a", 1, 0, 0)], "self-play"),
+        ([("a", "b", -1, 0, 0)], "bad-count"),
+        ([("a", "b", math.inf, 0, 0)], "bad-count"),
     ):
-        with pytest.raises(CountsError, match=message):
+        with raises(CountsError, code):
             Counts.of(rows)
-    with pytest.raises(CountsError, match="no game"):
+    with raises(CountsError, "too-few-bots"):
         rate(Counts.of([]))
-    with pytest.raises(CountsError, match="a is alone"):
+    with raises(CountsError, "too-few-bots"):
         rate(Counts.of([], names="a"))
-    with pytest.raises(CountsError, match="anchor z"):
+    with raises(CountsError, "anchor-without-games"):
         rate(pool_of("ab"), priors=Priors(anchors={"z": 1}))
-    with pytest.raises(CountsError, match="circle"):
+    with raises(CountsError, "parent-cycle"):
         rate(pool_of("ab"), priors=Priors(parents={"a": "b", "b": "a"}))
 
 

@@ -12,6 +12,7 @@ import pytest
 from referee.store import database
 from referee.store.model import FormatKind, Locked, StoredFit, StoreError
 from referee.store.store import Store
+from tests.support.codes import raises
 from tests.support.paths import TESTS
 from tests.support.stores import ladder, match, pairings
 
@@ -26,7 +27,7 @@ def test_a_database_that_another_process_holds(tmp_path: Path, monkeypatch: pyte
         (pair,) = store.issue(id, 0, pairings(store, id, 1))
         other.execute("BEGIN IMMEDIATE")
         for write in (lambda: store.add([match(pair, 0)]), lambda: store.note("kind", "text")):
-            with pytest.raises(Locked, match=f"{path} is locked by another process: wait until it is done"):
+            with raises(Locked, "store-locked"):
                 write()
         assert store.open_pairs(id) == [pair], "reading waits for nobody"
         other.execute("ROLLBACK")
@@ -44,7 +45,7 @@ def test_a_postgresql_database_that_another_process_holds(postgres_url: str, mon
         (id,) = store.enrol(ladder()).values()
         with psycopg.connect(postgres_url.replace("+psycopg", "")) as other:
             other.execute(f"SELECT pg_advisory_xact_lock({database.WRITING})".encode())
-            with pytest.raises(Locked, match="is locked by another process"):
+            with raises(Locked, "store-locked"):
                 store.note("kind", "text")
             assert len(store.seats(id)) == 4
         store.note("kind", "text")
@@ -109,7 +110,7 @@ def test_a_file_that_is_no_store_is_named(tmp_path: Path, content: bytes) -> Non
     path = tmp_path / "other.txt"
     path.write_bytes(content)
     for create in (False, True):
-        with pytest.raises(StoreError, match=f"{path} is no SQLite database: name another file"):
+        with raises(StoreError, "not-a-store"):
             Store.open(f"sqlite:///{path}", create=create)
     assert path.read_bytes() == content
 
@@ -119,7 +120,7 @@ def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     with _sqlite(path) as other:
         other.execute("CREATE TABLE theirs (x)")
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="holds tables of another program: name another one"):
+    with raises(StoreError, "not-a-store"):
         Store.open(f"sqlite:///{path}", create=True)
     assert path.read_bytes() == before
 
@@ -135,7 +136,7 @@ def test_a_damaged_store_is_named(tmp_path: Path) -> None:
     content[8192 : len(content) // 2] = b"\xff" * (len(content) // 2 - 8192)
     path.write_bytes(content)
     with (
-        pytest.raises(StoreError, match=r"is damaged .*: restore a copy of it"),
+        raises(StoreError, "store-damaged"),
         Store.open(f"sqlite:///{path}") as store,
     ):
         list(store.games())
@@ -156,7 +157,7 @@ def test_a_store_that_somebody_changed_by_hand_is_named(tmp_path: Path, damage: 
         store.enrol(ladder())
     with _sqlite(path) as hand:
         hand.execute(damage)
-    damaged = pytest.raises(StoreError, match=r"is damaged .*: restore a copy of it")
+    damaged = raises(StoreError, "store-damaged")
     with Store.open(f"sqlite:///{path}") as store, damaged as error:
         for pool in store.pools():
             store.seats(pool.id)
@@ -166,21 +167,18 @@ def test_a_store_that_somebody_changed_by_hand_is_named(tmp_path: Path, damage: 
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "code"),
     [
-        ("nonsense", "is no url: sqlite:///FILE or postgresql"),
-        ("mysql://host/db", "is of another database: sqlite:///FILE"),
-        ("sqlite://", "names no file: sqlite:///FILE"),
-        ("sqlite:///:memory:", "names no file"),
-        ("sqlite:////nowhere/at/all.db", "there is no folder /nowhere/at: make it"),
-        (
-            "postgresql://ggp@127.0.0.1:1/none",
-            r"127.0.0.1:1/none cannot be reached .*: start the server or correct the url",
-        ),
+        ("nonsense", "bad-url"),
+        ("mysql://host/db", "bad-url"),
+        ("sqlite://", "bad-url"),
+        ("sqlite:///:memory:", "bad-url"),
+        ("sqlite:////nowhere/at/all.db", "no-such-folder"),
+        ("postgresql://ggp@127.0.0.1:1/none", "unreachable"),
     ],
 )
-def test_a_url_that_leads_nowhere_says_what_would(url: str, said: str) -> None:
-    with pytest.raises(StoreError, match=said) as error:
+def test_a_url_that_leads_nowhere_says_what_would(url: str, code: str) -> None:
+    with raises(StoreError, code) as error:
         Store.open(url, create=True)
     assert "\n" not in str(error.value)
 

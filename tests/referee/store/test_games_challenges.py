@@ -4,6 +4,7 @@ import pytest
 
 from referee.store.model import FormatKind, Pair, Pairing, StoreError
 from referee.store.store import Store
+from tests.support.codes import raises
 from tests.support.stores import ladder, match, pool
 
 LATER = "2027-01-01T00:00:00Z"
@@ -76,8 +77,8 @@ def test_a_version_that_is_gone_takes_its_challenges_with_it(store: Store, rows:
 
 def test_what_cannot_be_is_refused(store: Store, rows: dict[str, int]) -> None:
     ids = [seat.id for seat in store.seats(rows["fast"])]
-    with pytest.raises(StoreError, match="is none for unrated games"):
+    with raises(StoreError, "not-unrated"):
         store.challenge(rows["fast"], Pairing(*ids[:2]), 1, "alice", LATER)
-    with pytest.raises(StoreError, match="there is no challenge 7"):
+    with raises(StoreError, "no-such-challenge"):
         store.withdraw(7, "by alice")
     assert store.find_challenge(7) is None

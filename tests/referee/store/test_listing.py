@@ -10,6 +10,7 @@ import pytest
 
 from referee.store.model import GameRow, Pairing, StoreError
 from referee.store.store import Store
+from tests.support.codes import raises
 from tests.support.stores import entrant, ladder, match, pool
 
 
@@ -66,11 +67,11 @@ def _hold_filters(played: Store, newest: bool, at: str | None, bot: str | None, 
 
 
 def test_names_that_are_not_there_are_an_error_at_once(played: Store) -> None:
-    with pytest.raises(StoreError, match="no bot is called 'eve': there are ann, ann@v1, bob, cat, dan"):
+    with raises(StoreError, "no-such-bot"):
         played.games(bot="eve")
-    with pytest.raises(StoreError, match="no bot is called 'ann@v9'"):
+    with raises(StoreError, "no-such-bot"):
         played.records(opponent="ann@v9")
-    with pytest.raises(StoreError, match="no pool is called 'c': there are a, b"):
+    with raises(StoreError, "no-such-pool"):
         played.games(pool="c")
 
 
