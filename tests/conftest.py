@@ -62,6 +62,7 @@ _LOOP = 0.08  # seconds that `_slowness` takes on the machine for which the limi
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-snapshots", action="store_true", help="write tests/snapshots again")
     parser.addoption("--no-skips", action="store_true", help="fail the tests that need a program which is missing")
     parser.addoption(
         "--limit", type=float, help="seconds of processor time that a test may take, unless it is slow or long"
