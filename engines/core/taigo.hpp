@@ -115,9 +115,9 @@ inline void Taigo::set_up(std::string_view board, Colour side) {
         Axial at{};
         std::size_t kind = 4;
         try {
-            at = taigo_reading::take_cell(word);
+            at = taigo_parsing::take_cell(word);
             if (word.size() == 2 && word[0] == '=') kind = std::string_view("XOxo").find(word[1]);
-        } catch (const taigo_reading::Unreadable&) {  // it speaks of moves
+        } catch (const taigo_parsing::Unreadable&) {  // it speaks of moves
         }
         if (kind > 3) throw std::invalid_argument("a board is written like 0,0=X 1,0=O, cones x and o");
         if (std::abs(at.q) > set_up_reach || std::abs(at.r) > set_up_reach)

@@ -20,7 +20,7 @@ struct WrittenMove {
     std::array<std::pair<Axial, Colour>, most_holes> cone{};
 };
 
-namespace taigo_reading {
+namespace taigo_parsing {
 
 // Apart from other reasons, because a board of cells is not a move: see Taigo::set_up.
 class Unreadable : public IllegalMove {
@@ -59,11 +59,11 @@ inline Axial take_cell(std::string_view& text) {
     return {q, take_number(text)};
 }
 
-}  // namespace taigo_reading
+}  // namespace taigo_parsing
 
 // Throws IllegalMove with the reason.
 inline WrittenMove parse_taigo_move(std::string_view text) {
-    using namespace taigo_reading;
+    using namespace taigo_parsing;
     WrittenMove move{};
     move.dark = take_cell(text);
     take(text, '/');
@@ -81,7 +81,7 @@ inline WrittenMove parse_taigo_move(std::string_view text) {
     return move;
 }
 
-namespace taigo_reading {
+namespace taigo_parsing {
 
 // The tile without its cones.
 inline TaigoMove read_tile(const Lattice& lattice, const WrittenMove& written) {
@@ -144,13 +144,13 @@ inline void read_cones(const Lattice& lattice, const Supply& supply, const Writt
     if (written.cones < std::min(holes.count, supply.all())) too_few(move, holes, supply);
 }
 
-}  // namespace taigo_reading
+}  // namespace taigo_parsing
 
 // The legal move that `text` says. Throws IllegalMove with the reason.
 inline TaigoMove read_taigo_move(const Lattice& lattice, const Supply& supply, std::string_view text) {
     const WrittenMove written = parse_taigo_move(text);
-    TaigoMove move = taigo_reading::read_tile(lattice, written);
-    taigo_reading::read_cones(lattice, supply, written, move);
+    TaigoMove move = taigo_parsing::read_tile(lattice, written);
+    taigo_parsing::read_cones(lattice, supply, written, move);
     return move;
 }
 

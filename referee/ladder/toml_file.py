@@ -110,6 +110,8 @@ def _range(least: float | None, most: float | None) -> str:
 class ConfigError(Problem, ValueError):
     """An invalid file: str() is one line `FILE: key: what is wrong: remedy`; `key` is "" for the whole file."""
 
+    code = "bad-config"
+
     def __init__(self, file: str, key: str, problem: str) -> None:
         self.key = key
         text = without_passwords(": ".join(part for part in (file, key, problem) if part))
@@ -118,6 +120,8 @@ class ConfigError(Problem, ValueError):
 
 class NoToml(ConfigError):
     """A file whose text is no TOML, as while it is being edited."""
+
+    code = "not-toml"
 
 
 def decode(file: str, at: str, values: dict[str, Any], table: type[T]) -> T:
