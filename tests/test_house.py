@@ -105,7 +105,7 @@ def test_packaging_states_its_ranges() -> None:
     project = PROJECT["project"]
     assert project["requires-python"] == ">=3.11"
     for requirement in project["dependencies"]:
-        assert re.fullmatch(r"[a-z-]+>=[\d.]+,<[\d.]+", requirement), requirement
+        assert re.fullmatch(r"[a-z0-9-]+>=[\d.]+,<[\d.]+", requirement), requirement
     for extra in project["optional-dependencies"].values():
         for requirement in extra:
             assert re.fullmatch(r"[a-z.-]+(\[.*\])?>=[\d.]+(,<[\d.]+)?", requirement), requirement
