@@ -158,8 +158,12 @@ def run_command(
     from protocol.transports.subreaper import adopting_orphans
 
     try:
-        with adopting_orphans() if name in _STARTERS else contextlib.nullcontext():
-            return int(command.main(argv, prog_name=name, standalone_mode=False) or 0)
+        orphans = adopting_orphans() if name in _STARTERS else contextlib.nullcontext()
+        # Not `command.main`: it ends the process where a pipe is closed, instead of raising BrokenPipeError.
+        with orphans, command.make_context(name, list(argv)) as context:
+            return int(command.invoke(context) or 0)
+    except click.exceptions.Exit as end:  # of --help
+        return end.exit_code
     except failures as error:
         click.echo(f"{name}: {error}", err=True)
         return 1
