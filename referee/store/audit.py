@@ -272,7 +272,7 @@ def _pairs_that_differ(connection: Connection) -> Iterator[Row[Any]]:
 
 def _tallies() -> Select[Any]:
     """The rows of `tallies`: pairs issued, and finished games by what they count as (see counting.column)."""
-    by_play = games.c.termination.in_((Termination.RULES, Termination.RESIGNATION))
+    by_play = games.c.termination.in_(BY_PLAY)
     counts = games.c.result != ""
     kinds: dict[str, ColumnElement[bool]] = {
         "wins": and_(counts, games.c.winner == 1, by_play),

@@ -42,7 +42,17 @@ def played(store: Store) -> Store:
 def test_what_was_played_is_as_it_was_recorded(played: Store) -> None:
     found = played.check()
     assert (found.lines, found.beyond, found.matches) == ([], 0, 22)
-    assert played.rebuild() == []
+    assert played.repair().lines == []
+
+
+def test_a_match_adjudicated_at_the_limit_on_plies_is_won_by_play(store: Store) -> None:
+    (id,) = store.enrol(ladder()).values()
+    names = {seat.id: seat.name for seat in store.seats(id)}
+    (pair,) = store.issue(id, 0, pairings(store, id, 1))
+    both = names[pair.first], names[pair.second]
+    store.add([match(pair, game, 0, "ply_limit", result="B+1", names=both) for game in (0, 1)])
+    assert [(score.wins, score.losses) for score in store.meetings(id)] == [(1, 0), (0, 1)]
+    assert store.check().lines == []
 
 
 def test_scores_are_those_of_the_meetings(played: Store) -> None:
@@ -86,7 +96,7 @@ def test_what_was_changed_is_named_and_mended(played: Store, url: str, what: str
     assert any(line in said for said in found.lines), found.lines
     assert found.beyond == 0
     assert _all(played) != before, "checking mends nothing"
-    mended = played.rebuild()
+    mended = played.repair().lines
     assert mended and set(mended) <= set(found.lines), "what is derived from a match is right once the match is"
     assert played.check().lines == []
     assert _all(played) == before
@@ -100,7 +110,7 @@ def test_a_record_that_was_changed_is_named_and_its_match_left_alone(played: Sto
     _by_hand(url, _update(schema.records, data=zlib.compress(forged)))
     found = played.check()
     assert len(found.lines) == found.beyond == 1 and row.key in found.lines[0] and "was changed" in found.lines[0]
-    assert played.rebuild() == found.lines
+    assert played.repair().lines == found.lines
     assert _all(played) == before
 
 
@@ -130,10 +140,10 @@ def test_a_match_under_another_pair_is_named(played: Store, url: str) -> None:
 @pytest.mark.slow
 def test_nothing_is_mended_under_a_running_ladder(played: Store, url: str) -> None:
     played.take_lock("run")
-    assert played.rebuild() == [], "one's own run is no hindrance"
+    assert played.repair().lines == [], "one's own run is no hindrance"
     _by_hand(url, _update(schema.run_lock, host="elsewhere"))
     with raises(Locked, "store-locked"):
-        played.rebuild()
+        played.repair()
 
 
 _GAMES = st.lists(
