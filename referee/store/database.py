@@ -8,7 +8,7 @@ import errno
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -266,10 +266,19 @@ def in_parts(
         yield from connection.execute(query.where(where.in_(listed[start : start + _PART])))
 
 
-def add_up(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> None:
-    """Add the numbers of these rows, which have every column, to those with the same primary key."""
+def add_counts(connection: Connection, table: Table, counts: Mapping[tuple[Any, ...], int]) -> None:
+    """Add to the rows of a table of counts. A key of `counts` is the primary key of a row, then the column.
+
+    All writers take the rows in the same order.
+    """
+    keys = [column.name for column in table.primary_key]
+    nothing = dict.fromkeys((column.name for column in table.columns if not column.primary_key), 0)
+    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for (*key, name), number in sorted(counts.items()):
+        row = rows.setdefault(tuple(key), {**dict(zip(keys, key, strict=True)), **nothing})
+        row[name] += number
     if rows:
-        connection.execute(_adding(table, connection.dialect.name), rows)
+        connection.execute(_adding(table, connection.dialect.name), list(rows.values()))
 
 
 @cache

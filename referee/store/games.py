@@ -18,7 +18,6 @@ from referee.play.series import GameResult, seats
 from referee.store.audit import (
     ALL_DONE,
     COLUMNS,
-    SCORE_COLUMNS,
     StoredEnding,
     column,
     meetings_of,
@@ -27,7 +26,7 @@ from referee.store.audit import (
     points_of,
     score_columns,
 )
-from referee.store.database import add_up, clean, in_parts
+from referee.store.database import add_counts, clean, in_parts
 from referee.store.entries import now, readmitted, suspend
 from referee.store.model import (
     ChallengeRow,
@@ -109,7 +108,7 @@ class _Batch:
         self._given_up: dict[int, UnplayablePair] = {}
         self._voided: dict[tuple[int, int], tuple[int, str]] = {}  # by pool and culprit: batch, and how
         self._tallies: Counter[tuple[int, int, int, str]] = Counter()
-        self._endings: Counter[tuple[int, str, int, bool]] = Counter()
+        self._endings: Counter[tuple[int, str, int, str]] = Counter()
 
     def keep(self, one: FinishedGame) -> None:
         pair, facts = self._pairs[one.pair.id], one.facts
@@ -153,7 +152,7 @@ class _Batch:
             }
         )
         self._records.append({"game": self._last, "data": one.record})
-        self._endings[pair.pool, termination, culprit, bool(result)] += 1
+        self._endings[pair.pool, termination, culprit, "games" if result else "void"] += 1
         if facts.replayed and culprit not in (NOBODY, ENGINE):
             self._voided[pair.pool, culprit] = pair.batch, f"{facts.termination}: {facts.detail}"
         if not facts.replayed:
@@ -178,9 +177,9 @@ class _Batch:
         if self._games:
             connection.execute(games.insert(), self._games)
             connection.execute(records.insert(), self._records)
-        add_up(connection, tallies, tally_rows(self._tallies))
-        add_up(connection, scores, score_rows(self._tallies))
-        add_up(connection, endings, ending_rows(self._endings))
+        add_counts(connection, tallies, self._tallies)
+        add_counts(connection, scores, _score_counts(self._tallies))
+        add_counts(connection, endings, self._endings)
         if stand:
             connection.execute(_SETTLE, stand)
         self._count_pairs(over)
@@ -253,49 +252,14 @@ def _result(pair: Row[Any], ended: Sequence[StoredEnding]) -> PairResult:
     return PairResult(pair.number, pair.batch, pair.first, pair.second, points_of(ended), met, pair.pool)
 
 
-def tally_rows(counted: Mapping[tuple[int, int, int, str], int]) -> list[dict[str, object]]:
-    """Rows of `tallies` from (pool, first, second, column) -> games, in the order in which all writers take them."""
-    rows: dict[tuple[int, int, int], dict[str, object]] = {}
-    for (pool, first, second, name), number in sorted(counted.items()):
-        nothing: dict[str, object] = {
-            "pool": pool,
-            "first": first,
-            "second": second,
-            "issued": 0,
-            **dict.fromkeys(COLUMNS, 0),
-        }
-        rows.setdefault((pool, first, second), nothing)[name] = number
-    return list(rows.values())
-
-
-def score_rows(counted: Mapping[tuple[int, int, int, str], int]) -> list[dict[str, object]]:
-    """Rows of `scores` from the same, in the order in which all writers take them."""
+def _score_counts(counted: Mapping[tuple[int, int, int, str], int]) -> Counter[tuple[int, int, str]]:
+    """What counts of `tallies` add to `scores`: by pool, version and column."""
     sums: Counter[tuple[int, int, str]] = Counter()
     for (pool, first, second, name), number in counted.items():
         for version, columns in zip((first, second), score_columns(name), strict=True):
             for one in columns:
                 sums[pool, version, one] += number
-    rows: dict[tuple[int, int], dict[str, object]] = {}
-    for (pool, version, one), number in sorted(sums.items()):
-        nothing: dict[str, object] = {"pool": pool, "version": version, **dict.fromkeys(SCORE_COLUMNS, 0)}
-        rows.setdefault((pool, version), nothing)[one] = number
-    return list(rows.values())
-
-
-def ending_rows(counted: Mapping[tuple[int, str, int, bool], int]) -> list[dict[str, object]]:
-    """Rows of `endings` from (pool, termination, culprit, whether it counts) -> matches."""
-    rows: dict[tuple[int, str, int], dict[str, object]] = {}
-    for (pool, termination, culprit, counts), number in sorted(counted.items()):
-        nothing: dict[str, object] = {
-            "pool": pool,
-            "termination": termination,
-            "culprit": culprit,
-            "games": 0,
-            "void": 0,
-        }
-        row = rows.setdefault((pool, termination, culprit), nothing)
-        row["games" if counts else "void"] = number
-    return list(rows.values())
+    return sums
 
 
 # -- Pairs: issued, open, finished, and the counts of meetings.
@@ -326,10 +290,7 @@ def issue(connection: Connection, pool: int, batch: int, pairings: Sequence[Pair
         for one in made
     ]
     connection.execute(pairs.insert(), rows)
-    counted: dict[tuple[int, int, int, str], int] = defaultdict(int)
-    for one in made:
-        counted[pool, one.first, one.second, "issued"] += 1
-    add_up(connection, tallies, tally_rows(counted))
+    add_counts(connection, tallies, Counter((pool, one.first, one.second, "issued") for one in made))
     return made
 
 
@@ -346,7 +307,7 @@ def open_pairs(connection: Connection, pool: int) -> list[Pair]:
 
 
 def past(connection: Connection, pool: int, kind: FormatKind) -> PoolPast:
-    """See PoolPast."""
+    """What a schedule of this kind begins from."""
     batches, issued = extent(connection, pool)
     these = and_(pairs.c.pool == pool, pairs.c.batch >= batches - 2)
     recent = [(_pair(row), result) for row, result in _with_results(connection, these)]
@@ -523,7 +484,7 @@ def challenge(
     return last + 1, made
 
 
-def withdraw(connection: Connection, id: int, reason: str, keep: Collection[int]) -> bool:
+def withdraw(connection: Connection, id: int, reason: str, keep: Collection[int] = ()) -> bool:
     """Play no more of it, but for the pairs `keep`, which are being played; False if nothing was left of it.
 
     The reason is kept if it is the first one and a pair was withdrawn.
@@ -542,7 +503,7 @@ def withdraw(connection: Connection, id: int, reason: str, keep: Collection[int]
     return bool(left)
 
 
-def listed(
+def list_challenges(
     connection: Connection, pool: int | None = None, only_open: bool = False, most: int = 0
 ) -> list[ChallengeRow]:
     """Those of a pool, or all; those of which something is to be played; the newest so many (0: all). By id."""
@@ -554,7 +515,7 @@ def listed(
     return [_stands(connection, row) for row in connection.execute(query).all()][::-1]
 
 
-def find(connection: Connection, id: int) -> ChallengeRow | None:
+def find_challenge(connection: Connection, id: int) -> ChallengeRow | None:
     """How it stands; None if there is no such challenge."""
     row = connection.execute(select(challenges).where(challenges.c.id == id)).one_or_none()
     return None if row is None else _stands(connection, row)

@@ -6,34 +6,25 @@ Any thread may call what reads, at any time. Any thread may call what writes, on
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import astuple, dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, select
 
 from referee.store import entries
-from referee.store import games as adding
-from referee.store import games as challenging
-from referee.store import games as pairing
+from referee.store import games as played
 from referee.store.audit import SCORE_COLUMNS, Findings, Progress, rebuild
 from referee.store.database import NEWEST, Database, migrate, read_options, unpacked, version_of
 from referee.store.model import (
-    ChallengeRow,
     Drift,
     FinishedGame,
     FitRow,
-    FormatKind,
     GameRow,
-    Ladder,
     Locked,
     MisfitRow,
-    Pair,
-    Pairing,
     PairResult,
-    PairScore,
-    PoolEntry,
-    PoolPast,
     PoolRow,
     StoredFit,
     StoreError,
@@ -67,6 +58,9 @@ class StoreFilter:
     bots: Sequence[int] = ()
     opponents: Sequence[int] = ()
     termination: str | None = None
+
+
+_FACTS = tuple({field.name for field in fields(GameRow)} - {"pool", "pair", "first", "second", "culprit"})
 
 
 def page(
@@ -125,26 +119,159 @@ def _labels(connection: Connection, ids: set[int]) -> dict[int, str]:
 
 
 def _game(row: Row[Any], labels: dict[int, str]) -> GameRow:
-    return GameRow(
-        id=row.id,
-        key=row.key,
-        pool=row.pool_name,
-        pair=row.number,
-        game=row.game,
-        attempt=row.attempt,
-        first=labels[row.first],
-        second=labels[row.second],
-        result=row.result,
-        winner=row.winner,
-        termination=row.termination,
-        culprit=labels[row.culprit],
-        detail=row.detail,
-        plies=row.plies,
-        ms1=row.ms1,
-        ms2=row.ms2,
-        suspect=row.suspect,
-        ended=row.ended,
+    facts: dict[str, Any] = {name: getattr(row, name) for name in _FACTS}
+    named: dict[str, Any] = {name: labels[getattr(row, name)] for name in ("first", "second", "culprit")}
+    return GameRow(**facts, **named, pool=row.pool_name, pair=row.number)
+
+
+# -- Pools with their sums and ratings, and events.
+
+
+_POOL = ("id", "key", "name", "game", "options", "control", "openings", "rated")
+_ROW = ("version", "elo", "se", "games", "score", "next_elo", "next_se", "next_los")
+_FIT = ("games", "model", "advantage", "advantage_se", "tie")
+
+
+def list_pools(connection: Connection, unrated: bool = False) -> list[PoolRow]:
+    """By id; the unrated ones only on request, so that no caller takes them for rated ones."""
+    count = select(func.coalesce(func.sum(endings.c.games), 0)).where(endings.c.pool == pools.c.id)
+    query = select(*(pools.c[name] for name in _POOL), count.scalar_subquery().label("games")).order_by(pools.c.id)
+    found = connection.execute(query if unrated else query.where(pools.c.rated))
+    return [
+        PoolRow(**{**row._mapping, "options": read_options(row.options, row.name), "games": int(row.games)})
+        for row in found
+    ]
+
+
+def list_events(connection: Connection, limit: int = 100) -> list[StoreEvent]:
+    """The last ones, oldest first."""
+    query = select(events.c.at, events.c.kind, events.c.text).order_by(events.c.id.desc()).limit(limit)
+    return [StoreEvent(*row) for row in connection.execute(query)][::-1]
+
+
+def totals(connection: Connection, pool: int | None = None) -> Totals:
+    """Of one pool or of all."""
+    sums, played = select(endings), select(func.coalesce(func.sum(pools.c.played), 0))
+    if pool is not None:
+        sums, played = sums.where(endings.c.pool == pool), played.where(pools.c.id == pool)
+    names = {ENGINE: "engine", **{row.id: row.label for row in connection.execute(_blamed(pool))}}
+    terminations: Counter[str] = Counter()
+    faults: Counter[tuple[str, str]] = Counter()
+    count = void = 0
+    for row in connection.execute(sums):
+        count += row.games
+        void += row.void
+        terminations[row.termination] += row.games + row.void
+        if row.culprit != NOBODY:
+            faults[names[row.culprit], row.termination] += row.games + row.void
+    return Totals(count, void, int(connection.execute(played).scalar_one()), terminations, faults)
+
+
+def counted(connection: Connection, pool: int) -> int:
+    """How many games of a pool count."""
+    query = select(func.coalesce(func.sum(endings.c.games), 0)).where(endings.c.pool == pool)
+    return int(connection.execute(query).scalar_one())
+
+
+def score_counts(connection: Connection, pool: int) -> dict[int, tuple[int, ...]]:
+    """Of every version that played, by play and by faults: wins, ties, losses, forfeits, gifts, and void games.
+
+    Its forfeits are among the losses, those of others, the gifts, among its wins.
+    """
+    query = select(scores.c.version, *(scores.c[name] for name in SCORE_COLUMNS)).where(scores.c.pool == pool)
+    return {version: tuple(counts) for version, *counts in connection.execute(query.order_by(scores.c.version))}
+
+
+def save_fit(connection: Connection, pool: int, fit: StoredFit) -> None:
+    """Instead of the one before."""
+    for table in (ratings, fits):
+        connection.execute(table.delete().where(table.c.pool == pool))
+    values = {name: getattr(fit, name) for name in _FIT}
+    connection.execute(fits.insert().values(pool=pool, remarks=write_remarks(fit), **values))
+    rows = [
+        {"pool": pool, "rank": rank, "version": row.id, **{name: getattr(row, name) for name in _ROW[1:]}}
+        for rank, row in enumerate(fit.rows)
+    ]
+    if rows:
+        connection.execute(ratings.insert(), rows)
+
+
+def load_fit(connection: Connection, pool: int) -> StoredFit | None:
+    """The last one that was saved."""
+    row = connection.execute(select(fits).where(fits.c.pool == pool)).one_or_none()
+    if row is None:
+        return None
+    query = select(*(ratings.c[name] for name in _ROW)).where(ratings.c.pool == pool).order_by(ratings.c.rank)
+    rows = tuple(FitRow(*values) for values in connection.execute(query))
+    return read_remarks(
+        StoredFit(pool, row.games, row.model, row.advantage, row.advantage_se, row.tie, rows), row.remarks
     )
+
+
+def _blamed(pool: int | None) -> Select[Any]:
+    ids = select(endings.c.culprit)
+    if pool is not None:
+        ids = ids.where(endings.c.pool == pool)
+    return select(versions.c.id, versions.c.label).where(versions.c.id.in_(ids))
+
+
+# -- What a fit says besides ratings, as JSON text.
+
+
+def write_remarks(fit: StoredFit) -> str:
+    """Anchors, deviance, misfits and drifts."""
+    said = {
+        "anchors": list(fit.anchors.items()),
+        "deviance": fit.deviance,
+        "freedom": fit.freedom,
+        "misfits": [astuple(pair) for pair in fit.misfits],
+        "drifts": [astuple(drift) for drift in fit.drifts],
+    }
+    return json.dumps(said, separators=(",", ":"))
+
+
+def read_remarks(fit: StoredFit, text: str) -> StoredFit:
+    """The fit with what the text says; an empty one says nothing."""
+    if not text:
+        return fit
+    said = json.loads(text)
+    return replace(
+        fit,
+        anchors={int(version): float(elo) for version, elo in said["anchors"]},
+        deviance=float(said["deviance"]),
+        freedom=int(said["freedom"]),
+        misfits=tuple(MisfitRow(*pair) for pair in said["misfits"]),
+        drifts=tuple(Drift(*drift) for drift in said["drifts"]),
+    )
+
+
+# -- The store.
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _reading(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate["Store", P], T]:
+    """The query as a method of Store, in a snapshot of its own."""
+
+    @wraps(query)
+    def method(store: "Store", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with store.database.reading() as connection:
+            return query(connection, *args, **kwargs)
+
+    return method
+
+
+def _writing(change: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate["Store", P], T]:
+    """The change as a method of Store, in a transaction of its own, durable on return."""
+
+    @wraps(change)
+    def method(store: "Store", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with store.database.writing() as connection:
+            return change(connection, *args, **kwargs)
+
+    return method
 
 
 _PAGE, _PAGE_OF_RECORDS = 1000, 100  # matches that are read at a time
@@ -154,7 +281,7 @@ class Store:
     """See the module. Every method raises StoreError."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
         self._me = entries.Holder.here("")
 
     @classmethod
@@ -169,7 +296,7 @@ class Store:
         return cls(database)
 
     def close(self) -> None:
-        self._database.close()
+        self.database.close()
 
     def __enter__(self) -> "Store":
         return self
@@ -182,142 +309,68 @@ class Store:
     def take_lock(self, command: str) -> None:
         """This process runs the ladder from now on. Raises Locked if another one does that lives."""
         self._me = entries.Holder.here(command)
-        with self._database.writing() as connection:
-            entries.take(connection, self._me, self._database.name)
+        with self.database.writing() as connection:
+            entries.take(connection, self._me, self.database.name)
 
     def beat(self) -> None:
         """Say that this process lives, every few seconds. Raises Locked if another one has taken it for dead."""
-        with self._database.writing() as connection:
-            entries.beat(connection, self._me, self._database.name)
+        with self.database.writing() as connection:
+            entries.beat(connection, self._me, self.database.name)
 
     def release_lock(self) -> None:
         """Release the run lock. If there is no room to write, the next process finds that this one has ended."""
-        with contextlib.suppress(StoreError), self._database.writing() as connection:
+        with contextlib.suppress(StoreError), self.database.writing() as connection:
             entries.release(connection, self._me)
 
     def running(self) -> str:
         """Which process runs the ladder, in words; "" for none."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return entries.running(connection, self._me)
 
-    # -- who takes part ------------------------------------------------------------------------------------------
+    # -- pools and bots ------------------------------------------------------------------------------------------
 
-    def enrol(self, ladder: Ladder) -> dict[str, int]:
-        """Take over who is entered where; the ids of the ladder's pools by name. See enrolment."""
-        with self._database.writing() as connection:
-            return entries.enrol(connection, ladder)
+    enrol = _writing(entries.enrol)
+    suspend = _writing(entries.suspend)
+    readmit = _writing(entries.readmit)
+    pools = _reading(list_pools)
+    seats = _reading(entries.seats)
 
-    def suspend(self, version: int, reason: str, pool: int | None = None) -> None:
-        """It is not paired any more, in one pool or in all, until it is readmitted or entered in another version."""
-        with self._database.writing() as connection:
-            entries.suspend(connection, version, reason, pool)
+    # -- pairs and games -----------------------------------------------------------------------------------------
 
-    def readmit(self, name: str) -> bool:
-        """By name or label; False if no bot of that name is suspended."""
-        with self._database.writing() as connection:
-            return entries.readmit(connection, name)
-
-    def pools(self, unrated: bool = False) -> list[PoolRow]:
-        """By id; the unrated ones only on request, so that no caller takes them for rated ones."""
-        count = select(func.coalesce(func.sum(endings.c.games), 0)).where(endings.c.pool == pools.c.id)
-        query = select(pools, count.scalar_subquery().label("games")).order_by(pools.c.id)
-        query = query if unrated else query.where(pools.c.rated)
-        with self._database.reading() as connection:
-            return [
-                PoolRow(
-                    id=row.id,
-                    key=row.key,
-                    name=row.name,
-                    game=row.game,
-                    options=read_options(row.options, row.name),
-                    control=row.control,
-                    openings=row.openings,
-                    games=int(row.games),
-                    rated=row.rated,
-                )
-                for row in connection.execute(query)
-            ]
-
-    def seats(self, pool: int) -> list[PoolEntry]:
-        """Every version that is or was entered in a pool, by id."""
-        with self._database.reading() as connection:
-            return entries.seats(connection, pool)
-
-    # -- what is played ------------------------------------------------------------------------------------------
-
-    def past(self, pool: int, kind: FormatKind) -> PoolPast:
-        with self._database.reading() as connection:
-            return pairing.past(connection, pool, kind)
-
-    def open_pairs(self, pool: int) -> list[Pair]:
-        """Issued and not finished, by number, with the games that are stored already."""
-        with self._database.reading() as connection:
-            return pairing.open_pairs(connection, pool)
-
-    def issue(self, pool: int, batch: int, pairings: Sequence[Pairing]) -> list[Pair]:
-        """Number the next batch of a pool and keep it; durable on return."""
-        with self._database.writing() as connection:
-            return pairing.issue(connection, pool, batch, pairings)
+    past = _reading(played.past)
+    open_pairs = _reading(played.open_pairs)
+    issue = _writing(played.issue)
 
     def add(self, finished: Sequence[FinishedGame], unplayable: Sequence[UnplayablePair] = ()) -> list[PairResult]:
-        """Keep what was played, durable on return; the pairs that it finished, by pool and number. See adding.
+        """Store what was played, durable on return; the pairs that it finished, by pool and number.
 
         The culprit of an unplayable pair is suspended in its pool.
         """
         if not finished and not unplayable:
             return []
-        with self._database.writing() as connection:
-            return adding.add(connection, finished, unplayable)
+        with self.database.writing() as connection:
+            return played.add(connection, finished, unplayable)
 
-    # -- challenges ----------------------------------------------------------------------------------------------
+    challenge = _writing(played.challenge)
+    withdraw = _writing(played.withdraw)
+    challenges = _reading(played.list_challenges)
+    find_challenge = _reading(played.find_challenge)
 
-    def challenge(self, pool: int, pairing: Pairing, number: int, owner: str, until: str) -> tuple[int, list[Pair]]:
-        """So many pairs of these in an unrated pool, until then (UTC, ISO 8601); id and pairs. Durable on return."""
-        with self._database.writing() as connection:
-            return challenging.challenge(connection, pool, pairing, number, owner, until)
+    # -- results -------------------------------------------------------------------------------------------------
 
-    def withdraw(self, challenge: int, reason: str, keep: Collection[int] = ()) -> bool:
-        """Play no more of a challenge but for the pairs `keep`; False if nothing was left."""
-        with self._database.writing() as connection:
-            return challenging.withdraw(connection, challenge, reason, keep)
-
-    def challenges(self, pool: int | None = None, only_open: bool = False, most: int = 0) -> list[ChallengeRow]:
-        """By id: those of a pool or all, those that are open or all, the newest so many (0: all)."""
-        with self._database.reading() as connection:
-            return challenging.listed(connection, pool, only_open, most)
-
-    def find_challenge(self, id: int) -> ChallengeRow | None:
-        with self._database.reading() as connection:
-            return challenging.find(connection, id)
-
-    # -- what came of it -----------------------------------------------------------------------------------------
-
-    def meetings(self, pool: int) -> list[PairScore]:
-        """All finished games, per ordered pair of versions."""
-        with self._database.reading() as connection:
-            return pairing.meetings(connection, pool)
-
-    def totals(self, pool: int | None = None) -> Totals:
-        """Of one pool or of all."""
-        with self._database.reading() as connection:
-            return totals(connection, pool)
-
-    def scores(self, pool: int) -> dict[int, tuple[int, ...]]:
-        """Of every version that played: wins, ties, losses, forfeits of these, gifts of the wins, void games."""
-        with self._database.reading() as connection:
-            return scored(connection, pool)
-
-    def counted(self, pool: int) -> int:
-        """How many games of a pool count; quick, to be compared with StoredFit.games."""
-        with self._database.reading() as connection:
-            return counted(connection, pool)
+    meetings = _reading(played.meetings)
+    totals = _reading(totals)
+    scores = _reading(score_counts)
+    counted = _reading(counted)
+    save_fit = _writing(save_fit)
+    fit = _reading(load_fit)
 
     def pair_results(self, pool: int, first: int, second: int) -> Iterator[PairResult]:
         """The finished pairs of two versions in either order, by number; `first` and points are of `first`."""
         after = -1
         while True:
-            with self._database.reading() as connection:
-                page = pairing.pair_results(connection, pool, first, second, after)
+            with self.database.reading() as connection:
+                page = played.pair_results(connection, pool, first, second, after)
             yield from page
             if not page:
                 return
@@ -373,55 +426,35 @@ class Store:
     def record(self, key: str) -> bytes | None:
         """The record of a match, as JSON lines."""
         query = select(records.c.data).join(games, games.c.id == records.c.game).where(games.c.key == key)
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             data = connection.execute(query).scalar_one_or_none()
         return None if data is None else unpacked(data, key)
 
-    def save_fit(self, pool: int, fit: StoredFit) -> None:
-        """Instead of the one before."""
-        with self._database.writing() as connection:
-            save(connection, pool, fit)
-
-    def fit(self, pool: int) -> StoredFit | None:
-        with self._database.reading() as connection:
-            return load(connection, pool)
-
     # -- events --------------------------------------------------------------------------------------------------
 
-    def note(self, kind: str, text: str) -> None:
-        with self._database.writing() as connection:
-            entries.note(connection, kind, text)
-
-    def events(self, limit: int = 100) -> list[StoreEvent]:
-        """The last ones, oldest first."""
-        query = select(events.c.at, events.c.kind, events.c.text).order_by(events.c.id.desc()).limit(limit)
-        with self._database.reading() as connection:
-            return [StoreEvent(*row) for row in connection.execute(query)][::-1]
+    note = _writing(entries.note)
+    events = _reading(list_events)
 
     # -- is it whole? --------------------------------------------------------------------------------------------
 
     def check(self, progress: Progress = lambda done, total: None) -> Findings:
         """Every record's chain, every match against its record, every derived row against the matches. See rebuild."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return rebuild(connection, False, progress)
 
     def repair(self, progress: Progress = lambda done, total: None) -> Findings:
         """Repair what check finds as far as the records allow. No process may run the ladder meanwhile."""
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             if runner := entries.running(connection, self._me, others=True):
-                raise Locked(f"{self._database.name} is run by {runner}: wait until it is done, or end it")
+                raise Locked(f"{self.database.name} is run by {runner}: wait until it is done, or end it")
             return rebuild(connection, True, progress)
-
-    def rebuild(self) -> list[str]:
-        """Repair, and what differed, a line each."""
-        return self.repair().lines
 
     # ------------------------------------------------------------------------------------------------------------
 
     def _filter(
         self, pool: int | str | None, bot: int | str | None, opponent: int | str | None, termination: str | None
     ) -> StoreFilter:
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             at = None if pool is None else find_pool(connection, pool)
             bots, others = (
                 [] if who is None else [who] if isinstance(who, int) else entries.called(connection, who)
@@ -437,7 +470,7 @@ class Store:
         size = _PAGE_OF_RECORDS if whole else _PAGE
         while left is None or left > 0:
             most = size if left is None else min(size, left)
-            with self._database.reading() as connection:
+            with self.database.reading() as connection:
                 found = page(connection, chosen, after, most, newest, whole)
             yield from found
             if len(found) < most:
@@ -466,106 +499,3 @@ def _prepare(database: Database, create: bool) -> None:
         raise StoreError(f"there is no store {database.name}: ggp ladder run makes it", code="store-missing")
     with database.writing() as connection:
         migrate(connection)
-
-
-# -- The stored sums and ratings of pools.
-
-
-_ROW = ("version", "elo", "se", "games", "score", "next_elo", "next_se", "next_los")
-_FIT = ("games", "model", "advantage", "advantage_se", "tie")
-
-
-def totals(connection: Connection, pool: int | None) -> Totals:
-    """Of one pool or of all."""
-    sums, played = select(endings), select(func.coalesce(func.sum(pools.c.played), 0))
-    if pool is not None:
-        sums, played = sums.where(endings.c.pool == pool), played.where(pools.c.id == pool)
-    names = {ENGINE: "engine", **{row.id: row.label for row in connection.execute(_blamed(pool))}}
-    terminations: Counter[str] = Counter()
-    faults: Counter[tuple[str, str]] = Counter()
-    count = void = 0
-    for row in connection.execute(sums):
-        count += row.games
-        void += row.void
-        terminations[row.termination] += row.games + row.void
-        if row.culprit != NOBODY:
-            faults[names[row.culprit], row.termination] += row.games + row.void
-    return Totals(count, void, int(connection.execute(played).scalar_one()), terminations, faults)
-
-
-def counted(connection: Connection, pool: int) -> int:
-    """How many games of a pool count."""
-    query = select(func.coalesce(func.sum(endings.c.games), 0)).where(endings.c.pool == pool)
-    return int(connection.execute(query).scalar_one())
-
-
-def scored(connection: Connection, pool: int) -> dict[int, tuple[int, ...]]:
-    """Of every version that played, by play and by faults: wins, ties, losses, forfeits, gifts, and void games.
-
-    Its forfeits are among the losses, those of others, the gifts, among its wins.
-    """
-    query = select(scores.c.version, *(scores.c[name] for name in SCORE_COLUMNS)).where(scores.c.pool == pool)
-    return {version: tuple(counts) for version, *counts in connection.execute(query.order_by(scores.c.version))}
-
-
-def save(connection: Connection, pool: int, fit: StoredFit) -> None:
-    """Instead of the one before."""
-    for table in (ratings, fits):
-        connection.execute(table.delete().where(table.c.pool == pool))
-    values = {name: getattr(fit, name) for name in _FIT}
-    connection.execute(fits.insert().values(pool=pool, remarks=write_remarks(fit), **values))
-    rows = [
-        {"pool": pool, "rank": rank, "version": row.id, **{name: getattr(row, name) for name in _ROW[1:]}}
-        for rank, row in enumerate(fit.rows)
-    ]
-    if rows:
-        connection.execute(ratings.insert(), rows)
-
-
-def load(connection: Connection, pool: int) -> StoredFit | None:
-    """The last one that was saved."""
-    row = connection.execute(select(fits).where(fits.c.pool == pool)).one_or_none()
-    if row is None:
-        return None
-    query = select(*(ratings.c[name] for name in _ROW)).where(ratings.c.pool == pool).order_by(ratings.c.rank)
-    rows = tuple(FitRow(*values) for values in connection.execute(query))
-    return read_remarks(
-        StoredFit(pool, row.games, row.model, row.advantage, row.advantage_se, row.tie, rows), row.remarks
-    )
-
-
-def _blamed(pool: int | None) -> Select[Any]:
-    ids = select(endings.c.culprit)
-    if pool is not None:
-        ids = ids.where(endings.c.pool == pool)
-    return select(versions.c.id, versions.c.label).where(versions.c.id.in_(ids))
-
-
-# -- What a fit says besides ratings, as JSON text.
-
-
-def write_remarks(fit: StoredFit) -> str:
-    """Anchors, deviance, misfits and drifts."""
-    said = {
-        "anchors": list(fit.anchors.items()),
-        "deviance": fit.deviance,
-        "freedom": fit.freedom,
-        "misfits": [astuple(pair) for pair in fit.misfits],
-        "drifts": [astuple(drift) for drift in fit.drifts],
-    }
-    return json.dumps(said, separators=(",", ":"))
-
-
-def read_remarks(fit: StoredFit, text: str) -> StoredFit:
-    """The fit with what the text says; an empty one says nothing."""
-    if not text:
-        return fit
-    said = json.loads(text)
-    return replace(
-        fit,
-        anchors={int(version): float(elo) for version, elo in said["anchors"]},
-        deviance=float(said["deviance"]),
-        freedom=int(said["freedom"]),
-        misfits=tuple(MisfitRow(*pair) for pair in said["misfits"]),
-        drifts=tuple(Drift(*drift) for drift in said["drifts"]),
-    )

@@ -54,7 +54,7 @@ def check_whole(file: Path) -> None:
         assert store.running() == ""
         keys = [row.key for row in store.games()]
         assert len(keys) == len(set(keys))
-        assert store.rebuild() == []
+        assert store.repair().lines == []
         for pool in store.pools():
             past = store.past(pool.id, FormatKind.LADDER)
             assert all(pair.batch >= past.batches - 2 for pair in store.open_pairs(pool.id))

@@ -53,7 +53,7 @@ def stored(club: Store, key: str = KEY) -> bytes:
 
 def spoil(club: Store, key: str, data: bytes) -> None:
     """Another record under that key, past everything that checks."""
-    with club._database.writing() as connection:
+    with club.database.writing() as connection:
         id = connection.execute(select(games.c.id).where(games.c.key == key)).scalar_one()
         connection.execute(update(records).where(records.c.game == id).values(data=data))
 

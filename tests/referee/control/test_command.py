@@ -112,7 +112,7 @@ def test_a_match_is_dropped_while_its_bot_thinks(tmp_path: Path) -> None:
     with open_store(file) as store:
         assert not store.totals().faults and not any(seat.suspended for seat in store.seats(1))
         assert [event.text for event in store.events() if event.kind == "aborted"]
-        assert store.rebuild() == []
+        assert store.repair().lines == []
 
 
 def _wait_for_end_of(key: str, client: Client) -> None:
