@@ -9,6 +9,7 @@ from engines.game import Game, IllegalMove, OptionError, OptionValue, SetupState
 from engines.history import GameHistory, SetUp
 from engines.session import Handler, Session, checked, read_count, syntax_error
 from protocol.errors import CommandFailed
+from protocol.sgf import COLUMNS
 
 NAMES = frozenset({"fixed_handicap", "set_free_handicap", "loadsgf"})
 MAX_FILE = 1024 * 1024
@@ -199,7 +200,7 @@ class _Loading:
 
     def _index(self, point: str) -> int:
         """Of a point in the core's board."""
-        return sgf.COLUMNS.index(point[0]) + (self._size - int(point[1:])) * self._size
+        return COLUMNS.index(point[0]) + (self._size - int(point[1:])) * self._size
 
     def _beside(self, index: int) -> list[int]:
         row, column = divmod(index, self._size)

@@ -1,6 +1,6 @@
-"""SGF as text, of any game: collections in, the nodes of main lines out; and a property as it is written.
+"""SGF as text, of any game: collections in, the nodes of main lines out; a property as it is written; points of go.
 
-What the properties mean is no matter of this file. Everything that is read is bounded, and nothing recurses.
+Everything that is read is bounded, and nothing recurses.
 """
 
 import re
@@ -62,6 +62,56 @@ def written(name: str, *values: str) -> str:
     """A property with these values; "only ], \\ and : must be escaped", the colon where it would mean a pair."""
     escaped = (re.sub(r"([\]\\])", r"\\\1", value) for value in values)
     return name + "".join(f"[{value}]" for value in escaped)
+
+
+# -- Go: points as GTP names them. `ab` is column a from the left, row b from the top.
+
+
+COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # "Vertices skip I"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def board_size(root: Node) -> int:
+    """The size in SZ. Raises SgfError."""
+    text = root.get("SZ", [""])[0].strip() or "19"
+    width, _, height = text.partition(":")
+    if not (width.isascii() and width.isdigit() and len(width) < 4) or (height and height != width):
+        raise SgfError(f"the board is not square: SZ[{text[:20]}]")
+    if not 1 <= int(width) <= len(COLUMNS):
+        raise SgfError(f"boards of go have up to {len(COLUMNS)} rows: SZ[{text[:20]}]")
+    return int(width)
+
+
+def read_move(value: str, size: int) -> str:
+    """The point, or `pass`. Raises SgfError."""
+    value = value.strip()
+    if not value or (value == "tt" and size <= 19):  # FF[3] passes with tt
+        return "pass"
+    return _read_point(value, size)
+
+
+def read_points(value: str, size: int) -> list[str]:
+    """One point, or all of a rectangle `aa:cc`. Raises SgfError."""
+    first, colon, last = value.strip().partition(":")
+    if not colon:
+        return [_read_point(first, size)]
+    _read_point(first, size), _read_point(last, size)
+    across, down = (_LETTERS[_LETTERS.index(first[at]) : _LETTERS.index(last[at]) + 1] for at in (0, 1))
+    return [_read_point(x + y, size) for x in across for y in down]
+
+
+def written_point(vertex: str, size: int) -> str:
+    """A point as SGF has it."""
+    return _LETTERS[COLUMNS.index(vertex[0])] + _LETTERS[size - int(vertex[1:])]
+
+
+def _read_point(value: str, size: int) -> str:
+    if len(value) != 2 or any(letter not in _LETTERS[:size] for letter in value):
+        raise SgfError(f"not a point of a {size}x{size} board: [{value[:20]}]")
+    return f"{COLUMNS[_LETTERS.index(value[0])]}{size - _LETTERS.index(value[1])}"
+
+
+# ----------------------------------------------------------------------------------------------------------
 
 
 def _known(charset: str) -> str:

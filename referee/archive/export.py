@@ -15,7 +15,7 @@ import click
 from protocol.records import MovePlayed, Record, escaped_line, gtp_script
 from protocol.regression import escape
 from protocol.safe_files import replacing
-from protocol.sgf import written
+from protocol.sgf import written, written_point
 from referee.archive.places import open_matches
 from referee.cli import BAD_USAGE, HELP, run_command
 from referee.ladder import source
@@ -30,7 +30,7 @@ from referee.ladder.queries import (
 )
 from referee.ladder.source import Trouble, ViewError, open_ladder, split, the_pool
 from referee.ladder.views import filter_options, since_when
-from referee.play.player import LETTERS, fixed_handicap
+from referee.play.player import fixed_handicap
 from referee.store.audit import BY_PLAY
 from referee.store.model import GameRow
 from referee.store.store import Store
@@ -42,8 +42,6 @@ from referee.terminal import clean
 PROGRAM = "general-game-protocol"
 OTHER = 100
 """The GM of every game but go, above all registered numbers (1 to 40). Without one, FF[4] takes the game for go."""
-
-_POINTS = "abcdefghijklmnopqrstuvwxy"  # SGF skips no letter
 
 
 def sgf(record: Record) -> str:
@@ -68,7 +66,7 @@ def sgf(record: Record) -> str:
     root += ["GM[1]", f"SZ[{size}]", written("KM", start.options.get("komi", "7.5")), "RU[Chinese]"]
     handicap = int(start.options.get("handicap", "0"))
     if handicap:
-        stones = "".join(f"[{_point(vertex, size)}]" for vertex in fixed_handicap(size, handicap))
+        stones = "".join(f"[{written_point(vertex, size)}]" for vertex in fixed_handicap(size, handicap))
         root.append(f"HA[{handicap}]AB{stones}PL[W]")
     return f"(;{''.join(root)}{''.join(_node(ply, size) for ply in record.plies)})\n"
 
@@ -77,7 +75,7 @@ def _node(ply: MovePlayed, size: int) -> str:
     if ply.move.startswith("dead:"):
         return _private(ply) + written("C", f"{ply.colour} says {ply.move}")
     name = ply.colour[0].upper()
-    return f";{name}[{'' if ply.move == 'pass' else _point(ply.move, size)}]{_left(ply)}"
+    return f";{name}[{'' if ply.move == 'pass' else written_point(ply.move, size)}]{_left(ply)}"
 
 
 def _private(ply: MovePlayed) -> str:
@@ -86,10 +84,6 @@ def _private(ply: MovePlayed) -> str:
 
 def _left(ply: MovePlayed) -> str:
     return "" if ply.left is None else f"{ply.colour[0].upper()}L[{ply.left / 1000:.3f}]".replace(".000]", "]")
-
-
-def _point(vertex: str, size: int) -> str:
-    return _POINTS[LETTERS.index(vertex[0])] + _POINTS[size - int(vertex[1:])]
 
 
 # -- A record as a GTP regression test: a script that any engine of the game can run, with the answer tha

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import click
 
 from protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
-from protocol.sgf import Node, SgfError, decode, main_lines
+from protocol.sgf import Node, SgfError, board_size, decode, main_lines, read_move, read_points
 from protocol.transports.blocking import run_blocking
 from referee.archive.export import PROGRAM, opened
 from referee.cli import HELP, run_command
@@ -330,10 +330,7 @@ def _tell(text: str) -> None:
 # -- The games of an SGF file: go as all programs write it, and every game as `ggp export` does. Variatio
 
 
-_COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # of GTP, which skips I
-_POINTS = "abcdefghijklmnopqrstuvwxyz"
 _COLOURS = {"B": "black", "W": "white", "XB": "black", "XW": "white"}
-_SIZES = range(2, len(_COLUMNS) + 1)
 _NUMBER = re.compile(r"[+-]?(\d{1,9}(?:[.,]\d{0,6})?|[.,]\d{1,6})", re.ASCII)
 _RESULT = re.compile(r"([BW])(?:lack|hite)?\+(R(?:es.*)?|T(?:ime)?|F(?:orf.*)?|[\d.,]*)", re.IGNORECASE | re.ASCII)
 _BYOYOMI = re.compile(r"(\d{1,3})\s*[xX]\s*(\d{1,5}).*")
@@ -350,8 +347,8 @@ def sgf_games(data: bytes, fill: bool = False) -> Iterator[ImportedGame | Cannot
         for nodes in main_lines(decode(data)):
             try:
                 yield _private_game(nodes) if "XG" in nodes[0] else _game_of_go(nodes, fill)
-            except CannotImport as problem:
-                yield problem
+            except (CannotImport, SgfError) as problem:
+                yield CannotImport(str(problem))
     except SgfError as error:
         raise CannotImport(str(error)) from None
 
@@ -364,7 +361,7 @@ def _game_of_go(nodes: list[Node], fill: bool) -> ImportedGame:
     root = nodes[0]
     if _first(root, "GM", "1") != "1":
         raise CannotImport(f"GM[{_first(root, 'GM')[:20]}] is not go (GM[1]), and no XG names the game")
-    size = _size(_first(root, "SZ", "19") or "19")
+    size = board_size(root)
     stones, problem, last = _set_up(nodes, size)
     moves = tuple(_moves(nodes[:last], size))
     ours = _first(root, "AP").startswith(PROGRAM) and "XO" in root
@@ -431,15 +428,6 @@ def _shortest(text: str) -> str:
     return f"{float(text.replace(',', '.')) + 0.0:.6f}".rstrip("0").rstrip(".")
 
 
-def _size(text: str) -> int:
-    width, _, height = text.partition(":")
-    if not (width.isascii() and width.isdigit() and len(width) < 4) or (height and height != width):
-        raise CannotImport(f"SZ[{text[:20]}]: the board is not square")
-    if int(width) not in _SIZES:
-        raise CannotImport(f"SZ[{text[:20]}]: boards of go have {_SIZES[0]} to {_SIZES[-1]} rows")
-    return int(width)
-
-
 def _set_up(nodes: list[Node], size: int) -> tuple[list[str], str, int]:
     """Black stones that stand before the first move; the set-up that no record can hold, and in which node it is."""
     stones: list[str] = []
@@ -452,7 +440,7 @@ def _set_up(nodes: list[Node], size: int) -> tuple[list[str], str, int]:
                 if not moved:
                     raise CannotImport(f"{what}: it can begin with black handicap stones, not from a position")
                 return stones, what, number
-            stones += [point for value in values for point in _area(value, size)]
+            stones += [point for value in values for point in read_points(value, size)]
         moved = moved or "B" in node or "W" in node
     return list(dict.fromkeys(stones)), "", len(nodes)
 
@@ -480,8 +468,8 @@ def _moves(nodes: list[Node], size: int) -> Iterator[FoundMove]:
                     raise CannotImport(f"it has more than {MAX_MOVES} moves")
                 text = values[0].strip()
                 try:
-                    move = text if name.startswith("X") else _vertex(text, size)
-                except CannotImport as problem:
+                    move = text if name.startswith("X") else read_move(text, size)
+                except SgfError as problem:
                     raise CannotImport(f"move {number}: {problem}") from None
                 yield FoundMove(_COLOURS[name], move, _left(node, name[-1]))
 
@@ -489,29 +477,6 @@ def _moves(nodes: list[Node], size: int) -> Iterator[FoundMove]:
 def _left(node: Node, colour: str) -> int | None:
     text = _first(node, f"{colour}L")
     return round(float(text.replace(",", ".")) * 1000) if _NUMBER.fullmatch(text) else None
-
-
-def _vertex(text: str, size: int) -> str:
-    if not text or (text == "tt" and size <= 19):  # FF[3] passes with tt
-        return "pass"
-    return _point(text, size)
-
-
-def _area(text: str, size: int) -> list[str]:
-    """One point, or all of a rectangle `aa:cc`."""
-    first, colon, last = text.partition(":")
-    if not colon:
-        return [_point(first, size)]
-    _point(first, size), _point(last, size)
-    columns, rows = ((_POINTS.index(first[at]), _POINTS.index(last[at]) + 1) for at in (0, 1))
-    return [_point(_POINTS[x] + _POINTS[y], size) for x in range(*columns) for y in range(*rows)]
-
-
-def _point(text: str, size: int) -> str:
-    """`ab`, column a from the left, row b from the top -> GTP's name."""
-    if len(text) != 2 or any(letter not in _POINTS[:size] for letter in text):
-        raise CannotImport(f"[{text[:20]}] is no point of a board of {size} rows")
-    return f"{_COLUMNS[_POINTS.index(text[0])]}{size - _POINTS.index(text[1])}"
 
 
 def _result(text: str) -> str:

@@ -106,10 +106,10 @@ def test_the_engine_counts_otherwise_and_that_is_said(tmp_path: Path) -> None:
         ("(;SZ[9];B[];W[];B[aa])", "move 3, black A9: the game was over before it"),
         ("(;SZ[9];B[aa];AW[bb];B[cc])", "after move 1: AW[bb] sets up stones"),
         ("(;SZ[9:13])", "the board is not square"),
-        ("(;SZ[26])", "boards of go have 2 to 25 rows"),
+        ("(;SZ[26])", "boards of go have up to 25 rows"),
         ("(;SZ[9]KM[lots])", "komi is no number"),
         ("(;SZ[9]KM[3.75];B[aa])", "the engine refuses the game"),
-        ("(;SZ[9];B[zz])", "move 1: [zz] is no point of a board of 9 rows"),
+        ("(;SZ[9];B[zz])", "move 1: not a point of a 9x9 board: [zz]"),
         ("(;GM[2]SZ[8])", "GM[2] is not go (GM[1]), and no XG names the game"),
         ("(;GM[100]XG[chess];XB[e4])", "the engine knows no chess"),
         ("(;XG[yugo]XO[size=99];XB[A1])", "the engine refuses the game: size=99"),
@@ -156,7 +156,7 @@ def test_a_collection_keeps_the_good_games(tmp_path: Path, capsys: pytest.Captur
     records = imported(tmp_path, SABAKI + "(;SZ[99])" + KGS + SABAKI, status=1)
     assert [record.start.match for record in records] == ["game-1", "game-3", "game-4"]
     err = capsys.readouterr().err
-    assert "game 2: SZ[99]" in err and "3 games imported, 1 not" in err
+    assert "game 2: boards of go" in err and "3 games imported, 1 not" in err
 
 
 def test_scripts_and_transcripts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
