@@ -26,9 +26,9 @@ MOMENTS = {
     "new": "at ggp-new",
     "genmove": "when it is asked for a move",
     "after": "when it has answered a move: the opponent's turn begins",
-    "play": "when it is told a move of the opponent",
-    "result": "when it is told the result, between two games",
-    "quit": "when it is told to quit",
+    "play": "when it receives a move of the opponent",
+    "result": "when it receives the result, between two games",
+    "quit": "when it receives quit",
 }
 COMMANDS = {"ggp-new": "new", "genmove": "genmove", "play": "play", "ggp-result": "result", "quit": "quit"}
 QUICK = ("late", "crash", "garbage", "illegal", "unreadable", "refuse", "resign", "empty", "wrong_id")

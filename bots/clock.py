@@ -1,4 +1,4 @@
-"""What a bot was told about time, and how long it may think; no clock is read here.
+"""The time that a bot has by `ggp-clock`, and how long it may think. Reads no clock.
 
 Times are whole milliseconds. The referee owns the clocks: these are only its last words about them.
 """
@@ -12,7 +12,7 @@ FIELDS = ("black", "white", "increment", "moves", "period", "periods")
 
 
 class BotClock(NamedTuple):
-    """One `ggp-clock` line. None: nobody said, so there may be no clock at all; 0 for what is not used."""
+    """One `ggp-clock` line. None: not given, so there may be no clock at all; 0 for what is not used."""
 
     black: int | None = None
     white: int | None = None

@@ -48,7 +48,7 @@ def dial_out(where: Words, hello: Hello, make: Callable[[], Responder]) -> int:
             dial.watch(stopping.descriptor)
         try:
             _answer(dial, make, told, stopping)
-            reason = "it was told to quit"
+            reason = "it received quit"
         except Replaced as error:
             print(f"{hello.name}: another connection of this bot took this one's place: {error}", file=sys.stderr)
             reason, status = "", REPLACED
@@ -134,7 +134,7 @@ def _answer(dial: Dial, make: Callable[[], Responder], told: LobbyNotice, stoppi
                 while (answer := _think(responder, stopping)) is not None:
                     dial.poll(0)  # what happened while it thought
                     _pass_on(dial, told)
-                    if number == dial.number:  # else nobody waits for this any more
+                    if number == dial.number:  # else the asking connection is gone
                         dial.send(LobbyAnswer(answer))
         _pass_on(dial, told)
 

@@ -61,7 +61,7 @@ class Candidate:
     """A legal move, and how the random games after it ended. A draw is half a win.
 
     Random games are counted by colour, and a swap of sides leaves the board and the turn alone. So `won` are the games
-    of the colour that the mover holds after the move, whether or not somebody swaps later.
+    of the colour that the mover holds after the move, whether or not sides are swapped later.
     """
 
     def __init__(self, position: Position, move: str) -> None:
@@ -79,7 +79,7 @@ class Candidate:
 
     @property
     def rate(self) -> float:
-        """What the mover may hope for: his colour's share; the smaller one if the opponent may choose the side."""
+        """The value for the mover: the share of its colour; the smaller one if the opponent may choose the side."""
         return min(self.share, 1 - self.share) if self._swap_follows else self.share
 
     def sample(self, games: int, seed: int) -> None:

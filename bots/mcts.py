@@ -118,7 +118,7 @@ class Searcher:
         """The search at this position: the one at hand if the plies lead from there to here, else a new one."""
         known, plies = len(self._plies), list(position.plies)
         if self._search is not None and plies[:known] == self._plies:
-            with suppress(IllegalMove):  # of another game, or after a move was taken back: then it begins anew, below
+            with suppress(IllegalMove):  # of another game, or after a move was taken back: then it starts again, below
                 for _, _, move in plies[known:]:
                     self._search.play(move)
         if self._search is None or plies[:known] != self._plies or self._search.hash() != position.hash():

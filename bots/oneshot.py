@@ -1,4 +1,4 @@
-"""`ggp bot oneshot -- COMMAND …`: a bot that is a program started anew for every move, which keeps nothing in between.
+"""`ggp bot oneshot -- COMMAND …`: a bot that starts a program for each move, which keeps nothing in between.
 
 The program reads the position, all of it, on standard input and prints its move. What it reads is in `describe`. Its
 first line counts; then it is killed, with whatever it has started, also when its clock has run out before.
@@ -93,7 +93,7 @@ def ask_program(command: Sequence[str], life: int, position: Position) -> str:
     """The move that it prints. Raises TimeoutError and ValueError; no process of it is left in any case."""
     deadline = time.monotonic() + seconds_left(position)
     try:
-        with tempfile.TemporaryFile() as asked:  # a file, because a program need not read what it is told
+        with tempfile.TemporaryFile() as asked:  # a file, because a program need not read its input
             asked.write(describe(position).encode())
             asked.seek(0)
             with subprocess.Popen(

@@ -13,7 +13,7 @@ class Position:
 
     colour: `black` or `white`, whose move is asked for; `to_play` is the same, for as long as nothing is played here.
     game, options: which rules. plies: (seat, colour, move) from the start, the opponent's last move at the end.
-    times: all that was said about time. analysis: what the bot puts here goes out as JSON to whoever asks for it.
+    times: all that was said about time. analysis: what the bot puts here is sent as JSON on request.
     """
 
     def __init__(self, line: GameHistory, state: State, times: BotClock) -> None:

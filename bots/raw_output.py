@@ -46,7 +46,7 @@ class RawOutput:
     def exit(self) -> NoReturn:
         """End at once by `signal` if there is one, else with `status`; buffers are not flushed."""
         if self.signal:
-            if self.signal not in (signal.SIGKILL, signal.SIGSTOP):  # these are nobody's to handle
+            if self.signal not in (signal.SIGKILL, signal.SIGSTOP):  # these cannot be handled
                 signal.signal(self.signal, signal.SIG_DFL)
             os.kill(os.getpid(), self.signal)
         os._exit(self.status)

@@ -1,4 +1,4 @@
-"""The one source of chance of a built-in bot: its own seed, and that of the match if it is told one."""
+"""The random numbers of a built-in bot: from its own seed, and from that of the match if there is one."""
 
 import random
 

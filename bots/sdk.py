@@ -307,7 +307,7 @@ def _listen(name: str, url: str, make: Callable[[], Responder]) -> int:
 
 
 def _take_stdio() -> tuple[int, int]:
-    """stdin and stdout as descriptors that nobody inherits. Whoever else reads stdin finds it empty from now on, and
+    """stdin and stdout as descriptors that are not inherited. Other readers of stdin find it empty from now on, and
     what goes to stdout comes out on stderr: a program that the bot calls would eat commands, and answer them."""
     stdin, stdout = (fcntl(descriptor, F_DUPFD_CLOEXEC, 3) for descriptor in (0, 1))
     null = os.open(os.devnull, os.O_RDWR)

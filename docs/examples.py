@@ -58,7 +58,7 @@ EXAMPLES = (
         "go-area",
         "Counting the area",
         "Black has 5 stones and the 5 points of column A, White as much on the other side and the komi of ½. "
-        "Column C touches both colours and is nobody's. White wins by half a point.",
+        "Column C touches both colours and is neutral. White wins by half a point.",
         options="size=5 komi=0.5",
         pieces=WALLS,
         standing="W+0.5",
@@ -96,7 +96,7 @@ EXAMPLES = (
         "yugo",
         "yugo-count",
         "Counting",
-        "Each side has 5 pawns with liberties and 5 points of territory; column C is nobody's. Black has the button, "
+        "Each side has 5 pawns with liberties and 5 points of territory; column C is neutral. Black has the button, "
         "worth ½, and leads by 10½ to 10.",
         options="size=5 komi=0",
         pieces=WALLS,
@@ -225,10 +225,10 @@ EXAMPLES = (
     ),
     Example(
         "stigmergy",
-        "stigmergy-nobody",
+        "stigmergy-uncontrolled",
         "Three stones are not enough",
         "E5 sees the black stones D5, F5 and E6, and White's E3, which hides E2 from it. Three is no more than "
-        "half of its six neighbours, so nobody controls E5. Hatched cells are Black's.",
+        "half of its six neighbours, so E5 is uncontrolled. Hatched cells are Black's.",
         options="size=5 komi=0",
         pieces=SEEN,
         side="white",
@@ -239,7 +239,7 @@ EXAMPLES = (
         "stigmergy-control",
         "Four are",
         "With a black stone at G3 as well E5 sees four: it is Black's, and White may not place a stone there. A "
-        "white stone at F4 would stand in the way, and E5 be nobody's again.",
+        "white stone at F4 would stand in the way, and E5 be uncontrolled again.",
         options="size=5 komi=0",
         pieces={**SEEN, "black": f"{SEEN['black']} G3"},
         side="white",
@@ -251,7 +251,7 @@ EXAMPLES = (
         "stigmergy-corner",
         "Edge and corner",
         "The corner G4 has three neighbours, so the two black stones that it sees, D4 and G1, are enough: it is "
-        "Black's. The edge cell G3 has four and sees only G1: it is nobody's.",
+        "Black's. The edge cell G3 has four and sees only G1: it is uncontrolled.",
         options="size=4 komi=0",
         pieces={"black": "D4 G1", "white": "F5"},
         side="white",

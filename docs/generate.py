@@ -58,11 +58,11 @@ anything runs.
 
 **Rated like a ladder.** The store is a ladder's, and all of `ggp ladder` that only looks works on it, also while the
 lobby runs: `ggp ladder standings lobby.toml`. A bot that says another `version` than before is another version of
-itself: nobody can look into it.
+itself: no other user can look into it.
 
-**Local bots**, `[bot.NAME]`, are entered as in a ladder, with their anchors, before anybody dials in, and known by a
+**Local bots**, `[bot.NAME]`, are entered as in a ladder, with their anchors, before a bot dials in, and known by a
 hash of program, scripts, options and environment. The lobby starts them, starts them again when they end, with waits
-that grow to a minute, and ends them with itself. Nobody else can have their names, and no bound of an owner holds for
+that grow to a minute, and ends them with itself. No other bot can have their names, and no bound of an owner holds for
 them. One whose program changed while the lobby runs is not started again until the lobby is.
 
 **Matches under way** are written to the folder `NAME.live` beside the file, a line a ply. Leave it alone: after a crash
@@ -205,9 +205,9 @@ def store_page() -> str:
     """The tables of a ladder's store, with what their columns mean."""
     parts = [
         "# The store of a ladder\n",
-        "An SQLite file or a PostgreSQL database. Anybody may read it while the ladder runs; only `ggp ladder`\n"
+        "An SQLite file or a PostgreSQL database. Every program may read it while the ladder runs; only `ggp ladder`\n"
         "writes. Seats are 1 and 2, times whole milliseconds, moments UTC in ISO 8601. What is *derived* follows\n"
-        "from `games` and `records` alone: `ggp ladder check` compares, with `--repair` it works it out anew.\n",
+        "from `games` and `records` alone: `ggp ladder check` compares, with `--repair` it computes it again.\n",
     ]
     for table in metadata.tables.values():
         rows = [(f"`{column.name}`", str(column.type).lower(), column.comment or "") for column in table.columns]

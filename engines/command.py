@@ -58,7 +58,7 @@ def main(argv: list[str]) -> int:
             print(USAGE)
             return 0
         registry = Registry()
-        session = start_session(registry, arguments)  # also for ZeroMQ: a bad game is said before anybody connects
+        session = start_session(registry, arguments)  # also for ZeroMQ: a bad game is an error before any connection
         if arguments.bind:
             return _serve_many(registry, arguments)
     except UsageError as error:
@@ -153,6 +153,6 @@ def _bind(url: str, make: Callable[[], Responder]) -> "Service | UnixService":
 
     if url.startswith(SCHEME):
         return UnixService(url, make, slow=SLOW)
-    from protocol.transports.zmq import Service  # 30 ms, which nobody else pays
+    from protocol.transports.zmq import Service  # 30 ms, only for this
 
     return Service(url, make, slow=SLOW)

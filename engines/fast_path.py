@@ -14,7 +14,7 @@ from protocol.transports.pipe import CHUNK
 
 
 def next_input(session: Session, stdin: int = 0, stdout: int = 1) -> bytes:
-    """The next bytes from `stdin` that nobody has answered, b"" for its end; what the core answered is in the line."""
+    """The next bytes from `stdin` that are not answered yet, b"" for its end; what the core answered is in the line."""
     line = session.line
     answer_plays = getattr(line.state, "answer_plays", None) if line else None
     if line is None or answer_plays is None:  # no game, or one without a core

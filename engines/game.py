@@ -222,7 +222,7 @@ class SetupState(State, Protocol):
     """A State for the plain GTP commands that only go has: out of turn, handicap by hand, positions of SGF."""
 
     def set_to_play(self, colour: str) -> None:
-        """Give the turn to `black` or `white`. Raises IllegalMove when nobody has a turn to give."""
+        """Give the turn to `black` or `white`. Raises IllegalMove when there is no turn to give."""
 
     def place_handicap(self, points: list[str]) -> None:
         """Black stones before ply 0; then White is to move. Raises ValueError."""

@@ -41,7 +41,7 @@ class Registry:
 def _load(name: str, point: EntryPoint) -> Game:
     try:
         game = point.load()
-    except Exception as error:  # somebody else's module may fail in any way
+    except Exception as error:  # a foreign module may fail in any way
         from traceback import print_exception
 
         print_exception(error, file=sys.stderr)

@@ -84,7 +84,7 @@ def pieces_by_cell(scene: Scene) -> dict[str, dict[str, str]]:
 
 @lru_cache(maxsize=8)
 def _square(width: int, height: int, lines: bool) -> Scene:
-    """The parts that never change; shared, so nobody may change them."""
+    """The parts that never change; shared: never change them."""
     right, bottom = width - 1, height - 1
     names = [COLUMNS[x] for x in range(width)]
     across = [[0, y, right, y] for y in range(height)]

@@ -1,4 +1,4 @@
-"""Cuts what an answering side writes into whole answers, as they travel in messages; nobody asks or waits here.
+"""Cuts the output of an answering side into whole answers, as they travel in messages. No I/O.
 
 Whether an answer was asked for, and what it says, is the connection's part at the other end.
 """

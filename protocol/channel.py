@@ -31,7 +31,7 @@ class Transport(Protocol):
 
 
 class Channel:
-    """Asks one peer. `warnings` is what was borne with; `dialogue_tail` is for diagnostics."""
+    """Asks one peer. `warnings` are the tolerated faults; `dialogue_tail` is for diagnostics."""
 
     def __init__(self, transport: Transport, peer: PeerRole, limits: ReadLimits | None = None) -> None:
         self.transport = transport
@@ -72,7 +72,7 @@ class Channel:
     async def ask(self, line: str, deadline: float) -> Reply:
         """Send one command and return its reply; replies still awaited are read and dropped before it.
 
-        A time-out here ends a peer that echoes no ids (PROTOCOL §2.11); whoever uses receive may still wait on.
+        A time-out here ends a peer that echoes no ids (PROTOCOL §2.11); a caller of receive may still wait on.
         """
         try:
             while self.connection.awaited:

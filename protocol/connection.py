@@ -21,11 +21,11 @@ from protocol.messages import Reply
 MAX_JUNK_LINES = 200
 _LONGEST_ID = f"{MAX_ID} "
 _reply = Reply._make
-_UNASKED = "the peer answered what nobody asked"
+_UNASKED = "the peer sent an answer without a question"
 
 
 class PeerRole(Enum):
-    """Who answers. From an engine junk is an error; a bot that prints before it answers is borne with."""
+    """The kind of peer. Lines before an answer are an error from an engine, and tolerated from a bot."""
 
     ENGINE = "engine"
     BOT = "bot"
@@ -47,7 +47,7 @@ class Connection:
 
     States: open -> gone (the stream ended) or broken (the peer broke the protocol); both are final, and
     next_reply and send raise the same error again. `ids` says whether commands carry ids; `warnings` collects
-    what was borne with.
+    the tolerated faults.
     """
 
     def __init__(self, peer: PeerRole, limits: ReadLimits | None = None) -> None:
@@ -172,7 +172,7 @@ class Connection:
         return taken
 
     def give_up(self) -> None:
-        """Nobody waits for the awaited replies any longer. "A peer that does not echo them gets none, and a
+        """Stop waiting for the awaited replies. "A peer that does not echo them gets none, and a
         time-out then ends it": its late answer could not be told from the next one."""
         if self._no_echo and self._error is None:
             self._desynchronise("an answer is overdue, and the peer echoes no ids")
@@ -237,7 +237,7 @@ class Connection:
                 self._break(f"an answer is at most {self._limits.lines} lines")
         elif line.strip():
             self._take_junk(line)
-        else:  # blank lines between answers are borne with
+        else:  # blank lines between answers are tolerated
             self._blank += 1
             if self._blank > self._limits.lines:
                 self._break(f"more than {self._limits.lines} blank lines before an answer")

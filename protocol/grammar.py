@@ -32,7 +32,7 @@ def parse_command(line: str) -> Command:
     """A cleaned, non-empty line -> Command.
 
     An id is digits (0..2**31-1) followed by a blank. A lone number, a number out of range and digits
-    glued to letters are command names (which nobody knows).
+    glued to letters are command names (which are unknown).
     """
     words = split_words(line)
     if len(words) > 1 and _is_id(words[0]):

@@ -50,10 +50,10 @@ class FrameError(RemoteProtocolError):
 
 
 class Hello(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`H`: who speaks and which games he plays. It proves nothing: identity is the key of the connection.
+    """`H`: name and games of a bot. It proves nothing: identity is the key of the connection.
 
-    `session` tells a process that comes back from one that was started anew: chosen at random when the bot starts, and
-    the same on each of its connections. "" of whoever does not say. `challenges`: whether others may challenge it to
+    `session` tells a reconnecting process from one that was started again: chosen at random when the bot starts, and
+    the same on each of its connections. "": not given. `challenges`: whether others may challenge it to
     unrated games.
     """
 
@@ -230,7 +230,7 @@ def _text(payload: bytes) -> str:
 
 
 def _escape(char: str) -> str:
-    """A character that is none to see: HT and LF are blanks, other controls go, the rest is told by number."""
+    """Replace an invisible character: HT and LF become blanks, other controls go, the rest is escaped."""
     if char in "\t\n":
         return " "
     return "" if char < " " or char == "\x7f" else f"\\u{ord(char):04x}"

@@ -6,7 +6,7 @@ key at its end, and with invisible characters written `\\uXXXX`, so that a termi
 
     link = SHA-256(previous link, 32 raw bytes + canonical JSON without "link"), in hex on the line
 
-The first "previous link" is SHA-256("ggp-record-1"). So nobody changes, drops or reorders a line unseen.
+The first "previous link" is SHA-256("ggp-record-1"). So a changed, dropped or reordered line is detected.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -50,7 +50,7 @@ class Party(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", kw_only=True, omit_defaults=True):
-    """The match begins. `bots` by seat; `options` as given to ggp-new; `opening` are plies nobody chose."""
+    """The match begins. `bots` by seat; `options` as given to ggp-new; `opening` are plies that no bot chose."""
 
     seq: Count = 0
     match: Text
@@ -93,7 +93,7 @@ class Diagnostics(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class MatchEnded(msgspec.Struct, frozen=True, tag_field="event", tag="end", kw_only=True, omit_defaults=True):
-    """The match is over. `result` as in RULES ("" for void); `winner` and `culprit` are seats, 0 for nobody."""
+    """The match is over. `result` as in RULES ("" for void); `winner` and `culprit` are seats, 0 for none."""
 
     seq: Count
     match: Text
@@ -150,7 +150,7 @@ class Record(msgspec.Struct, frozen=True):
     end: MatchEnded | None
 
     def lines(self) -> bytes:
-        """The record as JSON lines, the chain worked out anew."""
+        """The record as JSON lines, the chain computed again."""
         chain = Chain()
         events: tuple[Event, ...] = (self.start, *self.plies, *([self.end] if self.end else []))
         return b"".join(chain.line(event) for event in events)
@@ -168,7 +168,7 @@ def read_records(
     event before the next start or the end of the file) comes with `end` None.
 
     A writer that is killed may leave half a line, which is no JSON and which only a start event, behind it or in the
-    next line, or the end of the file can follow. `torn` is told of it (a line of text) and its match is cut off.
+    next line, or the end of the file can follow. `torn` gets a line of text about it and its match is cut off.
     """
     events: list[Event] = []
     link = FIRST_LINK

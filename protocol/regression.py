@@ -53,7 +53,7 @@ class PatternError(ValueError):
 
 
 class RegressionVerdict(StrEnum):
-    """What came of one command, in the words of GoGui's summary; capitals are what nobody expected."""
+    """The result of one command, in the words of GoGui's summary; capitals are unexpected results."""
 
     PASS = "pass"
     UNEXPECTED_PASS = "PASS"
@@ -133,7 +133,7 @@ def judge(step: Step, reply: Reply | None) -> RegressionVerdict:
 def write(dialogue: Iterable[tuple[str, Reply]]) -> str:
     """What passed, command lines and their replies, as a transcript that expects exactly these answers.
 
-    The commands are numbered anew from 1; lines that get no answer are left out.
+    The commands are numbered from 1; lines that get no answer are left out.
     """
     out: list[str] = []
     for command, reply in dialogue:

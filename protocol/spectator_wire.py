@@ -1,9 +1,9 @@
-"""What a lobby publishes of its matches and how whoever looks on makes up for what he missed (PROTOCOL §7): pure.
+"""What a lobby publishes of its matches, and how spectators catch up on missed events (PROTOCOL §7). No I/O.
 
 A message is two frames, a topic and a map of msgpack. `match/ID` carries the events of a record, each as its line has
-it; `ladder/NAME` who begins and what came of it. Messages get lost on the way to whoever is slow or comes late. He
-sees that by the numbers and asks: to ask is to subscribe to a topic that nobody else has, `catch-up/match/ID/N/NONCE`,
-and what is published there is his answer. Sockets are in transports.spectator.
+it; `ladder/NAME` who begins and what came of it. Messages get lost on the way to a slow or late spectator. It
+sees that by the numbers and asks: to ask is to subscribe to a topic of its own, `catch-up/match/ID/N/NONCE`,
+and what is published there is the answer. Sockets are in transports.spectator.
 """
 
 import re
@@ -32,7 +32,7 @@ class SpectatingError(RemoteProtocolError):
 
 
 class Request(NamedTuple):
-    """Somebody asks, by subscribing to `topic`, for what has a number of `number` or more."""
+    """A request, by subscribing to `topic`, for events from `number` on."""
 
     topic: bytes
     kind: str  # MATCH or LADDER
@@ -53,7 +53,7 @@ class MatchHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Begun(msgspec.Struct, frozen=True, tag_field="event", tag="begun", kw_only=True):
-    """On `ladder/NAME`: a match began. `run` is another each time that the numbers begin anew."""
+    """On `ladder/NAME`: a match began. `run` changes each time that the numbers start again."""
 
     seq: Count
     run: Text
@@ -81,14 +81,14 @@ class SpectatorState(msgspec.Struct, frozen=True, tag_field="event", tag="state"
 
 
 class CaughtUp(msgspec.Struct, frozen=True, tag_field="event", tag="caught-up"):
-    """The end of an answer: how many events of the match there are, so whoever has fewer asks again; or the number of
-    the ladder's next news, of which he who asked has heard all."""
+    """The end of an answer: the number of events of the match, so a spectator with fewer asks again; or the number of
+    the ladder's next news, all of which the spectator has."""
 
     seq: Count
 
 
 class Unknown(msgspec.Struct, frozen=True, tag_field="event", tag="unknown"):
-    """The answer about a match or a ladder that nobody here knows."""
+    """The answer about an unknown match or ladder."""
 
     name: Text
 
@@ -182,7 +182,7 @@ class EventSequence:
         return bool(self._early)
 
     def take(self, event: Event, link: str) -> list[Event]:
-        """What can be given out now. Raises Rewritten; then everything begins anew, and the event is to be taken."""
+        """What can be given out now. Raises Rewritten: start again and pass the event once more."""
         if event.seq < self.next:
             if link == self._links[event.seq]:
                 return []

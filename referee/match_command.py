@@ -76,7 +76,7 @@ def main(argv: list[str]) -> int:
 @click.option("--from", "place", metavar="PLACE", help="Begin at a position of a record: FILE[#MATCH][@PLY].")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Matches at a time.  [default: one a core]")
 @click.option("--pin/--no-pin", default=True, help="Keep a match's processes on one core (the default).")
-@click.option("--restart", is_flag=True, help="Start the bots anew for each match.")
+@click.option("--restart", is_flag=True, help="Start the bots again for each match.")
 @click.option("--memory", type=click.IntRange(0, 1 << 30), default=0, metavar="MIB", help="Address space of a process.")
 @click.option("--budget", multiple=True, metavar="NAME=SECONDS", help="Seconds: start, command, new, agreement, …")
 @click.option("--engine", metavar="COMMAND|URL", help="A foreign engine: a command line, or tcp://host:port.")

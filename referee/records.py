@@ -226,7 +226,7 @@ def take_interrupted(record: str) -> dict[str, Record]:
     """The same, for a run that begins: workers use the names of the side files again.
 
     A file of its own keeps the matches until remove_side_files, because this run may be killed before it has come as
-    far in them; a bot could otherwise have a match begin anew by killing two runs.
+    far in them; a bot could otherwise have a match start again by killing two runs.
     """
     found = interrupted(record)
     if found:

@@ -266,7 +266,7 @@ static int serve(void)
             int length = zmq_recv(lobby, line, LONGEST, 0);
             if (length < 0) continue;
             line[length < LONGEST ? length : LONGEST] = 0;
-            if (kind == 'C' && !obey(line)) { say("B", "it was told to quit", 19); return 0; }
+            if (kind == 'C' && !obey(line)) { say("B", "it received quit", 16); return 0; }
             if (kind == 'B') {
                 fprintf(stderr, "the lobby said goodbye: %s\n", line);
                 return strncmp(line, "replaced", 8) != 0;      /* another connection of this bot has its place */

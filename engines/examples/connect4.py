@@ -35,7 +35,7 @@ SESSIONS = 1000  # beyond this many peers the one that was silent longest is for
 
 
 class Refused(Exception):
-    """The text of a `? ` answer; whoever raises it has changed nothing."""
+    """The text of a `? ` answer; the raiser has changed nothing."""
 
 
 class Game:

@@ -6,7 +6,7 @@ of its shortest such chain, less all its stones. The best group wins; equal ones
 compared.
 
 The recommended side is 9; the designer also names 7 and 11. Board, turns, the value of a group, the comparison, the
-half point and the pie are the designer's, told here in other words. What this project decided is marked *ours*.
+half point and the pie are the designer's, in other words. What this project decided is marked *ours*.
 
 ## Options
 
@@ -36,7 +36,7 @@ A *group* is all stones of one colour that are connected along lines.
 (a stone, or `pass`), or answers `swap-sides`: the seats exchange their colours, the board stays as it is, and White,
 who is now seat 1, is still to move. That swapping is a ply of its own is *ours*.
 
-`pie=off`: nobody may swap, and Black may pass from the start.
+`pie=off`: no swap, and Black may pass from the start.
 
 ## Turns
 

@@ -1,10 +1,10 @@
 """# Stigmergy
 
 A territory game of lines of sight on a hexagon of cells, for two sides, by Luis Bolaños Mures; it descends from
-Tumbleweed by Michał Zapała. Nothing is ever removed: an enemy stone is replaced where you see enough, and nobody can
+Tumbleweed by Michał Zapała. Nothing is ever removed: an enemy stone is replaced where you see enough, and no game can
 draw.
 
-Sight, control, the turns, komi, the button and the score are the designer's, told here in other words. What this
+Sight, control, the turns, komi, the button and the score are the designer's, in other words. What this
 project decided is marked *ours*.
 
 ## Options
@@ -43,13 +43,13 @@ Black begins; then turns alternate. A turn is exactly one of these:
 
 1. **Place** a stone on an empty cell that the opponent does not control.
 2. **Replace** an enemy stone on a cell that you control by a stone of yours.
-3. `button`: take the button, if komi is odd and nobody has it.
-4. `pass`: only if every empty cell is controlled by somebody, and the button is not waiting to be taken. On a board
+3. `button`: take the button, if komi is odd and it is free.
+4. `pass`: only if every empty cell is controlled, and the button is not waiting to be taken. On a board
    without an empty cell a pass is legal.
 
 Placing and replacing are both written as the cell, `E5`: a cell allows one of them at most (*ours*).
 
-There is always something legal: if a pass is not, either the button waits or some empty cell is nobody's, and there
+There is always something legal: if a pass is not, either the button waits or some empty cell is uncontrolled, and there
 both sides may place.
 
 ## End and score
@@ -61,8 +61,8 @@ Two consecutive passes end the game. A side's score is the sum of
 * ½ for the button;
 * White: komi.
 
-The result is the difference: `B+3.5`. In the end each of the N cells is a point of somebody's, and N is odd: with an
-even komi the difference is odd, with an odd one the button is half a point. So nobody can draw.
+The result is the difference: `B+3.5`. In the end each of the N cells is a point of one side, and N is odd: with an
+even komi the difference is odd, with an odd one the button is half a point. So there is no draw.
 
 The game is finite: replacing raises the number of pairs of like stones that see each other, placing lowers it by one at
 most, and a full board has 3N−6s+3 pairs; so there are at most 5N−6s+3 placements and replacements.

@@ -3,7 +3,7 @@
 A five-in-a-row game with two-coloured tiles, for two sides, by Néstor Romeral Andrés. Every tile serves both sides at
 once, and the holes that tiles leave are filled with cones, of either colour, from a supply that both sides share.
 
-Tiles, turns, holes, cones and the end are the designer's, told here in other words. What this project decided is
+Tiles, turns, holes, cones and the end are the designer's, in other words. What this project decided is
 marked *ours*.
 
 ## Options
@@ -38,7 +38,7 @@ Black (seat 1) begins; then turns alternate. A turn:
    all cones are used, and you choose which holes they fill (*ours*; the designer says that an empty supply fills
    nothing). A hole that stays open stays open for the rest of the game (*ours*).
 
-Two adjacent empty cells are no hole: a tile fits there. Nobody can pass (*ours*: the designer speaks of no pass).
+Two adjacent empty cells are no hole: a tile fits there. There is no pass (*ours*: the designer speaks of no pass).
 
 A move is written as dark cell, stroke, light cell, and each cone after it, `+d:` for a dark one and `+l:` for a light
 one: `0,-1/1,-1+l:0,0` (*ours*). Cones are named in any order; the engine answers with them in ascending order, by q,
@@ -129,7 +129,7 @@ class Taigo(Game):
         return tuple(tile.split("/")), tuple(hole for cone in cones for hole in [cone[2:]] * (1 + (cone[0] == "l")))
 
     def clicked(self, cells: tuple[str, ...], colour: str) -> dict[str, str]:
-        """Dark cell, light cell, holes by how often they were entered; whoever plays."""
+        """Dark cell, light cell, holes by how often they were entered."""
         tile = dict(zip(cells, ("black", "white"), strict=False))
         holes = cells[2:]
         return tile | {hole: "black" if holes.count(hole) == 1 else "white" for hole in holes}

@@ -4,8 +4,8 @@ A game for two on a square board without edge lines, designed by Saïd Gadwen (2
 string or rope: strings of stones grow along the lines, cut through each other and reach for the edge. There are no
 knots.
 
-Board, turns, cuts, the end, the score and the swap of sides after the first stone are the designer's, told here in
-other words. His text leaves gaps; what this project decided is marked *ours*.
+Board, turns, cuts, the end, the score and the swap of sides after the first stone are the designer's, in
+other words. The designer's text leaves gaps; what this project decided is marked *ours*.
 
 ## Options
 
@@ -55,7 +55,7 @@ The game is finite: a cut point must be empty, so every turn but `pass` occupies
 
 With `pie=on` Black's first ply is a stone, not `pass`. Then the second seat either plays as White or answers
 `swap-sides`: the seats exchange their colours, the board stays, and White, now held by the first seat, is to move.
-With `pie=off` nobody swaps, and `pass` is legal from the start.
+With `pie=off` there is no swap, and `pass` is legal from the start.
 
 ## End and score
 

@@ -4,7 +4,7 @@ A finite territory game on a square grid, for two sides, by Luis Bolaños Mures 
 that capture stay for ever, so no position comes again and no ko rule is needed. It is not go with another score:
 one point takes a pawn or a king by the position alone, never by choice.
 
-Board, pieces, turns, captures, button, score and the agreement after two passes are the designer's, told here in other
+Board, pieces, turns, captures, button, score and the agreement after two passes are the designer's, in other
 words. What this project decided is marked *ours*.
 
 ## Options
@@ -29,7 +29,7 @@ Beside the board lies one *button*.
 
 Black (seat 1) begins; then turns alternate. A turn is exactly one of these:
 
-1. `button`: take the button, if nobody has it. This is not a pass.
+1. `button`: take the button, if it is free. This is not a pass.
 2. `pass`: only when the button has been taken.
 3. A **pawn** on an empty point, if right after placing it as many groups (of both colours) are surrounded as before.
 4. A **king** on an empty point, if right after placing it more enemy groups are surrounded than before. All pawns of
@@ -59,8 +59,8 @@ Two consecutive passes end the game. A side's score is the sum of
 * ½ for the button;
 * White: komi; Black: minus (h − 1) for a handicap of h (*ours*).
 
-The result is the difference: `B+3.5`. Komi is an integer and the button is half a point, so nobody can draw once the
-button is taken, and nobody can pass before.
+The result is the difference: `B+3.5`. Komi is an integer and the button is half a point, so no draw is possible once
+the button is taken, and no pass before.
 
 `agreement=on`: the first two consecutive passes do not end the game. First the side that passed first, then the
 other, answers `dead:` and a comma-separated list of points, or `dead:` alone (the order and the form are *ours*). A

@@ -1,4 +1,4 @@
-"""The compliance checks: numbered steps that anybody can run on a bot or an engine. `ggp check` runs all of them.
+"""The compliance checks: numbered steps to run on any bot or engine. `ggp check` runs all of them.
 
 Here is what is asked and what must come back; no judgement of play, and no I/O of its own.
 """

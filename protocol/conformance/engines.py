@@ -116,7 +116,7 @@ ENGINE: tuple[Check, ...] = (
     _script("3.3.21", "every listed game begins", "options", "list only what ggp-new can start", _R),
     _script("3.3.22", "the option that is given is the one that counts", "options", "obey size= in ggp-new"),
     _script("3.4.1", "final_score has one of the forms", "views", "`B+3.5`, `W+1`, `B+`, `0`, or `? cannot score`"),
-    _script("3.4.2", "clear_board never fails and keeps the options", "views", "begin anew with the same options"),
+    _script("3.4.2", "clear_board never fails and keeps the options", "views", "start again with the same options"),
     _script("3.4.3", "play and undo act on the same game", "views", "let play answer empty and count in ggp-history"),
     _script("3.4.4", "komi succeeds for every number", "views", "take or ignore it, but do not fail"),
     _script("3.4.5", "boardsize: a view of the size, or unacceptable", "views", "answer `? unacceptable size`"),

@@ -45,7 +45,7 @@ RULES: tuple[Rule, ...] = (
     Rule("4.2", "4-bots", "a bot notes the other side's moves and makes legal ones"),
     Rule("5.1", "5-clocks", "a bot bears being told the time, and obeys it"),
     Rule("5.2", "5-clocks", "what is not a move has a budget of its own"),
-    Rule("7.1", "7-zeromq", "whoever connects has a session of its own"),
+    Rule("7.1", "7-zeromq", "each connection has a session of its own"),
 )
 _BY_NUMBER = {rule.number: rule for rule in RULES}
 

@@ -1,6 +1,6 @@
 """A scene, the answer to `ggp-scene`, as typed values: read, bounded and checked. It draws nothing.
 
-The shape is told in docs/reference/scene.md. A scene comes from an engine that may be anybody's, so whatever is wrong
+docs/reference/scene.md describes the shape. A scene may come from an untrusted engine, so whatever is wrong
 with it is a DrawingError in one line, and no text of it reaches a terminal or a page before `clean`.
 """
 

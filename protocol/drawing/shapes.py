@@ -2,7 +2,7 @@
 
 Written out, a distance is 40 units, because programs draw letters badly whose size is less than one.
 
-Nothing is told by colour alone: dark stones are dark and light ones light, kings bear a crown, cones are triangles,
+Nothing depends on colour alone: dark stones are dark and light ones light, kings bear a crown, cones are triangles,
 black's control is hatched and white's dotted, the last ply's pieces have a ring.
 """
 

@@ -19,7 +19,7 @@ GLYPHS = {
 }
 FIXED = "\N{NO-BREAK SPACE}"  # which `clean` lets through nowhere
 EMPTY, MARKS = ".", {"black": "+", "white": "-"}
-"""What stands on an empty cell that nobody controls, and on one that a side controls."""
+"""The mark of an empty uncontrolled cell, and of one that a side controls."""
 
 
 def draw(scene: Scene, width: int = WIDTH) -> str:

@@ -19,7 +19,7 @@ from protocol.safe_files import create_file
 _Z85 = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
 _LARGEST = 4096  # bytes of a file
 _NEEDED = "the secret half is needed here, which is in the file that ggp keys new made"
-_HEAD = "# A key pair of the General Game Protocol. Whoever has this file is you: give away the public key only.\n"
+_HEAD = "# A key pair of the General Game Protocol. This file is your identity: share the public key only.\n"
 
 
 class KeyFileError(Problem, ValueError):
@@ -37,7 +37,7 @@ class KeyPair:
 
 
 def new_pair() -> KeyPair:
-    """A pair that nobody else has. No public key begins with `-`, which a command would take for an option."""
+    """A new pair. No public key begins with `-`, which a command would take for an option."""
     while True:
         public, secret = zmq.curve_keypair()
         if not public.startswith(b"-"):

@@ -77,7 +77,7 @@ class LeftLobby(Exception):
 class LobbyLink:
     """Where to dial: its address, and the keys of both sides unless it is on this machine.
 
-    `inside`: its door for bots that it started itself, ipc://PATH, which asks for no keys.
+    `inside`: its socket for bots that it started itself, ipc://PATH, which asks for no keys.
     """
 
     url: str
@@ -106,8 +106,8 @@ class Dial:
     """Poll it; take what it received; send when it is `up`. Raises AccessRefused where dialling again cannot help.
 
     `number` counts the connections: what was asked on one is not answered on the next. `tell(what, why)` hears of
-    `up`, `lost`, `bye` and `wait`. Descriptors of the caller's are waited for, too (`watch`). Whoever gives orders and
-    is no bot says no `hello`.
+    `up`, `lost`, `bye` and `wait`. Descriptors of the caller's are waited for, too (`watch`). A client that is no
+    bot sends no `hello`.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Dial:
         self._next = 0.0
 
     def hang_up(self, reason: str) -> None:
-        """Say goodbye and dial nobody until redial."""
+        """Say goodbye and do not dial until redial."""
         self.send(Bye(reason))
         self._drop(1000 if self.up else 0)
         self._next = math.inf
@@ -212,7 +212,7 @@ class Dial:
                     self._fail("the lobby does not read what it is sent")
 
     def close(self, reason: str = "") -> None:
-        """Say goodbye, if there is somebody to hear it and something to say; then it is over (once)."""
+        """Say goodbye if there is a connection and a reason, and close (once)."""
         if reason:
             self.send(Bye(reason))
         self._drop(1000 if self.up else 0)
@@ -283,7 +283,7 @@ class Dial:
         raise AccessRefused(f"{self._lobby.url}: {reason}")
 
     def _last_words(self) -> None:
-        """A lobby says why before it cuts the connection; it was read before anybody took it."""
+        """A lobby says why before it cuts the connection; it was read and not yet processed."""
         while self.up and self.receive() is not None:
             pass
 

@@ -1,4 +1,4 @@
-"""A peer inside this process, with a clock of its own that only moves when somebody waits; for tests and tools."""
+"""A peer inside this process, with a clock of its own that only moves in a wait; for tests and tools."""
 
 from collections import deque
 from collections.abc import Callable

@@ -194,7 +194,7 @@ def serve_stdio(
 
 
 def report_on_stderr(error: Exception) -> None:
-    """A Responder's `report` for programs on stdio: diagnostics go to stderr, if there is one and somebody reads it."""
+    """A Responder's `report` for programs on stdio: diagnostics go to stderr, if there is one and it has a reader."""
     import traceback  # not needed while all is well, and an engine is to start quickly
 
     if sys.stderr is not None:  # without it the traceback would be printed on stdout

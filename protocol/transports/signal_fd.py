@@ -1,6 +1,6 @@
 """SIGINT and SIGTERM as a descriptor to poll, because an exception out of nowhere leaves sockets half closed.
 
-Only where somebody says so (`raising`) is a signal an exception at once. For the main thread alone.
+Only within `raising` is a signal an exception at once. For the main thread alone.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ def on_signals(handler: Callable[[int, FrameType | None], object], *numbers: sig
 
 
 class Stopped(BaseException):
-    """Somebody asked us to end; `number` is the signal."""
+    """A signal asked this process to end; `number` is the signal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)

@@ -78,7 +78,7 @@ class Missing(NamedTuple):
 
 
 class NoSuch(NamedTuple):
-    """Nobody there knows the match; it is not followed any more."""
+    """The match is unknown there; it is not followed any more."""
 
     match: str
 
@@ -149,7 +149,7 @@ class Spectator:
         for option, value in options.items():
             self._socket.setsockopt(option, value)
         if server_key:
-            pair = new_pair()  # nobody asks a spectator who he is
+            pair = new_pair()  # a spectator has no identity
             self._socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
             self._socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
             self._socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
@@ -188,7 +188,7 @@ class Spectator:
             if isinstance(sight, NoSuch):
                 raise LookupError(f"{self.url} knows no match {match}, or not any more")
             if isinstance(sight, Again):
-                raise LookupError(f"the match {match} was taken up from an earlier ply: begin anew")
+                raise LookupError(f"the match {match} was taken up from an earlier ply: start again")
             if isinstance(sight, SeenEvents):
                 yield sight.event
                 if isinstance(sight.event, MatchEnded):
@@ -242,7 +242,7 @@ class Spectator:
     # -- questions ---------------------------------------------------------------------------------------------------
 
     def _ask(self, now: float) -> None:
-        """Whatever is due, once somebody is there."""
+        """Send what is due, once connected."""
         for thread in self._threads.values() if self.up else ():
             if now >= thread.ask_at:
                 self._answered(thread)

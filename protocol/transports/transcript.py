@@ -1,8 +1,8 @@
 """What passed, as text: Transcript wraps any Transport, Replay plays what it wrote back as a peer.
 
 A line is `SECONDS > bytes sent` or `SECONDS < bytes received`, the bytes in Python's escapes, so that
-every chunk comes back exactly as it was cut. `SECONDS ! bytes` is what went to stderr and `#` begins a comment; nobody
-answers these.
+every chunk comes back exactly as it was cut. `SECONDS ! bytes` is what went to stderr and `#` begins a comment; these
+are not answered.
 """
 
 import ast

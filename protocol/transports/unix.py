@@ -1,7 +1,7 @@
 """The same bytes over a Unix stream socket: a service whose every connection is a session (PROTOCOL §7).
 
 For a program of this machine that asks often: a round trip takes a quarter of ZeroMQ's, which has a thread at each end.
-Whoever may reach the socket's file and write to it may connect; nothing here asks who he is.
+Every process that may write to the socket's file may connect.
 """
 
 import re
@@ -64,7 +64,7 @@ class UnixService:
             ) from None
         self.sessions: dict[int, _StreamSession] = {}
         self._ended: list[_StreamSession] = []
-        self._full = False  # nobody is let in
+        self._full = False  # no more connections are accepted
         self._poll = select.epoll()
         self._poll.register(self._listener, select.EPOLLIN)
         self._turns = Turns()
@@ -114,7 +114,7 @@ class UnixService:
     def _accept(self) -> None:
         try:
             peer, _ = self._listener.accept()
-        except OSError:  # there are no descriptors: he waits until somebody leaves
+        except OSError:  # there are no descriptors: it waits until a connection ends
             if self.sessions:
                 self._poll.unregister(self._listener)
                 self._full = True

@@ -33,7 +33,7 @@ LONGEST_COMMAND = 2 * MAX_LINE  # bytes of a message: a little over the bound is
 HIGH_WATER = 100  # messages queued for a peer
 UNBOUNDED = 0
 """Of messages from a peer, RCVHWM: libzmq (4.3.5) aborts where a connection whose input stands still at such a bound is
-reset, and a heartbeat is due or lies in its buffer. So nobody may have one; what comes is bounded by who reads it."""
+reset, and a heartbeat is due or lies in its buffer. So no socket has one; the reader bounds what comes."""
 WRITE_PATIENCE = 10.0  # seconds
 SESSIONS = 1_000  # the one that was quiet longest gives way to a newcomer
 MOST_KEPT = 4 * LONGEST_COMMAND  # bytes of commands that wait while a session is busy
@@ -129,7 +129,7 @@ class Dealer:
         self._connected_by = time.monotonic() + patience
         self._partial = b""  # of a line that is not whole yet
         self._connected = self._gone = self._closed = False
-        self.absent = False  # nobody was there in time
+        self.absent = False  # no connection in time
         try:
             self._socket.connect(url)
         except (zmq.ZMQError, UnicodeError) as error:
@@ -162,7 +162,7 @@ class Dealer:
                 continue
             if len(frames) == 1 and frames[0]:
                 return bytes(frames[0])
-            self._gone = True  # not our framing: whoever is there speaks something else
+            self._gone = True  # not our framing: the peer speaks something else
         return b""
 
     def close_stdin(self) -> None:
@@ -170,7 +170,7 @@ class Dealer:
         self.close()
 
     def close(self) -> None:
-        """Disconnect (once). A last `quit` may still leave, for a second, if somebody is there to take it."""
+        """Disconnect (once). A last `quit` may still leave, for a second, if the peer is there to receive it."""
         if not self._closed:
             self._closed = True
             self._socket.disable_monitor()
@@ -491,7 +491,7 @@ class Unread:
 
 
 class SocketFile:
-    """The file that somebody listens at, if it is an ipc address: ZeroMQ leaves it there."""
+    """The file of a listening socket, if it is an ipc address: ZeroMQ leaves it there."""
 
     def __init__(self, url: str) -> None:
         """Once it is bound."""

@@ -145,7 +145,7 @@ async def turn(trial: CheckContext) -> None:
     await begin(trial, talk)
     # To a plain bot of go I5 is no point, and to every native one no-such-move is none.
     wrong = await talk.ask("play black no-such-move")
-    also = await talk.ask("play nobody pass")
+    also = await talk.ask("play purple pass")
     trial.hold("4.2.8", not wrong.ok and not also.ok, "a failure")
     trial.hold("4.2.8", await _legal_genmove(trial, talk, judge), "a legal move, as if nothing had been said")
     await _undo(trial, talk, judge)

@@ -254,7 +254,7 @@ class Dialogue:
     # -- starting and ending -------------------------------------------------------------------------------------
 
     def restart(self) -> None:
-        """End the peer, without asking it if it is in trouble, and start it anew. Raises LaunchError."""
+        """End the peer, without asking it if it is in trouble, and start it again. Raises LaunchError."""
         self.close()
         self.trail = ReplayTrail()
         self.peer = self._open()
@@ -291,7 +291,7 @@ _RULES = (
     ("blank lines before", "2.8: everything that is read is bounded"),
     ("lines before an answer", "2.10: at most 200 lines that are no answer are tolerated"),
     ("begins with = or ?", "2.3: nothing but answers is written to stdout"),
-    ("nobody asked", "2.3: one answer a command, and nothing else is written to stdout"),
+    ("without a question", "2.3: one answer a command, and nothing else is written to stdout"),
     ("expected", "2.2: an id is echoed, and only if one was given"),
     ("echoes no ids", "2.11: a peer that echoes no ids must answer in time"),
     ("does not read", "2.8: never a hang"),

@@ -273,7 +273,7 @@ class View:
 
 
 class LinesView(View):
-    """Plain text: a line for a start, a ply and an end; with an easel a board after each."""
+    """Plain text: a line for a start, a ply and an end; with a renderer a board after each."""
 
     def __init__(self, shown: ViewState, easel: BoardRenderer | None) -> None:
         self._shown, self._easel = shown, easel

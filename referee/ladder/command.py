@@ -12,7 +12,7 @@ SUBCOMMANDS = {
     "init": "write a commented ladder.toml that runs as it is",
     "run": "play; killed at any instant, the same command goes on",
     "standings": "ratings with error bars",
-    "crosstable": "everybody against everybody",
+    "crosstable": "all against all",
     "games": "games, the newest first, or one by its key",
     "pair": "two bots against each other",
     "bot": "all about one bot: versions, results, faults",

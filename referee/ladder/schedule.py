@@ -265,7 +265,7 @@ class Schedule:
         chance = random_for(self._seed, self._name, self.batches)
         pairs = pair_round(SwissTable(points, missed, versions, -(-met // each)), chance)
         turns = [pairs if turn % 2 == 0 else [(two, one) for one, two in pairs] for turn in range(each)]
-        return [Pairing(ids[one], ids[two]) for turn in turns for one, two in turn], "nobody is left to meet"
+        return [Pairing(ids[one], ids[two]) for turn in turns for one, two in turn], "no opponent is left"
 
     def _pardoned(self, seat: PoolEntry) -> bool:
         """Whether its suspension may not be known yet: it is the result of a batch that does not count yet."""

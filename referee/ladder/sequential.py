@@ -83,7 +83,7 @@ class SequentialTest:
 
 
 def in_words(verdict: Verdict) -> str:
-    """One line: the decision, what it rests on, and how large the effect is."""
+    """One line: the decision, its evidence, and the size of the effect."""
     open_or_given_up = {"continue": "not decided yet", "inconclusive": "inconclusive"}
     words = [
         open_or_given_up.get(verdict.state, f"{verdict.state} is accepted"),

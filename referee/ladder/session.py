@@ -276,5 +276,5 @@ def _ask_bots(ladder: Ladder, calls: list[tuple[str, ...]]) -> list[list[str] | 
         late = f"the built-in bots do not answer within {ladder.budgets.start:g} s: raise budget.start"
         raise ConfigError(ladder.path, "bot", late) from None
     except (OSError, ValueError):  # not installed whole
-        raise ConfigError(ladder.path, "bot", "the built-in bots do not start: make setup, or install anew") from None
+        raise ConfigError(ladder.path, "bot", "the built-in bots do not start: make setup, or install again") from None
     return problems

@@ -163,7 +163,7 @@ def make_fit(
 def fit_meetings(
     pool: int, games: int, meetings: Sequence[PairScore], seats: Sequence[PoolEntry], model: str, everyone: bool = False
 ) -> StoredFit | None:
-    """A fit made anew; None where nothing can be rated: fewer than two versions."""
+    """A new fit; None where nothing can be rated: fewer than two versions."""
     from referee.ladder.rating import rate_seats
     from referee.ratings.bradley_terry import CountsError
 

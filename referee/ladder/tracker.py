@@ -47,7 +47,7 @@ class ProgressTracker:
         self._ratings: dict[int, Ratings] = {}  # the last ones of every pool, for the next to begin from
 
     def begin(self, contests: Mapping[int, PoolSchedule]) -> None:
-        """The contests were made (anew)."""
+        """The contests were made (again)."""
         self._labels = {seat.id: seat.label for row in contests for seat in self._store.seats(row)}
         for contest in contests.values():
             if verdict := contest.schedule.verdict:

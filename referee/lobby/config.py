@@ -230,8 +230,8 @@ game = "yugo,size=7"
 control = "10+0.1"  # 10 seconds for each side and a tenth more for each move
 openings = 2  # random plies first, the same for both games of a pair
 
-# A local bot is one that the lobby runs itself, a built-in one or a command line, so that somebody is always there to
-# play with, and ratings have something to hold on to: `anchor` is its Elo. Copies are the same bot at several tables.
+# A local bot is one that the lobby runs itself, a built-in one or a command line, so that an opponent is always
+# there to play with, and ratings have a reference: `anchor` is its Elo. Copies are the same bot in several matches.
 [bot.random]
 command = "random"
 anchor = 0

@@ -142,7 +142,7 @@ def read(path: Path) -> Book:
                     f"{path} is not a regular file: name the registry that ggp keys allow makes", code="not-a-file"
                 )
             if mode & stat.S_IWOTH:
-                raise RegistryError(f"anybody may change {path}: chmod o-w {path}", code="unsafe-mode")
+                raise RegistryError(f"every user may change {path}: chmod o-w {path}", code="unsafe-mode")
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise _unreadable(path, error) from None

@@ -117,9 +117,7 @@ class LocalBots:
                 told = True
         status = await process.wait()
         if status and not (told or self._closing.is_set()):
-            self._log(
-                identity, LocalReport("host", f"the process that lent it a connection ended: exit status {status}")
-            )
+            self._log(identity, LocalReport("host", f"the process of its connection ended: exit status {status}"))
 
     def _log(self, identity: Identity, said: LocalReport) -> None:
         self._journal.log("local", "ended", bot=identity.name, culprit=said.culprit, reason=printable(said.reason))

@@ -88,7 +88,7 @@ class Lateness:
 
 
 SAMPLES = 8  # of the way's time; the least counts, so that one slow answer is no credit
-_WINDOW = 32  # lines that are on their way at a time: the door's queue for a connection is bounded
+_WINDOW = 32  # lines that are on their way at a time: the socket's queue for a connection is bounded
 _WORDS = 20  # lines of stderr
 _PROBE = "protocol_version"  # which every bot answers, and at once
 _WHO = ("name", "version")  # what tells one program from another
@@ -301,7 +301,7 @@ class RemoteBot(Peer):
     # -- what we say to it ourselves, and hear of ourselves -----------------------------------------------------------
 
     def _send_own(self, lines: list[str]) -> None:
-        """Before anything else is said; the way is measured anew with it."""
+        """Before anything else is said; the latency is measured again with it."""
         self._ways.clear()
         self.way = 0.0
         self._to_tell = deque(lines)

@@ -356,7 +356,7 @@ class Sessions:
     def _backoff_reason(self, identity: Identity, left: float) -> str:
         times = self.backoff.faults(identity.key)
         why = f"it forfeited or left {times} games in a row"
-        return f"{identity.name} rests for {math.ceil(left)} s: {why}; come back then"
+        return f"{identity.name} must wait {math.ceil(left)} s: {why}; come back then"
 
     def _replace(self, guest: ConnectedBot, route: bytes) -> None:
         """The newer connection wins; on the same one a new bot process was started."""

@@ -1,7 +1,7 @@
 """The lobby's side of spectating: hands the lines of running matches to the spectator process, and supervises it.
 
 The spectator process serves strangers, so its failures must cost the lobby nothing. The lobby writes to its stdin and
-never waits for it. A process that ends is started again and gets all running matches anew; so does one that stops
+never waits for it. A process that ends is started again and gets all running matches again; so does one that stops
 reading.
 """
 

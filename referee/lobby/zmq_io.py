@@ -65,7 +65,7 @@ class Reading:
                     break
         except zmq.Again:
             return
-        except BaseException:  # it is told where it comes to, and what waits behind it is read
+        except BaseException:  # the caller handles it, and what waits behind it is read
             self.poll_again()
             raise
         self.full += 1

@@ -46,7 +46,7 @@ class BotSpec:
     """How a bot or an engine comes to the table: a command line, or the url of one that listens.
 
     `environment` is added to ours; `memory` MiB of address space (0: what all get), `cores` more than one: it may
-    run on all of them; `restart`: anew for each match. `version`, if given, is what version_of must find.
+    run on all of them; `restart`: again for each match. `version`, if given, is what version_of must find.
     """
 
     name: str

@@ -171,7 +171,7 @@ class PeriodClock(Clock):
 
 
 class ByoyomiClock(Clock):
-    """Main time, then periods: one that a move outlasts is lost, one that it does not begins anew."""
+    """Main time, then periods: one that a move outlasts is lost, one that it does not starts again."""
 
     def __init__(self, control: TimeControl) -> None:
         super().__init__(control)

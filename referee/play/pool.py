@@ -53,7 +53,7 @@ class WorkerPool(Protocol):
         """Cancel these matches and the rest of their batches; False if workers cannot be reached."""
 
     def playing(self) -> dict[int, float] | None:
-        """The marks (see crew) of the matches that are being played, and since when; None: it is not known."""
+        """The marks (see WorkerRegistry) of the matches that are being played, and since when; None: unknown."""
 
     def stop(self) -> None:
         """Have the matches under way dropped."""

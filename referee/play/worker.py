@@ -191,14 +191,14 @@ class _State:
     stopped = False
     at = 0  # the match that is played, as `mark` has it
     crew: WorkerRegistry | None = None
-    slot = 0  # its place in the crew
+    slot = 0  # its place in the registry
 
 
 state = _State()
 
 
 def begin(place: WorkerConfig, crew: WorkerRegistry) -> None:
-    """Initialise this process: take a place in the crew, and the core that goes with it."""
+    """Initialise this process: take a place in the registry, and the core that goes with it."""
     state.place, state.crew = place, crew
     signal.signal(ABANDON, _abandon)
     signal.signal(DROP, _on_drop)

@@ -208,7 +208,7 @@ def _pass_on(connection: Connection, had: int, has: int | None) -> None:
 
 def _enter(connection: Connection, pool: int, name: str, entrants: dict[int, Entrant]) -> None:
     """Make these the active versions of a pool; withdraw what the others were to play, and say who came and went: of an
-    unrated pool, whose `name` is empty, nobody, for they come and go with the rated one."""
+    unrated pool, whose `name` is empty, none, for they come and go with the rated one."""
     query = select(
         entered.c.version, entered.c.active, entered.c.anchor, versions.c.name, versions.c.version.label("hash")
     )

@@ -238,7 +238,7 @@ class FinishedGame:
 
 @dataclass(frozen=True, slots=True)
 class UnplayablePair:
-    """A pair that cannot be played. `who` is the id of the version to blame, None for the engine, NOBODY for nobody."""
+    """A pair that cannot be played. `who` is the id of the version to blame, None for the engine, 0 for none."""
 
     pair: Pair
     who: int | None

@@ -81,7 +81,7 @@ def test_a_bot_of_the_sdk_dials_by_itself_and_again(bots: BotsOut) -> None:
         assert lobby.ask("genmove white") == "? no game: use ggp-new"
         plays(lobby)
         assert lobby.ask("quit") == "="
-        assert lobby.bye() == "it was told to quit"
+        assert lobby.bye() == "it received quit"
         assert bot.wait(60) == 0
 
 

@@ -195,7 +195,7 @@ def test_answers_come_late_and_unasked_and_the_console_says_whose_fault(tmp_path
     with Terminal("console", "--", *CHAOS, "fault=double", home=tmp_path) as terminal:
         terminal.wait_for(">")
         terminal.type(f":raw on{ENTER}ggp-new yugo size=5{ENTER}9 genmove b{ENTER}")
-        terminal.wait_for("the peer's fault: desynchronised: the peer answered what nobody asked; PROTOCOL §2.3")
+        terminal.wait_for("the peer's fault: desynchronised: the peer sent an answer without a question; PROTOCOL §2.3")
         terminal.wait_for("since the last whole answer it said:")
         terminal.wait_for("> '9 genmove b\\n'")
         terminal.type(f"name{ENTER}:restart{ENTER}name{ENTER}")

@@ -169,7 +169,7 @@ def test_a_file_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> None:
     assert "does not exist" in KeyRegistry(path).problem
     assert "Is a directory" in KeyRegistry(tmp_path).problem
     written(path, allowed(("alice", "dot", A))).chmod(0o646)
-    assert "anybody may change" in KeyRegistry(path).problem
+    assert "every user may change" in KeyRegistry(path).problem
     path.write_bytes(b" " * (keys.MOST_BYTES + 1))
     path.chmod(0o644)
     assert "has more than" in KeyRegistry(path).problem

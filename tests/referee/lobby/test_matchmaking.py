@@ -238,9 +238,9 @@ def test_who_forfeits_again_and_again_is_sent_to_rest_and_told_how_long(
     finally:
         ann.close()
     assert 115 <= rest["seconds"] <= 120, "two games of a pair, and each of the next costs a rest"
-    found = re.fullmatch(r"ann rests for (\d+) s: it forfeited or left 4 games in a row; come back then", ann.byes[0])
+    found = re.fullmatch(r"ann must wait (\d+) s: it forfeited or left 4 games in a row; come back then", ann.byes[0])
     assert found is not None and 115 <= int(found[1]) <= 120
-    assert ann.byes[1].startswith("ann rests for 1"), "it is not let in before"
+    assert ann.byes[1].startswith("ann must wait 1"), "it is not let in before"
     server.end()
     with Store.open(f"sqlite:///{tmp_path}/club.db") as store:
         assert len(list(store.records())) == 4
