@@ -220,12 +220,12 @@ def _screen(quiet: bool, limits: StopConditions) -> Iterator[Callable[[Progress]
 
 
 def _show(progress: Progress, file: Path, as_object: bool, quiet: bool) -> None:
-    from referee.ladder.live import final_summary
+    from referee.ladder.live import final_summary, tolerate
 
     if as_object:
         click.echo(json_text(_as_json(progress)))
     elif not quiet:
-        Console().print(final_summary(progress))
+        tolerate(Console()).print(final_summary(progress))
         click.echo(
             f"\nNext: ggp ladder standings {file}, ggp ladder crosstable {file}, ggp ladder report {file} -o site"
         )

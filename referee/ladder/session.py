@@ -60,12 +60,16 @@ class WorkerOptions(NamedTuple):
             raise click.UsageError("--jobs and --no-pin are of workers on this machine: they do not go with --cluster")
         if self.stderr:
             raise click.UsageError("--log-stderr is of workers on this machine: it does not go with --cluster")
-        from referee.ladder.dask_pool import DaskPool, address_of
-
         try:
+            from referee.ladder.dask_pool import DaskPool, address_of
+
             address_of(self.cluster)
         except ValueError as error:
             raise click.UsageError(f"--cluster {error}") from None
+        except ImportError as error:
+            raise click.UsageError(
+                f"--cluster needs Dask ({error}): pip install '.[cluster]' in the project's folder"
+            ) from None
         return partial(DaskPool, self.cluster, self.keep)
 
 

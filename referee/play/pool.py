@@ -7,14 +7,14 @@ import contextlib
 import os
 import signal
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
 from pathlib import Path
 from types import FrameType
-from typing import Protocol
 
 from protocol.records import Record
 from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
@@ -31,80 +31,106 @@ class WorkersLost(Exception):
     """Worker processes ended and cannot be replaced; str() is one line that says why."""
 
 
-class WorkerPool(Protocol):
-    """Workers somewhere, each with one chunk in hand and one waiting."""
+class WorkerPool(ABC):
+    """Workers that play batches: one in hand for each of them, and one that waits.
+
+    `jobs`: matches at a time. `size`: how many matches a batch should hold, more where they take less than `short`
+    seconds in all.
+    """
 
     jobs: int
 
+    def __init__(self, short: float) -> None:
+        self.size = 1
+        self._short = short
+        self._running: set[Future[BatchResult]] = set()
+
     @property
     def running(self) -> int:
-        """Chunks under way."""
+        """Batches under way."""
+        return len(self._running)
 
-    @property
-    def size(self) -> int:
-        """How many matches a chunk should hold: more where they are short."""
-
-    def submit(self, chunk: list[Batch]) -> None: ...
+    def submit(self, chunk: list[Batch]) -> None:
+        """Have these matches played by one worker."""
+        try:
+            future = self.start(chunk)
+        except Exception as error:  # gather raises it
+            future = Future()
+            future.set_exception(error)
+        self._running.add(future)
 
     def gather(self, seconds: float) -> list[BatchResult]:
-        """The chunks that are done; waits so long for the first. Raises WorkersLost, and OSError of a full disk."""
+        """The results that are there; waits so long for the first. Raises WorkersLost, and OSError of a full disk."""
+        done, self._running = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
+        failed = [future for future in done if _error(future)]
+        self._running |= set(failed)  # until all that was finished before is taken
+        if failed and len(failed) == len(done):
+            error = _error(failed[0])
+            assert error is not None
+            raise self.loss(error) or error
+        results = [future.result() for future in done if future not in failed]
+        if any(result.ended - result.began < self._short for result in results):
+            self.size = min(2 * self.size, _LARGEST)
+        return results
 
+    def drain(self, seconds: float | None = None) -> list[BatchResult]:
+        """What the batches under way have played, to be asked after `stop`: those that wait come back empty."""
+        left, self._running = self._running, set()
+        done, late = wait(left, timeout=seconds)
+        for future in late:
+            future.cancel()
+        return [future.result() for future in done if not _error(future)]
+
+    @abstractmethod
+    def start(self, chunk: list[Batch]) -> Future[BatchResult]:
+        """Have these matches played by one worker; its result."""
+
+    @abstractmethod
+    def loss(self, error: BaseException) -> WorkersLost | None:
+        """What an error of a batch says of the workers, None if it is no loss of a worker."""
+
+    @abstractmethod
     def drop(self, keys: list[str]) -> bool:
         """Cancel these matches and the rest of their batches; False if workers cannot be reached."""
 
+    @abstractmethod
     def playing(self) -> dict[int, float] | None:
         """The marks (see WorkerRegistry) of the matches that are being played, and since when; None: unknown."""
 
+    @abstractmethod
     def stop(self) -> None:
-        """Have the matches under way dropped."""
+        """Drop the matches under way, and start none of those that wait."""
 
-    def drain(self) -> list[BatchResult]:
-        """What the running chunks have played, to be asked after `stop`: those that wait come back empty."""
-
-    def close(self) -> None:
-        """Returns when every worker has ended."""
+    @abstractmethod
+    def close(self, wait: bool = True) -> None:
+        """End the workers; `wait`: return when every one has ended."""
 
 
-class LocalPool:
-    """Worker processes on this machine, one a core: see Pool."""
+def _error(future: Future[BatchResult]) -> BaseException | None:
+    return CancelledError() if future.cancelled() else future.exception()
+
+
+class LocalPool(WorkerPool):
+    """Worker processes on this machine, one a core."""
 
     def __init__(self, jobs: int, place: WorkerConfig) -> None:
+        super().__init__(_SHORT)
         self.jobs = jobs
         context = NamelessContext()
         ours = _SAFE not in os.environ
         self._crew = WorkerRegistry(context, jobs)
         with _safe_path():  # its queues start a process that counts such things
             self._executor = ProcessPoolExecutor(jobs, context, _begin, (ours, place, self._crew))
-        self._running: set[Future[BatchResult]] = set()
-        self._size = 1
 
-    @property
-    def running(self) -> int:
-        return len(self._running)
-
-    @property
-    def size(self) -> int:
-        return self._size
-
-    def submit(self, chunk: list[Batch]) -> None:
+    def start(self, chunk: list[Batch]) -> Future[BatchResult]:
         with _signals_blocked(), _safe_path():  # workers may be started in here
-            try:
-                self._running.add(self._executor.submit(play_batch, chunk))
-            except BrokenProcessPool as broken:  # gather says so
-                future: Future[BatchResult] = Future()
-                future.set_exception(broken)
-                self._running.add(future)
+            return self._executor.submit(play_batch, chunk)
 
-    def gather(self, seconds: float) -> list[BatchResult]:
-        done, self._running = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
-        broken = {future for future in done if isinstance(future.exception(), BrokenProcessPool)}
-        self._running |= broken  # until all that was finished before is taken
-        if done and done == broken:
-            self._crew.tell(ABANDON)
-            raise WorkersLost("a worker process died")
-        results = [future.result() for future in done - broken]
-        self._size = paced(self._size, results)
-        return results
+    def loss(self, error: BaseException) -> WorkersLost | None:
+        if not isinstance(error, BrokenProcessPool):
+            return None
+        self._crew.tell(ABANDON)  # the executor waits for those that are left, and they for work
+        return WorkersLost("a worker process died")
 
     def drop(self, keys: list[str]) -> bool:
         self._crew.call_off(keys)
@@ -116,17 +142,17 @@ class LocalPool:
     def stop(self) -> None:
         self._crew.tell(signal.SIGTERM)
 
-    def drain(self) -> list[BatchResult]:
+    def drain(self, seconds: float | None = None) -> list[BatchResult]:
         # Not cancelled: stopped workers give waiting chunks back at once, and an executor whose last futures are
         # cancelled never ends in Python before 3.11.4 (its issue 94440).
-        left, self._running = self._running, set()
-        wait(left)
-        if any(isinstance(future.exception(), BrokenProcessPool) for future in left):
-            self._crew.tell(ABANDON)  # the executor waits for those that are left, and they for work
-        return [future.result() for future in left if future.exception() is None]
+        wait(self._running)
+        for future in self._running:
+            if error := future.exception():
+                self.loss(error)
+        return super().drain()
 
-    def close(self) -> None:
-        self._executor.shutdown()
+    def close(self, wait: bool = True) -> None:
+        self._executor.shutdown(wait)
 
 
 class Tokens:
@@ -176,13 +202,6 @@ class NamelessContext(SpawnContext):
 
     def BoundedSemaphore(self, value: int = 1) -> Tokens:  # type: ignore[override]
         return Tokens(self, value)
-
-
-def paced(size: int, results: list[BatchResult], short: float = _SHORT) -> int:
-    """How large the next chunks are to be, after these; what takes less than `short` seconds is too small."""
-    if any(chunk.ended - chunk.began < short for chunk in results):
-        return min(2 * size, _LARGEST)
-    return size
 
 
 def _begin(ours: bool, place: WorkerConfig, crew: WorkerRegistry) -> None:

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from referee.play.worker import Batch, BatchResult
+from referee.play.pool import LocalPool
+from referee.play.worker import Batch, WorkerConfig
 from tests.bench.filled import fill, ladder_of
 
 BOTS, GAMES = 1000, 1_000_000
@@ -53,7 +54,7 @@ def _first_work(path: Path, bots: int) -> tuple[float, float]:
 
     ladder, processor, clock = ladder_of(bots), time.process_time(), time.perf_counter()
     with Store.open(f"sqlite:///{path}") as store:
-        workers = _FirstWork()
+        workers = _FirstWork(1, WorkerConfig())
         run = LadderRun(ladder, store, lambda: workers, StopConditions(), lambda progress: None)
         with contextlib.suppress(_Given):
             progress = run.go()
@@ -65,31 +66,14 @@ class _Given(Exception):
     """There is work."""
 
 
-class _FirstWork:
-    """Workers that note when they are first given work, and play none."""
+class _FirstWork(LocalPool):
+    """A pool that notes when it is first given work, and plays none."""
 
-    jobs, running, size = 1, 0, 1
     processor = clock = 0.0
-
-    def playing(self) -> None:
-        return None
 
     def submit(self, chunk: list[Batch]) -> None:
         self.processor, self.clock = time.process_time(), time.perf_counter()
         raise _Given
-
-    def gather(self, seconds: float) -> list[BatchResult]:
-        return []
-
-    def drop(self, keys: list[str]) -> bool:
-        return False
-
-    def stop(self) -> None: ...
-
-    def drain(self) -> list[BatchResult]:
-        return []
-
-    def close(self) -> None: ...
 
 
 def _rate(path: Path, pool: int) -> list[Row]:

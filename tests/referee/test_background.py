@@ -18,7 +18,6 @@ from protocol.responder import Responder
 from referee import background
 from referee.background import BackgroundTasks
 from referee.control.server import ControlServer, StandardInput
-from referee.ladder import dask_pool
 from referee.lobby import sessions as hall_module
 from referee.lobby.auth import NoAuth
 from referee.lobby.challenges import LobbyCommands
@@ -32,7 +31,6 @@ from referee.lobby.server import LobbyServer
 from referee.lobby.sessions import Bounds, Sessions
 from referee.lobby.socket import RouterSocket
 from referee.lobby.spectators import SpectatorConfig, Spectators
-from referee.play import worker
 from referee.play.setting import Timeouts
 from referee.store.model import Pair, StoreError, UnplayablePair
 from referee.store.store import Store
@@ -428,38 +426,6 @@ async def test_spectators_are_supervised_on_after_a_failure(log: Log, monkeypatc
     await asyncio.wait_for(started.wait(), 60)
     assert log.faults("spectators") == 1
     await spectators.close()
-
-
-# -- the ladder's worker in a cluster --------------------------------------------------------------------------------
-
-
-def test_the_thread_that_plays_in_a_cluster_goes_on_after_a_failure(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bench = dask_pool._PlayThread()
-    monkeypatch.setattr(dask_pool, "adopt_orphans", lambda: None)
-    monkeypatch.setattr(dask_pool, "kill_strays", lambda spared: None)
-    monkeypatch.setattr(bench, "_play", lambda task: task)
-    once = Once(worker, "close_table", monkeypatch)
-    bench.start()
-    bench.clear()
-    assert bench.play("a chunk") == "a chunk"  # type: ignore[arg-type, comparison-overlap]
-    assert "Bug: planted" in capsys.readouterr().err and not bench.failed
-    bench.close()
-    assert once.calls and not bench.failed, "it was told to end"
-
-
-def test_a_thread_of_a_cluster_that_has_ended_by_itself_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_pool, "_benches", {})
-    monkeypatch.setattr(dask_pool, "_at_workers_end", lambda bench: None)
-    monkeypatch.setattr("multiprocessing.util.Finalize", lambda *arguments, **more: None)
-    monkeypatch.setattr(dask_pool, "kill_strays", lambda spared: None)
-    monkeypatch.setattr(dask_pool._PlayThread, "run", lambda bench: None)
-    first = dask_pool._bench()
-    first.join(20)
-    with pytest.raises(dask_pool.WorkerEnding):
-        first.play("a chunk")  # type: ignore[arg-type]
-    assert first.failed and dask_pool._bench() is not first
 
 
 # -- the referee's service -------------------------------------------------------------------------------------------

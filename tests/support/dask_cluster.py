@@ -34,6 +34,7 @@ class DaskCluster:
 
     def __enter__(self) -> "DaskCluster":
         self.scheduler = self._start("scheduler", "--port", str(self.port))
+        wait_for(self._listens, "the scheduler")
         return self
 
     def __exit__(
@@ -72,8 +73,8 @@ class DaskCluster:
         return {pid for pid in self._marked() if not any(word in _words(pid) for word in (b"dask", b"multiprocessing"))}
 
     def plays_at(self, worker: int) -> bool:
-        """Whether that worker process has an engine and both bots."""
-        return sum(_parent(pid) == worker for pid in self.table_processes()) >= 3
+        """Whether the process that plays for that Dask worker has an engine and both bots."""
+        return sum(_parent(_parent(pid)) == worker for pid in self.table_processes()) >= 3
 
     def running(self, word: str) -> int:
         """How many engines and bots have this word in their command line."""
@@ -86,6 +87,10 @@ class DaskCluster:
 
     def log(self) -> str:
         return "\n".join(path.read_text() for path in sorted(self.place.glob("*.log")))
+
+    def _listens(self) -> bool:
+        with socket.socket() as dialled:
+            return dialled.connect_ex(("127.0.0.1", self.port)) == 0
 
     def _start(self, *words: str) -> "subprocess.Popen[bytes]":
         with (self.place / f"{next(self._numbers)}.log").open("wb") as log:

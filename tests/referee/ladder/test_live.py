@@ -17,7 +17,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from referee.ladder.live import ConsoleRows, LiveTable, LogLines, compose, duration, final_summary, shares, status_line
+from referee.ladder.live import LiveTable, LogLines, compose, duration, final_summary, shares, status_line, tolerate
 from referee.ladder.progress import Playing, Progress
 from referee.ladder.standings import StandingLine
 from tests.support.screen import TerminalScreen
@@ -71,7 +71,7 @@ def many(bots: int, pools: int = 1) -> Progress:
 def test_the_table_fits_every_terminal(progress: Progress, height: int) -> None:
     for width in range(40, 161, 3):
         console = Console(file=io.StringIO(), record=True, width=width, height=height, force_terminal=True)
-        console.print(ConsoleRows(lambda width: compose(progress, width, height - 1, 100.0)))
+        console.print(compose(progress, height - 1, 100.0))
         rows = console.export_text().splitlines()
         assert 1 <= len(rows) < height
         assert max(cell_len(row) for row in rows) <= width
@@ -79,17 +79,11 @@ def test_the_table_fits_every_terminal(progress: Progress, height: int) -> None:
         assert f"{progress.stored:,}" in rows[0]
 
 
-def test_rows_are_within_the_width_before_anything_crops_them() -> None:
-    for width in range(1, 120):
-        for row in compose(many(12, 3), width, 40, 100.0):
-            assert sum(cell_len(text) for text, _ in row) <= width or width < 40
-
-
 def test_what_does_not_fit_is_counted() -> None:
     text = drawn(many(1000), 100, 24)
     ranks = [int(row.split()[0]) for row in text.splitlines() if re.match(r" *\d+ .*%", row)]
     assert ranks == list(range(1, len(ranks) + 1))
-    assert f" … {1000 - len(ranks)} more" in text
+    assert f"… {1000 - len(ranks)} more" in text
     assert "pools not shown: 2" in drawn(many(5, 30), 80, 60)
     assert "more" not in drawn(Progress("x", standings={"p": [StandingLine("one", 0, 1, 2, 0.5)] * 5}), 80, 24)
 
@@ -98,7 +92,7 @@ def test_every_bot_is_there_when_there_is_room() -> None:
     lines = [StandingLine(f"bot{rank}", 100 - rank, 10.0, 4, 0.25) for rank in range(9)]
     text = drawn(Progress("x", standings={"p": lines, "q": lines}), 80, 40)
     assert all(text.count(f"bot{rank}  ") == 2 for rank in range(9))
-    assert "  100   20        4  25.0%" in text
+    assert "  100   20       4  25.0%" in text
 
 
 def test_a_note_and_the_longest_pair_are_shown() -> None:
@@ -106,10 +100,10 @@ def test_a_note_and_the_longest_pair_are_shown() -> None:
     progress.playing = [Playing("p", "young", "fast", 99.0), Playing("p", "old", "slow", 9.0)]
     text = drawn(progress, 80, 30)
     assert "suspended: does not start" in text
-    assert text.index("old – slow  p  91 s") < text.index("young – fast  p  1 s")
+    assert text.index("playing 91 s  old – slow  p") < text.index("playing 1 s  young – fast  p")
     progress.playing = [Playing("p", "old", "slow", 9.0, given=True)]
     text = drawn(progress, 80, 30)
-    assert "given out old – slow  p  91 s" in text and "playing" not in text
+    assert "given out 91 s  old – slow  p" in text and "playing" not in text
 
 
 def test_shares_are_fair_and_waste_nothing() -> None:
@@ -130,7 +124,7 @@ def test_durations(seconds: float, text: str) -> None:
 def test_no_colour_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     console = Console(file=(out := io.StringIO()), width=80, height=30, force_terminal=True, color_system="truecolor")
-    console.print(ConsoleRows(lambda width: compose(many(5), width, 29, 0.0)))
+    console.print(compose(many(5), 29, 0.0))
     assert "\x1b[1m" in out.getvalue()
     codes = {code for codes in re.findall(r"\x1b\[([\d;]*)m", out.getvalue()) for code in codes.split(";")}
     assert codes == {"", "0", "1", "2", "3"} - {""}  # bold, dim, italic
@@ -138,13 +132,13 @@ def test_no_colour_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_an_encoding_without_the_characters_gets_others() -> None:
     raw = io.BytesIO()
-    console = Console(file=io.TextIOWrapper(raw, encoding="latin-1"), width=80, force_terminal=True)
+    console = tolerate(Console(file=io.TextIOWrapper(raw, encoding="latin-1"), width=80, force_terminal=True))
     console.print(final_summary(many(5)))
     console.file.flush()
     assert "± is 95 %, of the difference to that mean" in raw.getvalue().decode("latin-1")
 
 
-def test_it_is_drawn_at_most_eight_times_a_second() -> None:
+def test_it_is_drawn_a_few_times_a_second() -> None:
     console = Console(file=(out := io.StringIO()), width=80, height=24, force_terminal=True)
     clock = iter(number / 100 for number in range(10_000))
     progress = Progress("often")
@@ -152,7 +146,7 @@ def test_it_is_drawn_at_most_eight_times_a_second() -> None:
         for _ in range(200):
             live.update(progress)
     # Every update reads the clock once, every drawing once more; then the last one, on leaving.
-    assert 10 <= out.getvalue().count("often") <= 18
+    assert 3 <= out.getvalue().count("often") <= 6
 
 
 def test_the_last_state_is_drawn_and_taken_away() -> None:
@@ -288,5 +282,5 @@ def test_the_summary_says_everything() -> None:
 def drawn(progress: Progress, width: int, height: int) -> str:
     """As it stands on a terminal at second 100, without styles."""
     console = Console(file=io.StringIO(), record=True, width=width, height=height, force_terminal=True)
-    console.print(ConsoleRows(lambda width: compose(progress, width, height - 1, 100.0)))
+    console.print(compose(progress, height - 1, 100.0))
     return console.export_text()

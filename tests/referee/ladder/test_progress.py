@@ -1,6 +1,7 @@
 """What a ladder that runs shows, and when: standings, the pairs that are being played, the end of its time."""
 
 import time
+from concurrent.futures import Future
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from referee.ladder.jobs import PairsUnderWay
 from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.run import LadderRun
 from referee.ladder.tracker import ProgressTracker
+from referee.play.pool import WorkerPool, WorkersLost
 from referee.play.worker import ABORTED, REFEREE, Batch, BatchResult, SeriesRefused, mark
 from referee.store.model import GAMES, Pair
 from referee.store.store import Store
@@ -37,25 +39,21 @@ def test_one_slow_moment_does_not_put_standings_off_for_minutes(
     assert rated[1] - rated[0] < 40 and len(rated) > 40
 
 
-class Endless:
+class Endless(WorkerPool):
     """Two workers whose first match never ends; each has a chunk in hand and one that waits."""
 
-    jobs, size = 2, 2 * GAMES
-
     def __init__(self) -> None:
+        super().__init__(short=0.0)
+        self.jobs, self.size = 2, 2 * GAMES
         self.chunks: list[list[Batch]] = []
         self.stopped = self.closed = False
 
-    @property
-    def running(self) -> int:
-        return len(self.chunks)
-
-    def submit(self, chunk: list[Batch]) -> None:
+    def start(self, chunk: list[Batch]) -> Future[BatchResult]:
         self.chunks.append(chunk)
+        return Future()
 
-    def gather(self, seconds: float) -> list[BatchResult]:
-        time.sleep(0.01)
-        return []
+    def loss(self, error: BaseException) -> WorkersLost | None:
+        return None
 
     def drop(self, keys: list[str]) -> bool:
         return False
@@ -66,12 +64,11 @@ class Endless:
     def stop(self) -> None:
         self.stopped = True
 
-    def drain(self) -> list[BatchResult]:
-        assert self.stopped, "nobody would ever come back"
-        self.chunks = []
-        return []
+    def drain(self, seconds: float | None = None) -> list[BatchResult]:
+        assert self.stopped, "the matches would never end"
+        return super().drain(0.0)
 
-    def close(self) -> None:
+    def close(self, wait: bool = True) -> None:
         self.closed = True
 
 
@@ -109,12 +106,12 @@ def test_a_run_ends_when_its_time_is_over(tmp_path: object) -> None:
 class OneOver(Endless):
     """One match was over when the workers were stopped; the rest of its chunk was dropped."""
 
-    def drain(self) -> list[BatchResult]:
+    def drain(self, seconds: float | None = None) -> list[BatchResult]:
+        super().drain()
         work, *_ = self.chunks[0]
         made = match(Pair(1, 1, 0, 0, 1, 2), 0)
         facts = replace(made.facts, key=work.setup.key(work.numbers[0]), number=work.numbers[0])
         dropped = [SeriesRefused(work.setup.series, REFEREE, ABORTED)]
-        self.chunks = []
         return [BatchResult([work.setup.series], [facts], [made.record], dropped, 0.0, 1.0, 0.0, 0)]
 
 
