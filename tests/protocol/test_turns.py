@@ -1,6 +1,7 @@
 """The turns of a service's sessions: short answers at once, one command after another, slow ones in child processes."""
 
 import errno
+import math
 import os
 import resource
 import select
@@ -12,7 +13,8 @@ from typing import NoReturn
 
 import pytest
 
-from protocol.responder import Handler, Responder
+from protocol.errors import CommandFailed
+from protocol.responder import LateHandler, Responder
 from protocol.transports import turns as turn_taking
 from protocol.transports.turns import PROCESSES, SECONDS, Turns, answer_and_exit
 
@@ -39,13 +41,16 @@ class TurnTalker:
 
     def __init__(self, *lines: str) -> None:
         added: list[str] = []
+        self.text: str | None = None  # of the command `later`, None while it is not there
+        self.refusal = ""
 
         def long(arguments: list[str]) -> str:
             added.append("a slow command")
             return f"{len(added)} " + "x" * int(arguments[0])
 
-        handlers: dict[str, Handler] = {
+        handlers: dict[str, LateHandler] = {
             "echo": " ".join,
+            "later": lambda arguments: self.later,
             "added": lambda arguments: str(len(added)),
             "long": long,
             "die": die,
@@ -58,6 +63,11 @@ class TurnTalker:
         self.full = False
         self.rests = 0
         self.responder.receive("".join(f"{line}\n" for line in lines).encode())
+
+    def later(self) -> str | None:
+        if self.refusal:
+            raise CommandFailed(self.refusal)
+        return self.text
 
     def send(self, answer: bytes) -> bool:
         self.said.append(answer.decode().strip())
@@ -117,6 +127,31 @@ def test_a_session_answers_all_that_it_can_in_a_moment(turns: Turns) -> None:
     assert (one.said, one.rests, turns.ready, turns.busy(one)) == (["= a", "= b"], 1, False, False)
     turns.collect()
     assert one.rests == 1
+
+
+def test_a_session_whose_answer_is_not_there_delays_no_other(turns: Turns) -> None:
+    one, other = TurnTalker("later", "echo a"), TurnTalker("echo b")
+    turns.add(one)
+    turns.step()
+    assert (one.said, turns.busy(one), turns.ready, turns.idle) == ([], True, False, False)
+    assert 0 <= turns.wait < 1
+    turns.add(other)
+    work(turns, lambda: other.said == ["= b"])
+    assert one.said == []
+    one.text = "there"
+    work(turns, lambda: one.rests == 1)
+    assert one.said == ["= there", "= a"] and turns.idle and turns.wait == math.inf
+
+
+def test_an_answer_that_is_not_there_may_be_refused_and_may_be_forgotten(turns: Turns) -> None:
+    one, other = TurnTalker("later"), TurnTalker("later")
+    for session in (one, other):
+        turns.add(session)
+        turns.step()
+    one.refusal = "too late"
+    work(turns, lambda: one.said == ["? too late"])
+    turns.forget(other)
+    assert turns.idle and other.said == []
 
 
 @pytest.mark.usefixtures("one_command_a_turn")

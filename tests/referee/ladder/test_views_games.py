@@ -1,7 +1,6 @@
 """`ggp ladder games|pair|bot`: matches that were really played, faults among them, and what is added up of them."""
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -10,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from referee.ladder import details, queries, views
+from referee.ladder import details, views
 from referee.ladder.rating import rate_seats
-from referee.play.clock import TimeControl
 from referee.ratings.sprt import Hypotheses, effect, judge
 from tests.support.ladder_views import LOST, TIED, WON, Filled, a_season, real_setup
 from tests.support.stores import entrant, ladder, pool
@@ -282,23 +280,3 @@ def test_a_bots_versions(tmp_path: Path, capsys: Capture) -> None:
         shown = {row["name"]: row["elo"] for row in _json(capsys, views.run_standings, str(filled.path))["ratings"]}
         assert (new["elo"], new["rank"]) == (shown["ann"], list(shown).index("ann") + 1), "as the standings have it"
         assert (old["rank"], "ann@v1" in shown) == (None, False) and isinstance(old["elo"], float)
-
-
-@pytest.mark.parametrize(
-    ("control", "plies", "ms"),
-    [
-        ("10+0.1", 20, 12_000),
-        ("10", 20, 10_000),
-        ("40/600", 41, 1_200_000),
-        ("60+5/30", 7, 120_000),
-        ("1/move", 5, 5000),
-        ("60+5x30", 2, 120_000),
-    ],
-)
-def test_what_a_clock_allows(control: str, plies: int, ms: int) -> None:
-    assert queries.allowed(TimeControl.parse(control), plies) == ms
-
-
-def test_no_clock_allows_no_share() -> None:
-    assert queries.allowed(TimeControl.parse("none"), 10) is None
-    assert math.isfinite(queries.allowed(TimeControl.parse("5x30"), 0) or 0)

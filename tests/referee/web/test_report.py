@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from protocol.records import Chain, Diagnostics, Event, MatchEnded, read_records
-from referee.ladder.queries import Curve, expectations, thinned
-from referee.ladder.standings import BotScore, RankedPlace, fit_meetings
+from referee.ladder.queries import Curve
+from referee.ladder.standings import BotScore, RankedPlace
 from referee.store.model import FinishedGame, FitRow, Pairing, PoolEntry
 from referee.web.pages import file_of, render_plot
 from referee.web.plots import llr_plot, rating_plot, ticks
@@ -298,24 +298,6 @@ def test_a_marker_that_lies_deletes_nothing_outside(filled: Filled) -> None:
     assert "bots/gone.html" not in pages
 
 
-def test_expected_points_are_those_of_the_fit(filled: Filled) -> None:
-    a_season(filled)
-    id = filled.pools["fast"]
-    seats, meetings = filled.store.seats(id), filled.store.meetings(id)
-    fit = fit_meetings(id, 1, meetings, seats, "davidson")
-    assert fit is not None
-    found = expectations(meetings, fit)
-    for met, points in zip(meetings, found, strict=True):
-        assert points is not None and 0 <= points <= met.games
-    for pair in fit.misfits:
-        (number,) = (n for n, met in enumerate(meetings) if (met.first, met.second) == (pair.first, pair.second))
-        expected = found[number]
-        assert expected is not None
-        if meetings[number].games == pair.games:
-            assert expected == pytest.approx(pair.expected)
-    assert expectations(meetings, None) == [None] * len(meetings)
-
-
 def test_ticks_are_round_and_few() -> None:
     assert ticks(-3.2, 2.9, 5) == [-2, 0, 2]
     assert ticks(0, 1, 6) == [0, 0.2, 0.4, 0.6, 0.8, 1]
@@ -335,10 +317,3 @@ def test_plots_are_xml_whatever_they_show() -> None:
     for points in ([(0, 0.0)], [(n, n / 10) for n in range(50)]):
         for stopped in (None, points[-1][0]):
             ElementTree.fromstring(render_plot("ratio", about="<it>", **llr_plot(Curve(points, -2.94, 2.94, stopped))))
-
-
-def test_curves_keep_their_end() -> None:
-    points = [(n, float(n)) for n in range(1001)]
-    few = thinned(points, 100)
-    assert few[0] == points[0] and few[-1] == points[-1] and len(few) <= 102
-    assert thinned(points[:1], 100) == points[:1]
