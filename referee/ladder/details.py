@@ -74,7 +74,7 @@ def _version_json(pool: PoolSummary, seat: PoolEntry) -> dict[str, Any]:
         "pool": pool.pool.name,
         "label": seat.label,
         "version": seat.version,
-        "parent": pool.standings.labels.get(seat.parent) if seat.parent is not None else None,
+        "parent": _parent(pool, seat) or None,
         "anchor": seat.anchor,
         "active": seat.active,
         "suspended": seat.suspended,
@@ -82,6 +82,10 @@ def _version_json(pool: PoolSummary, seat: PoolEntry) -> dict[str, Any]:
         "se": (place and place.row.se) or None,
         "games": place.score.games if place else 0,
     }
+
+
+def _parent(pool: PoolSummary, seat: PoolEntry) -> str:
+    return pool.seats[seat.parent].label if seat.parent in pool.seats else ""
 
 
 def _bot_json(pool: PoolSummary, bot: BotSummary, recent: RecentGames, fault: Fault) -> dict[str, Any]:
@@ -124,11 +128,10 @@ def _show_versions(pools: list[PoolSummary], name: str) -> None:
     for pool in pools:
         for seat in reversed(pool.standings.versions(name)):
             place = pool.rated.get(seat.id)
-            parent = pool.standings.labels.get(seat.parent, "") if seat.parent is not None else ""
             rating = (f"{place.row.elo:z.1f}", half(place.row.se)) if place else ("", "")
             score = place.score if place else BotScore()
             share = f"{score.share:.1%}" if score.games else ""
-            sheet.add(pool.pool.name, exact(seat), parent, *rating, score.games, share, state_of(seat))
+            sheet.add(pool.pool.name, exact(seat), _parent(pool, seat), *rating, score.games, share, state_of(seat))
     show(sheet, name.partition("@")[0])
     for pool in pools:
         if pool.standings.fit is not None and pool.standings.versions(name):

@@ -43,6 +43,7 @@ from referee.store.model import (
     PoolEntry,
     PoolRow,
     StoredFit,
+    Totals,
 )
 from referee.terminal import clean
 
@@ -349,7 +350,7 @@ class PoolSummary:
         return sum(map(score_of, self.meetings), BotScore())
 
     @cached_property
-    def totals(self) -> Any:
+    def totals(self) -> Totals:
         return self.store.totals(self.pool.id)
 
     @cached_property
