@@ -4,12 +4,10 @@ Here is what is asked and what must come back; no judgement of play, and no I/O 
 """
 
 from protocol.conformance.bots import BOT
-from protocol.conformance.catalogue import catalogue, checks_for
-from protocol.conformance.checks import Check, CheckVerdict, Demand, Finding, RuleSource
+from protocol.conformance.catalogue import catalogue, checks_for, run_checks
+from protocol.conformance.checks import RULES, Check, CheckVerdict, Demand, Finding, Rule, RuleSource, rule_of
 from protocol.conformance.engines import ENGINE
 from protocol.conformance.framing import FRAMING
-from protocol.conformance.rules import RULES, Rule, rule_of
-from protocol.conformance.run import run_checks
 
 __all__ = [
     "BOT",

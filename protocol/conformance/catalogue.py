@@ -1,9 +1,15 @@
-"""Which checks there are for whom. What they are is in framing, engines and bots."""
+"""Which checks there are for whom, and how those run that are one exchange."""
 
+import re
+from collections.abc import Callable, Iterable
+
+from protocol.channel import Transport
 from protocol.commands import PLAIN_BOT, Who, required
 from protocol.conformance import bots, engines
-from protocol.conformance.checks import Check, Demand, RuleSource
+from protocol.conformance.checks import Check, Demand, Finding, RuleSource
 from protocol.conformance.framing import FRAMING
+from protocol.errors import PeerTimeout
+from protocol.grammar import MAX_LINE
 
 
 def catalogue(who: Who, *, game: str = "", native: bool = True) -> tuple[Check, ...]:
@@ -44,3 +50,51 @@ def checks_for_all(who: Who, *, game: str, native: bool) -> list[Check]:
     ]
     of_game = engines.exchanges if who is Who.ENGINE else bots.exchanges
     return [*FRAMING, *commands, *(of_game(game) if native and game else ())]
+
+
+_ENOUGH = 16 * MAX_LINE  # bytes: no right answer here is nearly as long
+
+
+async def run_checks(connect: Callable[[], Transport], checks: Iterable[Check], patience: float = 2.0) -> list[Finding]:
+    """Run each check on a fresh peer from `connect`; `patience` is the seconds that a wrong answer is waited for."""
+    return [await _run(connect(), check, patience) for check in checks]
+
+
+async def _run(transport: Transport, check: Check, patience: float) -> Finding:
+    pattern = re.compile(check.expected)
+    got, ended = bytearray(), False
+    try:
+        deadline = transport.now() + patience
+        if check.setup and not await _set_up(transport, check.setup, deadline):
+            return Finding(check, False, b"", False)
+        for piece in [check.sent[i : i + 1] for i in range(len(check.sent))] if check.pieces else [check.sent]:
+            await transport.write(piece, deadline)
+        if check.end_input:
+            transport.close_stdin()
+        # A peer that must end is read to its end; the others until their answer is right, and then once
+        # more without waiting: "Nothing else is ever written to stdout".
+        while not ended:
+            right = pattern.fullmatch(got) is not None and not check.ends
+            data = await transport.read(transport.now() if right else deadline)
+            got += data
+            ended = not data
+            if len(got) > _ENOUGH or (transport.now() > deadline and not right):
+                break
+    except PeerTimeout:
+        pass
+    finally:
+        transport.close()
+    passed = pattern.fullmatch(got) is not None and ended >= check.ends
+    return Finding(check, passed, bytes(got), ended)
+
+
+async def _set_up(transport: Transport, line: bytes, deadline: float) -> bool:
+    """Send the command that prepares a check; whether it succeeded."""
+    await transport.write(line, deadline)
+    got = bytearray()
+    while not got.endswith(b"\n\n") and len(got) <= _ENOUGH:
+        data = await transport.read(deadline)
+        if not data:
+            return False
+        got += data
+    return got.startswith(b"=")
