@@ -101,12 +101,18 @@ def commands() -> dict[str, str]:
 
 
 def _run(name: str, argv: list[str]) -> int:
-    found = [point for point in entry_points(GROUP) if point.name == name]
-    if not found:
-        print(f"ggp: there is no command {name!r}{_nearest(name)}; ggp --help lists them", file=sys.stderr)
+    return run_installed("ggp", GROUP, name, argv, lambda: [*commands(), "help", COMPLETION])
+
+
+def run_installed(program: str, group: str, name: str, argv: list[str], known: Callable[[], Iterable[str]]) -> int:
+    """The exit status of a command that is an entry point; BAD_USAGE, with the nearest known name, if there is none."""
+    found = next((point for point in entry_points(group) if point.name == name), None)
+    if found is None:
+        close = nearest(name, known())
+        meant = f"; did you mean {close}?" if close else ""
+        print(f"{program}: there is no command {name!r}{meant}; {program} --help lists them", file=sys.stderr)
         return BAD_USAGE
-    command = cast("Callable[[list[str]], int]", found[0].load())
-    return command(argv)
+    return cast("Callable[[list[str]], int]", found.load())(argv)
 
 
 def _help() -> str:
@@ -130,11 +136,6 @@ def _help() -> str:
             "ggp --version         which version this is",
         ]
     )
-
-
-def _nearest(name: str) -> str:
-    close = nearest(name, [*commands(), "help", COMPLETION])
-    return f"; did you mean {close}?" if close else ""
 
 
 # -- running a command of click -------------------------------------------------------------------------

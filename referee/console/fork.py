@@ -265,22 +265,20 @@ def _fork(setup: SeriesConfig, recorder: Recorder, show: Callable[[str], None]) 
     humans = any(map(is_human, setup.bots))
     begun = len(setup.position)
 
-    def seen(event: Event) -> None:
-        if isinstance(event, MatchStarted):
-            show(announce(event))
-        elif isinstance(event, MovePlayed) and event.ply > begun and not humans:
-            show(line_of(event))
-
     ends: list[str] = []
 
-    def told(event: Event) -> None:
-        seen(event)
-        if line := announce(event):
+    def seen(event: Event) -> None:
+        if isinstance(event, MovePlayed):
+            if event.ply > begun and not humans:
+                show(line_of(event))
+        elif line := announce(event):
             ends[:] = [line]
+            if isinstance(event, MatchStarted):
+                show(line)
 
     tally = SeriesTally()
     with recorder:
-        report = play_by_hand(setup, list(range(setup.games)), recorder, tally, desk, told)
+        report = play_by_hand(setup, list(range(setup.games)), recorder, tally, desk, seen)
     _obey(report)
     if report.stopped:
         return "dropped; the record that you look at is as it was"

@@ -24,7 +24,6 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import (
     BufferControl,
     ConditionalContainer,
-    Container,
     Dimension,
     DynamicContainer,
     FormattedTextControl,
@@ -116,9 +115,8 @@ class PromptConsole:
             history=PromptHistory(path_of_history(os.environ)),
             accept_handler=self._accept,
         )
-        shown = PaneContents(self._hint, self._view.notes, lambda: self._view.board)
         return Application(
-            layout(self._buffer, shown),
+            layout(self._buffer, self._view, self._hint),
             style=self._style,
             key_bindings=self._keys(),
             color_depth=self._depth,
@@ -315,79 +313,76 @@ _UNDER = 4  # lines that the menu leaves to the input, the hint and the notes
 _KEPT = 6  # lines of the screen that the board leaves to the dialogue
 
 
-class PaneContents(NamedTuple):
-    """What the panes show, asked for whenever they are drawn."""
-
-    hint: Callable[[], str]
-    notes: Callable[[], list[str]]
-    board: Callable[[], BoardText]
-
-
-def layout(buffer: Buffer, shown: PaneContents) -> Layout:
+def layout(buffer: Buffer, view: ConsoleView, hint: Callable[[], str]) -> Layout:
     """The layout; the board goes where there is room for it, and nowhere if there is none."""
+
+    def now() -> Arrangement:
+        size = get_app().output.get_size()
+        return arrange(view.board, size.columns, size.rows)
+
+    def text(what: Callable[[Arrangement], StyleAndTextTuples]) -> FormattedTextControl:
+        return FormattedTextControl(lambda: what(now()))
+
+    def notes(seen: Arrangement) -> StyleAndTextTuples:
+        return [("class:dim", "\n".join([*seen.left_over, *view.notes()]))]
+
     search = SearchToolbar()
     control = BufferControl(
         buffer, input_processors=[BeforeInput([("class:prompt", PROMPT)])], search_buffer_control=search.control
     )
-    line = Window(control, height=_height_of_input, wrap_lines=True, dont_extend_height=True)
-    hint = Window(
-        FormattedTextControl(lambda: [("class:dim", wrapped(shown.hint(), _left(shown)))]),
+    line = Window(control, height=Dimension(min=1), wrap_lines=True, dont_extend_height=True)
+    hints = Window(
+        text(lambda seen: [("class:dim", wrapped(hint(), seen.columns))]),
         height=Dimension(min=1, max=_HINT),
         dont_extend_height=True,
     )
-    left = HSplit(
-        [
-            line,
-            search,
-            hint,
-            _menu(shown),
-            Window(FormattedTextControl(lambda: _dim(_notes(shown))), wrap_lines=True, height=Dimension(min=0)),
-        ]
-    )
-    board = Window(
-        FormattedTextControl(lambda: _text(_fitted(shown))),
-        width=lambda: Dimension.exact(_fitted(shown).width),
-        dont_extend_height=True,
-        ignore_content_width=True,
-    )
-    beside = VSplit([left, Window(width=_GAP), board])
-    below = HSplit([left, Window(board.content, dont_extend_height=True)])
-
-    def fitting() -> Container:
-        return {"beside": beside, "below": below}.get(place(_fitted(shown), *_size()), left)
-
-    return Layout(DynamicContainer(fitting), focused_element=line)
-
-
-def _menu(shown: PaneContents) -> Container:
-    """The completions between the hint and the notes, so that they cover neither them nor the board."""
-
-    def room() -> Dimension:
-        board, (columns, rows) = _fitted(shown), _size()
-        taken = board.height if place(board, columns, rows) == "below" else 0
-        return Dimension(min=1, max=max(1, min(MENU, rows - taken - _UNDER)))
-
     menu = Window(
         CompletionsMenuControl(),
-        height=room,
+        height=lambda: Dimension(min=1, max=max(1, min(MENU, now().rows - _UNDER))),
         dont_extend_width=True,
         dont_extend_height=True,
         right_margins=[ScrollbarMargin()],
         scroll_offsets=ScrollOffsets(top=1, bottom=1),
         style="class:completion-menu",
     )
-    return ConditionalContainer(VSplit([menu, Window()]), filter=has_completions & ~is_done)
+    # The menu is between the hint and the notes, so that it covers neither them nor the board.
+    completions = ConditionalContainer(VSplit([menu, Window()]), filter=has_completions & ~is_done)
+    left = HSplit([line, search, hints, completions, Window(text(notes), wrap_lines=True, height=Dimension(min=0))])
+    board = text(lambda seen: _pieces(seen.board))
+    right = Window(
+        board, width=lambda: Dimension.exact(now().board.width), dont_extend_height=True, ignore_content_width=True
+    )
+    places = {
+        "beside": VSplit([left, Window(width=_GAP), right]),
+        "below": HSplit([left, Window(board, dont_extend_height=True)]),
+        "": left,
+    }
+    return Layout(DynamicContainer(lambda: places[now().place]), focused_element=line)
 
 
-def fitted(board: BoardText, columns: int, rows: int) -> BoardText:
-    """With its caption where both have room at the board's place; else that is left over, for the notes."""
-    whole = board.captioned()
-    fits = board.lines and place(whole, columns, rows) == place(board, columns, rows) != ""
-    return whole if fits else board
+class Arrangement(NamedTuple):
+    """The board with its caption if both have room, its place ("beside" the dialogue, "below" it, or "" for nowhere),
+    what is left over for the notes, and the columns and rows that the board leaves to the dialogue."""
+
+    board: BoardText
+    place: str
+    left_over: tuple[str, ...]
+    columns: int
+    rows: int
 
 
-def place(board: BoardText, columns: int, rows: int) -> str:
-    """Where a board fits on a screen: "beside" the dialogue, "below" it, or "" for nowhere."""
+def arrange(board: BoardText, columns: int, rows: int) -> Arrangement:
+    """The arrangement on a screen of so many columns and rows."""
+    place, whole = _place(board, columns, rows), board.captioned()
+    if place and place == _place(whole, columns, rows):
+        board = whole
+    too_big = (f"(the board needs {board.width} columns and {board.height + 1} lines)",)
+    left_over = (*(too_big if board.lines and not place else ()), *board.caption)
+    left = columns - board.width - _GAP if place == "beside" else columns
+    return Arrangement(board, place, left_over, left, rows - board.height if place == "below" else rows)
+
+
+def _place(board: BoardText, columns: int, rows: int) -> str:
     if not board.lines:
         return ""
     if board.width + _GAP + _LEFT <= columns and board.height + 1 <= rows:
@@ -395,38 +390,7 @@ def place(board: BoardText, columns: int, rows: int) -> str:
     return "below" if board.width <= columns and board.height + 2 + _KEPT <= rows else ""
 
 
-def _left(shown: PaneContents) -> int:
-    """Columns of the dialogue's side."""
-    board, (columns, rows) = _fitted(shown), _size()
-    return columns - board.width - _GAP if place(board, columns, rows) == "beside" else columns
-
-
-def _fitted(shown: PaneContents) -> BoardText:
-    return fitted(shown.board(), *_size())
-
-
-def _size() -> tuple[int, int]:
-    size = get_app().output.get_size()
-    return size.columns, size.rows
-
-
-def _height_of_input() -> Dimension:
-    return Dimension(min=1)
-
-
-def _notes(shown: PaneContents) -> list[str]:
-    board, (columns, rows) = _fitted(shown), _size()
-    notes = [*board.caption, *shown.notes()]
-    if board.lines and not place(board, columns, rows):
-        return [f"(the board needs {board.width} columns and {board.height + 1} lines)", *notes]
-    return notes
-
-
-def _dim(lines: list[str]) -> StyleAndTextTuples:
-    return [("class:dim", "\n".join(lines))]
-
-
-def _text(board: BoardText) -> StyleAndTextTuples:
+def _pieces(board: BoardText) -> StyleAndTextTuples:
     out: StyleAndTextTuples = []
     for line in board.lines:
         out += [*line, ("", "\n")]

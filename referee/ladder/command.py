@@ -1,11 +1,6 @@
 """`ggp ladder SUB …`: finds the sub-command among the entry points of `ggp.ladder`, callables (argv) -> exit status."""
 
-import sys
-from collections.abc import Callable
-from typing import cast
-
-from protocol.installed import entry_points
-from referee.cli import BAD_USAGE, nearest
+from referee.cli import BAD_USAGE, run_installed
 
 GROUP = "ggp.ladder"
 SUBCOMMANDS = {
@@ -29,16 +24,7 @@ def main(argv: list[str]) -> int:
     if not argv or argv[0] in ("-h", "--help", "help"):
         print(_help())
         return 0 if argv else BAD_USAGE
-    name, *words = argv
-    if name not in SUBCOMMANDS:
-        close = nearest(name, SUBCOMMANDS)
-        meant = f"; did you mean {close}?" if close else ""
-        print(f"ggp ladder: there is no {name!r}{meant} (ggp ladder --help)", file=sys.stderr)
-        return BAD_USAGE
-    command = cast(
-        "Callable[[list[str]], int]", next(point for point in entry_points(GROUP) if point.name == name).load()
-    )
-    return command(words)
+    return run_installed("ggp ladder", GROUP, argv[0], argv[1:], lambda: SUBCOMMANDS)
 
 
 def _help() -> str:

@@ -4,11 +4,11 @@ import shlex
 from statistics import median
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from referee import terminal
 from referee.tap.recording import CommandPair, RecordedSession
-from referee.terminal import clean
+from referee.terminal import TextTable, clean
 
 SLOWEST = 5
 _SHOWN = 2000  # characters of an answer
@@ -58,7 +58,7 @@ def _show_session(console: Console, session: RecordedSession) -> None:
         console.print(Text(f"  {clean(note)}"), style="dim")
     answered = [pair for pair in session.pairs if pair.reply is not None]
     if answered:
-        console.print(_table(session))
+        terminal.show(_table(session))
         console.print("slowest:")
         for pair in sorted(answered, key=lambda pair: -pair.seconds)[:SLOWEST]:
             console.print(Text(f"  {_micro(pair.seconds):>12} µs  {clean(pair.command)[:100]}"))
@@ -75,14 +75,11 @@ def _pair_text(session: RecordedSession, pair: CommandPair) -> str:
     return f"{head}\n              {mark} {lines}  ({_micro(pair.seconds)} µs){odd}"
 
 
-def _table(session: RecordedSession) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("command", overflow="fold")
+def _table(session: RecordedSession) -> TextTable:
     heads = {"count": "count", "failed": "?", "median_us": "median µs", "max_us": "max µs", "total_us": "total µs"}
-    for head in heads.values():
-        table.add_column(head, justify="right")
+    table = TextTable(("command", *heads.values()), frozenset({"command"}))
     for row in statistics(session.pairs):
-        table.add_row(Text(clean(str(row["command"]))), *(str(row[key]) for key in heads))
+        table.add(row["command"], *(row[key] for key in heads))
     return table
 
 

@@ -15,7 +15,7 @@ from protocol.messages import Reply
 from protocol.records import Party, Record, read_records
 from referee.archive.places import open_match
 from referee.console.command import main
-from referee.console.prompt import fitted
+from referee.console.prompt import arrange
 from referee.console.replay import MatchCaption, ReplayCursor, ReplayPosition, caption
 from referee.ladder.session import side_files
 from referee.play.bot_spec import BUILT_IN
@@ -259,9 +259,9 @@ def test_clocks_and_colours_of_a_place() -> None:
 
 def test_a_caption_without_room_is_left_to_the_notes() -> None:
     board = BoardText([[("", "x" * 10)]] * 19, caption=("y" * 50, "ply 1"))
-    assert fitted(board, 100, 24).lines[:2] == [[("", "y" * 33 + "…")], [("", "ply 1")]]
-    assert fitted(board, 100, 21) is board and fitted(board, 79, 24) is board
-    assert fitted(BoardText([], caption=("ply 1",)), 100, 24).caption == ("ply 1",)
+    assert arrange(board, 100, 24).board.lines[:2] == [[("", "y" * 33 + "…")], [("", "ply 1")]]
+    assert arrange(board, 100, 21).board is board and arrange(board, 79, 24).board is board
+    assert arrange(BoardText([], caption=("ply 1",)), 100, 24).left_over == ("ply 1",)
 
 
 @pytest.mark.slow
