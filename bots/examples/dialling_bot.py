@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Dials out to a lobby without a line of the project. It shares the connection to a bot on stdin and stdout.
+"""Dials out to a lobby without a line of the project. It passes the connection on to a bot on stdin and stdout.
 
     pip install pyzmq msgpack
     python dialling_bot.py tcp://127.0.0.1:5500 mybot -- ./my_bot yugo

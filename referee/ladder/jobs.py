@@ -12,7 +12,7 @@ from referee.play.series import SeriesConfig
 from referee.play.setting import Timeouts
 from referee.play.worker import REFEREE, Batch, BatchResult, mark
 from referee.store.model import GAMES, FinishedGame, Ladder, Pair, PairResult, Pool, StoreError, UnplayablePair
-from referee.store.schema import NOBODY
+from referee.store.schema import NO_CULPRIT
 from referee.store.store import Store
 
 # -- Pairs of a ladder as work for a pool of workers, and their results as rows for the store.
@@ -57,7 +57,7 @@ class PairsUnderWay:
         for refused in chunk.refused:
             if refused.series in self._pairs:
                 pair, ids, _ = self._pairs[refused.series]
-                who = NOBODY if refused.who == REFEREE else ids.get(refused.who)
+                who = NO_CULPRIT if refused.who == REFEREE else ids.get(refused.who)
                 unplayable.append(UnplayablePair(pair, who, refused.reason))
         for series in chunk.given:
             if series in self._pairs:

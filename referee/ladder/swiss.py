@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from referee.ratings.bradley_terry import Floats, Ints
 
 Flags = NDArray[np.bool_]
-NOBODY = -1
+NO_CULPRIT = -1
 _POINT = 1e3  # what a point of difference costs beside a place, squared
 _BYE = 1e4  # what the bye of a higher one costs beside a worse pair
 _AGAIN = 1e15  # what a second meeting costs beside all else
@@ -78,16 +78,16 @@ def _cost(points: Floats, odd: bool) -> Floats:
 def _any_pairs(cost: Floats, again: Ints, allowed: Flags, odd: bool) -> list[int]:
     """As many pairs as can be without a second meeting, of the rest as many with one, and so on; the nearest first."""
     size = len(cost)
-    partner = [NOBODY] * size
+    partner = [NO_CULPRIT] * size
     for most in np.unique(again).tolist():
-        alone = [player for player in range(size) if partner[player] == NOBODY]
+        alone = [player for player in range(size) if partner[player] == NO_CULPRIT]
         if not alone:
             break
         edges = (allowed & (again <= most))[np.ix_(alone, alone)]
         order = np.argsort(cost[np.ix_(alone, alone)], axis=1, kind="stable")
         neighbours = [row[edges[player, row]].tolist() for player, row in enumerate(order)]
         for player, other in enumerate(matched(neighbours, _greedy(neighbours, odd and not most))):
-            if other != NOBODY:
+            if other != NO_CULPRIT:
                 partner[alone[player]] = alone[other]
     return partner
 
@@ -95,11 +95,11 @@ def _any_pairs(cost: Floats, again: Ints, allowed: Flags, odd: bool) -> list[int
 def _greedy(neighbours: Sequence[Sequence[int]], odd: bool) -> list[int]:
     """From the top, but first the bye, which is the last if there is one: each takes the nearest that is free."""
     last = len(neighbours) - 1
-    partner = [NOBODY] * len(neighbours)
+    partner = [NO_CULPRIT] * len(neighbours)
     for player in [last, *range(last)] if odd else range(last + 1):
-        if partner[player] == NOBODY:
-            other = next((one for one in neighbours[player] if partner[one] == NOBODY), NOBODY)
-            if other != NOBODY:
+        if partner[player] == NO_CULPRIT:
+            other = next((one for one in neighbours[player] if partner[one] == NO_CULPRIT), NO_CULPRIT)
+            if other != NO_CULPRIT:
                 partner[player], partner[other] = other, player
     return partner
 
@@ -127,7 +127,7 @@ def _improved(partner: list[int], cost: Floats) -> list[int]:
             changed = True
         if not changed:
             break
-    result = [NOBODY] * len(partner)
+    result = [NO_CULPRIT] * len(partner)
     for one, other in pairs.tolist():
         result[one], result[other] = other, one
     return result

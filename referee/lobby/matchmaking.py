@@ -101,14 +101,14 @@ class Matchmaker(OpenPairs):
         until, rated = self._rated
         if self._ratings is None or monotonic() > until or not set(ids) <= set(rated):
             began = thread_time()
-            everybody = [seat.id for seat in self.seats.values() if seat.active or seat.id in ids]
+            rated_ids = [seat.id for seat in self.seats.values() if seat.active or seat.id in ids]
             try:
                 self._ratings = rate_tally(
-                    self._tally, list(self.seats.values()), everybody, self._ladder.model, self._ratings
+                    self._tally, list(self.seats.values()), rated_ids, self._ladder.model, self._ratings
                 )
             except CountsError:  # fewer than two
                 return None
-            self._rated = monotonic() + max(_FRESH, min((thread_time() - began) * _RARELY, _LATEST)), everybody
+            self._rated = monotonic() + max(_FRESH, min((thread_time() - began) * _RARELY, _LATEST)), rated_ids
         return self._ratings
 
 

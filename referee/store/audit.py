@@ -30,7 +30,7 @@ from referee.store.model import GAMES, PairScore, StoreError
 from referee.store.schema import (
     ENGINE,
     ISSUED,
-    NOBODY,
+    NO_CULPRIT,
     PLAYED,
     TEXT,
     WORD,
@@ -160,7 +160,7 @@ def _mismatches(row: Row[Any], record: Record) -> Iterator[str]:
 
 def _facts(row: Row[Any], record: Record, end: MatchEnded) -> dict[str, object]:
     """The columns of the match, from its record alone."""
-    culprits = {"": NOBODY, "seat1": row.first, "seat2": row.second}
+    culprits = {"": NO_CULPRIT, "seat1": row.first, "seat2": row.second}
     ms = [sum(ply.ms for ply in record.plies if ply.seat == seat) for seat in (1, 2)]
     return {
         "finished": bool(end.result) or end.termination == Termination.PLY_LIMIT,

@@ -45,7 +45,7 @@ from referee.store.schema import (
     ISSUED,
     KEY,
     NAME,
-    NOBODY,
+    NO_CULPRIT,
     PLAYED,
     TEXT,
     UNPLAYABLE,
@@ -153,7 +153,7 @@ class _Batch:
         )
         self._records.append({"game": self._last, "data": one.record})
         self._endings[pair.pool, termination, culprit, "games" if result else "void"] += 1
-        if facts.replayed and culprit not in (NOBODY, ENGINE):
+        if facts.replayed and culprit not in (NO_CULPRIT, ENGINE):
             self._voided[pair.pool, culprit] = pair.batch, f"{facts.termination}: {facts.detail}"
         if not facts.replayed:
             self._done[pair.id] |= bit
@@ -184,7 +184,7 @@ class _Batch:
             connection.execute(_SETTLE, stand)
         self._count_pairs(over)
         for one in self._given_up.values():
-            if one.who not in (None, NOBODY):
+            if one.who not in (None, NO_CULPRIT):
                 suspend(connection, one.who, one.reason, self._pairs[one.pair.id].pool, one.pair.batch)
         for (pool, version), (batch, last) in self._voided.items():
             if (number := _voids(connection, pool, version)) > REPLAYS:
@@ -217,7 +217,7 @@ class _Batch:
     def _culprit(self, pair: Row[Any], facts: GameResult) -> int:
         """The version to blame. Who loses by a fault is at fault; for a void match there is only the name."""
         if facts.culprit in ("", "engine"):
-            return ENGINE if facts.culprit else NOBODY
+            return ENGINE if facts.culprit else NO_CULPRIT
         if facts.winner >= 0:
             return int(pair.second if facts.winner == 0 else pair.first)
         query = select(versions.c.id, versions.c.name, versions.c.label)

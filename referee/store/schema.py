@@ -31,7 +31,7 @@ TEXT = 4096  # of a detail or a reason
 WORD = 40  # of a result, a termination, a moment
 
 ISSUED, PLAYED, UNPLAYABLE, WITHDRAWN = "issued", "played", "unplayable", "withdrawn"
-NOBODY, ENGINE = 0, -1  # instead of a version, where a culprit is named
+NO_CULPRIT, ENGINE = 0, -1  # instead of a version, where a culprit is named
 
 metadata = MetaData()
 

@@ -34,7 +34,7 @@ from referee.store.model import (
 )
 from referee.store.schema import (
     ENGINE,
-    NOBODY,
+    NO_CULPRIT,
     endings,
     events,
     fits,
@@ -115,7 +115,7 @@ def _sides(chosen: StoreFilter) -> Iterator[ColumnElement[bool]]:
 def _labels(connection: Connection, ids: set[int]) -> dict[int, str]:
     query = select(versions.c.id, versions.c.label).where(versions.c.id.in_(ids))
     found = {row.id: row.label for row in connection.execute(query)}
-    return {NOBODY: "", ENGINE: "engine", **found}
+    return {NO_CULPRIT: "", ENGINE: "engine", **found}
 
 
 def _game(row: Row[Any], labels: dict[int, str]) -> GameRow:
@@ -162,7 +162,7 @@ def totals(connection: Connection, pool: int | None = None) -> Totals:
         count += row.games
         void += row.void
         terminations[row.termination] += row.games + row.void
-        if row.culprit != NOBODY:
+        if row.culprit != NO_CULPRIT:
             faults[names[row.culprit], row.termination] += row.games + row.void
     return Totals(count, void, int(connection.execute(played).scalar_one()), terminations, faults)
 

@@ -89,7 +89,7 @@ def test_without_seeds_nothing_is_promised() -> None:
 
 @pytest.mark.slow
 @pytest.mark.needs("gnugo")
-def test_gnugo_plays_the_same_match_again_if_it_is_started_anew() -> None:
+def test_gnugo_plays_the_same_match_again_if_it_is_started_again() -> None:
     """Kept, it does not: caches of earlier games change its moves, whatever the seed."""
     command = "gnugo --mode gtp --level 1 --chinese-rules --positional-superko"
     gnugo = BotSpec("gnugo", command, tuple(command.split()), restart=True)
@@ -99,7 +99,7 @@ def test_gnugo_plays_the_same_match_again_if_it_is_started_anew() -> None:
     assert len({str(match[1:-1]) for match in forwards.values()}) == 4
 
 
-def test_both_dialects_are_told_before_the_game_and_in_one_write() -> None:
+def test_both_dialects_are_reported_before_the_game_and_in_one_write() -> None:
     done: dict[str, Any] = {"set_random_seed": lambda arguments: ""}
     match = MemoryMatch("go size=9", bot(["pass"], **done), plain(["pass"], **done), seeds=(7, 8))
     native, simple = match.run().peers

@@ -93,7 +93,7 @@ def test_it_keeps_its_tree_as_long_as_the_plies_go_on() -> None:
         (("go", "size=9", ""), ("go", "size=13", "N13")),
     ],
 )
-def test_a_game_that_is_none_of_the_tree_is_begun_anew(
+def test_a_game_that_is_none_of_the_tree_is_begun_again(
     before: tuple[str, str, str], after: tuple[str, str, str]
 ) -> None:
     """Nobody told it of a new game, as a plain GTP controller does not."""

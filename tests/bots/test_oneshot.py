@@ -107,7 +107,7 @@ def test_a_program_that_makes_no_move_costs_the_game_and_nothing_stays(
 
 
 @pytest.mark.slow
-def test_whoever_has_printed_its_move_is_not_waited_for(tmp_path: Path) -> None:
+def test_one_that_has_printed_its_move_is_not_waited_for(tmp_path: Path) -> None:
     noted = tmp_path / "group"
     with RawPeer(oneshot("sh", "-c", f"echo $$ >{noted}; sleep 600 & echo c3; sleep 600")) as bot:
         assert bot.ask("ggp-new yugo size=5") == "" and bot.ask("genmove black") == "C3"

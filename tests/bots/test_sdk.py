@@ -47,7 +47,7 @@ def saying(move: str) -> Choose:
     return lambda position: move
 
 
-def test_it_plays_and_is_told_moves() -> None:
+def test_it_plays_and_is_reported_moves() -> None:
     talk = SdkTalk(first_legal)
     assert talk("ggp-new yugo size=5 komi=0") == "="
     assert talk("genmove black") == "= A1"

@@ -79,6 +79,15 @@ def test_a_source_is_in_plain_english(folder: str) -> None:
     ] == []
 
 
+def test_names_of_tests_are_in_plain_english() -> None:
+    names = {
+        name.replace("_", " ")
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text(), re.MULTILINE)
+    }
+    assert [name for name in sorted(names) if WORD.search(name)] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_is_in_plain_english(page: Path) -> None:
     meant = {word: f"say {instead}" for word, instead in RETIRED.items()}

@@ -85,7 +85,7 @@ def test_arguments_in_any_order(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_gogui_is_told_to_the_session() -> None:
+def test_gogui_is_reported_to_the_session() -> None:
     assert run(["yugo", "--gogui"], "play b pass\nggp-history\n").stdout == b"=\n\n= 1 black button\n\n"
 
 

@@ -181,7 +181,7 @@ def test_set_ups_and_turns_of_a_record(
     assert desk("ggp-history").count("\n") + bool(plies) == plies
 
 
-def test_a_set_up_begins_the_game_anew(tmp_path: Path) -> None:
+def test_a_set_up_begins_the_game_again(tmp_path: Path) -> None:
     """Undo goes back to it, komi and undo keep it, its hash is that of the position, and clear_board forgets it."""
     desk = load(tmp_path, "(;SZ[5]KM[2.5];B[aa];AB[bb]AW[cc]PL[W];W[dd])")
     desk.play("E5")
@@ -279,7 +279,7 @@ def test_random_records_make_the_position_that_gnugo_makes(tmp_path: Path) -> No
         assert desk.fields()["to_play"] in (side, "none"), told
 
 
-def test_a_third_pass_at_the_end_is_borne_with(tmp_path: Path) -> None:
+def test_a_third_pass_at_the_end_is_tolerated(tmp_path: Path) -> None:
     path = tmp_path / "passes.sgf"
     path.write_text("(;SZ[9];B[];W[];B[])")
     desk = MemorySession("go")

@@ -45,7 +45,7 @@ def test_pieces_and_the_last_ply() -> None:
         ("C3 pass B3 A3 pass", "black", "white"),
     ],
 )
-def test_the_half_point_is_a_token_when_somebody_has_it(moves: str, final: str, first: str) -> None:
+def test_the_half_point_is_a_token_when_another_has_it(moves: str, final: str, first: str) -> None:
     for rule, holder in (("final", final), ("first", first)):
         tokens = scene_of(f"laido size=3 half_point={rule}", moves)["tokens"]
         text = f"{holder.capitalize()} has the half point"

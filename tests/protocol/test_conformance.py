@@ -321,7 +321,7 @@ def test_a_flood_ends_a_check(seconds: float) -> None:
 # -- the table ------------------------------------------------------------------------------------------------------
 
 
-def test_the_table_has_one_row_for_each_command_and_somebody_who_answers() -> None:
+def test_the_table_has_one_row_for_each_command_and_another_who_answers() -> None:
     assert len(TABLE) == len(COMMANDS)
     assert all(row.engine or row.bot or row.referee or row.lobby for row in COMMANDS)
     assert all(row.help and not row.help.endswith(".") for row in COMMANDS)

@@ -81,7 +81,7 @@ def test_a_file_that_holds_no_pair_is_refused(tmp_path: Path, pair: KeyPair, tex
     assert pair.secret not in str(caught.value)
 
 
-def test_the_public_half_is_said_to_be_one_whoever_may_read_it(tmp_path: Path, pair: KeyPair) -> None:
+def test_the_public_half_is_said_to_be_one_one_that_may_read_it(tmp_path: Path, pair: KeyPair) -> None:
     file = tmp_path / "my.pub"
     file.write_text(pair.public)
     file.chmod(0o644)

@@ -106,7 +106,7 @@ def test_what_the_caller_watches_wakes_it(dialling: Dialling, lobby: SmallLobby)
     os.close(writes)
 
 
-def test_nobody_there_is_tried_again_with_longer_waits(dialling: Dialling, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_listener_is_tried_again_with_longer_waits(dialling: Dialling, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dialled, "LONGEST_WAIT", 0.1)
     with SmallLobby() as lobby:
         url = lobby.url
@@ -203,7 +203,7 @@ def test_a_key_that_is_refused_is_not_tried_again_but_where_the_lobby_is_busy(
             assert told[0] == ("lost", "the lobby asks for patience: it has trouble, or this key comes too often")
 
 
-def test_who_is_refused_for_good_is_told_and_does_not_come_back(dialling: Dialling, lobby: SmallLobby) -> None:
+def test_who_is_refused_for_good_is_reported_and_does_not_come_back(dialling: Dialling, lobby: SmallLobby) -> None:
     dial, told = dialling(LobbyLink(lobby.url))
     greet(dial, lobby)
     lobby.send(Bye("refused: this key speaks for dash, not for 'dot'"))
@@ -315,13 +315,13 @@ def test_who_never_answers_is_given_up(dialling: Dialling, monkeypatch: pytest.M
     assert told[0] == ("lost", "no answer")
 
 
-def test_an_address_that_zeromq_refuses_is_told(dialling: Dialling) -> None:
+def test_an_address_that_zeromq_refuses_is_reported(dialling: Dialling) -> None:
     dial, told = dialling(LobbyLink("tcp://a b:5555", MINE, SERVER.public))
     dial.poll(0)
     assert told[0] == ("lost", "cannot connect to tcp://a b:5555: Invalid argument")
 
 
-def test_a_goodbye_is_told_and_dialled_again(dialling: Dialling, lobby: SmallLobby) -> None:
+def test_a_goodbye_is_reported_and_dialled_again(dialling: Dialling, lobby: SmallLobby) -> None:
     dial, told = dialling(LobbyLink(lobby.url))
     greet(dial, lobby)
     lobby.send(Bye("closing"))
@@ -384,7 +384,7 @@ def test_redial_is_a_new_connection_with_a_new_hello(dialling: Dialling, lobby: 
     assert dial.number == 2 and len(set(lobby.routes)) == 2
 
 
-def test_who_hangs_up_stays_away_until_he_redials(dialling: Dialling, lobby: SmallLobby) -> None:
+def test_who_hangs_up_stays_away_until_it_redials(dialling: Dialling, lobby: SmallLobby) -> None:
     dial, told = dialling(LobbyLink(lobby.url))
     greet(dial, lobby)
     dial.hang_up("the bot ended")
@@ -428,7 +428,7 @@ def test_a_lobby_that_does_not_read_is_left_but_stderr_is_let_go(
         ("tcp://10.0.0.1:5555", "keys-needed"),
     ],
 )
-def test_where_nobody_is_dialled(url: str, code: str) -> None:
+def test_addresses_that_are_not_dialled(url: str, code: str) -> None:
     with raises(AddressError, code):
         LobbyLink(url)
 

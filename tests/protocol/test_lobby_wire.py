@@ -67,7 +67,7 @@ def test_there_and_back(message: Message, frames: list[bytes]) -> None:
         ([b"B", b"a\nb"], Bye("a b")),
     ],
 )
-def test_what_is_borne_with(frames: list[bytes], message: Message) -> None:
+def test_what_is_tolerated(frames: list[bytes], message: Message) -> None:
     assert decode(frames) == message
 
 

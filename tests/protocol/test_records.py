@@ -120,7 +120,7 @@ def test_any_records_are_read_back_as_they_were(records: list[Record]) -> None:
 
 @pytest.mark.slow
 @given(RECORDS)
-def test_anybody_can_check_the_chain_with_json_and_sha256_alone(record: Record) -> None:
+def test_the_chain_can_be_checked_with_json_and_sha256_alone(record: Record) -> None:
     assert_chain(lines_of(record))
 
 

@@ -234,7 +234,7 @@ def test_rule_2_5_quit_ends_the_process_while_its_input_is_open(peer: RawPeer) -
     assert peer.exit_status() == 0
 
 
-def test_rule_2_5_quit_closes_whoever_answers_it_unless_it_fails() -> None:
+def test_rule_2_5_quit_closes_the_one_that_answers_it_unless_it_fails() -> None:
     def refuse_once(arguments: list[str]) -> str:
         if not refused:
             refused.append(True)

@@ -53,7 +53,7 @@ def test_rule_2_3_an_answer_ends_at_its_first_empty_line() -> None:
     assert hear(b"= a\nb\n \nc\n\n? d\n\n", 2) == [Reply(True, "a\nb\n \nc"), Reply(False, "d"), "PeerGone"]
 
 
-def test_rule_2_3_answers_that_come_together_are_told_apart() -> None:
+def test_rule_2_3_answers_that_come_together_are_distinguished() -> None:
     connection = Connection(ENGINE)
     connection.ids = True
     assert connection.send("play b D4", "genmove w", "name") == b"1 play b D4\n2 genmove w\n3 name\n"
@@ -232,7 +232,7 @@ def test_rule_2_10_up_to_200_lines_of_junk_before_each_answer() -> None:
 
 
 @pytest.mark.parametrize("before", [b"= a\n\n", b"junk\n= a\n\n", b"= a\nb\n\n"])
-def test_rule_2_10_junk_is_counted_anew_after_each_answer_however_it_came(before: bytes) -> None:
+def test_rule_2_10_junk_is_counted_again_after_each_answer_however_it_came(before: bytes) -> None:
     for lines in (200, 201):
         connection = Connection(BOT)
         connection.send("name", "name")
@@ -266,7 +266,7 @@ def test_rule_2_10_an_id_that_does_not_match_stops_the_peer(answer: bytes) -> No
         connection.send("quit")
 
 
-def test_rule_2_10_an_id_that_nobody_gave_stops_the_peer() -> None:
+def test_rule_2_10_an_id_that_was_not_given_stops_the_peer() -> None:
     connection = Connection(BOT)
     connection.send("name")
     connection.receive(b"=1 a\n\n")
@@ -275,7 +275,7 @@ def test_rule_2_10_an_id_that_nobody_gave_stops_the_peer() -> None:
 
 
 @pytest.mark.parametrize("unasked", [b"= b\n\n", b"= b\n", b"= b", b"?", b"\n\x01= b"])
-def test_rule_2_10_an_answer_that_nobody_asked_for_stops_the_peer(unasked: bytes) -> None:
+def test_rule_2_10_an_answer_without_a_question_stops_the_peer(unasked: bytes) -> None:
     for data in (b"= a\n\n" + unasked, b"= a\n\n"):
         connection = Connection(BOT)
         connection.send("name")

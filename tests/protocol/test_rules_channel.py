@@ -55,7 +55,7 @@ def test_rule_2_11_a_time_out_ends_a_peer_without_ids() -> None:
     assert memory.now() < 100.0
 
 
-def test_rule_2_11_a_late_answer_of_a_peer_with_ids_is_told_from_the_next() -> None:
+def test_rule_2_11_a_late_answer_of_a_peer_with_ids_is_distinguished_from_the_next() -> None:
     memory = Memory(lambda data: {b"1": [b"=1 2\n\n"], b"2": [], b"3": [b"=2 late\n\n=3 next\n\n"]}[data[:1]])
     channel = Channel(memory, BOT)
     run_blocking(channel.probe_ids(1.0))

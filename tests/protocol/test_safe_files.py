@@ -32,7 +32,7 @@ from referee.tap.recording import Recording
 from referee.web.report import Folder
 
 ROOT = os.geteuid() == 0
-NOBODY = 65534
+NO_CULPRIT = 65534
 
 
 @pytest.fixture
@@ -41,16 +41,16 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "theirs"
     folder.mkdir()
     if ROOT:
-        os.chown(folder, NOBODY, NOBODY)
+        os.chown(folder, NO_CULPRIT, NO_CULPRIT)
     else:
-        monkeypatch.setattr(os, "geteuid", lambda: NOBODY)
+        monkeypatch.setattr(os, "geteuid", lambda: NO_CULPRIT)
     return folder
 
 
 def plant(link: Path, target: Path) -> None:
     link.symlink_to(target)
     if ROOT:
-        os.lchown(link, NOBODY, NOBODY)
+        os.lchown(link, NO_CULPRIT, NO_CULPRIT)
 
 
 # -- every writer -----------------------------------------------------------------------------------------------------
@@ -191,11 +191,11 @@ def test_the_registry_as_root_in_the_folder_of_the_service(theirs: Path, tmp_pat
     plant(theirs / f".keys.json.{os.getpid()}", tmp_path / "shadow")
     (theirs / "keys.json").chmod(0o640)
     if ROOT:
-        os.chown(theirs / "keys.json", NOBODY, NOBODY)
+        os.chown(theirs / "keys.json", NO_CULPRIT, NO_CULPRIT)
     write_registry(theirs / "keys.json")
     assert (tmp_path / "shadow").read_bytes() == b"precious"
     after = (theirs / "keys.json").stat()
-    assert after.st_mode & 0o777 == 0o640 and (not ROOT or (after.st_uid, after.st_gid) == (NOBODY, NOBODY))
+    assert after.st_mode & 0o777 == 0o640 and (not ROOT or (after.st_uid, after.st_gid) == (NO_CULPRIT, NO_CULPRIT))
 
 
 def test_the_refusal_says_whose_link_it_is(theirs: Path, tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_folders_and_links_that_change_all_the_time(theirs: Path, tmp_path: Path
 def test_a_pipe_of_another_user_is_not_written(theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(theirs / "pipe")
     if ROOT:
-        os.chown(theirs / "pipe", NOBODY, NOBODY)
+        os.chown(theirs / "pipe", NO_CULPRIT, NO_CULPRIT)
     reader = os.open(theirs / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     owner = pwd.getpwuid(os.fstat(reader).st_uid).pw_name
     with pytest.raises(OSError, match=f"it is not a file, and belongs to {owner}: "):

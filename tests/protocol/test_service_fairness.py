@@ -126,7 +126,7 @@ def wait_until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_one_that_counts_for_minutes_holds_up_nobody(engine: ServedEngine) -> None:
+def test_one_that_counts_for_minutes_holds_up_no_session(engine: ServedEngine) -> None:
     busy, other = engine.connect(), engine.connect()
     assert busy.ask("name") == other.ask("name") == "= ggp-engine"
     busy.send(f"{SLOW}\n7 ggp-play b C3\n")

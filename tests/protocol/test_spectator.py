@@ -55,7 +55,7 @@ def test_a_match_from_its_first_event_to_its_last() -> None:
         assert there.read(0.05) is None
 
 
-def test_a_gap_is_told_and_filled_page_by_page() -> None:
+def test_a_gap_is_reported_and_filled_page_by_page() -> None:
     told = [line for _, line in events(8, ended=False)]
     with SmallGallery() as gallery, Spectator(gallery.url) as there:
         there.follow(KEY)
@@ -102,7 +102,7 @@ def test_silence_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
         assert plies(there, 1) == [2]
 
 
-def test_who_is_told_another_match_begins_anew() -> None:
+def test_who_is_reported_another_match_starts_again() -> None:
     told, other = ([line for _, line in events(3, bot=name)] for name in ("ann", "cid"))
     with SmallGallery() as gallery, Spectator(gallery.url) as there:
         there.follow(KEY)
@@ -134,7 +134,7 @@ def test_a_lost_connection_comes_back_and_what_was_missed_too() -> None:
 
 
 @pytest.mark.slow
-def test_nobody_there_is_told_once() -> None:
+def test_no_listener_is_reported_once() -> None:
     with SmallGallery() as gallery:
         url = gallery.url
     with Spectator(url) as there:
@@ -143,7 +143,7 @@ def test_nobody_there_is_told_once() -> None:
         assert there.read(0.6) is None
 
 
-def test_a_match_that_nobody_knows() -> None:
+def test_a_match_that_is_unknown() -> None:
     with SmallGallery() as gallery, Spectator(gallery.url) as there:
         there.follow(KEY)
         next_of(there, Up)
@@ -185,7 +185,7 @@ def test_a_ladder_is_followed_whatever_it_is_called() -> None:
         assert there.read(0.05) is None
 
 
-def test_a_ladder_that_nobody_knows_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ladder_that_is_unknown_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spectator, "QUIET", 0.1)
     with SmallGallery() as gallery, Spectator(gallery.url) as there:
         there.follow_ladder("club")

@@ -62,7 +62,7 @@ def test_whatever_else_is_published_is_read_again(what: Published) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_what_is_no_message_is_told_as_such(payload: bytes) -> None:
+def test_what_is_no_message_is_sent_as_such(payload: bytes) -> None:
     try:
         read_published(payload)
     except SpectatingError as error:
@@ -145,7 +145,7 @@ def test_what_comes_much_too_early_is_not_kept_for_ever() -> None:
     assert given == [event for event, _ in told[1:]]
 
 
-def test_a_match_that_was_taken_up_from_an_earlier_ply_begins_anew() -> None:
+def test_a_match_that_was_taken_up_from_an_earlier_ply_starts_again() -> None:
     told, other = linked(events(4, ended=False)), linked(events(9, bot="cid"))
     sequence = EventSequence()
     for one in told:

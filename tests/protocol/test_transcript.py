@@ -188,7 +188,7 @@ def test_a_peer_in_memory_answers_and_quits() -> None:
     assert memory.written == b"words a b\nquit\n"
 
 
-def test_the_clock_of_a_peer_in_memory_moves_only_when_somebody_waits() -> None:
+def test_the_clock_of_a_peer_in_memory_moves_only_in_a_wait() -> None:
     memory = Memory(lambda data: [b"= a\n\n"], seconds=1.5)
     channel = Channel(memory, PeerRole.ENGINE)
     assert run_blocking(channel.ask("name", 10.0)).text == "a"
@@ -221,7 +221,7 @@ def test_a_peer_in_memory_may_break_the_protocol() -> None:
         run_blocking(channel.ask("name", 1.0))
 
 
-def test_what_nobody_answers_is_passed_over() -> None:
+def test_what_is_not_answered_is_passed_over() -> None:
     lines = ["# a remark", "0 > b'name\\n'", "0.1 ! b'on stderr'", "", "0.2 < b'= x\\n\\n'"]
     channel = Channel(Replay(lines), PeerRole.ENGINE)
     assert run_blocking(channel.ask("name", 9)).text == "x"

@@ -99,7 +99,7 @@ def test_who_does_not_read_holds_up_himself_alone(serving: ServedStream) -> None
         assert ask(deaf, "echo again") == "= again\n\n"
 
 
-def test_short_answers_that_nobody_reads_wait_too(serving: ServedStream) -> None:
+def test_short_answers_that_are_not_read_wait_too(serving: ServedStream) -> None:
     with serving.connect() as deaf, serving.connect() as other:
         word, many = "x" * 89, 1500
         deaf.sendall(f"echo {word}\n".encode() * many)
@@ -173,7 +173,7 @@ def test_there_are_no_more_sessions_than_there_may_be(tmp_path: Path) -> None:
     serving.stop()
 
 
-def test_who_finds_no_descriptor_left_is_let_in_when_somebody_has_gone(tmp_path: Path) -> None:
+def test_who_finds_no_descriptor_left_is_let_in_when_another_has_gone(tmp_path: Path) -> None:
     service = UnixService(f"unix://{tmp_path}/socket", make_responder)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as two:
@@ -228,7 +228,7 @@ def test_a_signal_of_another_kind_does_not_end_a_service(tmp_path: Path) -> None
     assert answers == ["= here\n\n"] and noticed == [signal.SIGUSR1]
 
 
-def test_who_waits_for_a_slow_command_holds_up_nobody_and_its_end_is_noticed(tmp_path: Path) -> None:
+def test_who_waits_for_a_slow_command_holds_up_no_session_and_its_end_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "socket"
     service = UnixService(f"unix://{path}", make_responder, slow=frozenset({"sleep"}))
     heard: dict[socket.socket, bytes] = {}

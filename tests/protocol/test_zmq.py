@@ -147,7 +147,7 @@ def test_a_service_that_is_silent_for_long_is_gone_by_its_heartbeat(
     os.kill(service.pid, signal.SIGCONT)
 
 
-def test_where_nobody_listens_the_peer_is_gone_after_our_patience(connect: Connect) -> None:
+def test_without_a_listener_the_peer_is_gone_after_our_patience(connect: Connect) -> None:
     url = f"tcp://127.0.0.1:{free_port()}"
     began = time.monotonic()
     with pytest.raises(PeerGone):
@@ -176,7 +176,7 @@ def test_the_transports_own_patience(connect: Connect, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", None])
-def test_whoever_speaks_something_else_is_gone(greeting: bytes | None, connect: Connect) -> None:
+def test_a_peer_that_speaks_something_else_is_gone(greeting: bytes | None, connect: Connect) -> None:
     def speak() -> None:
         while True:
             try:
@@ -245,7 +245,7 @@ def test_a_line_that_is_a_little_too_long_is_refused_and_the_session_goes_on(
     assert ask(channel, "add 1") == "2"
 
 
-def test_who_sends_far_too_much_loses_the_connection_and_nobody_else_does(serving: ServedZmq, connect: Connect) -> None:
+def test_who_sends_far_too_much_loses_the_connection_and_no_other_does(serving: ServedZmq, connect: Connect) -> None:
     channel, other = connect(serving.url), connect(serving.url)
     assert ask(channel, "echo a") == ask(other, "echo a") == "a"
     channel.connection.send("name")
@@ -296,7 +296,7 @@ def test_an_empty_message_is_the_end_of_a_session(
     assert [dealer.recv() for _ in range(3)] == [b"= 1\n\n", b"= 2\n\n", b"= 1\n\n"]
 
 
-def test_a_peer_that_never_reads_loses_its_session_and_blocks_nobody(
+def test_a_peer_that_never_reads_loses_its_session_and_blocks_no_session(
     serving: ServedZmq, raw: Callable[[int], "zmq.Socket[bytes]"], connect: Connect
 ) -> None:
     deaf, other = raw(zmq.DEALER), connect(serving.url)

@@ -47,7 +47,7 @@ def test_d_a_whole_game(laido: Any) -> None:
 # --- the opening ---------------------------------------------------------------------------------------------------
 
 
-def test_the_first_black_stone_goes_anywhere_and_nobody_passes(laido: Any) -> None:
+def test_the_first_black_stone_goes_anywhere_and_is_not_passed(laido: Any) -> None:
     state = laido(size=2)
     assert state.legal_moves() == ["A2", "A3", "B1", "B2", "B3", "C1", "C2"]
     assert len(laido(size=9).legal_moves()) == 217

@@ -133,7 +133,7 @@ def test_a_foreign_bot_with_which_the_referee_plays_is_usable(kind: str, deviati
         ("exit 3", "it ends with exit status 3 and writes nothing to standard error: run it by hand"),
     ],
 )
-def test_a_bot_that_ends_at_its_start_is_told_what_it_said_last(script: str, advice: str) -> None:
+def test_a_bot_that_ends_at_its_start_is_reported_what_it_said_last(script: str, advice: str) -> None:
     ran = ggp("check", "--", "sh", "-c", script)
     assert ran.status == 1
     assert ran.out.count("FAIL") == 1 and f"change    {advice}\n" in ran.out

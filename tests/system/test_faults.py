@@ -269,7 +269,7 @@ def test_a_game_without_end_is_scored_as_it_stands() -> None:
         assert match.result == score_result(came.end(index).score) != ""
 
 
-def test_giving_up_is_nobodys_fault() -> None:
+def test_giving_up_is_no_bots_fault() -> None:
     came = play(make_setup("yugo,size=3", "chaos:fault=resign,move=2"), (0, 1))
     assert [match.result for match in came.played] == ["W+R", "B+R"]
     assert {match.culprit for match in came.played} == {""}

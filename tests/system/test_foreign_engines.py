@@ -129,7 +129,7 @@ def test_a_refused_command_changes_nothing(engine: tuple[str, Ask]) -> None:
 
 
 @pytest.mark.slow
-def test_options_are_told_and_obeyed(engine: tuple[str, Ask]) -> None:
+def test_options_are_sent_and_obeyed(engine: tuple[str, Ask]) -> None:
     game, ask = engine
     for line in ask(f"ggp-options {game}").split("\n"):
         name, kind, default, domain = line.split()

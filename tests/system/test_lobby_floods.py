@@ -174,7 +174,7 @@ def _ways(bots: Bystanders, since: float) -> str:
     return f"{len(ways)} moves, half in {statistics.median(ways):.1f} ms, 99 % in {p99:.1f} ms"
 
 
-def test_floods_of_connections_stop_nobody_who_plays_or_comes(tmp_path: Path, running: list[Bystanders]) -> None:
+def test_floods_of_connections_stop_no_other_bot(tmp_path: Path, running: list[Bystanders]) -> None:
     lobby = FloodedLobby(tmp_path, "ann", "bob", "eve", "late")
     server = lobby.server
     players = lobby.bots("ann", "bob", "eve")

@@ -82,7 +82,7 @@ def test_who_does_not_come_back_loses_and_the_network_is_named(tmp_path: Path, d
     assert "network: its connection was lost and it did not come back within 0.5 s" in end.detail
 
 
-def test_who_is_away_when_his_time_is_up_is_not_called_slow(tmp_path: Path, dialled: list[DialledBots]) -> None:
+def test_who_is_away_when_its_time_is_up_is_not_called_slow(tmp_path: Path, dialled: list[DialledBots]) -> None:
     file = lobby_file(tmp_path, control="0.5+0.1")
     file.write_text(file.read_text() + "\n[budget]\nstall = 0.2\n")
     server = LobbyProcess(file)

@@ -109,7 +109,7 @@ def test_what_a_file_cannot_say_is_one_line(tmp_path: Path, lobby: str, pool: st
     assert said in ran.err and ran.err.count("\n") == 1, ran.err
 
 
-def test_whoever_names_no_lobby_file_is_told_how_to_get_one(tmp_path: Path) -> None:
+def test_a_missing_lobby_file_says_how_to_get_one(tmp_path: Path) -> None:
     for name in ("gone.toml", "."):
         ran = ggp("serve", str(tmp_path / name))
         assert ran.status == 2 and "ggp serve --init" in ran.err

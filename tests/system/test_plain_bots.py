@@ -104,7 +104,7 @@ def series(bot: BotSpec, numbers: tuple[int, ...] = (0, 2), **more: object) -> A
         ("elif line.startswith('play') and first: say('no', '?')", "W+F", "rejects_legal_move", 2),
     ],
 )
-def test_who_broke_off_is_started_anew_and_who_only_lost_is_kept(
+def test_who_broke_off_is_started_again_and_who_only_lost_is_kept(
     tmp_path: Path, misbehaves: str, result: str, termination: str, processes: int
 ) -> None:
     log = tmp_path / "starts"
@@ -115,7 +115,7 @@ def test_who_broke_off_is_started_anew_and_who_only_lost_is_kept(
     assert starts(log) == processes
 
 
-def test_a_healthy_bot_is_kept_unless_it_shall_be_started_anew_for_each_game(tmp_path: Path) -> None:
+def test_a_healthy_bot_is_kept_unless_it_shall_be_started_again_for_each_game(tmp_path: Path) -> None:
     for name, restart, processes in (("kept", False, 1), ("anew", True, 3)):
         came = series(replace(passing(tmp_path / name), restart=restart), (0, 1, 2))
         assert [match.termination for match in came.played] == ["rules"] * 3

@@ -125,7 +125,7 @@ def test_who_comes_late_sees_what_the_store_has(club: WatchedLobby) -> None:
             next(afterwards.match("nobody-knows"))
 
 
-def test_a_killed_gallery_is_started_again_and_spectators_go_on(club: WatchedLobby) -> None:
+def test_a_killed_spectator_process_is_started_again_and_spectators_go_on(club: WatchedLobby) -> None:
     with Spectator(club.url) as there:
         key = begun(there)
         there.follow(key)
@@ -140,7 +140,7 @@ def test_a_killed_gallery_is_started_again_and_spectators_go_on(club: WatchedLob
 
 
 @pytest.mark.long
-def test_a_stopped_gallery_misses_nothing(club: WatchedLobby) -> None:
+def test_a_stopped_spectator_process_misses_nothing(club: WatchedLobby) -> None:
     with Spectator(club.url) as there:
         key = begun(there)
         there.follow(key)
@@ -191,7 +191,7 @@ def test_a_stalled_spectator_catches_up(club: WatchedLobby) -> None:
 
 
 @pytest.mark.long
-def test_a_port_that_is_taken_is_told_and_costs_no_match(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_reported_and_costs_no_match(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         server = LobbyProcess(lobby_file(tmp_path, "drain = 0", watch=f"tcp://127.0.0.1:{taken.getsockname()[1]}"))
         (told,) = server.wait_for("spectators", word="cannot")
@@ -203,7 +203,7 @@ def test_a_port_that_is_taken_is_told_and_costs_no_match(tmp_path: Path) -> None
     assert server.end().status == 0
 
 
-def test_with_the_servers_key_anybody_may_look_on(tmp_path: Path) -> None:
+def test_with_the_servers_key_all_spectators_are_admitted(tmp_path: Path) -> None:
     pair = new_pair()
     write_pair(tmp_path / "server.key", pair)
     file = lobby_file(tmp_path, "drain = 0", watch="tcp://0.0.0.0:*")

@@ -118,7 +118,7 @@ def test_chance_is_found_out(file: Path, tmp_path: Path, capsys: Capture) -> Non
     assert "in this position alone" not in out
 
 
-def test_the_seed_of_the_match_is_told(file: Path, capsys: Capture) -> None:
+def test_the_seed_of_the_match_is_reported(file: Path, capsys: Capture) -> None:
     one = found(capsys, file, "--good", version(), "--bad", version("seeded", 1), "--seed", "5")
     assert one["answers"][1]["move"] == "A2" and one["seed"] == 5
     assert [bot["seeded"] for bot in one["answers"]] == [False, True]

@@ -131,7 +131,7 @@ def test_what_is_no_game_is_not_exported(
         assert f"cannot be written as {form}" in capsys.readouterr().err
 
 
-def test_a_control_that_nobody_knows_does_not_matter_to_a_replay() -> None:
+def test_a_control_that_is_unknown_does_not_matter_to_a_replay() -> None:
     assert run_blocking(verify(_wrong(_record(), start_control="blitz"), _engine())) is None
 
 

@@ -119,7 +119,7 @@ def test_a_file_appears_when_it_is_whole(season: Filled, tmp_path: Path, capsys:
     assert there.read_text() == "what I had\n" and not list(tmp_path.glob("*.part"))
 
 
-def test_a_full_disk_is_told(season: Filled, capsys: Capture) -> None:
+def test_a_full_disk_is_reported(season: Filled, capsys: Capture) -> None:
     assert export.run_export([str(season.path), "-o", "/dev/full"]) == 1
     assert "cannot write /dev/full: No space left on device" in capsys.readouterr().err
 

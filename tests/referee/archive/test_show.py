@@ -115,7 +115,7 @@ def test_time_and_analysis_of_a_ply(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.slow
-def test_colours_on_a_terminal_unless_nobody_wants_them(file: Path) -> None:
+def test_colours_on_a_terminal_unless_they_are_disabled(file: Path) -> None:
     words = [sys.executable, "-m", "referee.cli", "show", f"{file}@2"]
     for more, coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
         ours, theirs = pty.openpty()

@@ -83,7 +83,7 @@ def test_slow_new_games_make_no_check_endless(monkeypatch: pytest.MonkeyPatch) -
     assert found.verdict is CheckVerdict.PASS and found.note.endswith(", 0 games in 0 s")
 
 
-def test_a_program_that_dies_or_hangs_or_floods_is_told_of_and_ended() -> None:
+def test_a_program_that_dies_or_hangs_or_floods_is_reported_of_and_ended() -> None:
     advice = {"sleep 600": "it writes nothing: flush stdout", "exec cat": "what it writes is no whole answer: "}
     for script in ("exit 3", "sleep 600", "exec yes '= yes'", "read x; echo '= 2'; echo; exit 3", "exec cat"):
         start = partial(Process, ("sh", "-c", script), PeerRole.BOT, Timeouts(command=1, quit=1))

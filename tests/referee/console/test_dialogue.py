@@ -107,7 +107,7 @@ def test_of_a_flood_of_lines_the_first_are_shown(tmp_path: Path) -> None:
     assert terminal.text.count("skipped a line") < 100
 
 
-def test_where_nobody_listens_it_is_said_so() -> None:
+def test_without_a_listener_it_is_said_so() -> None:
     url = "tcp://127.0.0.1:1"
     target = Target(url, lambda sink: Remote(url, PeerRole.BOT, Timeouts(command=0.1), sink=sink))
     dialogue = Dialogue(target)

@@ -156,7 +156,7 @@ def test_places_and_engines_that_are_not_there(
 
 
 @pytest.mark.slow
-def test_an_engine_that_dies_under_the_journey(file: Path) -> None:
+def test_an_engine_that_dies_under_the_replay(file: Path) -> None:
     typed = ":goto 1\nggp-rules\n:goto 3\n:restart\n:info\n:goto 3\n:why A1\n"
     ran = console("--match", str(file), "--", *LESSER, "ggp-undo", "ggp-legal", "dies", typed=typed)
     assert "exit status 1" in ran.stderr and ran.returncode != 0
@@ -164,7 +164,7 @@ def test_an_engine_that_dies_under_the_journey(file: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_journey_on_a_terminal(file: Path, tmp_path: Path) -> None:
+def test_a_replay_on_a_terminal(file: Path, tmp_path: Path) -> None:
     """The board follows, a human plays on from there, Ctrl-C drops that; nothing is left behind."""
     before = file.read_bytes()
     with Terminal("console", "--match", f"{file}@2", home=tmp_path) as terminal:

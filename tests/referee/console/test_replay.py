@@ -147,7 +147,7 @@ def test_another_game_on_the_engine(line: str) -> None:
     assert journey.goto(2).ply == 2 and journey.where() == journey.where()._replace(ply=2, known=True)
 
 
-def test_an_engine_that_was_started_anew() -> None:
+def test_an_engine_that_was_started_again() -> None:
     desk = ReplaySession()
     journey = ReplayCursor(MATCHES[0], desk.ask)
     journey.goto(3)

@@ -51,7 +51,7 @@ def test_a_part_of_a_name_means_a_match(roll: Roll) -> None:
         find("a", roll)
 
 
-def test_a_list_that_nobody_gives_ends_and_does_not_say_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_that_is_not_given_ends_and_does_not_say_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("referee.console.watch.PATIENCE", 0.2)
     with Spectator("tcp://127.0.0.1:1") as there, pytest.raises(ClickException) as ended:
         list_matches(there, print)
@@ -156,7 +156,7 @@ def test_on_a_terminal_boards_are_drawn_one_match_after_another(club: WatchedLob
         assert terminal.end() == 0
 
 
-def test_nobody_there_is_told_and_it_goes_on_trying() -> None:
+def test_no_listener_is_reported_and_it_goes_on_trying() -> None:
     running = Ggp("watch", "tcp://127.0.0.1:1")
     assert running.process.stderr
     line = running.process.stderr.readline()
@@ -175,6 +175,6 @@ def test_nobody_there_is_told_and_it_goes_on_trying() -> None:
         (["--server-key", "x"], "neither a public key"),
     ],
 )
-def test_what_cannot_be_is_told(arguments: list[str], reason: str) -> None:
+def test_what_cannot_be_is_reported(arguments: list[str], reason: str) -> None:
     ran = ggp("watch", *arguments)
     assert ran.status == 2 and reason in ran.err and not ran.out

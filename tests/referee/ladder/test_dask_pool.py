@@ -131,7 +131,7 @@ def test_a_nanny_brings_its_worker_back(scheduler: DaskCluster) -> None:
             wait_for(lambda: not dask.table_processes(), "bots to end with a worker whose nanny was killed")
 
 
-def test_a_worker_that_is_told_to_end_gives_its_chunk_back(scheduler: DaskCluster) -> None:
+def test_a_worker_that_has_to_end_gives_its_chunk_back(scheduler: DaskCluster) -> None:
     """Long matches: it drops the one it is in, at once, and its bots."""
     setup = make_setup("yugo,size=4", "chaos:fault=late,move=0,ms=100", "random", time="none")
     with scheduler.alone() as dask:

@@ -46,7 +46,7 @@ def test_who_has_the_certificate_plays(secured: DaskCluster) -> None:
         pool.close()
 
 
-def test_who_has_none_is_told_so(secured: DaskCluster) -> None:
+def test_who_has_none_learns_it(secured: DaskCluster) -> None:
     with pytest.raises(WorkersLost, match=r"cannot be reached \(.*\): start .* give us the certificates too"):
         DaskPool(secured.url, patience=2)
     with pytest.raises(WorkersLost, match=r"cannot be reached \(.*\): .* if it uses TLS, write dask\+tls://"):

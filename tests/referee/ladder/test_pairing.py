@@ -35,7 +35,7 @@ def _games(batch: list[Pairing]) -> Counter[int]:
 
 @given(bots=st.integers(2, 12), size=st.integers(1, 80), share=st.floats(0.05, 1), seed=st.integers(0, 10**6))
 @settings(max_examples=30, deadline=None)
-def test_nobody_has_more_than_the_share(bots: int, size: int, share: float, seed: int) -> None:
+def test_no_bot_has_more_than_the_share(bots: int, size: int, share: float, seed: int) -> None:
     """To the last pair, also where the cap leaves no freedom; below 2 / bots it is lifted to that."""
     field = _field(seats_of(bots), elo=[400.0] + [0.0] * (bots - 1), error=[900.0] + [1.0] * (bots - 1))
     games = _games(draw_batch(field, size, share, Random(seed)))

@@ -278,7 +278,7 @@ def test_the_last_line_says_why_it_is_over(tmp_path: Path) -> None:
         assert ran.status == 0 and ran.err.splitlines()[-1] == "ggp ladder run: over: all have met in 1 pairs"
 
 
-def test_errors_of_ratings_are_of_all_who_may_play_and_of_nobody_else(tmp_path: Path) -> None:
+def test_errors_of_ratings_are_of_all_who_may_play_and_of_no_other(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
     run(file, "--games", "30")
     with open_store(file) as store:

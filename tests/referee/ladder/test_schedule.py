@@ -179,7 +179,7 @@ def test_a_suspended_seat_is_not_paired() -> None:
 
 @EACH
 @pytest.mark.parametrize("bots", [0, 1])
-def test_fewer_than_two_wait_until_somebody_enters(format: Format, bots: int) -> None:
+def test_fewer_than_two_wait_until_a_bot_enters(format: Format, bots: int) -> None:
     seats = seats_of(4)
     schedule = Schedule(format, "pool", 1, seats[:bots], PoolPast())
     assert schedule.due() is None and schedule.finished == "fewer than two different bots are entered"
@@ -207,7 +207,7 @@ def test_the_first_batch_never_changes() -> None:
 
 
 @pytest.mark.parametrize("bots", [2, 3, 4, 5, 8])
-def test_everybody_meets_everybody_as_often(bots: int) -> None:
+def test_all_bots_meet_equally_often(bots: int) -> None:
     store = ScheduleStore(Format(kind=FormatKind.ROUND_ROBIN, pairs=2, batch=3), seats_of(bots), TrueStrengths())
     schedule = run(store, 1000, Disturbance(workers=3))
     wanted = bots * (bots - 1) // 2
@@ -220,7 +220,7 @@ def test_everybody_meets_everybody_as_often(bots: int) -> None:
     assert ratings is not None and ratings.counts.games.sum() == 2 * 2 * len(store.pairs), "all of them count"
 
 
-def test_a_round_robin_catches_up_with_whoever_joins() -> None:
+def test_a_round_robin_catches_up_with_a_bot_that_joins() -> None:
     store = ScheduleStore(Format(kind=FormatKind.ROUND_ROBIN, pairs=3, batch=4), seats_of(3), TrueStrengths())
     schedule = run(store, 1000)
     assert schedule.finished and len(store.pairs) == 9

@@ -105,7 +105,7 @@ def test_bayes_counts_games() -> None:
     assert test.counts == [1, 1, 2] and test.verdict().games == 4
 
 
-def test_another_version_begins_anew_and_the_former_is_remembered() -> None:
+def test_another_version_starts_again_and_the_former_is_remembered() -> None:
     store = _store(0, replace(FORMAT, pairs=20))
     schedule = run(store, 5000)
     former = schedule.pentanomial

@@ -39,7 +39,7 @@ def test_the_line_of_an_open_test(counts: tuple[int, ...], line: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_decision_is_told_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_decision_is_reported_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write_ladder(tmp_path, "greedy:playouts=20", "random", more=TEST.format(pairs=500))
     said = _run(capsys, file)
     assert said.startswith("H1 is accepted, LLR ") and "median-unbiased" in said

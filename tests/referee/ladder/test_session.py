@@ -90,7 +90,7 @@ def test_built_in_bots_that_do_not_answer_are_named(tmp_path: Path, monkeypatch:
         check_programs(ladder)
 
 
-def test_a_ladder_without_built_in_bots_asks_nobody(tmp_path: Path) -> None:
+def test_a_ladder_without_built_in_bots_asks_no_program(tmp_path: Path) -> None:
     text = POOL + '[bot.a]\ncommand = "cat"\n[bot.b]\ncommand = "tcp://localhost:1"\n[budget]\nstart = 0.001\n'
     check_programs(read_ladder(write(tmp_path, text)))
 

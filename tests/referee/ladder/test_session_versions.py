@@ -45,7 +45,7 @@ def test_the_program_changes_the_version(folder: Path) -> None:
     assert version(folder, 'command = "./bot x"') != before
 
 
-def test_what_nobody_reads_does_not_change_the_version(folder: Path) -> None:
+def test_what_is_not_read_does_not_change_the_version(folder: Path) -> None:
     before = version(folder, SCRIPT)
     (folder / "level").write_text("a file that is called as one of the words")
     (folder / "more").touch()

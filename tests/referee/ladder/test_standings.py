@@ -127,7 +127,7 @@ def test_a_fit_with_another_zero_is_not_current() -> None:
     assert not is_current(moved, seats, scored)
 
 
-def test_a_twin_that_left_its_anchor_is_told() -> None:
+def test_a_twin_that_left_its_anchor_is_reported() -> None:
     """The twin is the anchor's version under another name; it scores far less against the same opponents."""
     seats = [
         replace(SEATS[0], anchor=1500.0),

@@ -67,13 +67,13 @@ def _tournament(bots: int, rounds: int, seed: int) -> None:
 
 @given(bots=st.integers(2, 40), seed=st.integers(0, 1000))
 @settings(max_examples=40, deadline=None)
-def test_nobody_meets_again_in_the_first_half_of_all_rounds(bots: int, seed: int) -> None:
+def test_no_pair_meets_again_in_the_first_half_of_all_rounds(bots: int, seed: int) -> None:
     """A graph in which everybody may meet at least half of the others has a perfect matching (Dirac)."""
     _tournament(bots, max(1, (bots + bots % 2) // 2), seed)
 
 
 @pytest.mark.slow
-def test_nobody_meets_again_among_a_thousand() -> None:
+def test_no_pair_meets_again_among_a_thousand() -> None:
     _tournament(1000, 11, 1)
     _tournament(101, 40, 1)
 

@@ -134,7 +134,7 @@ def test_once_the_authenticator_is_closed_every_key_is_refused(door: AuthSocket)
     assert not door.try_to_enter(door.dealer(ALICE), 2)
 
 
-def test_without_a_registry_nobody_gets_in(tmp_path: Path) -> None:
+def test_without_a_registry_no_bot_is_admitted(tmp_path: Path) -> None:
     door = AuthSocket(tmp_path / "none.json")
     try:
         assert not door.try_to_enter(door.dealer(ALICE))
@@ -142,7 +142,7 @@ def test_without_a_registry_nobody_gets_in(tmp_path: Path) -> None:
         door.close()
 
 
-def test_what_raises_lets_nobody_in_and_the_gate_stays(door: AuthSocket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_raises_admits_no_bot_and_the_gate_stays(door: AuthSocket, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log, the registry: whatever raises is a refusal, and the next handshake is answered."""
 
     def burst(*_: object) -> None:
@@ -210,7 +210,7 @@ def test_what_cannot_be_answered_is_dropped(authenticator: Authenticator, frames
     assert authenticator.counts == {"malformed": 1}
 
 
-def test_a_key_that_comes_again_and_again_is_told_to_wait(path: Path) -> None:
+def test_a_key_that_comes_again_and_again_has_to_wait(path: Path) -> None:
     told: list[KeyRefused] = []
     authenticator = Authenticator(KeyRegistry(path), told.append)
     answers = [reply[2] for _ in range(auth.BURST + 3) if (reply := authenticator.answer(request(), 100.0))]
@@ -228,7 +228,7 @@ def test_the_bots_of_a_key_that_try_again_and_again_get_in_one_after_another(pat
     assert len(let_in) == pytest.approx(auth.BURST + 60 * auth.RATE, abs=2) and let_in[-1] > 5800
 
 
-def test_refusals_are_told_once_a_minute_for_each_key_and_address(path: Path) -> None:
+def test_refusals_are_reported_once_a_minute_for_each_key_and_address(path: Path) -> None:
     told: list[KeyRefused] = []
     authenticator = Authenticator(KeyRegistry(path), told.append)
     for second in range(0, 120, 10):
@@ -302,7 +302,7 @@ def test_a_million_requests(authenticator: Authenticator) -> None:
     assert "internal error" not in authenticator.counts
 
 
-def test_garbage_on_the_gates_own_socket_holds_up_nobody(door: AuthSocket) -> None:
+def test_garbage_on_the_gates_own_socket_holds_up_no_session(door: AuthSocket) -> None:
     raw = door.context.socket(zmq.DEALER)
     raw.connect(ENDPOINT)
     chance = Random(3)

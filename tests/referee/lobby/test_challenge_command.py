@@ -125,7 +125,7 @@ def test_what_cannot_be_asked_is_one_line(
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_a_challenge_to_the_lobby_and_a_refusal_is_told() -> None:
+def test_ctrl_c_leaves_a_challenge_to_the_lobby_and_a_refusal_is_reported() -> None:
     with SmallLobby() as lobby:
         watching = Ggp("challenge", lobby.url, "small", "ann", "bob")
         assert lobby.ordered() == b"ggp-challenge small ann bob pairs=1\n"
@@ -231,7 +231,7 @@ async def test_the_key_says_who_orders_for_as_long_as_it_is_valid(tmp_path: Path
         assert "revoked key" in await author.bye()
 
 
-async def test_authors_are_told_when_the_lobby_closes() -> None:
+async def test_authors_hear_when_the_lobby_closes() -> None:
     async with desk() as (it, heard):
         author = it.call()
         author.say(b"C", b"name\n")

@@ -146,13 +146,13 @@ async def test_a_challenge_is_every_second_meeting_until_it_is_over(club: Challe
     assert club.challenges.open == {} and club.journal.counts["challenge", "over"] == 1
 
 
-async def test_with_nobody_to_be_rated_against_it_plays_on(club: ChallengeClub) -> None:
+async def test_without_a_rated_opponent_it_plays_on(club: ChallengeClub) -> None:
     club.come("ann", "amy")
     await club.challenges.order(ALICE, "fast", "ann", "amy", 3)
     assert kinds(await club.play(4)) == "ccc", "bots of one owner may meet in challenges, and only there"
 
 
-async def test_a_challenger_waits_for_whom_it_challenged_and_nobody_waits_for_it(club: ChallengeClub) -> None:
+async def test_a_challenger_waits_for_whom_it_challenged_and_none_waits_for_it(club: ChallengeClub) -> None:
     club.come("ann", "bob", "eve")
     bob = next(guest for guest in club.here if guest.name == "bob")
     bob.playing = True
@@ -240,7 +240,7 @@ async def test_an_owner_has_so_many_open_at_a_time(tmp_path: Path) -> None:
         await club.challenges.order(ALICE, "fast", "amy", "eve", 1)
 
 
-async def test_both_sides_may_withdraw_and_nobody_else(club: ChallengeClub) -> None:
+async def test_both_sides_may_withdraw_and_no_other(club: ChallengeClub) -> None:
     club.come("ann", "bob", "eve")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 3)
     with pytest.raises(CommandFailed, match="challenge 1 is alice's, and none of its bots is yours"):
@@ -283,7 +283,7 @@ async def test_nothing_of_it_begins_while_the_store_withdraws_it(club: Challenge
     assert club.met == [] and "state=withdrawn" in await club.challenges.status(id)
 
 
-async def test_a_pair_that_somebody_left_while_the_store_withdrew_it_is_withdrawn_too(club: ChallengeClub) -> None:
+async def test_a_pair_that_a_bot_left_while_the_store_withdrew_it_is_withdrawn_too(club: ChallengeClub) -> None:
     club.come("ann", "bob")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
     await club.challenges.update()

@@ -27,7 +27,7 @@ def connect(folder: Path, url: str, name: str, server: KeyPair, *bot: str) -> Gg
     return Ggp("connect", url, *more, "--", *bot)
 
 
-def test_bots_are_lent_a_connection_and_play_on_past_a_killed_server(tmp_path: Path) -> None:
+def test_bots_get_a_connection_and_play_on_past_a_killed_server(tmp_path: Path) -> None:
     server_pair, book = new_pair(), Book()
     write_pair(tmp_path / "server.key", server_pair)
     for owner, bot in (("ann", "a"), ("bob", "b")):

@@ -178,7 +178,7 @@ async def test_a_session_in_which_something_came_unasked_is_of_no_use(tmp_path: 
         assert not (session.usable or lost)
 
 
-async def test_who_has_to_wait_until_he_is_let_in_waits(tmp_path: Path) -> None:
+async def test_who_has_to_wait_until_it_is_let_in_waits(tmp_path: Path) -> None:
     """An engine that starts with many matches at once, and lets few wait at its socket."""
     path = tmp_path / "socket"
     lost: list[str] = []

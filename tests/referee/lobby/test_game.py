@@ -34,7 +34,7 @@ def test_a_match_that_is_taken_up_is_written_on(tmp_path: Path) -> None:
     os.close(descriptor)
 
 
-def test_a_match_that_is_taken_up_by_others_is_written_anew(tmp_path: Path) -> None:
+def test_a_match_that_is_taken_up_by_others_is_written_again(tmp_path: Path) -> None:
     write(tmp_path, *LINES[:4])
     descriptor, kept = Live(tmp_path).open(KEY, again=True)
     tape, other = RecordWriter(descriptor, kept), events(3, bot="cid", ended=False)

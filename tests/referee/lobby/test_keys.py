@@ -154,7 +154,7 @@ GOOD = {"key": A, "owner": "alice", "bots": ["dot"], "created": "2026-03-01T00:0
         ({"limits": {"alice": {"bytes": -1}}}, "not-a-registry", "bytes"),
     ],
 )
-def test_a_file_that_is_no_registry_lets_nobody_in(tmp_path: Path, text: object, code: str, named: str) -> None:
+def test_a_file_that_is_no_registry_admits_no_bot(tmp_path: Path, text: object, code: str, named: str) -> None:
     path = tmp_path / "keys.json"
     path.write_bytes((text if isinstance(text, str) else json.dumps(text)).encode("utf-8", "surrogatepass"))
     with raises(RegistryError, code):
@@ -164,7 +164,7 @@ def test_a_file_that_is_no_registry_lets_nobody_in(tmp_path: Path, text: object,
     assert registry.find(A) is Refusal.UNKNOWN
 
 
-def test_a_file_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_admits_no_bot(tmp_path: Path) -> None:
     path = tmp_path / "keys.json"
     assert "does not exist" in KeyRegistry(path).problem
     assert "Is a directory" in KeyRegistry(tmp_path).problem

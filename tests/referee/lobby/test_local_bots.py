@@ -114,7 +114,7 @@ class Known(LocalBots):
 
 
 @pytest.mark.parametrize("keys", [False, True])
-async def test_the_kernel_says_who_a_local_bot_is_and_nobody_else_has_its_name(tmp_path: Path, keys: bool) -> None:
+async def test_the_kernel_says_who_a_local_bot_is_and_no_other_has_its_name(tmp_path: Path, keys: bool) -> None:
     local = read(tmp_path, one={"command": "greedy"}).local[0]
     write_pair(tmp_path / "server.key", new_pair())
     with change(tmp_path / "keys.json") as write:
@@ -239,7 +239,7 @@ def test_a_lobby_with_keys_and_only_local_bots_needs_no_registry(tmp_path: Path)
     assert server.end().status == 0
 
 
-def test_a_lobby_with_keys_and_nobody_of_its_own_needs_a_registry(tmp_path: Path) -> None:
+def test_a_lobby_with_keys_and_no_local_bot_needs_a_registry(tmp_path: Path) -> None:
     write_pair(tmp_path / "server.key", new_pair())
     with raises(RegistryError, "no-registry"):
         KeyAuth(tmp_path / "server.key", tmp_path / "keys.json", quiet())

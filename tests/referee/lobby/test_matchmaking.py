@@ -89,7 +89,7 @@ def test_a_lobby_rates_forfeits_as_losses(store: Store) -> None:
 # -- who rests -------------------------------------------------------------------------------------------------------
 
 
-def test_who_fails_again_and_again_rests_longer_each_time_and_is_forgiven_by_a_game() -> None:
+def test_backoff_grows_with_each_failure_and_a_game_resets_it() -> None:
     rests = Backoff(60)
     assert [rests.fault("a", 0) for _ in range(FREE)] == [0] * FREE
     assert [rests.fault("a", 100) for _ in range(9)] == [60, 120, 240, 480, 960, 1920, LONGEST, LONGEST, LONGEST]
@@ -144,7 +144,7 @@ def test_two_owners_meet_so_often_an_hour_and_no_more_while_others_are_there(
 
 
 @pytest.mark.parametrize(("takes", "until"), [(0.001, 10.0), (0.1, 20.0), (60.0, 300.0)])
-def test_ratings_to_pair_by_are_made_anew_in_time_and_not_all_the_time(
+def test_ratings_to_pair_by_are_made_again_in_time_and_not_all_the_time(
     store: Store, monkeypatch: pytest.MonkeyPatch, takes: float, until: float
 ) -> None:
     """`takes` seconds to make, `until` when they are good enough."""
@@ -247,7 +247,7 @@ def test_who_forfeits_again_and_again_is_sent_to_rest_and_told_how_long(
 
 
 @pytest.mark.slow
-def test_who_leaves_whenever_he_is_paired_gets_the_same_game_again_until_he_plays_no_more(
+def test_who_leaves_whenever_it_is_paired_gets_the_same_game_again_until_it_plays_no_more(
     tmp_path: Path, dialled: list[DialledBots]
 ) -> None:
     server = LobbyProcess(lobby_file(tmp_path, "grace = 0\nrest = 0"))
@@ -278,7 +278,7 @@ def test_who_leaves_whenever_he_is_paired_gets_the_same_game_again_until_he_play
 
 
 @pytest.mark.slow
-def test_a_server_that_is_stopped_for_seconds_takes_no_game_from_anybody(
+def test_a_server_that_is_stopped_for_seconds_takes_no_game_from_a_bot(
     tmp_path: Path, dialled: list[DialledBots]
 ) -> None:
     """For twice as long as a move may take; what was credited is told where time is made (test_lobby_time)."""

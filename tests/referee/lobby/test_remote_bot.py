@@ -51,7 +51,7 @@ def test_a_plain_bot_is_set_up_with_its_own_commands() -> None:
     assert made.told == ["boardsize 9", "clear_board", "komi 6.5", "kata-time_settings none", "play b d4"]
 
 
-def test_a_plain_bot_that_was_started_anew_is_told_rules_and_handicap_again() -> None:
+def test_a_plain_bot_that_was_started_again_gets_rules_and_handicap_again() -> None:
     lines = ["kata-set-rules {}", "kgs-rules chinese", "set_free_handicap C3 G7", "fixed_handicap 2"]
     assert script(*((line, b"=\n\n") for line in lines)).told == lines
     assert script(("kata-list_time_settings", b"= none\n\n")).told == []
@@ -72,7 +72,7 @@ def test_what_a_bot_refused_it_is_not_told_again() -> None:
     assert made.told == ["komi 6.5"]
 
 
-def test_a_clock_that_was_answered_is_told_again_while_the_move_is_awaited() -> None:
+def test_a_clock_that_was_answered_is_sent_again_while_the_move_is_awaited() -> None:
     made = script(("ggp-clock black=9000 white=8000", b"=\n\n"))
     assert made.clock(500) == ""
     made.sent("9 genmove black")
@@ -82,7 +82,7 @@ def test_a_clock_that_was_answered_is_told_again_while_the_move_is_awaited() -> 
     assert made.clock(1500) == "", "it is another move's"
 
 
-def test_a_period_that_has_begun_is_told_as_what_is_left_of_it_and_the_others() -> None:
+def test_a_period_that_has_begun_is_sent_as_what_is_left_of_it_and_the_others() -> None:
     line = "ggp-clock black=3000 white=100 period=8000 periods=5"
     assert run_on(line, "black", 2000) == "ggp-clock black=1000 white=100 period=8000 periods=5"
     assert run_on(line, "black", 5000) == "ggp-clock black=6000 white=100 period=8000 periods=4"
@@ -99,7 +99,7 @@ def test_gtp_counts_whole_seconds_and_rounds_against_the_mover() -> None:
     assert made.again(0) == ["time_left black 30 0", "genmove black", "time_left white 30 0"]
 
 
-def test_between_matches_nothing_is_kept_and_nobody_is_answered_unasked() -> None:
+def test_between_matches_nothing_is_kept_and_no_answer_is_sent_unasked() -> None:
     made = MatchTranscript()
     made.sent("1 name")
     assert made.answered(b"=1 x\n\n") == "name"
@@ -120,7 +120,7 @@ def test_a_command_ends_with_lf_and_nothing_else_that_python_takes_for_the_end_o
     assert sent == ["1 echo a\u2028b\x85c\n".encode(), b"2 name\n"]
 
 
-def test_no_more_lines_are_on_their_way_than_the_door_keeps_and_a_wait_for_that_is_credited_to_the_cap() -> None:
+def test_no_more_lines_are_on_their_way_than_the_socket_keeps_and_a_wait_for_that_is_credited_to_the_cap() -> None:
     sent: list[bytes] = []
     clock = [0.0]
 

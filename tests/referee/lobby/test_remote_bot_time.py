@@ -88,7 +88,7 @@ def test_of_a_way_that_is_not_always_as_long_the_least_counts() -> None:
     assert max(match.charged(1)) <= 50 + 200 - 40 and min(match.charged(1)) >= 50 - (100 - 40)
 
 
-def test_a_bot_that_returns_by_another_way_is_measured_anew() -> None:
+def test_a_bot_that_returns_by_another_way_is_measured_again() -> None:
     """From near to far it is credited at once, and from far to near no longer."""
     for before, after in ((0.0, 0.08), (0.08, 0.0)):
 
@@ -120,7 +120,7 @@ def test_before_every_match_the_way_is_measured_even_where_nothing_quick_is_aske
 # -- whose fault -----------------------------------------------------------------------------------------------------
 
 
-def test_a_bot_that_is_slow_itself_is_told_so() -> None:
+def test_a_bot_that_is_slow_itself_learns_it() -> None:
     def slow(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.think, ann.way = 1.3, 0.02
 
@@ -132,7 +132,7 @@ def test_a_bot_that_is_slow_itself_is_told_so() -> None:
     )
 
 
-def test_a_way_that_took_too_long_this_time_is_told_as_the_networks() -> None:
+def test_a_way_that_took_too_long_this_time_is_sent_as_the_networks() -> None:
     def far(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.think, bob.think = 0.05, 0.5
         loop.call_later(5.2, setattr, ann, "way", 3.0)
@@ -143,7 +143,7 @@ def test_a_way_that_took_too_long_this_time_is_told_as_the_networks() -> None:
     assert "; network: the way took 3000 ms this time (network: the way takes 0 ms, credited 0 of" in detail
 
 
-def test_who_was_away_when_his_time_was_up_and_comes_back_has_lost_by_the_network() -> None:
+def test_who_was_away_when_its_time_was_up_and_comes_back_has_lost_by_the_network() -> None:
     def cut(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.think = bob.think = 0.3
         loop.call_later(1.0, ann.cut)
@@ -166,7 +166,7 @@ def test_who_is_back_with_time_left_plays_on() -> None:
 
 
 @pytest.mark.parametrize("when", [1.65, 1.8, 2.0, 2.2])
-def test_nobody_loses_because_the_server_stood_still_and_the_record_says_so(when: float) -> None:
+def test_no_bot_loses_because_the_server_stood_still_and_the_record_says_so(when: float) -> None:
     """For 3 s, with 0.5 s on the clocks: whoever is asked meanwhile, and whether his time would have been up."""
 
     def stop(loop: MadeTime, ann: Far, bob: Far) -> None:
@@ -222,7 +222,7 @@ def test_an_overrun_within_the_margin_is_explained_too() -> None:
     assert "came 20 ms late, forgiven; bot (network: the way takes 0 ms" in warnings(match)
 
 
-def test_a_credit_that_saved_somebody_is_explained() -> None:
+def test_a_credit_that_saved_a_bot_is_explained() -> None:
     def far(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.think, ann.way = 0.95, 0.08
 
@@ -276,7 +276,7 @@ def test_the_same_program_is_asked_who_it_is_and_goes_on() -> None:
     st.floats(0.0, 0.2),
     st.sampled_from(["60+1", "5/60", "30+5x8", "20/move"]),
 )
-def test_the_clock_that_a_returning_bot_is_told_is_the_one_that_it_is_charged_by(
+def test_the_clock_that_a_returning_bot_is_reported_is_the_one_that_it_is_charged_by(
     instants: list[float], way: float, control: str
 ) -> None:
     """Gone and back at any instants: what it was told, less what it took since, is what it has, but for credit."""

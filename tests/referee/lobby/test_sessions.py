@@ -49,7 +49,7 @@ async def test_who_does_not_say_hello_as_it_is_said_is_refused(frames: list[byte
         await until(lambda: it.door.connections == 0)
 
 
-async def test_the_newer_connection_wins_and_the_older_is_told() -> None:
+async def test_the_newer_connection_wins_and_the_older_is_reported() -> None:
     async with house() as it:
         older = await it.seat("ann")
         newer = it.call()
@@ -60,7 +60,7 @@ async def test_the_newer_connection_wins_and_the_older_is_told() -> None:
         assert not newer.byes
 
 
-async def test_whoever_is_gone_is_noticed_at_once_and_may_come_back() -> None:
+async def test_a_lost_bot_is_noticed_at_once_and_may_come_back() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         ann.socket.close(linger=0)
@@ -68,7 +68,7 @@ async def test_whoever_is_gone_is_noticed_at_once_and_may_come_back() -> None:
         await it.seat("ann")
 
 
-async def test_the_session_that_a_bot_says_is_told_and_decides_nothing() -> None:
+async def test_the_session_that_a_bot_says_is_reported_and_decides_nothing() -> None:
     async with house() as it:
         told: list[dict[str, object]] = []
         it.journal.log = lambda event, word="", **fields: told.append({"event": event, **fields})  # type: ignore[method-assign]
@@ -78,7 +78,7 @@ async def test_the_session_that_a_bot_says_is_told_and_decides_nothing() -> None
         assert [one["session"] for one in told if one["event"] == "joined"] == ["5f2a"]
 
 
-async def test_an_address_makes_so_many_connections_and_no_more_and_harms_nobody_who_is_there() -> None:
+async def test_an_address_makes_so_many_connections_and_no_more_and_harms_no_connected_bot() -> None:
     async with house(arrivals=0.5) as it:
         ann = await it.seat("ann")
         callers = [it.call() for _ in range(8)]
@@ -155,7 +155,7 @@ async def test_what_time_does_not_change_is_refused_for_good(tmp_path: Path) -> 
         assert await caller.bye() == "say hello first"
 
 
-async def test_who_has_said_goodbye_is_cut_off_if_he_does_not_go() -> None:
+async def test_who_has_said_goodbye_is_cut_off_if_it_does_not_go() -> None:
     async with house() as it:
         it.hall.orders = lambda route, author, line: None
         ann, author = await it.seat("ann"), it.call()
@@ -186,7 +186,7 @@ def test_an_owner_who_leaves_and_comes_back_may_send_no_more_than_one_who_stays(
     ("frames", "word"),
     [([b"R", b"= D4\n\n"], "unasked"), ([b"C", b"quit\n"], "kind"), ([b"R", b"D4"], "answer")],
 )
-async def test_what_a_bot_may_not_say_costs_its_connection_and_nobody_elses(frames: list[bytes], word: str) -> None:
+async def test_what_a_bot_may_not_say_costs_its_connection_and_no_other(frames: list[bytes], word: str) -> None:
     async with house() as it:
         bob = await it.seat("bob")
         ann = await it.seat("ann", bob)
@@ -276,7 +276,7 @@ async def test_of_many_that_stuff_together_those_with_the_most_are_cut(monkeypat
         assert len(seated) == 3
 
 
-async def test_nobody_is_let_in_when_the_lobby_closes() -> None:
+async def test_no_bot_is_admitted_when_the_lobby_closes() -> None:
     async with house() as it:
         it.hall.refuse_newcomers("closing")
         caller = it.call()
@@ -298,7 +298,7 @@ def keys(tmp_path: Path) -> tuple[Path, Path, KeyPair]:
 
 
 @pytest.mark.slow
-async def test_a_key_makes_an_owner_and_says_which_bots_he_may_bring(keys: tuple[Path, Path, KeyPair]) -> None:
+async def test_a_key_makes_an_owner_and_says_which_bots_it_may_bring(keys: tuple[Path, Path, KeyPair]) -> None:
     server, registry, pair = keys
     admission = KeyAuth(server, registry, EventLog(quiet=True, write=lambda line: None))
     async with house(admission=admission) as it:
@@ -316,7 +316,7 @@ async def test_a_key_makes_an_owner_and_says_which_bots_he_may_bring(keys: tuple
         assert not stranger.byes and not bare.byes and len(it.hall.ready()) == 1
 
 
-async def test_each_key_that_is_refused_is_told_once(keys: tuple[Path, Path, KeyPair]) -> None:
+async def test_each_key_that_is_refused_is_reported_once(keys: tuple[Path, Path, KeyPair]) -> None:
     """Also where many dial from one address."""
     server, registry, _ = keys
     lines: list[str] = []

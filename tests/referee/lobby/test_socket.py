@@ -39,7 +39,7 @@ def sit(it: MemoryLobby, name: str) -> None:
 # -- connections that end --------------------------------------------------------------------------------------------
 
 
-async def test_who_is_missed_before_his_connection_is_known_to_have_ended_has_his_grace_and_no_more() -> None:
+async def test_who_is_missed_before_its_connection_ends_has_its_grace_and_no_more() -> None:
     """What is sent to him cannot leave: that is noticed before the news of the end of his connection is read."""
     async with house(Bounds(grace=0.2)) as it:
         ann = await it.seat("ann")
@@ -65,7 +65,7 @@ async def test_who_is_missed_while_idle_is_gone() -> None:
         await until(lambda: not it.hall.guests)
 
 
-async def test_who_does_not_take_what_he_is_sent_loses_his_connection() -> None:
+async def test_who_does_not_read_what_it_is_sent_loses_its_connection() -> None:
     async with house() as it:
         bob = await it.seat("bob")
         deaf = Raw(it.door.url, deaf=True)
@@ -80,7 +80,7 @@ async def test_who_does_not_take_what_he_is_sent_loses_his_connection() -> None:
         deaf.close()
 
 
-async def test_a_descriptor_that_is_somebody_elses_by_now_is_not_cut() -> None:
+async def test_a_descriptor_that_is_another_ones_by_now_is_not_cut() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         route = it.hall.guests["ann"].line.route
@@ -162,7 +162,7 @@ async def test_a_long_routing_id_is_refused(size: int) -> None:
 
 
 @pytest.mark.slow
-async def test_who_chose_a_routing_id_is_told_to_leave_that_to_zeromq() -> None:
+async def test_who_chose_a_routing_id_is_reported_to_leave_that_to_zeromq() -> None:
     async with house(Bounds(hello=0.5)) as it:
         bob = await it.seat("bob")
         eve = it.context.socket(zmq.DEALER)
@@ -231,7 +231,7 @@ async def test_a_failed_handshake_is_counted() -> None:
         command(b"PING", b"\0\0" + b"context"),
         command(b"PING"),
         command(b"PONG", b"x" * 300),
-        command(b"NOBODY-KNOWS", b"x" * 1000),
+        command(b"UNKNOWN", b"x" * 1000),
         command(b""),
         frame(b"", 4),
         frame(b"\xff", 4),
@@ -357,7 +357,7 @@ async def test_a_message_of_very_many_frames_is_dropped_a_part_at_a_time() -> No
         assert list(it.hall.guests) == ["bob"] and not bob.byes
 
 
-async def test_a_flood_that_is_reset_with_a_heartbeat_in_it_ends_nobody_else() -> None:
+async def test_a_flood_that_is_reset_with_a_heartbeat_in_it_ends_no_other() -> None:
     """With a bound for what waits to be read this aborts libzmq 4.3.5, and with it everybody's matches."""
     async with house() as it:
         bob = await it.seat("bob")
@@ -375,7 +375,7 @@ async def test_a_flood_that_is_reset_with_a_heartbeat_in_it_ends_nobody_else() -
 
 
 @pytest.mark.parametrize("later", [False, True])
-async def test_late_words_are_not_those_of_whoever_has_the_descriptor_now(later: bool) -> None:
+async def test_late_words_are_not_those_of_the_new_owner_of_the_descriptor(later: bool) -> None:
     """What waits of a connection that has ended may be read after another one has its descriptor, and has spoken."""
     async with house() as it:
         bob = await it.seat("bob")

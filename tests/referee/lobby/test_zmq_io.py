@@ -70,7 +70,7 @@ def answer_at(loop: JumpingLoop, inbox: Inbox, when: float) -> None:
 
 
 @pytest.mark.parametrize("deadline", [0.0, 0.5, 10.0, 3600.0])
-def test_who_waits_is_told_at_the_deadline(deadline: float) -> None:
+def test_who_waits_is_reported_at_the_deadline(deadline: float) -> None:
     async def play(loop: JumpingLoop, inbox: Inbox) -> None:
         assert await wait(loop, inbox, deadline) == pytest.approx(deadline, abs=0.001)
 
@@ -151,7 +151,7 @@ def test_a_timeout_of_asyncios_ends_a_wait() -> None:
     run(play)
 
 
-def test_whoever_answers_first_goes_on_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_one_that_answers_first_goes_on_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """While some go on, others answer: they do not go before those who wait, whatever ZeroMQ hands out first."""
     monkeypatch.setattr("referee.lobby.zmq_io.TURN", 3600.0)  # a machine that halts must not end a turn in the middle
     answers, first, patience = 1000, 20, 20

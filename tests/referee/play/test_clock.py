@@ -163,7 +163,7 @@ def test_a_clock_never_owes_and_overruns_are_what_is_beyond_it(text: str, moves:
         ("none", ""),
     ],
 )
-def test_a_native_bot_is_told_both_clocks(text: str, line: str) -> None:
+def test_a_native_bot_gets_both_clocks(text: str, line: str) -> None:
     black, white = TimeControl.parse(text).clock(), TimeControl.parse(text).clock()
     if text != "10+0.1":
         white.spend(500)

@@ -31,7 +31,7 @@ TOLD = [
 
 
 @pytest.mark.parametrize(("text", "gtp", "kgs", "kata", "left"), TOLD, ids=[row[0] for row in TOLD])
-def test_a_bot_is_told_as_much_as_it_understands(text: str, gtp: str, kgs: str, kata: str, left: str) -> None:
+def test_a_bot_is_sent_as_much_as_it_understands(text: str, gtp: str, kgs: str, kata: str, left: str) -> None:
     for commands, settings in (
         ([GTP], gtp),
         ([GTP, KGS], f"{KGS} {kgs}"),
@@ -63,7 +63,7 @@ def heard(control: str, listed: Sequence[str], **more: Handler) -> list[str]:
     return lines[lines.index("komi 7.5") + 1 :]
 
 
-def test_an_increment_is_told_as_byoyomi_of_one_move() -> None:
+def test_an_increment_is_sent_as_byoyomi_of_one_move() -> None:
     told = tell(TimeControl.parse("60+5"), {GTP})
     assert told.settings == "time_settings 55 5 1"
     assert tell(TimeControl.parse("60+5"), {GTP, KGS}).settings == "kgs-time_settings canadian 55 5 1"
@@ -94,7 +94,7 @@ def test_less_than_a_second_of_main_time_is_not_told_as_none() -> None:
         assert told.time_left("black", clock) == f"time_left black {left}"
 
 
-def test_overtime_is_told_with_the_stones_or_the_periods_that_are_left() -> None:
+def test_overtime_is_sent_with_the_stones_or_the_periods_that_are_left() -> None:
     canadian = TimeControl.parse("10+5/60").clock()
     canadian.spend(22_000)
     for commands in ([GTP], [KGS], [KATA]):
@@ -152,7 +152,7 @@ def controls(times: st.SearchStrategy[int]) -> st.SearchStrategy[TimeControl]:
 
 
 @given(controls(ANY), st.sampled_from([[GTP], [KGS], [KATA], []]), st.lists(st.floats(0, 1), max_size=40))
-def test_nobody_is_told_of_more_time_for_a_move_than_there_is(
+def test_no_bot_gets_more_time_for_a_move_than_there_is(
     control: TimeControl, listed: list[str], shares: list[float]
 ) -> None:
     told, clock = tell(control, listed), control.clock()

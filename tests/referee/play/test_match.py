@@ -56,7 +56,7 @@ def test_the_engine_is_asked_once_a_ply() -> None:
     ]
 
 
-def test_the_plies_of_an_opening_are_nobodys_choice_and_both_are_told() -> None:
+def test_the_plies_of_an_opening_are_no_bots_choice_and_both_are_reported() -> None:
     played = MemoryMatch(SMALL, bot(["pass"]), bot(["pass"]), opening=("A1", "B2")).run()
     assert played.moves == ["1 black A1", "2 white B2", "1 black pass", "2 white pass"]
     assert played.record.start.opening == ("A1", "B2")
@@ -72,7 +72,7 @@ def test_handicap_plies_are_several_turns_of_one_side() -> None:
     assert [line for line in played.peers[1].lines if line.startswith("play")] == ["play black A1", "play black B3"]
 
 
-def test_clocks_and_results_are_told_to_who_asks_for_them() -> None:
+def test_clocks_and_results_are_sent_to_who_asks_for_them() -> None:
     told: list[str] = []
 
     def note(name: str) -> Handler:
@@ -108,7 +108,7 @@ def test_a_plain_bot_is_set_up_as_gtp_says() -> None:
     assert untimed.lines[4:] == [*setup, "genmove white"]
 
 
-def test_the_rules_are_told_to_a_plain_bot_that_can_be_told() -> None:
+def test_the_rules_are_sent_to_a_plain_bot_that_can_be_told() -> None:
     """Before all else, because rules may bring a komi of their own; a bot may refuse, and the record says so."""
     done: Handler = lambda arguments: ""  # noqa: E731
     kata = plain(["pass"], **{"kata-set-rules": done, "kgs-rules": done})
@@ -127,7 +127,7 @@ def refuse(arguments: list[str]) -> str:
     raise CommandFailed("not these")
 
 
-def test_periods_are_told_to_plain_bots_in_words_they_know() -> None:
+def test_periods_are_sent_to_plain_bots_in_words_they_know() -> None:
     done: Handler = lambda arguments: ""  # noqa: E731
     canadian = plain(["pass"], time_settings=done, time_left=done)
     japanese = plain(["pass"], time_left=done, **{"kgs-time_settings": done})

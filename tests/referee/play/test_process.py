@@ -99,7 +99,7 @@ def test_it_is_asked_then_told_then_killed(code: str, ended: str) -> None:
 
 
 @pytest.mark.slow
-def test_killing_asks_nobody() -> None:
+def test_killing_asks_no_program() -> None:
     process = python(ANSWER.format("1"))
     ask(process, "ready")
     assert stop(process, kill=True) == "killed by SIGKILL"

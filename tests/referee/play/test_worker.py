@@ -57,7 +57,7 @@ KILLED = """os.kill(os.getppid(), signal.SIGKILL)
 @pytest.mark.parametrize(
     ("instant", "said"), [(TOLD, b"a worker process died\n"), (KILLED, b"")], ids=["in a lock", "before a wait"]
 )
-def test_a_worker_ends_with_its_bots_whenever_it_is_told(tmp_path: Path, instant: str, said: bytes) -> None:
+def test_a_worker_ends_with_its_bots_whenever_it_is_reported(tmp_path: Path, instant: str, said: bytes) -> None:
     script = tmp_path / "series.py"
     script.write_text(SCRIPT.format(path=sys.path, instant=instant))
     with RawPeer([sys.executable, str(script)]) as parent:

@@ -85,7 +85,7 @@ def test_options_change_what_they_say(results: Path) -> None:
     assert lines["a"]["elo"] - 1800 == pytest.approx(gap["a"] - gap["b"], abs=1e-4)
 
 
-def test_the_table_is_plain_where_nobody_looks(results: Path) -> None:
+def test_the_table_is_plain_without_a_terminal(results: Path) -> None:
     ran = ggp("rate", str(results), "--anchor", "b=1800")
     assert ran.status == 0 and ran.err == ""
     assert "\x1b" not in ran.out and "│" not in ran.out

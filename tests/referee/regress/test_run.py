@@ -156,7 +156,7 @@ def test_a_file_whose_program_fails_is_failed_and_the_others_go_on(
         assert "cannot start" in bad["stderr"]
 
 
-def test_a_death_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_a_death_is_sent_with_its_last_words(tmp_path: Path) -> None:
     ran = hostile(tmp_path, "1 name\n2 die\n3 name\n4 name\n")
     assert ran.status == 1
     assert (

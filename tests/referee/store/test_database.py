@@ -151,7 +151,7 @@ def test_a_damaged_store_is_named(tmp_path: Path) -> None:
         ("ALTER TABLE entered DROP COLUMN anchor", "no such column"),
     ],
 )
-def test_a_store_that_somebody_changed_by_hand_is_named(tmp_path: Path, damage: str, said: str) -> None:
+def test_a_store_that_was_changed_by_hand_is_named(tmp_path: Path, damage: str, said: str) -> None:
     path = tmp_path / "store.db"
     with Store.open(f"sqlite:///{path}", create=True) as store:
         store.enrol(ladder())

@@ -98,7 +98,7 @@ def test_a_killed_process_has_left_nothing_that_blocks(url: str, other: Other) -
 
 
 @pytest.mark.slow
-def test_a_process_that_nobody_waited_for_is_dead(url: str, other: Other) -> None:
+def test_a_process_that_was_not_waited_for_is_dead(url: str, other: Other) -> None:
     other.ask()
     assert other.answer() == "taken"
     other.process.send_signal(signal.SIGKILL)
@@ -147,7 +147,7 @@ def test_a_heartbeat_from_the_future_does_not_lock_for_ever(store: Store, url: s
 
 
 @pytest.mark.slow
-def test_processes_are_told_apart_by_when_they_began() -> None:
+def test_processes_are_distinguished_by_when_they_began() -> None:
     own = entries.start_of(os.getpid())
     assert own is not None and own == entries.Holder.here("x").started
     assert entries.start_of(2**22 + 1) is None

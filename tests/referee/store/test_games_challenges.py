@@ -30,7 +30,7 @@ def test_a_pool_and_its_unrated_one_never_mix(store: Store, rows: dict[str, int]
     assert [(row.name, row.rated) for row in store.pools(unrated=True)] == [("fast", True), ("fast/unrated", False)]
 
 
-def test_a_challenge_is_played_and_counted_for_nobody(store: Store, rows: dict[str, int]) -> None:
+def test_a_challenge_is_played_and_counted_for_no_bot(store: Store, rows: dict[str, int]) -> None:
     id, (one, two) = asked(store, rows)
     assert (one.first, one.second) == (two.first, two.second), "the challenger is the first of every pair"
     assert store.open_pairs(rows["fast/unrated"]) == [one, two] and store.open_pairs(rows["fast"]) == []
@@ -59,7 +59,7 @@ def test_what_is_withdrawn_is_played_no_more(store: Store, rows: dict[str, int])
     assert store.check().lines == []
 
 
-def test_those_that_are_open_are_told_from_the_rest(store: Store, rows: dict[str, int]) -> None:
+def test_those_that_are_open_differ_from_the_rest(store: Store, rows: dict[str, int]) -> None:
     first, _ = asked(store, rows)
     second, _ = asked(store, rows)
     store.withdraw(first, "by alice")

@@ -216,7 +216,7 @@ def test_an_unplayable_pair_is_over_and_its_culprit_suspended(store: Store) -> N
     assert all(seat.active for seat in store.seats(id))
 
 
-def test_an_engine_that_fails_suspends_nobody(store: Store) -> None:
+def test_an_engine_that_fails_suspends_no_bot(store: Store) -> None:
     id, (pair, *_) = _issued(store)
     broken = [match(pair, 0, winner=-1, termination="engine_failed", attempt=attempt) for attempt in range(4)]
     (result,) = store.add(broken, [UnplayablePair(pair, None, "engine_failed 4 times")])

@@ -175,7 +175,7 @@ def test_how_the_child_ended_is_how_the_tap_ends(tmp_path: Path) -> None:
     assert (tmp_path / "x.log").read_text().count("# ggp tap 1 ") == 3  # one record, three sessions
 
 
-def test_a_killed_tap_leaves_nobody(tmp_path: Path) -> None:
+def test_a_killed_tap_leaves_no_process(tmp_path: Path) -> None:
     with tapped(tmp_path / "x.log", *python("import os,time; print(os.getpid(), flush=True); time.sleep(300)")) as tap:
         pid = int(tap.stdout.readline())
         tap.process.kill()
@@ -200,7 +200,7 @@ def test_each_side_learns_that_the_other_left(tmp_path: Path) -> None:
             time.sleep(0.01)
 
 
-def test_a_grandchild_that_keeps_the_pipes_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_a_grandchild_that_keeps_the_pipes_keeps_no_reader_waiting(tmp_path: Path) -> None:
     with tapped(tmp_path / "x.log", "sh", "-c", "sleep 20 & echo said") as tap:
         assert tap.read(5) == b"said\n"
         assert tap.process.wait(PATIENCE) == 0
@@ -227,7 +227,7 @@ def test_a_record_that_cannot_be_made_does_not_disturb(tmp_path: Path) -> None:
     assert (code, out) == (0, b"said\n") and err.count(b"not recorded") == 1
 
 
-def test_no_file_of_somebody_else_is_touched(tmp_path: Path) -> None:
+def test_no_file_of_another_user_is_touched(tmp_path: Path) -> None:
     mine = tmp_path / "mine.txt"
     mine.write_text("dear diary")
     ran = ggp("tap", "-o", str(mine), "--", "echo", "said")

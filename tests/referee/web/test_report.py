@@ -162,7 +162,7 @@ def test_an_empty_ladder(filled: Filled) -> None:
     assert "It has no games yet" in CheckedPage(pages["bots/ann.html"]).words
 
 
-def test_one_bot_alone_and_nobody_rated(tmp_path: Path) -> None:
+def test_one_bot_alone_and_none_rated(tmp_path: Path) -> None:
     filled = Filled(tmp_path, ladder(["solo"]))
     assert "solo" in CheckedPage(written(filled)["index.html"]).words
 
