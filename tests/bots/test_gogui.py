@@ -11,7 +11,7 @@ from bots.gogui import split_words
 from bots.sdk import Bot, Choose, Position
 from protocol.errors import CommandFailed
 from protocol.responder import Responder
-from tests.engines.test_gogui_games import STARTS
+from tests.engines.test_gogui import STARTS
 from tests.support.memory_session import MemorySession
 
 LOOKS = ("board", "legal_moves", "side_to_move", "final_result", "captured_count", "board_gfx", "game_id", "board_size")
