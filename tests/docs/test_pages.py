@@ -28,6 +28,7 @@ from referee.play.player import RULES_OF_KGS
 from tests.support.cli import ggp_in_process
 from tests.support.doc_session import Reader, check_claim, replay
 from tests.support.paths import ROOT
+from tests.support.zmq_service import free_port
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -376,3 +377,33 @@ def _run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         timeout=300,
         check=False,
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tls", [False, pytest.param(True, marks=pytest.mark.needs("openssl"))], ids=["plain", "tls"])
+def test_a_ladder_is_played_on_a_cluster_as_its_page_says(tls: bool, tmp_path: Path) -> None:
+    on_page = [block for block in SHELL if block.page.name == "run-a-cluster.md"]
+    _, start, play, certificate, start_tls, settings = on_page
+    (line,) = play.lines
+    script = [
+        "trap 'kill $(jobs -p)' EXIT",
+        *([*certificate.lines, *settings.lines] if tls else []),
+        *(f"{line} &" for line in (start_tls if tls else start).lines),
+        (line.replace("dask://", "dask+tls://") if tls else line) + " --games 4 --json",
+    ]
+    text = "\n".join(script).replace("ladder-host", "127.0.0.1").replace("--nworkers 4", "--nworkers 1")
+    (tmp_path / "ladder.toml").write_text(
+        '[pool.small]\ngame = "yugo,size=3"\ncontrol = "60"\n'
+        '[bot.one]\ncommand = "random"\n[bot.two]\ncommand = "greedy"\n'
+    )
+    done = subprocess.run(
+        ["bash", "-ec", text.replace("8786", str(free_port()))],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["stored"] == 4, done.stdout + done.stderr
