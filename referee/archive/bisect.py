@@ -21,13 +21,13 @@ from protocol.transports.blocking import run_blocking
 from referee.archive.places import open_match
 from referee.cli import HELP, run_command
 from referee.play.bot_spec import BotSpec, ProcessLimits, read_bot, read_engine, start_bot, started
-from referee.play.clock import FORMS, Clock, ControlKind, TimeControl
+from referee.play.clock import FORMS, Clock, TimeControl
 from referee.play.engine import Engine, GameRefused
 from referee.play.match import read_move
 from referee.play.outcome import BotFault, CannotStart, EngineFailed, Termination
 from referee.play.player import SEED, Player
 from referee.play.series import seeds_of
-from referee.play.setting import Setting, Timeouts
+from referee.play.setting import Setting, Timeouts, new_game
 from referee.terminal import clean, progress_bar
 
 # -- One bot that is led along a recorded match and asked what it would play. Who compares the answers: s
@@ -173,7 +173,7 @@ class Judge:
 
     async def _lead(self, number: int) -> None:
         start = self._record.start
-        await self._engine.new_game(Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game)
+        await self._engine.new_game(new_game(start.game, start.options))
         for ply in self._record.plies[: number - 1]:
             try:
                 await self._engine.play(ply.colour, ply.move)

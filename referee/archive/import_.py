@@ -16,11 +16,10 @@ from protocol.transports.blocking import run_blocking
 from referee.archive.export import PROGRAM, opened
 from referee.cli import HELP, run_command
 from referee.play.bot_spec import read_engine, started
-from referee.play.clock import ControlKind, TimeControl
 from referee.play.engine import OVER, Engine, GameRefused, Status
 from referee.play.outcome import BotFault, EngineFailed, Termination
 from referee.play.player import fixed_handicap
-from referee.play.setting import Setting
+from referee.play.setting import new_game
 from referee.terminal import clean
 
 # -- A game as some file tells it, before an engine has looked at it: what sgf_games and scripts read, im
@@ -115,9 +114,8 @@ async def _replay(found: ImportedGame, key: str, engine: Engine, rules: Rules) -
         raise CannotImport("its game or options are no words")
     if found.game not in await engine.games():
         raise CannotImport(f"the engine knows no {found.game}: name one that does with --engine")
-    setting = Setting(found.game, found.options, {}, TimeControl(ControlKind.NONE))
     try:
-        replay = _Replay(await engine.new_game(setting.new_game))
+        replay = _Replay(await engine.new_game(new_game(found.game, found.options)))
     except GameRefused as refused:
         raise CannotImport(f"the engine refuses the game: {clean(str(refused))}") from None
     for number, move in enumerate(found.moves, 1):

@@ -21,10 +21,9 @@ from protocol.transports.blocking import run_blocking
 from referee.archive.places import count_plies, open_match
 from referee.cli import HELP, run_command
 from referee.play.bot_spec import read_engine, started
-from referee.play.clock import ControlKind, TimeControl
 from referee.play.engine import OVER, Engine, GameRefused, Status
 from referee.play.outcome import BotFault, EngineFailed
-from referee.play.setting import Setting
+from referee.play.setting import new_game
 from referee.terminal import clean, draw_scene
 
 _COLOURS = {"class:black": "1;34", "class:white": "1;33", "class:mark": "1;32"}
@@ -130,7 +129,7 @@ async def _positions(record: Record, wanted: set[int], engine: Engine) -> AsyncI
     start = record.start
     if start.game not in await engine.games():
         raise GameRefused(f"it knows no {start.game}; name an engine that does with --engine")
-    status = await engine.new_game(Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game)
+    status = await engine.new_game(new_game(start.game, start.options))
     for number in range(max(wanted) + 1):
         if number:
             ply = record.plies[number - 1]

@@ -20,10 +20,9 @@ from protocol.transports.blocking import run_blocking
 from referee.archive.places import open_matches
 from referee.cli import BAD_USAGE, HELP, run_command
 from referee.play.bot_spec import BotSpec, read_engine, started
-from referee.play.clock import ControlKind, TimeControl
 from referee.play.engine import OVER, Engine, GameRefused, Status
 from referee.play.outcome import BotFault, EngineFailed, Termination
-from referee.play.setting import Setting, Timeouts
+from referee.play.setting import Timeouts, new_game
 from referee.terminal import clean
 
 # -- Plays a record again on an engine, or on two, and says at which ply it comes out otherwise, and whos
@@ -94,8 +93,8 @@ class _Side(NamedTuple):
 
 async def _replay(record: Record, sides: list[_Side], deep: bool) -> None:
     start = record.start
-    setting = Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE))  # no clock runs
-    statuses = [await side.ask(side.engine.new_game(setting.new_game), 0) for side in sides]
+    begin = new_game(start.game, start.options)
+    statuses = [await side.ask(side.engine.new_game(begin), 0) for side in sides]
     _compare(statuses, 0)
     if len(sides) > 1:
         await _compare_legal_moves(sides, 0)
@@ -213,7 +212,7 @@ async def _board_before(record: Record, number: int | None, engine: Engine) -> s
     """The position before this ply on our engine (None: the last one), "" if it cannot be drawn."""
     start = record.start
     try:
-        await engine.new_game(Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game)
+        await engine.new_game(new_game(start.game, start.options))
         for ply in record.plies[: len(record.plies) if number is None else max(0, number - 1)]:
             await engine.play(ply.colour, ply.move)
         scene = await engine.scene()

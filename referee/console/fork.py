@@ -28,7 +28,7 @@ from referee.console.replay import Ask, MatchCaption, ReplayCursor, ReplayPositi
 from referee.console.replay import rows as travel_rows
 from referee.match_command import progress_bar, score_line
 from referee.play.bot_spec import ENGINE, BotSpec, ProcessLimits, WordError, distinct, is_human, read_bot, start_bot
-from referee.play.clock import ControlKind, TimeControl
+from referee.play.clock import TimeControl
 from referee.play.engine import AGREE, OVER, Status
 from referee.play.human import announce, open_terminal, play_by_hand
 from referee.play.outcome import BotFault, CannotStart
@@ -37,7 +37,7 @@ from referee.play.pool import SeriesReport, run_series
 from referee.play.process import LaunchError
 from referee.play.record_file import Recorder, RecorderError
 from referee.play.series import PrepareError, SeriesConfig, SeriesTally, prepare
-from referee.play.setting import Setting, Timeouts
+from referee.play.setting import Setting, Timeouts, new_game
 from referee.terminal import clean
 
 # -- hints ------------------------------------------------------------------------------------------------------------
@@ -381,5 +381,5 @@ def open_past(place: str, words: tuple[str, ...], command: tuple[str, ...], url:
         name = " ".join(command) or "ggp engine"
         target, engine = process(name, argv, PeerRole.ENGINE, budgets), BotSpec("engine", name, argv)
     lines = [f"ggp-play {ply.colour} {ply.move}" for ply in source.record.plies[: source.ply]]
-    new_game = Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game
-    return OpenMatch(target._replace(first=new_game, then=tuple(lines)), source, engine)
+    first = new_game(start.game, start.options)
+    return OpenMatch(target._replace(first=first, then=tuple(lines)), source, engine)

@@ -24,7 +24,7 @@ from referee.play.bot_spec import BUILT_IN, HUMAN
 from referee.play.clock import ControlKind, TimeControl
 from referee.play.engine import Status, parse_status
 from referee.play.outcome import EngineFailed
-from referee.play.setting import Setting
+from referee.play.setting import new_game
 from referee.terminal import clean
 
 Ask = Callable[[str], Reply]
@@ -63,7 +63,7 @@ class ReplayCursor:
     @property
     def new_game(self) -> str:
         start = self.record.start
-        return Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game
+        return new_game(start.game, start.options)
 
     @property
     def last(self) -> int:

@@ -46,14 +46,14 @@ from referee.play.bot_spec import (
     read_game,
     start_engine,
 )
-from referee.play.clock import ControlKind, TimeControl
+from referee.play.clock import TimeControl
 from referee.play.engine import Engine, GameRefused
 from referee.play.outcome import BotFault, EngineFailed
 from referee.play.pool import resume_series
 from referee.play.process import LaunchError
 from referee.play.record_file import RecorderError
 from referee.play.series import PrepareError, SeriesConfig, prepare
-from referee.play.setting import Setting, Timeouts
+from referee.play.setting import Setting, Timeouts, new_game
 from referee.ratings.scale import half
 from referee.records import playing
 from referee.store.model import Pool, PoolRow, StoreError
@@ -368,7 +368,7 @@ async def _scene(engine: Engine, record: Record, plies: int) -> str:
     start = record.start
     if "ggp-scene" in engine.lacks:
         raise CommandFailed("the engine lists no ggp-scene: it cannot say what to draw")
-    await engine.new_game(Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game)
+    await engine.new_game(new_game(start.game, start.options))
     for ply in record.plies[:plies]:
         await engine.play(ply.colour, ply.move)
     return await engine.scene()

@@ -1,5 +1,6 @@
 """What a series is played under: the game and its options, the control, the budgets; how they are read from words."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated
@@ -51,10 +52,15 @@ class Setting:
 
     @cached_property
     def new_game(self) -> str:
-        """`ggp-new GAME name=value …`, for engines and native bots."""
-        return " ".join(["ggp-new", self.game, *(f"{name}={value}" for name, value in self.options.items())])
+        """The command that begins the game, for engines and native bots."""
+        return new_game(self.game, self.options)
 
     @property
     def values(self) -> dict[str, str]:
         """Every option with its value."""
         return self.defaults | self.options
+
+
+def new_game(game: str, options: Mapping[str, str]) -> str:
+    """`ggp-new GAME name=value …`."""
+    return " ".join(["ggp-new", game, *(f"{name}={value}" for name, value in options.items())])
