@@ -63,7 +63,7 @@ def _open(file: Path) -> BinaryIO:
     return file.open("rb")
 
 
-# -- Matches that are being played, from the side files that their workers write line by line. It writes
+# -- Matches that are being played, read from the side files that workers write.
 
 
 MAX_LIVE = 64 * 1024 * 1024  # bytes of a side file that are read

@@ -30,7 +30,7 @@ from referee.play.series import seeds_of
 from referee.play.setting import Setting, Timeouts, new_game
 from referee.terminal import clean, progress_bar
 
-# -- One bot that is led along a recorded match and asked what it would play. Who compares the answers: s
+# -- One bot that is led along a recorded match and asked for its moves.
 
 
 class BotAnswer(NamedTuple):
@@ -248,7 +248,7 @@ async def first_changed(
     return high, asked
 
 
-# -- ggp bisect RECORD --good BOT --bad BOT ---------------------------------------------------------------------------
+# -- `ggp bisect RECORD --good BOT --bad BOT`.
 
 
 _CUT = 200  # characters of an analysis that are shown

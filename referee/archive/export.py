@@ -86,7 +86,7 @@ def _left(ply: MovePlayed) -> str:
     return "" if ply.left is None else f"{ply.colour[0].upper()}L[{ply.left / 1000:.3f}]".replace(".000]", "]")
 
 
-# -- A record as a GTP regression test: a script that any engine of the game can run, with the answer tha
+# -- A record as a GTP regression test, with the answer that each command should get.
 
 
 def regression(record: Record) -> str:
@@ -180,7 +180,7 @@ def _tell(piece: str) -> None:
     click.echo(f"ggp export: skipped {piece}", err=True)
 
 
-# -- Where a command of the archive writes: stdout, or a file that appears under its name when all is wri
+# -- The output of an archive command: stdout, or a file that appears when all is written.
 
 
 @contextlib.contextmanager

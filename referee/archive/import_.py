@@ -22,7 +22,7 @@ from referee.play.player import fixed_handicap
 from referee.play.setting import new_game
 from referee.terminal import clean
 
-# -- A game as some file tells it, before an engine has looked at it: what sgf_games and scripts read, im
+# -- A game as a file gives it, before an engine has played it.
 
 
 MAX_FILE = 64 * 1024 * 1024
@@ -67,7 +67,7 @@ class ImportedGame(NamedTuple):
     problem: str = ""
 
 
-# -- A game that was found in some file becomes a record: every move is played on the engine. It reads no
+# -- A game becomes a record: the engine plays every move.
 
 
 IMPORTED = "imported"
@@ -325,7 +325,7 @@ def _tell(text: str) -> None:
     click.echo(clean(f"ggp import: {text}"), err=True)
 
 
-# -- The games of an SGF file: go as all programs write it, and every game as `ggp export` does. Variatio
+# -- The games of an SGF file: go from any program, every game from `ggp export`.
 
 
 _COLOURS = {"B": "black", "W": "white", "XB": "black", "XW": "white"}

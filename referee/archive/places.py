@@ -125,7 +125,7 @@ def open_matches(
             raise click.ClickException(clean(f"{text} holds no match" + (f" {name}" if name else "")))
 
 
-# -- one match: the record; its side file if it is being played; where it will be once it is finished ---
+# -- One match: its record, or its side file while it is being played.
 
 _Found = tuple[Record, LiveMatch | None, Callable[[str], Record]]
 

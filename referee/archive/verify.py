@@ -25,7 +25,7 @@ from referee.play.outcome import BotFault, EngineFailed, Termination
 from referee.play.setting import Timeouts, new_game
 from referee.terminal import clean
 
-# -- Plays a record again on an engine, or on two, and says at which ply it comes out otherwise, and whos
+# -- Plays a record again on one or two engines, and finds the first ply that differs.
 
 
 T = TypeVar("T")
@@ -229,7 +229,7 @@ def _turn(status: Status) -> str:
     return f"over, {status.result}" if status.result else f"seat {status.seat} ({status.to_play}), {status.phase}"
 
 
-# -- Verifies many records at a time, each on an engine process of its own (or two), in the order they co
+# -- Verifies many records at a time, each on its own engine processes, and reports in order.
 
 
 _WAITING = 4  # records a job that are read ahead

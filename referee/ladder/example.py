@@ -16,7 +16,7 @@ from referee.store.model import Ladder
 
 GAME = "yugo,size=7"  # quick to play
 LADDER = """\
-# A ladder: bots play each other for ever, and their ratings become more and more exact. It runs as it is:
+# A ladder: bots play each other without end, and their ratings become more exact. It runs as it is:
 #
 #     ggp ladder run {file}
 #

@@ -400,7 +400,7 @@ class StoreEvent:
     text: str
 
 
-# -- What can go wrong with a store, each as one line that names the remedy. It touches no database.
+# -- Errors of the store: one line each, with the remedy.
 
 
 class StoreError(Problem):
