@@ -17,7 +17,7 @@ def filled(tmp_path: Path) -> Filled:
     return Filled(tmp_path)
 
 
-def test_a_pool_adds_up_whoever_is_asked(filled: Filled) -> None:
+def test_a_pool_adds_up_from_every_side(filled: Filled) -> None:
     """The scores of the bots against each other, in the standings and by the fit."""
     with filled:
         a_season(filled)
