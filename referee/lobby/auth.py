@@ -5,12 +5,12 @@ It fails closed: without it, with a registry that is unreadable, or after an exc
 
 import contextlib
 import re
+import sys
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 import zmq
 from zmq.utils import z85
@@ -128,7 +128,7 @@ class Authenticator:
 
 
 class Zap:
-    """The socket that libzmq asks: poll `socket` for input and call handle_waiting, in any one thread.
+    """The socket that libzmq asks: when `socket` can be read, call handle_one until it returns False, in one thread.
 
     Start it before the sockets of the context are bound: they refuse every key without it.
     """
@@ -139,11 +139,6 @@ class Zap:
         self.socket: zmq.Socket[bytes] = context.socket(zmq.ROUTER, socket_class=zmq.Socket)
         self.socket.setsockopt(zmq.LINGER, 0)
         self.socket.bind(ENDPOINT)
-
-    def handle_waiting(self, most: int = 100) -> bool:
-        """Answer what waits, up to so many; True if there may be more (then call it again soon: the descriptor of a
-        ZeroMQ socket is edge-triggered). Never raises for what was sent."""
-        return all(self.handle_one() for _ in range(most))
 
     def handle_one(self) -> bool:
         """Answer one request; False if none waits."""
@@ -171,6 +166,9 @@ Context = zmq.Context["zmq.Socket[bytes]"]
 
 _STRANGERS = 20  # unknown keys that are logged singly in a minute; further ones by address
 _MINUTE = 60.0  # seconds
+INSIDE = "process "  # prefix of the key of a local process; its number follows
+OWNER = "the lobby"  # of local bots; with a blank, as no other owner's name has one
+_FOR_LOCAL = "this socket is for bots that the lobby started itself"
 
 
 class NotAdmitted(Exception):
@@ -193,19 +191,46 @@ class Author:
         return self.bots is None or bot in self.bots
 
 
-class Admission(Protocol):
-    """`authenticated`: whether connections carry a key, which every message is then checked for."""
+@dataclass(frozen=True, slots=True)
+class LocalIdentities:
+    """The bots of the lobby's own: all names, and whom its running processes speak for."""
 
-    authenticated: bool
+    names: frozenset[str] = frozenset()
+    processes: dict[int, Identity] = field(default_factory=dict)
+
+
+class Admission:
+    """Admission without keys, for loopback addresses: every bot is its own owner, under the name that it gives.
+
+    A connection of a local bot has a key that begins with INSIDE, which the kernel's word for its process follows.
+    `authenticated`: whether other connections have a key, which every message is then checked for.
+    """
+
+    authenticated = False
+
+    def __init__(self, local: LocalIdentities = LocalIdentities()) -> None:
+        self._local = local
 
     def identify(self, key: str, hello: Hello) -> Identity:
-        """Raises NotAdmitted."""
+        """Raises NotAdmitted. A hello proves nothing: the key does."""
+        if key.startswith(INSIDE):
+            identity = self._local.processes.get(int(key.removeprefix(INSIDE)))
+            if identity is None:
+                raise NotAdmitted("stranger", _FOR_LOCAL)
+            return identity
+        if hello.name in self._local.names:
+            raise NotAdmitted("taken", f"{hello.name} is a bot of the lobby's own: choose another name", lasting=True)
+        return self._identify(key, hello)
 
     def author(self, key: str) -> Author:
-        """Raises NotAdmitted."""
+        """Raises NotAdmitted, also for a local bot."""
+        if key.startswith(INSIDE):
+            raise NotAdmitted("stranger", _FOR_LOCAL)
+        return self._author(key)
 
     def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
-        """Limits of an owner: `connections`, `matches`, `messages` and `bytes` a second."""
+        """Limits of an owner: `connections`, `matches`, `messages` and `bytes` a second. Local bots have none."""
+        return dict.fromkeys(defaults, sys.maxsize) if owner.startswith(OWNER) else self._limits(owner, defaults)
 
     def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:
         """Before the socket is bound."""
@@ -213,40 +238,24 @@ class Admission(Protocol):
     def open(self) -> None:
         """In the running loop."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Once, before the context is closed."""
 
     def changed(self) -> bool:
         """Whether the admitted keys may have changed since the last call."""
-
-
-class NoAuth:
-    """No authentication, for loopback addresses: every bot is its own owner, under the name that it gives."""
-
-    authenticated = False
-
-    def identify(self, key: str, hello: Hello) -> Identity:
-        return Identity(hello.name, hello.name)
-
-    def author(self, key: str) -> Author:
-        return Author("")
-
-    def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
-        return defaults
-
-    def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:
-        """Nothing to prepare."""
-
-    def open(self) -> None:
-        """Nothing to open."""
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-    def changed(self) -> bool:
         return False
 
+    def _identify(self, key: str, hello: Hello) -> Identity:
+        return Identity(hello.name, hello.name)
 
-class KeyAuth:
+    def _author(self, key: str) -> Author:
+        return Author("")
+
+    def _limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
+        return defaults
+
+
+class KeyAuth(Admission):
     """Admits those with a key of the registry. Raises KeyFileError, RegistryError for files that cannot be used.
 
     A registry that is not `needed` may be missing: no key is accepted until the file exists.
@@ -254,7 +263,15 @@ class KeyAuth:
 
     authenticated = True
 
-    def __init__(self, pair: Path, registry: Path, journal: EventLog, needed: bool = True) -> None:
+    def __init__(
+        self,
+        pair: Path,
+        registry: Path,
+        journal: EventLog,
+        needed: bool = True,
+        local: LocalIdentities = LocalIdentities(),
+    ) -> None:
+        super().__init__(local)
         self.pair: KeyPair = read_pair(pair)
         self._registry = KeyRegistry(registry)
         if self._registry.problem:
@@ -267,7 +284,7 @@ class KeyAuth:
         self._zap: Zap | None = None
         self._reading: Reading | None = None
 
-    def identify(self, key: str, hello: Hello) -> Identity:
+    def _identify(self, key: str, hello: Hello) -> Identity:
         entry = self._entry(key)
         if hello.name not in entry.bots:
             name = printable(hello.name, 60)
@@ -275,11 +292,11 @@ class KeyAuth:
             raise NotAdmitted("forged", f"this key speaks for {bots}, not for {name!r}: use such a name", lasting=True)
         return Identity(entry.owner, hello.name)
 
-    def author(self, key: str) -> Author:
+    def _author(self, key: str) -> Author:
         entry = self._entry(key)
         return Author(entry.owner, entry.bots)
 
-    def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
+    def _limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
         return self._registry.limits(owner).over(defaults)
 
     def _entry(self, key: str) -> KeyEntry:

@@ -10,20 +10,17 @@ import os
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 import msgspec
-import zmq
 
-from protocol.lobby_wire import Hello, printable
-from referee.lobby.auth import Admission, Author, Context, NotAdmitted
+from protocol.lobby_wire import printable
+from referee.lobby.auth import OWNER, LocalIdentities
 from referee.lobby.local_process import LocalOrder, LocalReport
 from referee.lobby.log import EventLog
 from referee.lobby.remote_bot import Identity, Local
-from referee.lobby.socket import INSIDE
 
-OWNER = "the lobby"  # with a blank, as no owner's name has one
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0  # seconds before a process is started again
 _SETTLED = 30.0  # seconds after which the waits are short again
 _LAST_WORDS = 15.0  # seconds that a bot has to end, which it is asked to
@@ -34,17 +31,12 @@ class LocalBots:
     """`meet`: whether they also meet each other; `nice`: how far they stand back for the lobby itself."""
 
     def __init__(self, bots: Sequence[Local], meet: bool, nice: int, journal: EventLog) -> None:
-        self.names = frozenset(bot.entrant.name for bot in bots)
+        self.identities = LocalIdentities(frozenset(bot.entrant.name for bot in bots))
         self._bots, self._meet, self._nice, self._journal = bots, meet, nice, journal
-        self._here: dict[int, Identity] = {}  # by process
         self._processes: set[Process] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._closing = asyncio.Event()
         self._chance = Random()
-
-    def who(self, pid: int) -> Identity | None:
-        """Whom this process speaks for; None for one that was not started here."""
-        return self._here.get(pid)
 
     def start(self, url: str) -> None:
         """Have them dial this address, each copy from a process of its own, until `close`."""
@@ -87,13 +79,13 @@ class LocalBots:
         except OSError as error:
             self._log(identity, LocalReport("host", f"no process can be started: {error.strerror}"))
             return
-        self._here[process.pid] = identity
+        self.identities.processes[process.pid] = identity
         self._processes.add(process)
         try:
             await self._supervise(identity, process, url)
         finally:
             self._processes.discard(process)
-            del self._here[process.pid]
+            del self.identities.processes[process.pid]
             if process.returncode is None:
                 _signal(process.kill)
                 await process.wait()
@@ -121,48 +113,6 @@ class LocalBots:
 
     def _log(self, identity: Identity, said: LocalReport) -> None:
         self._journal.log("local", "ended", bot=identity.name, culprit=said.culprit, reason=printable(said.reason))
-
-
-class WithLocal:
-    """An Admission that knows local bots by their processes, and leaves all others to `outside`."""
-
-    def __init__(self, outside: Admission, bots: LocalBots) -> None:
-        self.authenticated = outside.authenticated
-        self._outside, self._bots = outside, bots
-
-    def identify(self, key: str, hello: Hello) -> Identity:
-        """See Admission. Of a local bot the hello proves nothing either: its process does."""
-        if key.startswith(INSIDE):
-            identity = self._bots.who(int(key.removeprefix(INSIDE)))
-            if identity is None:
-                raise NotAdmitted("stranger", "this socket is for bots that the lobby started itself")
-            return identity
-        if hello.name in self._bots.names:
-            raise NotAdmitted("taken", f"{hello.name} is a bot of the lobby's own: choose another name", lasting=True)
-        return self._outside.identify(key, hello)
-
-    def author(self, key: str) -> Author:
-        """See Admission. A local bot has no author that gives orders here."""
-        if key.startswith(INSIDE):
-            raise NotAdmitted("stranger", "this socket is for bots that the lobby started itself")
-        return self._outside.author(key)
-
-    def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
-        if owner.startswith(OWNER):
-            return dict.fromkeys(defaults, sys.maxsize)
-        return self._outside.limits(owner, defaults)
-
-    def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:
-        self._outside.prepare(context, socket)
-
-    def open(self) -> None:
-        self._outside.open()
-
-    def close(self) -> None:
-        self._outside.close()
-
-    def changed(self) -> bool:
-        return self._outside.changed()
 
 
 def _signal(send: Callable[[], None]) -> None:

@@ -20,12 +20,12 @@ from protocol.transports.keys import KeyFileError, read_pair
 from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS
 from referee.ladder.session import check_programs, prepare_pools
 from referee.ladder.toml_file import ConfigError
-from referee.lobby.auth import Admission, KeyAuth, NoAuth
+from referee.lobby.auth import Admission, KeyAuth
 from referee.lobby.config import LobbyFile, example, lobby_of, read_lobby
 from referee.lobby.engine_pool import Engines
 from referee.lobby.game import Live
 from referee.lobby.keys import RegistryError
-from referee.lobby.local_bots import LocalBots, WithLocal
+from referee.lobby.local_bots import LocalBots
 from referee.lobby.log import EventLog, MetricsPage
 from referee.lobby.server import LobbyServer
 from referee.lobby.sessions import Sessions
@@ -50,7 +50,7 @@ def run_lobby(file: Path, no_keys: bool, listen: str | None, journal: EventLog, 
     """
     settings = read_lobby(file, no_keys, listen)
     local = LocalBots(settings.local, settings.table.local_matches, settings.table.nice, journal)
-    admission = WithLocal(_admission(settings, journal), local)
+    admission = _admission(settings, local, journal)
     check_programs(settings.ladder)
     ladder, warnings = prepare_pools(settings.ladder)
     for warning in warnings:
@@ -124,12 +124,13 @@ async def _until_told(
     journal.log("closed")
 
 
-def _admission(settings: LobbyFile, journal: EventLog) -> Admission:
+def _admission(settings: LobbyFile, local: LocalBots, journal: EventLog) -> Admission:
     """Raises ConfigError."""
     if not settings.keys:
-        return NoAuth()
+        return Admission(local.identities)
     try:
-        return KeyAuth(settings.server_key, settings.registry, journal, needed=not settings.local)
+        needed = not settings.local
+        return KeyAuth(settings.server_key, settings.registry, journal, needed, local.identities)
     except KeyFileError as error:
         text = f"{error}; ggp keys new --server makes one, and --no-keys does without"
         raise ConfigError(settings.ladder.path, "lobby.server_key", text) from None

@@ -8,7 +8,7 @@ import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from protocol.lobby_wire import (
@@ -93,34 +93,6 @@ class Bounds:
     rest: float = 60.0  # first back-off of bots that forfeit or disconnect repeatedly
 
 
-class Shares:
-    """Limits of owners: those of `admission`, by default `bounds`."""
-
-    def __init__(self, bounds: Bounds, admission: Admission) -> None:
-        self._bounds, self._admission = bounds, admission
-        self._allowances = Allowances()
-
-    def limits(self, owner: str) -> Mapping[str, int]:
-        """`connections` and `matches` at a time, `messages` and `bytes` a second."""
-        bounds = self._bounds
-        defaults = {
-            "connections": bounds.connections,
-            "matches": bounds.matches,
-            "messages": bounds.messages,
-            "bytes": bounds.octets,
-        }
-        return self._admission.limits(owner, defaults)
-
-    def allowance(self, owner: str, now: float) -> Allowance:
-        """The allowance that all bots of the owner share."""
-        limits = self.limits(owner)
-        return self._allowances.of(owner, limits["messages"], limits["bytes"], now)
-
-    def forget(self, here: Collection[str], now: float) -> None:
-        """Delete allowances that need not be kept, of owners that are not connected."""
-        self._allowances.forget(here, now)
-
-
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
 NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
 TAKEN = "engine"  # in records that is the engine's name
@@ -151,7 +123,13 @@ class Sessions:
         self.door: RouterSocket  # set before `open`
         self.orders: Callable[[bytes, Author, bytes], None]  # likewise: receives the commands of authors
         self.backoff = Backoff(bounds.rest)
-        self._shares = Shares(bounds, admission)
+        self._allowances = Allowances()
+        self._defaults = {
+            "connections": bounds.connections,
+            "matches": bounds.matches,
+            "messages": bounds.messages,
+            "bytes": bounds.octets,
+        }
         self._bounds, self._budgets, self._games = bounds, budgets, sorted(games)
         self._admission, self._journal, self._lateness = admission, journal, lateness
         self._now = lateness.now
@@ -172,7 +150,7 @@ class Sessions:
         for guest in found:
             owner = guest.identity.owner
             playing[owner] += 1
-            if playing[owner] <= self._shares.limits(owner)["matches"]:
+            if playing[owner] <= self._admission.limits(owner, self._defaults)["matches"]:
                 chosen.append(guest)
         return chosen
 
@@ -322,13 +300,14 @@ class Sessions:
             why = f"this lobby plays {', '.join(self._games)}: offer one of these"
             raise NotAdmitted("games", why, lasting=True)
         before = self.guests.get(identity.seat)
+        limits = self._admission.limits(identity.owner, self._defaults)
         if before is None or not before.playing:
             if left := self.backoff.left(identity.key, self._now()):
                 raise NotAdmitted("resting", self._backoff_reason(identity, left))
             if self._closing:
                 raise NotAdmitted("closing", self._closing)
             theirs = sum(one.identity.owner == identity.owner for one in self.guests.values())
-            if before is None and theirs >= self._shares.limits(identity.owner)["connections"]:
+            if before is None and theirs >= limits["connections"]:
                 raise NotAdmitted("connections", f"connection limit: {identity.owner} has {theirs} bots connected")
         if before is not None and before.identity.owner != identity.owner:
             why = f"the name {identity.name} is another owner's: choose another name"
@@ -337,7 +316,7 @@ class Sessions:
             self._lost(caller.guest)  # the connection speaks for another one now
         if before is not None and before.line.route:
             self._replace(before, route)
-        caller.allowance = self._shares.allowance(identity.owner, self._now())
+        caller.allowance = self._allowances.of(identity.owner, limits["messages"], limits["bytes"], self._now())
         if before is not None and before.playing:
             caller.guest = before
             before.set_challenges(hello.challenges)
@@ -466,7 +445,7 @@ class Sessions:
             for why, times in self.door.refused.items():
                 self._journal.log_limited(now, "refused", why.word, "", times, reason=why.reason)
             self.door.refused.clear()
-            self._shares.forget({one.identity.owner for one in self.guests.values()}, now)
+            self._allowances.forget({one.identity.owner for one in self.guests.values()}, now)
             silent = [one for one in self._callers.items() if one[1].silent(self._bounds.hello, now)]
             for route, caller in silent:
                 self._refuse(route, caller, "silent", "no hello, or no command, in time")

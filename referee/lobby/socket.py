@@ -17,11 +17,10 @@ from protocol.errors import AddressError
 from protocol.lobby_wire import FRAMES, MAX_FRAME
 from protocol.transports.descriptors import address_of, duplicate, received, resident, shut
 from protocol.transports.zmq import UNBOUNDED
-from referee.lobby.auth import Admission
+from referee.lobby.auth import INSIDE, Admission
 from referee.lobby.limits import Arrivals
 from referee.lobby.zmq_io import Reading
 
-INSIDE = "process "  # prefix of the name of a local process; its number follows
 BACKLOG = 1024  # connections that wait to be accepted
 _GREETING_MS = 10_000  # for the handshake of a connection
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow to combine

@@ -19,7 +19,7 @@ from referee import background
 from referee.background import BackgroundTasks
 from referee.control.server import ControlServer, StandardInput
 from referee.lobby import sessions as hall_module
-from referee.lobby.auth import NoAuth
+from referee.lobby.auth import Admission
 from referee.lobby.challenges import LobbyCommands
 from referee.lobby.engine_pool import Engines
 from referee.lobby.game import Live
@@ -355,14 +355,14 @@ async def test_pairing_goes_on_after_a_failure_and_metrics_count_it(
         return
 
     def door(hall: Sessions) -> RouterSocket:
-        return RouterSocket("tcp://127.0.0.1:*", hall, NoAuth(), queue=100, connections=10, heartbeat=(5000, 15000))
+        return RouterSocket("tcp://127.0.0.1:*", hall, Admission(), queue=100, connections=10, heartbeat=(5000, 15000))
 
     monkeypatch.setattr(engines, "open", none)
     with Store.open(f"sqlite:///{tmp_path}/club.db", create=True) as store:
         live = Live(tmp_path / "club.live")
         spectators = Spectators(None, log.journal)
         lobby = LobbyServer(
-            settings.ladder, store, settings.plan, live, log.journal, NoAuth(), door, engines, spectators
+            settings.ladder, store, settings.plan, live, log.journal, Admission(), door, engines, spectators
         )
         once = Once(lobby, "_pair", monkeypatch)
         running = asyncio.create_task(lobby.run(lambda url: None))
@@ -405,7 +405,7 @@ async def test_a_local_bots_process_that_cannot_be_followed_is_ended(
     await until(lambda: log.faults("local bot") == 1)
     await until(lambda: process.returncode is not None)
     await local.close()
-    assert not local._processes and not local._here
+    assert not local._processes and not local.identities.processes
 
 
 # -- spectators ------------------------------------------------------------------------------------------------------

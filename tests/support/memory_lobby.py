@@ -8,7 +8,7 @@ import msgpack
 import zmq
 
 from protocol.transports.keys import KeyPair
-from referee.lobby.auth import Admission, NoAuth
+from referee.lobby.auth import Admission
 from referee.lobby.log import EventLog
 from referee.lobby.remote_bot import Lateness
 from referee.lobby.sessions import Bounds, Sessions
@@ -108,7 +108,7 @@ async def house(
     inside: str = "",
     arrivals: float = 0,
 ) -> AsyncIterator[MemoryLobby]:
-    opened = MemoryLobby(bounds or Bounds(), admission or NoAuth(), connections, inside, arrivals)
+    opened = MemoryLobby(bounds or Bounds(), admission or Admission(), connections, inside, arrivals)
     opened.door.open()
     opened.hall.open()
     try:

@@ -72,7 +72,8 @@ class AuthSocket:
 
     def serve(self) -> None:
         if self.zap is not None:
-            self.zap.handle_waiting()
+            while self.zap.handle_one():
+                continue
 
     def close(self) -> None:
         if self.zap is not None:

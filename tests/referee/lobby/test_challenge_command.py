@@ -13,7 +13,7 @@ from protocol.lobby_wire import LobbyAnswer
 from protocol.transports.keys import new_pair, write_pair
 from referee.archive.verify import main as verify
 from referee.ladder.command import main as ladder
-from referee.lobby.auth import Author, KeyAuth, NoAuth
+from referee.lobby.auth import Admission, Author, KeyAuth
 from referee.lobby.challenge_command import main as challenge
 from referee.lobby.keys import Book, allow, change, now, read, revoke
 from referee.lobby.log import EventLog
@@ -154,7 +154,7 @@ def test_ctrl_c_leaves_a_challenge_to_the_lobby_and_a_refusal_is_reported() -> N
 async def desk(keyed: KeyAuth | None = None) -> AsyncIterator[tuple[MemoryLobby, list[tuple[Author, bytes]]]]:
     """A hall whose orders end in a list."""
     heard: list[tuple[Author, bytes]] = []
-    async with house(admission=keyed or NoAuth()) as it:
+    async with house(admission=keyed or Admission()) as it:
         it.hall.orders = lambda route, author, line: heard.append((author, line))
         yield it, heard
 

@@ -9,10 +9,9 @@ import pytest
 
 from protocol.errors import CommandFailed
 from protocol.records import Record
-from referee.lobby.auth import Author
+from referee.lobby.auth import OWNER, Author
 from referee.lobby.challenges import Challenges, LobbyCommands, Terms, Unrated
 from referee.lobby.game import RunningPairs
-from referee.lobby.local_bots import OWNER
 from referee.lobby.log import EventLog
 from referee.lobby.matchmaking import Matchmaker, Rated
 from referee.lobby.pending import OpenPairs, StoreWriter

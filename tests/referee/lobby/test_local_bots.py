@@ -16,15 +16,14 @@ from protocol.records import Record
 from protocol.transports.keys import new_pair, write_pair
 from referee.ladder.session import check_programs
 from referee.ladder.toml_file import ConfigError
-from referee.lobby.auth import KeyAuth, NoAuth, NotAdmitted
+from referee.lobby.auth import INSIDE, OWNER, Admission, KeyAuth, LocalIdentities, NotAdmitted
 from referee.lobby.config import LobbyFile, lobby_of
 from referee.lobby.game import LeftOver, Room, Waiting
 from referee.lobby.keys import Book, RegistryError, allow, change, now
-from referee.lobby.local_bots import OWNER, LocalBots, WithLocal
+from referee.lobby.local_bots import LocalBots
 from referee.lobby.log import EventLog
 from referee.lobby.pending import OpenPairs
 from referee.lobby.remote_bot import ConnectedBot, Identity, Local
-from referee.lobby.socket import INSIDE
 from referee.store.model import Pair
 from referee.store.store import Store
 from tests.support.cli import ggp
@@ -105,12 +104,10 @@ def test_another_script_is_another_version(tmp_path: Path) -> None:
 # -- who speaks for them ---------------------------------------------------------------------------------------------
 
 
-class Known(LocalBots):
-    """Local bots of which this very process is one."""
-
-    def __init__(self, bot: Local) -> None:
-        super().__init__([bot], meet=False, nice=0, journal=quiet())
-        self._here[os.getpid()] = Identity(OWNER, bot.entrant.name, bot)
+def known(bot: Local) -> LocalIdentities:
+    """This process speaks for a local bot."""
+    name = bot.entrant.name
+    return LocalIdentities(frozenset({name}), {os.getpid(): Identity(OWNER, name, bot)})
 
 
 @pytest.mark.parametrize("keys", [False, True])
@@ -119,24 +116,22 @@ async def test_the_kernel_says_who_a_local_bot_is_and_no_other_has_its_name(tmp_
     write_pair(tmp_path / "server.key", new_pair())
     with change(tmp_path / "keys.json") as write:
         write(Book())
-    outside = KeyAuth(tmp_path / "server.key", tmp_path / "keys.json", quiet()) if keys else NoAuth()
-    inside = f"ipc://{tmp_path}/door"
-    bots = Known(local)
-    async with house(admission=WithLocal(outside, bots), connections=0, inside=inside) as it:
+    bots, inside = known(local), f"ipc://{tmp_path}/door"
+    keyed = KeyAuth(tmp_path / "server.key", tmp_path / "keys.json", quiet(), local=bots) if keys else None
+    async with house(admission=keyed or Admission(bots), connections=0, inside=inside) as it:
         mine = it.call(url=inside)
         mine.hello("whatever")
         await until(lambda: len(it.hall.ready()) == 1, mine)
         (guest,) = it.hall.ready()
         assert (guest.name, guest.identity.owner, guest.version) == ("one", OWNER, local.entrant.version)
-        bots._here.clear()
+        bots.processes.clear()
         another = it.call(url=inside)
         another.hello("one")
         assert "for bots that the lobby started" in await another.bye()
 
 
 def test_a_stranger_cannot_take_their_names_and_no_owner_bounds_them(tmp_path: Path) -> None:
-    bots = Known(read(tmp_path, one={"command": "greedy"}).local[0])
-    admission = WithLocal(NoAuth(), bots)
+    admission = Admission(known(read(tmp_path, one={"command": "greedy"}).local[0]))
     with pytest.raises(NotAdmitted, match="choose another name"):
         admission.identify("", Hello("one"))
     with pytest.raises(NotAdmitted, match="started itself"):

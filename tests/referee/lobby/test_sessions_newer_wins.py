@@ -18,7 +18,7 @@ from engines.session import Session
 from protocol.connection import PeerRole
 from protocol.records import Event, MatchEnded
 from protocol.responder import Responder
-from referee.lobby.auth import NoAuth
+from referee.lobby.auth import Admission
 from referee.lobby.log import EventLog
 from referee.lobby.remote_bot import Lateness
 from referee.lobby.sessions import Bounds, Sessions
@@ -92,7 +92,7 @@ class TwinLobby:
         self.refused: dict[str, int] = {}
         lateness = Lateness(loop.time)
         bounds = Bounds(messages=10**6, octets=10**9)  # twelve returns in a second are not what is tested
-        self.hall = Sessions(bounds, Timeouts(), ["yugo"], NoAuth(), self.journal, lateness)
+        self.hall = Sessions(bounds, Timeouts(), ["yugo"], Admission(), self.journal, lateness)
         self.hall.door = self  # type: ignore[assignment]
 
     def dial(self, name: str) -> TwinWire:
