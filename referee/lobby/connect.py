@@ -1,6 +1,8 @@
 """Connects a local bot to a lobby: passes commands in and answers out, unchanged, until it is stopped.
 
-It restarts a bot that ended and renews a lost connection; the lobby then sends the position again.
+It restarts a bot that ended and renews a lost connection; the lobby then sends the position again. `ggp connect` does
+so for an author. A process of the lobby does so for each local bot: it reads a LocalOrder on stdin, reports failures on
+stdout, and ends with the lobby.
 """
 
 import contextlib
@@ -16,8 +18,10 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 import click
+import msgspec
 
 from protocol.answer_splitter import AnswerSplitter
 from protocol.channel import PEER_FAULTS, Channel
@@ -29,7 +33,10 @@ from protocol.transports.blocking import run_blocking
 from protocol.transports.keys import read_pair, read_public
 from protocol.transports.lobby_dial import Dial, LeftLobby, LobbyLink, Replaced
 from protocol.transports.signal_fd import Stopped, Stopping
+from protocol.transports.subreaper import adopt_orphans, end_with_parent
+from protocol.transports.zmq import AccessRefused
 from referee.cli import HELP, run_command
+from referee.play.bot_spec import CHANGED, BotSpec, version_of
 from referee.play.process import LAST_WORDS, LaunchError, Process
 from referee.play.setting import Timeouts
 
@@ -428,3 +435,79 @@ def _echo(data: bytes) -> None:
 
 def _echo_nothing(data: bytes) -> None:
     return
+
+
+# -- the process that connects a local bot: `python -m referee.lobby.connect`, started by local_bots only -------------
+
+
+class LocalOrder(msgspec.Struct, frozen=True):
+    """What is to be started (see BotSpec), whom to dial, how nice the bot is to be, which process started us."""
+
+    url: str
+    name: str
+    command: str
+    argv: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+    memory: int
+    version: str
+    nice: int
+    parent: int
+
+
+class LocalReport(msgspec.Struct, frozen=True):
+    """Why there is no bot now, and whose doing that was."""
+
+    culprit: Literal["bot", "host"]
+    reason: str
+
+
+def run_local() -> int:
+    """Run the bot that a LocalOrder on stdin describes; the exit status."""
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=LocalOrder)
+    end_with_parent(signal.SIGTERM)
+    if os.getppid() != order.parent:  # the lobby ended before that
+        return 0
+    adopt_orphans()
+    with Stopping() as stopping:
+        lender = Lender(
+            lambda: _start_local(order),
+            LobbyLink(order.url, inside=True),
+            order.name,
+            _report_end,
+            lambda data: None,
+            stopping,
+        )
+        try:
+            lender.run()
+        except Stopped:
+            return 0
+        except (BotEnded, LaunchError) as error:
+            _report(LocalReport("bot", str(error)))
+        except (Replaced, AccessRefused) as error:
+            _report(LocalReport("host", str(error)))
+        finally:
+            lender.close("")
+    return 1
+
+
+def _start_local(order: LocalOrder) -> Lent:
+    """Raises BotEnded, LaunchError: also for a program that is not the one whose version it would play as."""
+    start = BotSpec(order.name, order.command, order.argv, "", order.environment, order.memory)
+    if (found := version_of(start)) != order.version:
+        raise BotEnded(f"{CHANGED}: its version is {found}, not {order.version}: start the lobby again")
+    return Lent(order.argv, Timeouts(), memory=order.memory, environment=order.environment, nice=order.nice)
+
+
+def _report_end(what: str, why: str) -> None:
+    if what == "ended":
+        _report(LocalReport("bot", why))
+
+
+def _report(said: LocalReport) -> None:
+    with contextlib.suppress(OSError):  # a lobby that is gone hears nothing
+        sys.stdout.buffer.write(msgspec.json.encode(said) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(run_local())

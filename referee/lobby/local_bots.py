@@ -1,6 +1,6 @@
 """Local bots: bots of the lobby file that the lobby starts, supervises and restarts. They dial in like all others.
 
-One process of ours for each bot connects it (local_process) through an ipc socket in a folder that only the server's
+One process of ours for each bot connects it (connect) through an ipc socket in a folder that only the server's
 user may enter. The kernel names the process at the other end, so that no other process can act for a local bot.
 """
 
@@ -17,14 +17,14 @@ import msgspec
 
 from protocol.lobby_wire import printable
 from referee.lobby.auth import OWNER, LocalIdentities
-from referee.lobby.local_process import LocalOrder, LocalReport
+from referee.lobby.connect import LocalOrder, LocalReport
 from referee.lobby.log import EventLog
 from referee.lobby.remote_bot import Identity, Local
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0  # seconds before a process is started again
 _SETTLED = 30.0  # seconds after which the waits are short again
 _LAST_WORDS = 15.0  # seconds that a bot has to end, which it is asked to
-_PROGRAM = (sys.executable, "-m", "referee.lobby.local_process")
+_PROGRAM = (sys.executable, "-m", "referee.lobby.connect")
 
 
 class LocalBots:
