@@ -267,7 +267,7 @@ class KeyAuth(Admission):
         self,
         pair: Path,
         registry: Path,
-        journal: EventLog,
+        event_log: EventLog,
         needed: bool = True,
         local: LocalIdentities = LocalIdentities(),
     ) -> None:
@@ -277,8 +277,8 @@ class KeyAuth(Admission):
         if self._registry.problem:
             if needed or registry.exists():
                 raise RegistryError(self._registry.problem)
-            journal.log("keys", "problem", reason=f"all keys are refused: {self._registry.problem}")
-        self._journal = journal
+            event_log.log("keys", "problem", reason=f"all keys are refused: {self._registry.problem}")
+        self._event_log = event_log
         self._authenticator = Authenticator(self._registry, self._log_refusal)
         self._strangers: deque[float] = deque(maxlen=_STRANGERS)  # when unknown keys were told one by one
         self._zap: Zap | None = None
@@ -322,7 +322,7 @@ class KeyAuth(Admission):
 
     def changed(self) -> bool:
         if self._registry.refresh():
-            self._journal.log("keys", "problem" if self._registry.problem else "read", reason=self._registry.problem)
+            self._event_log.log("keys", "problem" if self._registry.problem else "read", reason=self._registry.problem)
         return True  # keys expire without a change of the file
 
     def _answer(self) -> None:
@@ -336,7 +336,7 @@ class KeyAuth(Admission):
                 source = refused.address
             else:
                 self._strangers.append(now)
-        self._journal.log_limited(
+        self._event_log.log_limited(
             now,
             "refused",
             "handshake",

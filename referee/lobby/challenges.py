@@ -84,7 +84,7 @@ class Challenge:
     """An open challenge: `first` challenged `second`. `reason`: why it was withdrawn."""
 
     id: int
-    fixtures: Unrated
+    open_pairs: Unrated
     batch: int
     owner: str
     first: PoolEntry
@@ -100,24 +100,24 @@ class Challenge:
 
 
 class Challenges:
-    """`fixtures`: of each pool the unrated one. Made before the lobby opens; raises StoreError."""
+    """`open_pairs`: of each pool the unrated one. Made before the lobby opens; raises StoreError."""
 
     def __init__(
         self,
-        fixtures: list[Unrated],
+        open_pairs: list[Unrated],
         terms: Terms,
         running: RunningPairs,
         rated: Rated,
-        ledger: StoreWriter,
+        writer: StoreWriter,
         store: Store,
-        journal: EventLog,
+        event_log: EventLog,
     ) -> None:
         self.open: dict[int, Challenge] = {}
-        self._fixtures = {one.pool.name.removesuffix(UNRATED): one for one in fixtures}
+        self._open_pairs = {one.pool.name.removesuffix(UNRATED): one for one in open_pairs}
         self._terms, self._running, self._rated = terms, running, rated
-        self._ledger, self._store, self._journal = ledger, store, journal
+        self._writer, self._store, self._event_log = writer, store, event_log
         self._turns = count(1)
-        for one in fixtures:
+        for one in open_pairs:
             for row in store.challenges(one.row, only_open=True):
                 self._add(one, row.id, row.batch, row.owner, row.first, row.second, row.until, row.reason)
 
@@ -129,11 +129,11 @@ class Challenges:
         for one in list(self.open.values()):
             if reason := one.reason or self._hopeless(one, moment):
                 await self._end(one, reason)
-            elif not one.fixtures.next(one.batch) and not one.fixtures.played_now(one.batch):
+            elif not one.open_pairs.next(one.batch) and not one.open_pairs.played_now(one.batch):
                 await self._over(one)
-        idle = {(guest.name, guest.version): guest for guest in self._running.idle()}
+        idle = {(bot.name, bot.version): bot for bot in self._running.idle()}
         for one in self._in_turn():
-            pair = one.fixtures.next(one.batch)
+            pair = one.open_pairs.next(one.batch)
             first, second = (idle.get(bot) for bot in one.bots)
             if pair is None or first is None or second is None or not self._running.room_left():
                 continue
@@ -141,14 +141,14 @@ class Challenges:
                 one.turn = next(self._turns)
                 for bot in one.bots:
                     del idle[bot]
-                self._running.start(one.fixtures, pair, (first, second))
+                self._running.start(one.open_pairs, pair, (first, second))
 
     def waiting_challengers(self) -> set[ConnectedBot]:
         """Idle challengers to keep out of rated pairing while their opponent plays; one per opponent."""
         if not self.open:
             return set()
-        idle = {(guest.name, guest.version): guest for guest in self._running.idle()}
-        here = {(guest.name, guest.version) for guest in self._running.guests()}
+        idle = {(bot.name, bot.version): bot for bot in self._running.idle()}
+        here = {(bot.name, bot.version) for bot in self._running.bots()}
         held: dict[tuple[str, str], ConnectedBot] = {}
         for one in self._in_turn():
             challenger, other = one.bots
@@ -159,42 +159,42 @@ class Challenges:
 
     def _in_turn(self) -> list[Challenge]:
         """The challenges with a pair to play, the one that waited longest first."""
-        some = (one for one in self.open.values() if not one.reason and one.fixtures.next(one.batch))
+        some = (one for one in self.open.values() if not one.reason and one.open_pairs.next(one.batch))
         return sorted(some, key=lambda one: (one.turn, one.id))
 
-    def _may_be_challenged(self, guest: ConnectedBot) -> bool:
+    def _may_be_challenged(self, bot: ConnectedBot) -> bool:
         """At most every second pair is a challenge, if a rated opponent is connected."""
-        return not guest.challenged or not self._rated.anybody_for(guest)
+        return not bot.challenged or not self._rated.anybody_for(bot)
 
     def _hopeless(self, one: Challenge, moment: str) -> str:
         """Why no more pairs of it will be played; "" if they may."""
         if one.until <= moment:
             return f"it was not finished by {one.until}"
-        for bot in one.bots:
-            seat = one.fixtures.seats.get(bot)
+        for entry in one.bots:
+            name, seat = entry[0], one.open_pairs.seats.get(entry)
             if seat is None or not seat.active:
                 why = f"is suspended: {seat.suspended}" if seat and seat.suspended else "is another version now"
-                guest = next((guest for guest in self._running.guests() if guest.name == bot[0]), None)
-                return f"{bot[0]} {'takes no challenges' if guest and not guest.challenges else why}"
+                refuses = any(bot.name == name and not bot.challenges for bot in self._running.bots())
+                return f"{name} {'takes no challenges' if refuses else why}"
         return ""
 
     async def _end(self, one: Challenge, reason: str) -> None:
         """Withdraw it; a running pair is played to its end. Raises StoreError."""
-        playing, new = one.fixtures.played_now(one.batch), not one.reason
+        playing, new = one.open_pairs.played_now(one.batch), not one.reason
         if new:
             one.reason = reason  # from here on nothing of it begins, however long the store takes
-            self._journal.log("challenge", "withdrawn", id=one.id, reason=reason)
-        if new or not playing or one.fixtures.next(one.batch):  # what was being played may be open again
-            await self._ledger.work(lambda: self._store.withdraw(one.id, one.reason, playing))
-            one.fixtures.drop(one.batch)
+            self._event_log.log("challenge", "withdrawn", id=one.id, reason=reason)
+        if new or not playing or one.open_pairs.next(one.batch):  # what was being played may be open again
+            await self._writer.work(lambda: self._store.withdraw(one.id, one.reason, playing))
+            one.open_pairs.drop(one.batch)
         if not playing:
             await self._over(one)
 
     async def _over(self, one: Challenge) -> None:
-        row = await self._ledger.work(lambda: self._store.find_challenge(one.id))
+        row = await self._writer.work(lambda: self._store.find_challenge(one.id))
         self.open.pop(one.id, None)
         if row is not None and not one.reason:
-            self._journal.log(
+            self._event_log.log(
                 "challenge", "over", id=one.id, wins=row.wins, draws=row.draws, losses=row.losses, void=row.void
             )
 
@@ -202,9 +202,9 @@ class Challenges:
 
     async def order(self, author: Author, pool: str, mine: str, theirs: str, pairs: int) -> int:
         """Store a new challenge; returns its id. Raises CommandFailed, StoreError."""
-        fixtures = self._fixtures.get(pool)
-        if fixtures is None:
-            raise CommandFailed(f"no pool {pool[:60]}: there are {', '.join(self._fixtures)}")
+        open_pairs = self._open_pairs.get(pool)
+        if open_pairs is None:
+            raise CommandFailed(f"no pool {pool[:60]}: there are {', '.join(self._open_pairs)}")
         if not author.speaks_for(mine):
             theirs_all = ", ".join((author.bots or ())[:5])
             raise CommandFailed(
@@ -214,7 +214,7 @@ class Challenges:
             raise CommandFailed("a bot cannot challenge itself: name two bots")
         if not 1 <= pairs <= self._terms.pairs:
             raise CommandFailed(f"pairs={pairs} is not from 1 to {self._terms.pairs}: ask for another number")
-        first, second = self._seat(fixtures, mine), self._seat(fixtures, theirs)
+        first, second = self._seat(open_pairs, mine), self._seat(open_pairs, theirs)
         owner = author.owner or mine
         if sum(one.owner == owner for one in self.open.values()) >= self._terms.challenges:
             raise CommandFailed(f"{owner} has {self._terms.challenges} challenges open: wait, or withdraw one")
@@ -222,17 +222,17 @@ class Challenges:
             raise CommandFailed(f"too many open challenges (limit {MOST}): ask later")
         until = _now(timedelta(days=self._terms.days))
         pairing = Pairing(first.id, second.id)
-        id, made = await self._ledger.work(lambda: self._store.challenge(fixtures.row, pairing, pairs, owner, until))
-        fixtures.issued(made)
-        self._add(fixtures, id, made[0].batch, owner, first.id, second.id, until, "")
-        self._journal.log("challenge", "asked", id=id, by=owner, pool=pool, first=mine, second=theirs, pairs=pairs)
+        id, made = await self._writer.work(lambda: self._store.challenge(open_pairs.row, pairing, pairs, owner, until))
+        open_pairs.issued(made)
+        self._add(open_pairs, id, made[0].batch, owner, first.id, second.id, until, "")
+        self._event_log.log("challenge", "asked", id=id, by=owner, pool=pool, first=mine, second=theirs, pairs=pairs)
         return id
 
     async def withdraw(self, author: Author, id: int) -> None:
         """For its author, or an owner of one of the two bots. Raises CommandFailed, StoreError."""
         one = self.open.get(id)
         if one is None:
-            row = await self._ledger.work(lambda: self._store.find_challenge(id))
+            row = await self._writer.work(lambda: self._store.find_challenge(id))
             raise CommandFailed(f"challenge {id} is over" if row else f"there is no challenge {id}")
         if one.owner != author.owner and not any(author.speaks_for(name) for name, _ in one.bots):
             raise CommandFailed(f"challenge {id} is {one.owner}'s, and none of its bots is yours")
@@ -242,20 +242,20 @@ class Challenges:
 
     async def status(self, id: int) -> str:
         """A line of `key=value`. Raises CommandFailed, StoreError."""
-        row = await self._ledger.work(lambda: self._store.find_challenge(id))
+        row = await self._writer.work(lambda: self._store.find_challenge(id))
         if row is None:
             raise CommandFailed(f"there is no challenge {id}")
         return self._line(row)
 
     async def listed(self) -> list[str]:
         """The newest open challenges, a line each. Raises StoreError."""
-        rows = await self._ledger.work(lambda: self._store.challenges(only_open=True, most=LISTED))
+        rows = await self._writer.work(lambda: self._store.challenges(only_open=True, most=LISTED))
         return [self._line(row) for row in rows]
 
     def pools(self) -> list[str]:
         """A line each."""
         lines = []
-        for name, one in self._fixtures.items():
+        for name, one in self._open_pairs.items():
             setting = one.pool.setting
             options = "".join(f",{key}={value}" for key, value in setting.options.items())
             lines.append(
@@ -266,36 +266,36 @@ class Challenges:
     def bots(self) -> list[str]:
         """The connected bots, a line each."""
         lines = []
-        for guest in sorted(self._running.guests(), key=lambda guest: guest.name):
-            state = "playing" if guest.playing else "idle" if guest.player else "joining"
-            games = ",".join(sorted(guest.games)) or "all"
-            takes = "yes" if guest.challenges else "no"
-            owner = "_".join(guest.identity.owner.split())  # that of the lobby's own bots has blanks
-            lines.append(f"name={guest.name} owner={owner} state={state} challenges={takes} games={games}")
+        for bot in sorted(self._running.bots(), key=lambda bot: bot.name):
+            state = "playing" if bot.playing else "idle" if bot.player else "joining"
+            games = ",".join(sorted(bot.games)) or "all"
+            takes = "yes" if bot.challenges else "no"
+            owner = "_".join(bot.identity.owner.split())  # that of the lobby's own bots has blanks
+            lines.append(f"name={bot.name} owner={owner} state={state} challenges={takes} games={games}")
         return lines
 
     # ----------------------------------------------------------------------------------------------------------------
 
     def _add(
-        self, fixtures: Unrated, id: int, batch: int, owner: str, first: int, second: int, until: str, reason: str
+        self, open_pairs: Unrated, id: int, batch: int, owner: str, first: int, second: int, until: str, reason: str
     ) -> None:
-        seats = {seat.id: seat for seat in fixtures.seats.values()}
-        self.open[id] = Challenge(id, fixtures, batch, owner, seats[first], seats[second], until, reason)
+        seats = {seat.id: seat for seat in open_pairs.seats.values()}
+        self.open[id] = Challenge(id, open_pairs, batch, owner, seats[first], seats[second], until, reason)
 
-    def _seat(self, fixtures: Unrated, name: str) -> PoolEntry:
+    def _seat(self, open_pairs: Unrated, name: str) -> PoolEntry:
         """The entry of the current version. Raises CommandFailed."""
-        for seat in fixtures.seats.values():
+        for seat in open_pairs.seats.values():
             if seat.name == name and seat.entered:
                 if seat.suspended:
                     raise CommandFailed(f"{name} is suspended here: {seat.suspended}")
                 return seat
-        pool = fixtures.pool.name.removesuffix(UNRATED)
+        pool = open_pairs.pool.name.removesuffix(UNRATED)
         raise CommandFailed(f"{name[:60]} was never in {pool}, or takes no challenges: ggp-bots lists the bots")
 
     def _line(self, row: ChallengeRow) -> str:
-        fixtures = next((one for one in self._fixtures.values() if one.row == row.pool), None)
-        names = {seat.id: seat.name for seat in fixtures.seats.values()} if fixtures else {}
-        pool = fixtures.pool.name.removesuffix(UNRATED) if fixtures else "-"
+        open_pairs = next((one for one in self._open_pairs.values() if one.row == row.pool), None)
+        names = {seat.id: seat.name for seat in open_pairs.seats.values()} if open_pairs else {}
+        pool = open_pairs.pool.name.removesuffix(UNRATED) if open_pairs else "-"
         state, reason = self._state(row)
         first, second = (names.get(id, "-") for id in (row.first, row.second))
         return (
@@ -313,19 +313,20 @@ class Challenges:
         one = self.open.get(row.id)
         if one is None:
             return "waiting", ""
-        if one.fixtures.played_now(one.batch):
+        if one.open_pairs.played_now(one.batch):
             return "playing", one.reason
         return "waiting", self._why(one)
 
     def _why(self, one: Challenge) -> str:
-        here = {(guest.name, guest.version): guest for guest in self._running.guests()}
+        here = {(bot.name, bot.version): bot for bot in self._running.bots()}
         away = [name for name, version in one.bots if (name, version) not in here]
         if away:
             return f"{' and '.join(away)} {'are' if len(away) > 1 else 'is'} away"
-        busy = [guest.name for bot in one.bots if (guest := here[bot]).playing]
+        both = [here[entry] for entry in one.bots]
+        busy = [bot.name for bot in both if bot.playing]
         if busy:
             return f"{' and '.join(busy)} {'are' if len(busy) > 1 else 'is'} playing"
-        turn = [guest.name for bot in one.bots if not self._may_be_challenged(guest := here[bot])]
+        turn = [bot.name for bot in both if not self._may_be_challenged(bot)]
         return f"{' and '.join(turn)} will be rated first" if turn else ""
 
 
@@ -351,10 +352,12 @@ class LobbyCommands:
     """Answers the commands of authors in turn. `send(route, answer)` may fail for a closed connection; `hang_up(route)`
     is called after `quit`; `open` in the loop."""
 
-    def __init__(self, challenges: Challenges, journal: EventLog, send: Send, hang_up: Callable[[bytes], None]) -> None:
-        self._challenges, self._journal, self._send, self._hang_up = challenges, journal, send, hang_up
+    def __init__(
+        self, challenges: Challenges, event_log: EventLog, send: Send, hang_up: Callable[[bytes], None]
+    ) -> None:
+        self._challenges, self._event_log, self._send, self._hang_up = challenges, event_log, send, hang_up
         self._waiting: asyncio.Queue[tuple[bytes, Author, bytes]] = asyncio.Queue(WAITING)
-        self._tasks = BackgroundTasks(journal.fault)
+        self._tasks = BackgroundTasks(event_log.fault)
         self._handlers: dict[str, tuple[int, int, _Handler]] = {
             "protocol_version": (0, 99, _always("2")),
             "name": (0, 99, _always(NAME)),
@@ -394,7 +397,7 @@ class LobbyCommands:
             except (CommandFailed, StoreError) as error:
                 reply = Reply(False, " ".join(str(error).split()), identity)
             except Exception as error:  # a bug in a handler must not stop the other commands
-                self._journal.fault("order", error, order=name)
+                self._event_log.fault("order", error, order=name)
                 reply = Reply(False, f"internal error: {type(error).__name__}", identity)
             self._send(route, format_reply(reply))
             if name == "quit":

@@ -53,7 +53,7 @@ class BotEnded(Problem):
     code = "bot-ended"
 
 
-class Lent:
+class BotProcess:
     """One process; `memory` and `environment` as launch.Process has them, `nice`: how much nicer than we are it is.
 
     Raises LaunchError, or BotEnded if it does not say what it is.
@@ -169,7 +169,7 @@ Tell = Callable[[str, str], object]
 """(what, why): `up`, `lost`, `bye`, `wait` of the connection; `started`, `ended` of the bot."""
 
 
-class Lender:
+class Connector:
     """`run` never returns: it raises Replaced, AccessRefused, Stopped, or Left where `stopping` is patient; then
     `close`.
 
@@ -179,7 +179,7 @@ class Lender:
 
     def __init__(
         self,
-        start: Callable[[], Lent],
+        start: Callable[[], BotProcess],
         lobby: LobbyLink,
         name: str,
         tell: Tell,
@@ -194,7 +194,7 @@ class Lender:
         self._chance = chance or Random()
         self._dial = Dial(lobby, Hello(name or "?"), tell, self._chance)
         self._dial.watch(stopping.descriptor)
-        self._bot: Lent | None = None
+        self._bot: BotProcess | None = None
         self._owed: deque[int] = deque()  # for each answer that the bot owes: the connection that asked for it
         self._writing = False
 
@@ -231,7 +231,7 @@ class Lender:
 
     # -- the bot -----------------------------------------------------------------------------------------------------
 
-    def _start(self) -> Lent:
+    def _start(self) -> BotProcess:
         with self._stopping.raising(first=self._dial.number == 0):  # then it cannot be in the middle of a game
             return self._start_bot()
 
@@ -254,7 +254,7 @@ class Lender:
             with self._stopping.raising(first=True):  # it has no game any more
                 self._dial.poll(left)
 
-    def _stop_bot(self, bot: Lent) -> None:
+    def _stop_bot(self, bot: BotProcess) -> None:
         for descriptor in (bot.stdout, bot.stderr, bot.stdin if self._writing else None):
             if descriptor is not None:
                 self._dial.forget(descriptor)
@@ -263,7 +263,7 @@ class Lender:
         self._bot = None
         bot.stop(kill=True)
 
-    def _hello(self, bot: Lent) -> Hello:
+    def _hello(self, bot: BotProcess) -> Hello:
         """Its name as a name of the ladder's, so that a bot that calls itself `GNU Go` is `GNU-Go`."""
         name = self._name or re.sub(r"[^A-Za-z0-9_.-]+", "-", bot.name).strip("-.")[:40] or "bot"
         games = tuple(printable(game, NAME) for game in bot.games[:MAX_GAMES])
@@ -271,7 +271,7 @@ class Lender:
 
     # -- the way of a command ----------------------------------------------------------------------------------------
 
-    def _serve(self, bot: Lent) -> str:
+    def _serve(self, bot: BotProcess) -> str:
         """Pass on what is said until the bot has ended; how."""
         self._dial.watch(bot.stdout)
         if bot.stderr is not None:
@@ -294,13 +294,13 @@ class Lender:
             self._drain(bot)
             return f"{error}: {bot.last_line}" if bot.last_line else str(error)
 
-    def _pass_commands(self, bot: Lent) -> None:
+    def _pass_commands(self, bot: BotProcess) -> None:
         while (message := self._dial.receive()) is not None:
             if isinstance(message, LobbyAsk):
                 self._owed.append(self._dial.number)
                 self._write(bot, message.data)
 
-    def _pass_answers(self, bot: Lent) -> None:
+    def _pass_answers(self, bot: BotProcess) -> None:
         for data in bot.read():
             if not self._owed:
                 raise BotEnded(f"unexpected answer: {printable(data[:80])}")
@@ -308,20 +308,20 @@ class Lender:
                 self._dial.send(LobbyAnswer(data))
         self._pass_said(bot)
 
-    def _pass_stderr(self, bot: Lent, descriptor: int) -> None:
+    def _pass_stderr(self, bot: BotProcess, descriptor: int) -> None:
         self._echo(bot.read_stderr())
         if bot.stderr is None:
             self._dial.forget(descriptor)
         self._pass_said(bot)
 
-    def _pass_said(self, bot: Lent) -> None:
+    def _pass_said(self, bot: BotProcess) -> None:
         for line in bot.said(time.monotonic()):
             try:
                 self._dial.send(Stderr(line))
             except LocalProtocolError:  # only what is one line of text can be sent
                 continue
 
-    def _write(self, bot: Lent, data: bytes) -> None:
+    def _write(self, bot: BotProcess, data: bytes) -> None:
         waiting = not bot.write(data)
         if waiting != self._writing:
             self._writing = waiting
@@ -330,7 +330,7 @@ class Lender:
             else:
                 self._dial.forget(bot.stdin)
 
-    def _drain(self, bot: Lent) -> None:
+    def _drain(self, bot: BotProcess) -> None:
         """The last words on stderr, which tell why."""
         watched = bot.stderr
         for _ in range(_LAST_READS):
@@ -387,11 +387,11 @@ def connect(
     show = _show_json if as_json else _show_nothing if quiet else _show_text
     with Stopping(NOTICE) as stopping:
         echo = _echo_nothing if quiet else _echo
-        lent = partial(Lent, words, Timeouts())
-        lender = Lender(lent, lobby, name, show, echo, stopping, challenges=not no_challenges)
+        start = partial(BotProcess, words, Timeouts())
+        connector = Connector(start, lobby, name, show, echo, stopping, challenges=not no_challenges)
         reason = GOODBYE
         try:
-            lender.run()
+            connector.run()
         except (Stopped, LeftLobby):
             return INTERRUPTED if stopping.number == signal.SIGINT else 0
         except BotEnded as ended:
@@ -400,7 +400,7 @@ def connect(
             click.echo(f"ggp connect: another connection of this bot took this one's place: {replaced}", err=True)
             reason = ""
         finally:
-            lender.close(reason)
+            connector.close(reason)
     return REPLACED
 
 
@@ -469,7 +469,7 @@ def run_local() -> int:
         return 0
     adopt_orphans()
     with Stopping() as stopping:
-        lender = Lender(
+        connector = Connector(
             lambda: _start_local(order),
             LobbyLink(order.url, inside=True),
             order.name,
@@ -478,7 +478,7 @@ def run_local() -> int:
             stopping,
         )
         try:
-            lender.run()
+            connector.run()
         except Stopped:
             return 0
         except (BotEnded, LaunchError) as error:
@@ -486,16 +486,16 @@ def run_local() -> int:
         except (Replaced, AccessRefused) as error:
             _report(LocalReport("host", str(error)))
         finally:
-            lender.close("")
+            connector.close("")
     return 1
 
 
-def _start_local(order: LocalOrder) -> Lent:
+def _start_local(order: LocalOrder) -> BotProcess:
     """Raises BotEnded, LaunchError: also for a program that is not the one whose version it would play as."""
     start = BotSpec(order.name, order.command, order.argv, "", order.environment, order.memory)
     if (found := version_of(start)) != order.version:
         raise BotEnded(f"{CHANGED}: its version is {found}, not {order.version}: start the lobby again")
-    return Lent(order.argv, Timeouts(), memory=order.memory, environment=order.environment, nice=order.nice)
+    return BotProcess(order.argv, Timeouts(), memory=order.memory, environment=order.environment, nice=order.nice)
 
 
 def _report_end(what: str, why: str) -> None:

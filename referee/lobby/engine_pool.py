@@ -325,57 +325,57 @@ _SWEEP = 1.0  # seconds between looks at what engines say on stderr
 class Engines:
     """`processes` for every engine that is a program; `folder` is where their sockets lie."""
 
-    def __init__(self, folder: Path, processes: int, budgets: Timeouts, journal: EventLog) -> None:
-        self._folder, self._processes, self._budgets, self._journal = folder, processes, budgets, journal
-        self._desks: dict[BotSpec, list[_EngineShare]] = {}
+    def __init__(self, folder: Path, processes: int, budgets: Timeouts, event_log: EventLog) -> None:
+        self._folder, self._processes, self._budgets, self._event_log = folder, processes, budgets, event_log
+        self._shares: dict[BotSpec, list[_EngineShare]] = {}
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self._tasks = BackgroundTasks(journal.fault)
+        self._tasks = BackgroundTasks(event_log.fault)
 
     @property
     def free(self) -> int:
         """How many more matches any one engine can take, at the least."""
-        return min((sum(SESSIONS - desk.leased for desk in desks) for desks in self._desks.values()), default=0)
+        return min((sum(SESSIONS - share.leased for share in shares) for shares in self._shares.values()), default=0)
 
     async def open(self, starts: set[BotSpec]) -> None:
         """Start them. Raises EngineFailed."""
         for number, start in enumerate(sorted(starts, key=lambda one: one.command)):
             count = self._processes if start.argv else 1
-            self._desks[start] = [
+            self._shares[start] = [
                 _EngineShare(start, self._folder / f"engine-{number}-{index}", self._context, self._budgets)
                 for index in range(count)
             ]
-        await asyncio.gather(*(desk.open() for desks in self._desks.values() for desk in desks))
+        await asyncio.gather(*(share.open() for shares in self._shares.values() for share in shares))
         self._tasks.keep("engines", self._check_all)
 
     async def close(self) -> None:
         await self._tasks.close()
-        await asyncio.gather(*(desk.close() for desks in self._desks.values() for desk in desks))
+        await asyncio.gather(*(share.close() for shares in self._shares.values() for share in shares))
         self._context.term()
 
     @contextlib.asynccontextmanager
     async def session(self, start: BotSpec) -> AsyncIterator[Engine]:
         """An engine for one match. Raises EngineFailed when none can be had."""
-        desk = min(self._desks[start], key=lambda one: one.leased)
-        desk.leased += 1
+        share = min(self._shares[start], key=lambda one: one.leased)
+        share.leased += 1
         engine: Engine | None = None
         try:
-            desk.check()
-            if desk.ended:
-                self._journal.log("engine", "restarted", reason=desk.ended)
-                await desk.restart()
-            engine = await desk.engine()
+            share.check()
+            if share.ended:
+                self._event_log.log("engine", "restarted", reason=share.ended)
+                await share.restart()
+            engine = await share.engine()
             yield engine
         finally:
-            desk.leased -= 1
+            share.leased -= 1
             if engine is not None:
-                await desk.release(engine)
+                await share.release(engine)
 
     async def _check_all(self) -> None:
         while True:
             await asyncio.sleep(_SWEEP)
-            for desks in self._desks.values():
-                for desk in desks:
-                    desk.check()
+            for shares in self._shares.values():
+                for share in shares:
+                    share.check()
 
 
 class _EngineShare:

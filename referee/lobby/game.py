@@ -88,12 +88,12 @@ _BREATH = 1.0  # seconds before a void game is played again
 class Room:
     """What every pair game needs, and what they count."""
 
-    hall: Sessions
+    sessions: Sessions
     engines: Engines
-    ledger: StoreWriter
+    writer: StoreWriter
     live: Live
     spectators: Spectators
-    journal: EventLog
+    event_log: EventLog
     budgets: Timeouts
     series: str
     engine_voids: Counter[tuple[int, int]] = field(default_factory=Counter)  # of a pair's game, by the engine
@@ -128,7 +128,7 @@ class PairGame:
             return await self._play()
         finally:
             for bot in self.bots:
-                self._room.hall.apply_backoff(bot)
+                self._room.sessions.apply_backoff(bot)
 
     async def _play(self) -> list[PairResult]:
         results: list[PairResult] = []
@@ -140,8 +140,8 @@ class PairGame:
             except (CannotStart, GameRefused) as error:
                 who = self._names.get(error.who) if isinstance(error, CannotStart) else None
                 self.unplayable = True
-                self._room.journal.log("unplayable", pool=self.pool.name, reason=str(error))
-                return await self._room.ledger.store(UnplayablePair(self.pair, who, str(error)))
+                self._room.event_log.log("unplayable", pool=self.pool.name, reason=str(error))
+                return await self._room.writer.store(UnplayablePair(self.pair, who, str(error)))
             if kept is None:
                 break
             results = kept
@@ -159,7 +159,7 @@ class PairGame:
             try:
                 facts, record = await self._match(game, key)
             except EngineFailed as error:
-                room.journal.log("void", "engine_failed", match=key, reason=str(error))
+                room.event_log.log("void", "engine_failed", match=key, reason=str(error))
                 try:
                     self._count_engine_void(game, str(error))
                 except GameRefused:
@@ -178,7 +178,7 @@ class PairGame:
             attempt += 1
             if facts.culprit == "engine":
                 self._count_engine_void(game, facts.detail)
-            elif reason := await room.ledger.suspended(self.pair.pool, self._names[facts.culprit]):
+            elif reason := await room.writer.suspended(self.pair.pool, self._names[facts.culprit]):
                 raise CannotStart(facts.culprit, reason)
 
     def _count_engine_void(self, game: int, reason: str) -> None:
@@ -193,9 +193,9 @@ class PairGame:
         """Count forfeits and disconnects for the back-off; a game without a fault resets it."""
         for bot in self.bots:
             if facts.culprit == bot.name:
-                self._room.hall.backoff.fault(bot.identity.key, monotonic())
+                self._room.sessions.backoff.fault(bot.identity.key, monotonic())
             elif facts.result and not facts.culprit:
-                self._room.hall.backoff.played(bot.identity.key)
+                self._room.sessions.backoff.played(bot.identity.key)
 
     async def _match(self, game: int, key: str) -> tuple[GameResult, bytes]:
         """One match to its end, void ones included. Raises CannotStart, GameRefused, EngineFailed."""
@@ -214,7 +214,7 @@ class PairGame:
             engine = await renew()
             match = await self._described(engine, setup, key, before)
             # In the store's thread: the file system may delay an open while it writes for the store.
-            descriptor, kept = await room.ledger.work(lambda: room.live.open(key, before is not None))
+            descriptor, kept = await room.writer.work(lambda: room.live.open(key, before is not None))
             tape = RecordWriter(descriptor, kept)
             self.key = key
 
@@ -260,19 +260,19 @@ class PairGame:
         )
 
     async def _store(self, game: PendingGame) -> list[PairResult]:
-        kept = await self._room.ledger.store(game)
+        kept = await self._room.writer.store(game)
         await self._done(game.facts.key)
         return kept
 
     async def _done(self, key: str) -> None:
-        await self._room.ledger.work(lambda: self._room.live.remove(key))
+        await self._room.writer.work(lambda: self._room.live.remove(key))
         self._room.spectators.end(key)
 
     def _log(self, facts: GameResult) -> None:
         if not facts.replayed:
             self._room.games["rated" if self.pool.rated else "challenge", facts.termination] += 1
         fault = {"culprit": facts.culprit, "detail": facts.detail} if facts.culprit else {}
-        self._room.journal.log(
+        self._room.event_log.log(
             "void" if facts.replayed else "game",
             facts.termination,
             match=facts.key,
@@ -287,7 +287,7 @@ class PairGame:
         """Dismiss bots whose dialogue is out of sync; they may dial in again."""
         for bot in self.bots:
             if bot.player is not None and not bot.player.fit and not bot.line.ended:
-                self._room.hall.dismiss(bot, "protocol out of sync: restart the bot")
+                self._room.sessions.dismiss(bot, "protocol out of sync: restart the bot")
 
     @property
     def _names(self) -> dict[str, int]:
@@ -315,7 +315,7 @@ _ABSENT = "it did not reconnect after the server was restarted"
 class Waiting:
     """An unfinished match: `bots` by name and version, in the order of the pair."""
 
-    fixtures: OpenPairs
+    open_pairs: OpenPairs
     pair: Pair
     bots: tuple[tuple[str, str], tuple[str, str]]
     record: Record
@@ -332,17 +332,17 @@ class LeftOver:
         self._room = room
         self._waiting: dict[int, Waiting] = {}  # by pair
 
-    def load(self, all_fixtures: Sequence[OpenPairs]) -> None:
+    def load(self, all_open_pairs: Sequence[OpenPairs]) -> None:
         """Read the files of the previous run; a file that cannot be used stays. Raises StoreError."""
         for record, lines in self._room.live.recover():
             try:
-                if not self._resume(all_fixtures, record, lines):
+                if not self._resume(all_open_pairs, record, lines):
                     self._room.live.remove(record.start.match)
                     continue
             except StoreError:
                 raise
             except Exception as error:
-                self._room.journal.fault("store", error, match=record.start.match)
+                self._room.event_log.fault("store", error, match=record.start.match)
                 continue
             events: list[Event] = [record.start, *record.plies]
             for event, line in zip(events, lines.splitlines(keepends=True), strict=False):  # the last may be torn
@@ -352,25 +352,25 @@ class LeftOver:
         """The number of matches that wait for a bot, by name and version."""
         return Counter(bot for one in self._waiting.values() for bot in one.bots)
 
-    def back(self, guests: Sequence[ConnectedBot]) -> Iterator[tuple[Waiting, tuple[ConnectedBot, ConnectedBot]]]:
+    def back(self, bots: Sequence[ConnectedBot]) -> Iterator[tuple[Waiting, tuple[ConnectedBot, ConnectedBot]]]:
         """Remove and return the matches whose bots are both ready again."""
         here: dict[tuple[str, str], list[ConnectedBot]] = {}
-        for guest in guests if self._waiting else ():
-            here.setdefault((guest.name, guest.version), []).append(guest)
+        for bot in bots if self._waiting else ():
+            here.setdefault((bot.name, bot.version), []).append(bot)
         for id, one in list(self._waiting.items()):
             first, second = one.bots
             if here.get(first) and here.get(second):
                 del self._waiting[id]
                 yield one, (here[first].pop(), here[second].pop())
 
-    async def expire(self, guests: Iterable[ConnectedBot]) -> None:
+    async def expire(self, bots: Iterable[ConnectedBot]) -> None:
         """Once `until` is past, a bot that has not come back loses, from ply 2 on, to one that has. Others are void.
 
         Raises StoreError.
         """
         if not self._waiting or time.monotonic() <= self.until:
             return
-        here = {(guest.name, guest.version) for guest in guests if guest.player is not None and guest.line.route}
+        here = {(bot.name, bot.version) for bot in bots if bot.player is not None and bot.line.route}
         for id, one in list(self._waiting.items()):
             absent = [bot for bot in one.bots if bot not in here]
             if absent:
@@ -383,50 +383,52 @@ class LeftOver:
         if len(absent) == 1 and seats and len(one.record.plies) >= len(start.opening) + EARLY:
             record = _lost_by(one.record, seats[0])
             _, game, attempt = _key_parts(start.match)
-            results = await room.ledger.store(self._game(one.fixtures, one.pair, game, attempt, record, record.lines()))
+            results = await room.writer.store(
+                self._game(one.open_pairs, one.pair, game, attempt, record, record.lines())
+            )
             for result in results:
-                one.fixtures.fix(result)
+                one.open_pairs.fix(result)
             if not results:
-                left = await room.ledger.work(lambda: one.fixtures.still_open(one.pair))
-            room.journal.log("game", "disconnected", match=start.match, culprit=absent[0][0], detail=_ABSENT)
+                left = await room.writer.work(lambda: one.open_pairs.still_open(one.pair))
+            room.event_log.log("game", "disconnected", match=start.match, culprit=absent[0][0], detail=_ABSENT)
         else:
             left = one.pair
-            room.journal.log("void", "restart", match=start.match, reason=_ABSENT)
-        one.fixtures.release(one.pair, left)
+            room.event_log.log("void", "restart", match=start.match, reason=_ABSENT)
+        one.open_pairs.release(one.pair, left)
         room.live.remove(start.match)
         room.spectators.end(start.match)
 
-    def _resume(self, all_fixtures: Sequence[OpenPairs], record: Record, lines: bytes) -> bool:
+    def _resume(self, all_open_pairs: Sequence[OpenPairs], record: Record, lines: bytes) -> bool:
         """Whether it is to be played on; a match that was finished is kept, if its pair is still open."""
         series, game, attempt = _key_parts(record.start.match)
-        for fixtures in all_fixtures:
-            for pair in (*fixtures.open.values(), *fixtures.taken.values()):
-                if pair_name(self._room.series, fixtures.pool, pair.number) == series:
+        for open_pairs in all_open_pairs:
+            for pair in (*open_pairs.open.values(), *open_pairs.taken.values()):
+                if pair_name(self._room.series, open_pairs.pool, pair.number) == series:
                     if record.end is not None:
-                        self._store_finished(fixtures, pair, game, attempt, record, lines)
+                        self._store_finished(open_pairs, pair, game, attempt, record, lines)
                         return False
                     if pair.id in self._waiting or game in pair.played:
                         return False
-                    bots = {seat.id: bot for bot, seat in fixtures.seats.items()}
-                    fixtures.claim(pair)
-                    self._waiting[pair.id] = Waiting(fixtures, pair, (bots[pair.first], bots[pair.second]), record)
+                    bots = {seat.id: bot for bot, seat in open_pairs.seats.items()}
+                    open_pairs.claim(pair)
+                    self._waiting[pair.id] = Waiting(open_pairs, pair, (bots[pair.first], bots[pair.second]), record)
                     return True
         return False
 
     def _store_finished(
-        self, fixtures: OpenPairs, pair: Pair, game: int, attempt: int, record: Record, lines: bytes
+        self, open_pairs: OpenPairs, pair: Pair, game: int, attempt: int, record: Record, lines: bytes
     ) -> None:
-        for result in self._room.ledger.add_now(self._game(fixtures, pair, game, attempt, record, lines)):
-            fixtures.fix(result)
-        fixtures.load()
+        for result in self._room.writer.add_now(self._game(open_pairs, pair, game, attempt, record, lines)):
+            open_pairs.fix(result)
+        open_pairs.load()
 
     def _game(
-        self, fixtures: OpenPairs, pair: Pair, game: int, attempt: int, record: Record, lines: bytes
+        self, open_pairs: OpenPairs, pair: Pair, game: int, attempt: int, record: Record, lines: bytes
     ) -> PendingGame:
         names = [bot.name for bot in record.start.bots]
         one, two = names if game == 0 else reversed(names)
         starts = {pair.first: BotSpec(one, DIALLED), pair.second: BotSpec(two, DIALLED)}
-        setup = make_setup(self._room.series, pair, fixtures.pool, starts, self._room.budgets)
+        setup = make_setup(self._room.series, pair, open_pairs.pool, starts, self._room.budgets)
         return PendingGame(pair, game, attempt, played(setup, game, record), lines)
 
 
@@ -471,18 +473,18 @@ class RunningPairs:
         self.closed = False
         self._room, self._left_over, self._most = room, left_over, most
 
-    def guests(self) -> Iterable[ConnectedBot]:
+    def bots(self) -> Iterable[ConnectedBot]:
         """The connected bots."""
-        return self._room.hall.guests.values()
+        return self._room.sessions.bots.values()
 
     def idle(self) -> list[ConnectedBot]:
         """The bots that a match can be started with now: none that an interrupted match waits for."""
         reserved, idle = self._left_over.reserved(), list[ConnectedBot]()
-        for guest in self._room.hall.ready():
-            if reserved[guest.name, guest.version] > 0:
-                reserved[guest.name, guest.version] -= 1
+        for bot in self._room.sessions.ready():
+            if reserved[bot.name, bot.version] > 0:
+                reserved[bot.name, bot.version] -= 1
             else:
-                idle.append(guest)
+                idle.append(bot)
         return idle
 
     def room_left(self) -> bool:
@@ -490,14 +492,14 @@ class RunningPairs:
         return not self.closed and len(self.games) < self._most and self._room.engines.free > 0
 
     def start(
-        self, fixtures: OpenPairs, pair: Pair, bots: tuple[ConnectedBot, ConnectedBot], before: Record | None = None
+        self, open_pairs: OpenPairs, pair: Pair, bots: tuple[ConnectedBot, ConnectedBot], before: Record | None = None
     ) -> None:
         """Play the pair, with the bots in its order. `before`: a match to resume."""
-        fixtures.claim(pair)
-        game = PairGame(self._room, fixtures.pool, pair, bots, before)
+        open_pairs.claim(pair)
+        game = PairGame(self._room, open_pairs.pool, pair, bots, before)
         for bot in bots:
-            bot.playing, bot.challenged = True, not fixtures.pool.rated
-        task = asyncio.get_running_loop().create_task(self._play(fixtures, game))
+            bot.playing, bot.challenged = True, not open_pairs.pool.rated
+        task = asyncio.get_running_loop().create_task(self._play(open_pairs, game))
         self.games[task] = game
         task.add_done_callback(lambda done: self.games.pop(done))
 
@@ -508,25 +510,25 @@ class RunningPairs:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _play(self, fixtures: OpenPairs, game: PairGame) -> None:
+    async def _play(self, open_pairs: OpenPairs, game: PairGame) -> None:
         pair = game.pair
         left: Pair | None = None  # a bot left: the missing games are played when both are connected again
         try:
             results = await game.play()
             for result in results:
-                fixtures.fix(result)
+                open_pairs.fix(result)
             if game.unplayable:  # a bot may be suspended
-                await self._room.ledger.work(fixtures.enrolled)
+                await self._room.writer.work(open_pairs.enrolled)
             elif not results:
                 with contextlib.suppress(StoreError):
-                    left = await self._room.ledger.work(lambda: fixtures.still_open(pair))
+                    left = await self._room.writer.work(lambda: open_pairs.still_open(pair))
         except Exception as error:
-            self._room.journal.fault("match", error, pool=fixtures.pool.name)
+            self._room.event_log.fault("match", error, pool=open_pairs.pool.name)
         finally:
-            fixtures.release(pair, left)
+            open_pairs.release(pair, left)
             for bot in game.bots:
                 bot.playing = False
                 if bot.leaving:
-                    self._room.hall.dismiss(bot, FAREWELL)
+                    self._room.sessions.dismiss(bot, FAREWELL)
                 elif not bot.line.route and not bot.line.ended:
-                    self._room.hall.forget(bot, "its connection was lost")
+                    self._room.sessions.forget(bot, "its connection was lost")

@@ -30,9 +30,9 @@ _PROGRAM = (sys.executable, "-m", "referee.lobby.connect")
 class LocalBots:
     """`meet`: whether they also meet each other; `nice`: how far they stand back for the lobby itself."""
 
-    def __init__(self, bots: Sequence[Local], meet: bool, nice: int, journal: EventLog) -> None:
+    def __init__(self, bots: Sequence[Local], meet: bool, nice: int, event_log: EventLog) -> None:
         self.identities = LocalIdentities(frozenset(bot.entrant.name for bot in bots))
-        self._bots, self._meet, self._nice, self._journal = bots, meet, nice, journal
+        self._bots, self._meet, self._nice, self._event_log = bots, meet, nice, event_log
         self._processes: set[Process] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._closing = asyncio.Event()
@@ -65,7 +65,7 @@ class LocalBots:
             try:
                 await self._run(identity, url)
             except Exception as error:
-                self._journal.fault("local bot", error, bot=identity.name)
+                self._event_log.fault("local bot", error, bot=identity.name)
             if time.monotonic() - began > _SETTLED:
                 wait = _FIRST_WAIT
             with contextlib.suppress(TimeoutError):
@@ -112,7 +112,7 @@ class LocalBots:
             self._log(identity, LocalReport("host", f"the process of its connection ended: exit status {status}"))
 
     def _log(self, identity: Identity, said: LocalReport) -> None:
-        self._journal.log("local", "ended", bot=identity.name, culprit=said.culprit, reason=printable(said.reason))
+        self._event_log.log("local", "ended", bot=identity.name, culprit=said.culprit, reason=printable(said.reason))
 
 
 def _signal(send: Callable[[], None]) -> None:

@@ -118,17 +118,17 @@ class Matchmaker(OpenPairs):
 class Rated:
     """Starts rated pairs among the idle bots of every pool; one of the `makers` for each pool."""
 
-    def __init__(self, makers: Sequence[Matchmaker], running: RunningPairs, ledger: StoreWriter) -> None:
+    def __init__(self, makers: Sequence[Matchmaker], running: RunningPairs, writer: StoreWriter) -> None:
         self.makers = makers
-        self._running, self._ledger = running, ledger
+        self._running, self._writer = running, writer
 
-    def anybody_for(self, guest: ConnectedBot) -> bool:
+    def anybody_for(self, bot: ConnectedBot) -> bool:
         """Whether a possible rated opponent is connected, idle or not."""
         return any(
-            other.identity.owner != guest.identity.owner and _seat(maker, other) is not None
+            other.identity.owner != bot.identity.owner and _seat(maker, other) is not None
             for maker in self.makers
-            if _seat(maker, guest) is not None
-            for other in self._running.guests()
+            if _seat(maker, bot) is not None
+            for other in self._running.bots()
         )
 
     async def pair_idle(self, held: Collection[ConnectedBot] = ()) -> None:
@@ -142,25 +142,25 @@ class Rated:
                         running.start(maker, pair, (present.pop(pair.first), present.pop(pair.second)))
                 if len(present) < 2 or not running.room_left():
                     break
-                owners = {id: guest.identity.owner for id, guest in present.items()}
-                made = await self._ledger.work(lambda maker=maker, owners=owners: maker.pair(owners))  # type: ignore[misc]
+                owners = {id: bot.identity.owner for id, bot in present.items()}
+                made = await self._writer.work(lambda maker=maker, owners=owners: maker.pair(owners))  # type: ignore[misc]
                 maker.open |= {pair.id: pair for pair in made}
                 if len(set(owners.values())) > 1:
-                    for guest in present.values():  # a rated game was offered: it may be challenged again
-                        guest.challenged = False
+                    for bot in present.values():  # a rated game was offered: it may be challenged again
+                        bot.challenged = False
                 if not made:
                     break
 
     def _present(self, maker: Matchmaker, held: Collection[ConnectedBot]) -> dict[int, ConnectedBot]:
         """The idle bots that can play in this pool, by version."""
-        idle = (guest for guest in self._running.idle() if guest not in held)
-        return {seat.id: guest for guest in idle if (seat := _seat(maker, guest)) is not None}
+        idle = (bot for bot in self._running.idle() if bot not in held)
+        return {seat.id: bot for bot in idle if (seat := _seat(maker, bot)) is not None}
 
 
-def _seat(maker: Matchmaker, guest: ConnectedBot) -> PoolEntry | None:
+def _seat(maker: Matchmaker, bot: ConnectedBot) -> PoolEntry | None:
     """Its place in the pool, if it may play there."""
-    seat = maker.seats.get((guest.name, guest.version))
-    return seat if seat is not None and seat.active and guest.plays(maker.pool.setting.game) else None
+    seat = maker.seats.get((bot.name, bot.version))
+    return seat if seat is not None and seat.active and bot.plays(maker.pool.setting.game) else None
 
 
 # -- registration of bots ---------------------------------------------------------------------------------------------
@@ -174,8 +174,8 @@ class Roster:
     """Enters bots into the store. `load` before the store's thread runs, then `enrol` from time to time; both raise
     StoreError."""
 
-    def __init__(self, ladder: Ladder, store: Store, ledger: StoreWriter) -> None:
-        self._ladder, self._store, self._ledger = ladder, store, ledger
+    def __init__(self, ladder: Ladder, store: Store, writer: StoreWriter) -> None:
+        self._ladder, self._store, self._writer = ladder, store, writer
         self._known: dict[str, Entrant] = {}
         self._changes: dict[str, deque[float]] = {}  # of each bot, the last ones in this run
 
@@ -192,14 +192,14 @@ class Roster:
         self._known |= {bot.name: bot for bot in self._ladder.bots}
         return self._store.enrol(self._with(self._known))
 
-    async def enrol(self, guests: Iterable[ConnectedBot], then: Callable[[], None], now: float) -> list[ConnectedBot]:
+    async def enrol(self, bots: Iterable[ConnectedBot], then: Callable[[], None], now: float) -> list[ConnectedBot]:
         """Enter new bots, and new versions of known ones; `then` is called in the store's thread.
 
         Returns the bots that changed their version too often; these are not entered.
         """
-        changed = [guest for guest in guests if self._known.get(guest.name) != guest.entry(self._ladder.pools)]
-        restless = [guest for guest in changed if self._too_often(guest.name, now)]
-        new = {guest.name: guest.entry(self._ladder.pools) for guest in changed if guest not in restless}
+        changed = [bot for bot in bots if self._known.get(bot.name) != bot.entry(self._ladder.pools)]
+        restless = [bot for bot in changed if self._too_often(bot.name, now)]
+        new = {bot.name: bot.entry(self._ladder.pools) for bot in changed if bot not in restless}
         if not new:
             return restless
         known_then = {**self._known, **new}
@@ -209,7 +209,7 @@ class Roster:
             self._store.enrol(ladder)
             then()
 
-        await self._ledger.work(enrol)
+        await self._writer.work(enrol)
         self._known = known_then
         return restless
 

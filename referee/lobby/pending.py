@@ -87,12 +87,12 @@ class PendingGame:
 class StoreWriter:
     """`open` in the running loop, `close` before the store is."""
 
-    def __init__(self, store: Store, journal: EventLog) -> None:
-        self._store, self._journal = store, journal
-        self._thread = ThreadPoolExecutor(1, "ledger", _give_way)
+    def __init__(self, store: Store, event_log: EventLog) -> None:
+        self._store, self._event_log = store, event_log
+        self._thread = ThreadPoolExecutor(1, "writer", _give_way)
         self._waiting: list[tuple[PendingGame | UnplayablePair, asyncio.Future[list[PairResult]]]] = []
         self._some = asyncio.Event()
-        self._tasks = BackgroundTasks(journal.fault)
+        self._tasks = BackgroundTasks(event_log.fault)
         self._took = 0.0  # seconds to keep the last games
         self._hurried = False
         self._alone = 0  # the first of the waiting that are stored one by one, because they failed together
@@ -143,7 +143,7 @@ class StoreWriter:
             try:
                 results = await self.work(lambda batch=batch: self._add([what for what, _ in batch]))  # type: ignore[misc]
             except StoreError as error:
-                self._journal.log("store", "refuses", reason=str(error))
+                self._event_log.log("store", "refuses", reason=str(error))
                 if self._hurried:
                     self._give_up(len(self._waiting), error)
                 else:

@@ -43,14 +43,16 @@ _SWITCH = 0.0002  # seconds that the store's thread may keep the loop waiting
 _GARBAGE = (2_000, 1_000, 10)
 
 
-def run_lobby(file: Path, no_keys: bool, listen: str | None, journal: EventLog, metrics: tuple[str, int] | None) -> int:
+def run_lobby(
+    file: Path, no_keys: bool, listen: str | None, event_log: EventLog, metrics: tuple[str, int] | None
+) -> int:
     """Serve the lobby of this file until a signal; the exit status. `metrics`: host and port of the metrics page.
 
     Raises ConfigError, UsageError.
     """
     settings = read_lobby(file, no_keys, listen)
-    local = LocalBots(settings.local, settings.table.local_matches, settings.table.nice, journal)
-    admission = _admission(settings, local, journal)
+    local = LocalBots(settings.local, settings.table.local_matches, settings.table.nice, event_log)
+    admission = _admission(settings, local, event_log)
     check_programs(settings.ladder)
     ladder, warnings = prepare_pools(settings.ladder)
     for warning in warnings:
@@ -64,13 +66,15 @@ def run_lobby(file: Path, no_keys: bool, listen: str | None, journal: EventLog, 
             _locked(store, ladder.path),
             socket_folder(file) as sockets,
         ):
-            engines = Engines(sockets, settings.table.engines or len(os.sched_getaffinity(0)), ladder.budgets, journal)
+            engines = Engines(
+                sockets, settings.table.engines or len(os.sched_getaffinity(0)), ladder.budgets, event_log
+            )
             live = Live(folder / f"{ladder.name}.live")
-            inside = f"ipc://{sockets}/door" if settings.local else ""
-            door = partial(_door, settings, admission, inside)
-            spectators = Spectators(_spectator_config(settings), journal)
-            lobby = LobbyServer(ladder, store, settings.plan, live, journal, admission, door, engines, spectators)
-            asyncio.run(_until_told(lobby, local, inside, journal, metrics))
+            inside = f"ipc://{sockets}/router" if settings.local else ""
+            router = partial(_router, settings, admission, inside)
+            spectators = Spectators(_spectator_config(settings), event_log)
+            lobby = LobbyServer(ladder, store, settings.plan, live, event_log, admission, router, engines, spectators)
+            asyncio.run(_until_told(lobby, local, inside, event_log, metrics))
     except AddressError as error:
         raise ConfigError(ladder.path, "lobby.listen", str(error)) from None
     except (StoreError, EngineFailed) as error:
@@ -97,22 +101,22 @@ async def _until_told(
     lobby: LobbyServer,
     local: LocalBots,
     inside: str,
-    journal: EventLog,
+    event_log: EventLog,
     metrics: tuple[str, int] | None,
 ) -> None:
     loop = asyncio.get_running_loop()
-    loop.set_exception_handler(journal.unhandled)
+    loop.set_exception_handler(event_log.unhandled)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, lobby.stop)
     page = MetricsPage(*metrics, lobby.metrics) if metrics else None
     if page is not None:
         try:
-            journal.log("metrics", url=await page.open())
+            event_log.log("metrics", url=await page.open())
         except OSError as error:
             raise click.UsageError(f"--metrics: cannot listen there: {error.strerror}: name another address") from None
 
     def opened(url: str) -> None:
-        journal.log("open", url=url, pid=os.getpid())
+        event_log.log("open", url=url, pid=os.getpid())
         local.start(inside)
 
     try:
@@ -121,16 +125,16 @@ async def _until_told(
         await local.close()
     if page is not None:
         await page.close()
-    journal.log("closed")
+    event_log.log("closed")
 
 
-def _admission(settings: LobbyFile, local: LocalBots, journal: EventLog) -> Admission:
+def _admission(settings: LobbyFile, local: LocalBots, event_log: EventLog) -> Admission:
     """Raises ConfigError."""
     if not settings.keys:
         return Admission(local.identities)
     try:
         needed = not settings.local
-        return KeyAuth(settings.server_key, settings.registry, journal, needed, local.identities)
+        return KeyAuth(settings.server_key, settings.registry, event_log, needed, local.identities)
     except KeyFileError as error:
         text = f"{error}; ggp keys new --server makes one, and --no-keys does without"
         raise ConfigError(settings.ladder.path, "lobby.server_key", text) from None
@@ -138,10 +142,10 @@ def _admission(settings: LobbyFile, local: LocalBots, journal: EventLog) -> Admi
         raise ConfigError(settings.ladder.path, "lobby.registry", str(error)) from None
 
 
-def _door(settings: LobbyFile, admission: Admission, inside: str, hall: Sessions) -> RouterSocket:
+def _router(settings: LobbyFile, admission: Admission, inside: str, sessions: Sessions) -> RouterSocket:
     return RouterSocket(
         settings.listen,
-        hall,
+        sessions,
         admission,
         queue=QUEUE,
         connections=settings.table.connections,

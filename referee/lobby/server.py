@@ -41,7 +41,7 @@ class Plan:
 
 
 class LobbyServer:
-    """The server. `open_door` binds the socket that bots dial in to."""
+    """The server. `open_router` binds the socket that bots dial in to."""
 
     def __init__(
         self,
@@ -49,26 +49,26 @@ class LobbyServer:
         store: Store,
         plan: Plan,
         live: Live,
-        journal: EventLog,
+        event_log: EventLog,
         admission: Admission,
-        open_door: Callable[[Sessions], RouterSocket],
+        open_router: Callable[[Sessions], RouterSocket],
         engines: Engines,
         spectators: Spectators,
     ) -> None:
         pools = (*ladder.pools, *(pool.unrated() for pool in ladder.pools))
         ladder = replace(ladder, pools=pools, bots=tuple(bot.with_unrated() for bot in ladder.bots))
-        self._ladder, self._store, self._plan, self._live, self._journal = ladder, store, plan, live, journal
-        self._engines, self._open_door, self._spectators = engines, open_door, spectators
+        self._ladder, self._store, self._plan, self._live, self._event_log = ladder, store, plan, live, event_log
+        self._engines, self._open_router, self._spectators = engines, open_router, spectators
         self._lateness = Lateness()
         games = {pool.setting.game for pool in ladder.pools}
-        self.hall = Sessions(plan.bounds, ladder.budgets, games, admission, journal, self._lateness)
-        self.ledger = StoreWriter(store, journal)
+        self.sessions = Sessions(plan.bounds, ladder.budgets, games, admission, event_log, self._lateness)
+        self.writer = StoreWriter(store, event_log)
         series = series_of(ladder)
-        self._room = Room(self.hall, engines, self.ledger, live, spectators, journal, ladder.budgets, series)
-        self._roster = Roster(ladder, store, self.ledger)
+        self._room = Room(self.sessions, engines, self.writer, live, spectators, event_log, ladder.budgets, series)
+        self._roster = Roster(ladder, store, self.writer)
         self._left_over = LeftOver(self._room)
         self.running = RunningPairs(self._room, self._left_over, plan.matches)
-        self._fixtures: Sequence[OpenPairs] = ()
+        self._open_pairs: Sequence[OpenPairs] = ()
         self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
 
@@ -77,14 +77,14 @@ class LobbyServer:
         self._load()
         await self._engines.open({pool.engine for pool in self._ladder.pools})
         try:
-            self.hall.door = door = self._open_door(self.hall)
-            door.open()
-            self.ledger.open()
+            self.sessions.router = router = self._open_router(self.sessions)
+            router.open()
+            self.writer.open()
             self._lateness.start()
-            self.hall.open()
+            self.sessions.open()
             self._orders.open()
             self._left_over.until = time.monotonic() + self._plan.bounds.grace
-            ready(door.url)
+            ready(router.url)
             self._spectators.open()
             await self._pair_until_stopped()
         finally:
@@ -94,24 +94,24 @@ class LobbyServer:
         """Start no more matches, wait for the running ones, then end; called again, wait no longer."""
         if self._stopping.is_set():
             self._hurry.set()
-            self.ledger.hurry()
+            self.writer.hurry()
         self.running.closed = True
         self._stopping.set()
 
     def metrics(self) -> list[Metric]:
         """The metrics; none before the socket is open."""
-        if not hasattr(self.hall, "door"):
+        if not hasattr(self.sessions, "router"):
             return []
-        journal, worst = self._journal, self._lateness.worst
+        event_log, worst = self._event_log, self._lateness.worst
         self._lateness.worst = 0.0
         ended = {label(kind=kind, termination=word): count for (kind, word), count in self._room.games.items()}
-        refused = {label(why=word): count for (event, word), count in journal.counts.items() if event == "refused"}
-        faults = {label(task=word): count for (event, word), count in journal.counts.items() if event == "fault"}
-        guests = self.hall.guests.values()
+        refused = {label(why=word): count for (event, word), count in event_log.counts.items() if event == "refused"}
+        faults = {label(task=word): count for (event, word), count in event_log.counts.items() if event == "fault"}
+        bots = self.sessions.bots.values()
         return [
-            Metric("ggp_connections", "gauge", "Connections of bots.", {"": self.hall.door.connections}),
-            Metric("ggp_bots", "gauge", "Connected bots.", {"": len(guests)}),
-            Metric("ggp_bots_away", "gauge", "Bots that lost their connection in a match.", {"": _away(guests)}),
+            Metric("ggp_connections", "gauge", "Connections of bots.", {"": self.sessions.router.connections}),
+            Metric("ggp_bots", "gauge", "Connected bots.", {"": len(bots)}),
+            Metric("ggp_bots_away", "gauge", "Bots that lost their connection in a match.", {"": _away(bots)}),
             Metric("ggp_challenges", "gauge", "Challenges that are open.", {"": len(self._challenges.open)}),
             Metric("ggp_matches", "gauge", "Matches under way.", {"": len(self.running.games)}),
             Metric("ggp_plies_total", "counter", "Plies that were played.", {"": self._room.plies}),
@@ -134,17 +134,17 @@ class LobbyServer:
         pools, store = self._ladder.pools, self._store
         makers = [Matchmaker(self._ladder, pool, rows[pool.name], store) for pool in pools if pool.rated]
         unrated = [Unrated(pool, rows[pool.name], store) for pool in pools if not pool.rated]
-        self._fixtures = [*makers, *unrated]
-        self._left_over.load(self._fixtures)
-        self._rated = Rated(makers, self.running, self.ledger)
+        self._open_pairs = [*makers, *unrated]
+        self._left_over.load(self._open_pairs)
+        self._rated = Rated(makers, self.running, self.writer)
         self._challenges = Challenges(
-            unrated, self._plan.terms, self.running, self._rated, self.ledger, store, self._journal
+            unrated, self._plan.terms, self.running, self._rated, self.writer, store, self._event_log
         )
-        self._orders = LobbyCommands(self._challenges, self._journal, self._answer, self.hall.hang_up)
-        self.hall.orders = self._orders.submit
+        self._orders = LobbyCommands(self._challenges, self._event_log, self._answer, self.sessions.hang_up)
+        self.sessions.orders = self._orders.submit
 
     def _answer(self, route: bytes, answer: bytes) -> None:
-        self.hall.door.send(route, b"R", [answer])
+        self.sessions.router.send(route, b"R", [answer])
 
     async def _pair_until_stopped(self) -> None:
         """Pair idle bots until `stop`. A round that fails is logged."""
@@ -155,50 +155,50 @@ class LobbyServer:
                 await self._pair()
                 if time.monotonic() - beat > _BEAT:
                     beat = time.monotonic()
-                    await self.ledger.work(self._store.beat)
+                    await self.writer.work(self._store.beat)
             except StoreError:  # it is tried again in a moment
                 pass
             except Exception as error:
-                self._journal.fault("pairing", error)
+                self._event_log.fault("pairing", error)
                 pause = max(pause, _AFTER_FAULT)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
 
     async def _pair(self) -> None:
         """One round of pairing. Raises StoreError."""
-        for guest in await self._roster.enrol(self.hall.ready(), self._enrolled, time.monotonic()):
-            self.hall.dismiss(guest, f"too many versions within an hour (limit {VERSIONS}): dial in again later")
-        for one, bots in self._left_over.back(self.hall.ready()):
-            self.running.start(one.fixtures, one.pair, bots, one.record)
-        await self._left_over.expire(self.hall.guests.values())
+        for bot in await self._roster.enrol(self.sessions.ready(), self._enrolled, time.monotonic()):
+            self.sessions.dismiss(bot, f"too many versions within an hour (limit {VERSIONS}): dial in again later")
+        for one, bots in self._left_over.back(self.sessions.ready()):
+            self.running.start(one.open_pairs, one.pair, bots, one.record)
+        await self._left_over.expire(self.sessions.bots.values())
         await self._challenges.update()
         await self._rated.pair_idle(self._challenges.waiting_challengers())
 
     def _enrolled(self) -> None:
-        for fixtures in self._fixtures:
-            fixtures.enrolled()
+        for open_pairs in self._open_pairs:
+            open_pairs.enrolled()
 
     # -- the end -----------------------------------------------------------------------------------------------------
 
     async def _shut_down(self) -> None:
         """Wait for the running matches, store them, end the connections."""
         reason = "the lobby is closing: dial in again later"
-        self.hall.refuse_newcomers(reason)
+        self.sessions.refuse_newcomers(reason)
         games = self.running.games
         for game in games.values():
             game.drain()
         if games:
-            self._journal.log("drain", matches=len(games), seconds=self._plan.drain)
+            self._event_log.log("drain", matches=len(games), seconds=self._plan.drain)
             await self._drain()
         await self.running.cancel()  # the next run resumes these
         await self._orders.close()
-        await self.hall.close(reason)
-        await self.ledger.close()
+        await self.sessions.close(reason)
+        await self.writer.close()
         await self._spectators.close()
         self._lateness.stop()
-        if hasattr(self.hall, "door"):
+        if hasattr(self.sessions, "router"):
             await asyncio.sleep(0.1)
-            self.hall.door.close(linger=500)
+            self.sessions.router.close(linger=500)
         await self._engines.close()
 
     async def _drain(self) -> None:
@@ -210,5 +210,5 @@ class LobbyServer:
         hurry.cancel()
 
 
-def _away(guests: Iterable[ConnectedBot]) -> int:
-    return sum(not guest.line.route for guest in guests)
+def _away(bots: Iterable[ConnectedBot]) -> int:
+    return sum(not bot.line.route for bot in bots)

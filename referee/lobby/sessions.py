@@ -50,21 +50,21 @@ PAUSE = 60.0  # seconds between commands
 
 @dataclass(slots=True)
 class LobbyConnection:
-    """`guest` is set by a hello, `author` by a command. Times are in seconds, those of Lateness.now."""
+    """`bot` is set by a hello, `author` by a command. Times are in seconds, those of Lateness.now."""
 
     address: str
     since: float
     user: str
     allowance: Allowance
     hellos: Allowance
-    guest: ConnectedBot | None = None
+    bot: ConnectedBot | None = None
     author: Author | None = None
     refused: bool = False
 
-    def orders(self, author: Author, callers: Iterable["LobbyConnection"], octets: float, now: float) -> None:
+    def orders(self, author: Author, connections: Iterable["LobbyConnection"], octets: float, now: float) -> None:
         """Make it a command connection of this author, with `octets` a second. Raises NotAdmitted above the limit."""
         if self.author is None:
-            theirs = sum(one.author == author and not one.refused for one in callers)
+            theirs = sum(one.author == author and not one.refused for one in connections)
             if author.owner and theirs >= AUTHORS:
                 raise NotAdmitted("connections", f"too many command connections (limit {AUTHORS})")
             self.allowance = Allowance(ORDERS, octets, now)
@@ -73,7 +73,7 @@ class LobbyConnection:
     def silent(self, patience: float, now: float) -> bool:
         """Whether it was silent for too long; `patience` is for a hello. A bot may be silent."""
         patience = patience if self.author is None else PAUSE
-        return self.guest is None and not self.refused and now - self.since > patience
+        return self.bot is None and not self.refused and now - self.since > patience
 
 
 # -- limits of an owner -----------------------------------------------------------------------------------------------
@@ -116,11 +116,11 @@ class Sessions:
         budgets: Timeouts,
         games: Iterable[str],
         admission: Admission,
-        journal: EventLog,
+        event_log: EventLog,
         lateness: Lateness,
     ) -> None:
-        self.guests: dict[str, ConnectedBot] = {}  # by name (Identity.seat)
-        self.door: RouterSocket  # set before `open`
+        self.bots: dict[str, ConnectedBot] = {}  # by name (Identity.seat)
+        self.router: RouterSocket  # set before `open`
         self.orders: Callable[[bytes, Author, bytes], None]  # likewise: receives the commands of authors
         self.backoff = Backoff(bounds.rest)
         self._allowances = Allowances()
@@ -131,10 +131,10 @@ class Sessions:
             "bytes": bounds.octets,
         }
         self._bounds, self._budgets, self._games = bounds, budgets, sorted(games)
-        self._admission, self._journal, self._lateness = admission, journal, lateness
+        self._admission, self._event_log, self._lateness = admission, event_log, lateness
         self._now = lateness.now
-        self._callers: dict[bytes, LobbyConnection] = {}
-        self._tasks = BackgroundTasks(journal.fault)
+        self._connections: dict[bytes, LobbyConnection] = {}
+        self._tasks = BackgroundTasks(event_log.fault)
         self._closing = ""
 
     def open(self) -> None:
@@ -143,29 +143,29 @@ class Sessions:
 
     def ready(self) -> list[ConnectedBot]:
         """The bots that can start a match now, within the limit of simultaneous matches of each owner."""
-        found = [one for one in self.guests.values() if one.player and not (one.playing or one.leaving)]
+        found = [one for one in self.bots.values() if one.player and not (one.playing or one.leaving)]
         found = [one for one in found if one.line.route]
-        playing = Counter(one.identity.owner for one in self.guests.values() if one.playing)
+        playing = Counter(one.identity.owner for one in self.bots.values() if one.playing)
         chosen = []
-        for guest in found:
-            owner = guest.identity.owner
+        for bot in found:
+            owner = bot.identity.owner
             playing[owner] += 1
             if playing[owner] <= self._admission.limits(owner, self._defaults)["matches"]:
-                chosen.append(guest)
+                chosen.append(bot)
         return chosen
 
-    def apply_backoff(self, guest: ConnectedBot) -> None:
+    def apply_backoff(self, bot: ConnectedBot) -> None:
         """Dismiss the bot if a back-off has begun; it is refused until that ends."""
-        if guest.line.ended or not (left := self.backoff.left(guest.identity.key, self._now())):
+        if bot.line.ended or not (left := self.backoff.left(bot.identity.key, self._now())):
             return
-        self._journal.log("rest", bot=guest.name, owner=guest.identity.owner, seconds=round(left))
-        self.dismiss(guest, self._backoff_reason(guest.identity, left))
+        self._event_log.log("rest", bot=bot.name, owner=bot.identity.owner, seconds=round(left))
+        self.dismiss(bot, self._backoff_reason(bot.identity, left))
 
-    def dismiss(self, guest: ConnectedBot, reason: str) -> None:
+    def dismiss(self, bot: ConnectedBot, reason: str) -> None:
         """End its connection; it may dial in again."""
-        if guest.line.route:
-            self._send_bye(guest.line.route, reason)
-        self.forget(guest, reason)
+        if bot.line.route:
+            self._send_bye(bot.line.route, reason)
+        self.forget(bot, reason)
 
     def refuse_newcomers(self, reason: str) -> None:
         """Refuse new bots from now on, except reconnects of bots in a match."""
@@ -173,10 +173,10 @@ class Sessions:
 
     async def close(self, reason: str) -> None:
         """End all connections with this reason."""
-        for guest in list(self.guests.values()):
-            self.dismiss(guest, reason)
-        for route, caller in self._callers.items():
-            if caller.author is not None:
+        for bot in list(self.bots.values()):
+            self.dismiss(bot, reason)
+        for route, connection in self._connections.items():
+            if connection.author is not None:
                 self._send_bye(route, reason)
         await self._tasks.close()
 
@@ -185,244 +185,244 @@ class Sessions:
     def on_connect(self, route: bytes, descriptor: int, address: str) -> None:
         now = self._now()
         bucket = Allowance(STRANGER, self._bounds.octets, now)
-        self._callers[route] = LobbyConnection(address, now, "", bucket, bucket)
+        self._connections[route] = LobbyConnection(address, now, "", bucket, bucket)
 
     def on_disconnect(self, route: bytes) -> None:
-        caller = self._callers.pop(route, None)
-        if caller and caller.guest and caller.guest.line.route == route:
-            self._lost(caller.guest)
+        connection = self._connections.pop(route, None)
+        if connection and connection.bot and connection.bot.line.route == route:
+            self._lost(connection.bot)
 
     def send(self, route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
         """As RouterSocket.send; a connection that cannot take the message is closed."""
-        if self.door.send(route, kind, payloads):
+        if self.router.send(route, kind, payloads):
             return True
-        if (caller := self._callers.get(route)) is not None and self.door.cut(route):
-            who = caller.guest.name if caller.guest else caller.address
-            self._journal.log_limited(self._now(), "refused", "deaf", who, reason="it does not read")
+        if (connection := self._connections.get(route)) is not None and self.router.cut(route):
+            who = connection.bot.name if connection.bot else connection.address
+            self._event_log.log_limited(self._now(), "refused", "deaf", who, reason="it does not read")
         self.on_disconnect(route)
         return False
 
     def on_message(self, route: bytes, user: str, frames: Sequence[bytes], now: float) -> None:
-        caller = self._callers.get(route)
-        if caller is None or caller.refused:
+        connection = self._connections.get(route)
+        if connection is None or connection.refused:
             return
-        guest = caller.guest
-        if not caller.allowance.consume(sum(map(len, frames)), now):
-            self._refuse(route, caller, "flood", "too many messages or bytes: slow down")
+        bot = connection.bot
+        if not connection.allowance.consume(sum(map(len, frames)), now):
+            self._refuse(route, connection, "flood", "too many messages or bytes: slow down")
             return
-        if guest is not None and user != caller.user:
-            self._refuse(route, caller, "forged", "another key was used on this connection")
+        if bot is not None and user != connection.user:
+            self._refuse(route, connection, "forged", "another key was used on this connection")
             return
         if frames[0] == b"E" and _SAID < len(frames[-1]) <= MAX_TEXT:
             frames = [*frames[:-1], frames[-1][:_SAID]]  # what makes characters printable takes time for each
         try:
             said = decode(frames)
         except FrameError as error:
-            self._refuse(route, caller, error.fault.value, str(error), lasting=error.fault is LobbyFault.VERSION)
+            self._refuse(route, connection, error.fault.value, str(error), lasting=error.fault is LobbyFault.VERSION)
             return
-        if guest is not None and type(said) is LobbyAnswer:
-            if not guest.line.on_answer(said.data, now):
-                self._on_unexpected_answer(route, caller, guest)
+        if bot is not None and type(said) is LobbyAnswer:
+            if not bot.line.on_answer(said.data, now):
+                self._on_unexpected_answer(route, connection, bot)
         else:
-            caller.user = user
-            self._handle(route, caller, said)
+            connection.user = user
+            self._handle(route, connection, said)
 
-    def _on_unexpected_answer(self, route: bytes, caller: LobbyConnection, guest: ConnectedBot) -> None:
+    def _on_unexpected_answer(self, route: bytes, connection: LobbyConnection, bot: ConnectedBot) -> None:
         """A reconnected bot that cannot continue its match is dismissed, and may dial in again."""
-        if reason := guest.line.unlike:
-            self._journal.log("refused", "unlike", bot=guest.name, reason=reason)
-            self.dismiss(guest, reason)
+        if reason := bot.line.unlike:
+            self._event_log.log("refused", "unlike", bot=bot.name, reason=reason)
+            self.dismiss(bot, reason)
         else:
-            self._refuse(route, caller, "unasked", "unexpected answer: no command was sent")
+            self._refuse(route, connection, "unasked", "unexpected answer: no command was sent")
 
-    def _handle(self, route: bytes, caller: LobbyConnection, said: Message) -> None:
+    def _handle(self, route: bytes, connection: LobbyConnection, said: Message) -> None:
         """Handle every message but an answer."""
-        if caller.guest is None and (isinstance(said, LobbyAsk) or caller.author is not None):
-            self._handle_command(route, caller, said)
+        if connection.bot is None and (isinstance(said, LobbyAsk) or connection.author is not None):
+            self._handle_command(route, connection, said)
         elif isinstance(said, Hello):
-            if caller.guest is not None and not caller.hellos.consume(0, self._now()):
-                self._refuse(route, caller, "flood", "too many hellos: slow down")
+            if connection.bot is not None and not connection.hellos.consume(0, self._now()):
+                self._refuse(route, connection, "flood", "too many hellos: slow down")
                 return
             try:
-                self._let_in(route, caller, said)
+                self._let_in(route, connection, said)
             except NotAdmitted as refused:
-                self._refuse(route, caller, refused.word, str(refused), refused.lasting)
-        elif caller.guest is None:
-            self._refuse(route, caller, "stranger", "say hello first")
+                self._refuse(route, connection, refused.word, str(refused), refused.lasting)
+        elif connection.bot is None:
+            self._refuse(route, connection, "stranger", "say hello first")
         elif isinstance(said, Stderr):
-            caller.guest.line.on_stderr(said.text)
+            connection.bot.line.on_stderr(said.text)
         elif isinstance(said, Bye) and said.reason.partition(":")[0] == LEAVING:
-            self._leaves(caller.guest, said.reason)
+            self._leaves(connection.bot, said.reason)
         elif isinstance(said, Bye):
-            self._journal.log("left", "bye", bot=caller.guest.name, reason=said.reason)
-            self.forget(caller.guest, f"it said goodbye: {said.reason[:200]}")
+            self._event_log.log("left", "bye", bot=connection.bot.name, reason=said.reason)
+            self.forget(connection.bot, f"it said goodbye: {said.reason[:200]}")
             self._cut_soon(route)
         else:
-            self._refuse(route, caller, "kind", "a bot sends H, R, E or B")
+            self._refuse(route, connection, "kind", "a bot sends H, R, E or B")
 
-    def _leaves(self, guest: ConnectedBot, reason: str) -> None:
+    def _leaves(self, bot: ConnectedBot, reason: str) -> None:
         """The bot finishes its running game, if there is one, and starts no other."""
-        if not guest.leaving:
-            self._journal.log("left", "leaving", bot=guest.name, reason=reason, playing=guest.playing)
-        guest.leaving = True
-        if not guest.playing:
-            self.dismiss(guest, FAREWELL)
+        if not bot.leaving:
+            self._event_log.log("left", "leaving", bot=bot.name, reason=reason, playing=bot.playing)
+        bot.leaving = True
+        if not bot.playing:
+            self.dismiss(bot, FAREWELL)
 
-    def _handle_command(self, route: bytes, caller: LobbyConnection, said: Message) -> None:
+    def _handle_command(self, route: bytes, connection: LobbyConnection, said: Message) -> None:
         """Handle a command. A command connection is no bot, and sends only commands."""
         try:
-            author = self._admission.author(caller.user)
-            caller.orders(author, self._callers.values(), self._bounds.octets, self._now())
+            author = self._admission.author(connection.user)
+            connection.orders(author, self._connections.values(), self._bounds.octets, self._now())
         except NotAdmitted as refused:
-            self._refuse(route, caller, refused.word, str(refused), refused.lasting)
+            self._refuse(route, connection, refused.word, str(refused), refused.lasting)
             return
         if isinstance(said, LobbyAsk):
             self.orders(route, author, said.data)
         elif isinstance(said, Bye):
             self.hang_up(route)
         else:
-            self._refuse(route, caller, "kind", "a command connection sends C or B")
+            self._refuse(route, connection, "kind", "a command connection sends C or B")
 
     def hang_up(self, route: bytes) -> None:
         """End a command connection after `quit`."""
-        if caller := self._callers.get(route):
-            caller.refused = True
+        if connection := self._connections.get(route):
+            connection.refused = True
             self._send_bye(route, FAREWELL)
 
     # -- admission ---------------------------------------------------------------------------------------------------
 
-    def _let_in(self, route: bytes, caller: LobbyConnection, hello: Hello) -> None:
-        identity = self._admission.identify(caller.user, hello)
+    def _let_in(self, route: bytes, connection: LobbyConnection, hello: Hello) -> None:
+        identity = self._admission.identify(connection.user, hello)
         if not NAME.fullmatch(identity.name) or identity.name == TAKEN:
             why = f"{printable(identity.name, 60)!r} is no valid name: {NAMES}; {TAKEN} is reserved"
             raise NotAdmitted("name", why, lasting=True)
         if hello.games and not set(hello.games) & set(self._games):
             why = f"this lobby plays {', '.join(self._games)}: offer one of these"
             raise NotAdmitted("games", why, lasting=True)
-        before = self.guests.get(identity.seat)
+        before = self.bots.get(identity.seat)
         limits = self._admission.limits(identity.owner, self._defaults)
         if before is None or not before.playing:
             if left := self.backoff.left(identity.key, self._now()):
                 raise NotAdmitted("resting", self._backoff_reason(identity, left))
             if self._closing:
                 raise NotAdmitted("closing", self._closing)
-            theirs = sum(one.identity.owner == identity.owner for one in self.guests.values())
+            theirs = sum(one.identity.owner == identity.owner for one in self.bots.values())
             if before is None and theirs >= limits["connections"]:
                 raise NotAdmitted("connections", f"connection limit: {identity.owner} has {theirs} bots connected")
         if before is not None and before.identity.owner != identity.owner:
             why = f"the name {identity.name} is another owner's: choose another name"
             raise NotAdmitted("taken", why, lasting=True)
-        if caller.guest not in (None, before):
-            self._lost(caller.guest)  # the connection speaks for another one now
+        if connection.bot not in (None, before):
+            self._lost(connection.bot)  # the connection speaks for another one now
         if before is not None and before.line.route:
             self._replace(before, route)
-        caller.allowance = self._allowances.of(identity.owner, limits["messages"], limits["bytes"], self._now())
+        connection.allowance = self._allowances.of(identity.owner, limits["messages"], limits["bytes"], self._now())
         if before is not None and before.playing:
-            caller.guest = before
+            connection.bot = before
             before.set_challenges(hello.challenges)
             before.leaving = False  # it says so again, or was started again
             before.line.come_back(route)
-            self._journal.log("back", bot=before.name, address=caller.address, **_session(hello.session))
+            self._event_log.log("back", bot=before.name, address=connection.address, **_session(hello.session))
             return
         if before is not None:
             self.forget(before, "replaced by another connection")
         line = RemoteBot(self.send, self._lateness, self._bounds.lag)
-        guest = caller.guest = self.guests[identity.seat] = ConnectedBot(identity, frozenset(hello.games), line)
-        guest.set_challenges(hello.challenges)
+        bot = connection.bot = self.bots[identity.seat] = ConnectedBot(identity, frozenset(hello.games), line)
+        bot.set_challenges(hello.challenges)
         line.come_back(route)
-        self._tasks.run("welcome", self._welcome(guest, caller.address, hello.session))
+        self._tasks.run("welcome", self._welcome(bot, connection.address, hello.session))
 
     def _backoff_reason(self, identity: Identity, left: float) -> str:
         times = self.backoff.faults(identity.key)
         why = f"it forfeited or left {times} games in a row"
         return f"{identity.name} must wait {math.ceil(left)} s: {why}; come back then"
 
-    def _replace(self, guest: ConnectedBot, route: bytes) -> None:
+    def _replace(self, bot: ConnectedBot, route: bytes) -> None:
         """The newer connection wins; on the same one a new bot process was started."""
-        old = guest.line.route
-        guest.line.lose()
+        old = bot.line.route
+        bot.line.lose()
         if old != route:
-            if caller := self._callers.get(old):
-                caller.guest, caller.refused = None, True
-            self._journal.log("replaced", bot=guest.name)
-            self._send_bye(old, f"{REPLACED}: another connection of {guest.name} took its place")
+            if connection := self._connections.get(old):
+                connection.bot, connection.refused = None, True
+            self._event_log.log("replaced", bot=bot.name)
+            self._send_bye(old, f"{REPLACED}: another connection of {bot.name} took its place")
 
-    async def _welcome(self, guest: ConnectedBot, address: str, session: str) -> None:
+    async def _welcome(self, bot: ConnectedBot, address: str, session: str) -> None:
         """Handshake."""
         try:
-            guest.met(await meet(guest.line, guest.party, self._budgets))
+            bot.met(await meet(bot.line, bot.party, self._budgets))
         except CannotStart as error:
-            if self.guests.get(guest.identity.seat) is guest:
-                self._journal.log("refused", "start", bot=guest.name, reason=str(error))
-                self.dismiss(guest, str(error))
+            if self.bots.get(bot.identity.seat) is bot:
+                self._event_log.log("refused", "start", bot=bot.name, reason=str(error))
+                self.dismiss(bot, str(error))
             return
         except Exception:
-            self.dismiss(guest, "internal error: the server's log says more")
+            self.dismiss(bot, "internal error: the server's log says more")
             raise
-        assert guest.player is not None
-        said = {"program": guest.player.party.program, "address": address, **_session(session)}
-        self._journal.log("joined", bot=guest.name, owner=guest.identity.owner, **said)
+        assert bot.player is not None
+        said = {"program": bot.player.party.program, "address": address, **_session(session)}
+        self._event_log.log("joined", bot=bot.name, owner=bot.identity.owner, **said)
 
     # -- departure ---------------------------------------------------------------------------------------------------
 
-    def _lost(self, guest: ConnectedBot) -> None:
-        guest.line.lose()
-        self._journal.log("gone", bot=guest.name, playing=guest.playing)
-        if not guest.playing:
-            self.forget(guest, "its connection was lost")
+    def _lost(self, bot: ConnectedBot) -> None:
+        bot.line.lose()
+        self._event_log.log("gone", bot=bot.name, playing=bot.playing)
+        if not bot.playing:
+            self.forget(bot, "its connection was lost")
             return
-        grace, away = self._bounds.grace, guest.line.away
-        asyncio.get_running_loop().call_later(grace, self._give_up, guest, away)
+        grace, away = self._bounds.grace, bot.line.away
+        asyncio.get_running_loop().call_later(grace, self._give_up, bot, away)
 
-    def _give_up(self, guest: ConnectedBot, away: float) -> None:
-        if guest.line.away == away and self.guests.get(guest.identity.seat) is guest:
+    def _give_up(self, bot: ConnectedBot, away: float) -> None:
+        if bot.line.away == away and self.bots.get(bot.identity.seat) is bot:
             grace = self._bounds.grace
-            self.forget(guest, f"network: its connection was lost and it did not come back within {grace:g} s")
+            self.forget(bot, f"network: its connection was lost and it did not come back within {grace:g} s")
 
-    def forget(self, guest: ConnectedBot, reason: str) -> None:
+    def forget(self, bot: ConnectedBot, reason: str) -> None:
         """Remove the bot."""
-        if self.guests.get(guest.identity.seat) is guest:
-            del self.guests[guest.identity.seat]
-        if caller := self._callers.get(guest.line.route):
-            caller.guest, caller.refused = None, True
-        guest.line.end(reason)
+        if self.bots.get(bot.identity.seat) is bot:
+            del self.bots[bot.identity.seat]
+        if connection := self._connections.get(bot.line.route):
+            connection.bot, connection.refused = None, True
+        bot.line.end(reason)
 
-    def _refuse(self, route: bytes, caller: LobbyConnection, word: str, reason: str, lasting: bool = False) -> None:
+    def _refuse(self, route: bytes, connection: LobbyConnection, word: str, reason: str, lasting: bool = False) -> None:
         """End the connection of a bot that breaks a rule, with the reason. A bot at a table may come back to it, unless
         time changes nothing (`lasting`)."""
-        caller.refused = True
-        who = caller.guest.name if caller.guest else caller.address
-        self._journal.log_limited(self._now(), "refused", word, who, reason=reason, address=caller.address)
+        connection.refused = True
+        who = connection.bot.name if connection.bot else connection.address
+        self._event_log.log_limited(self._now(), "refused", word, who, reason=reason, address=connection.address)
         self._send_bye(route, f"{REFUSED}: {reason}" if lasting else reason)
-        if caller.guest and caller.guest.line.route == route:
-            self._lost(caller.guest)
-        caller.guest = None
+        if connection.bot and connection.bot.line.route == route:
+            self._lost(connection.bot)
+        connection.bot = None
 
     def _send_bye(self, route: bytes, reason: str) -> None:
-        self.door.send(route, b"B", [printable(reason, 1000).encode()])
+        self.router.send(route, b"B", [printable(reason, 1000).encode()])
         self._cut_soon(route)
 
     def _cut_soon(self, route: bytes) -> None:
         asyncio.get_running_loop().call_later(_LAST_WORDS, self._cut, route)
 
     def _cut(self, route: bytes) -> None:
-        self._callers.pop(route, None)
-        self.door.cut(route)
+        self._connections.pop(route, None)
+        self.router.cut(route)
 
     def _admit_again(self) -> None:
         """End the connections of keys that were revoked or have expired: bots, also in a match, and orders."""
-        for route, caller in list(self._callers.items()):
-            if caller.author is not None and not caller.refused:
+        for route, connection in list(self._connections.items()):
+            if connection.author is not None and not connection.refused:
                 try:
-                    self._admission.author(caller.user)
+                    self._admission.author(connection.user)
                 except NotAdmitted as refused:
-                    self._refuse(route, caller, refused.word, str(refused), refused.lasting)
-            if guest := caller.guest:
+                    self._refuse(route, connection, refused.word, str(refused), refused.lasting)
+            if bot := connection.bot:
                 try:
-                    self._admission.identify(caller.user, Hello(guest.name))
+                    self._admission.identify(connection.user, Hello(bot.name))
                 except NotAdmitted as refused:
-                    self._journal.log("refused", refused.word, bot=guest.name, reason=str(refused))
-                    self.dismiss(guest, f"{REFUSED}: {refused}" if refused.lasting else str(refused))
+                    self._event_log.log("refused", refused.word, bot=bot.name, reason=str(refused))
+                    self.dismiss(bot, f"{REFUSED}: {refused}" if refused.lasting else str(refused))
 
     async def _check_keys(self) -> None:
         while True:
@@ -434,21 +434,21 @@ class Sessions:
         """End silent connections, and those that flood the socket, from time to time."""
         size, looked = 0, 0.0
         while True:
-            await self.door.sleep(_SWEEP, _GROWN)
+            await self.router.sleep(_SWEEP, _GROWN)
             now = self._now()
-            self.door.cut_silent(self._bounds.hello)
+            self.router.cut_silent(self._bounds.hello)
             # Flooding makes the process grow; a check takes time. What arrives meanwhile counts next time.
             has = resident()
             if abs(has - size) >= _GROWN or now - looked >= _LONGEST:
-                await self.door.cut_stuffed(_STUFFED, _STUFFED_IN_ALL, now - looked)
+                await self.router.cut_stuffed(_STUFFED, _STUFFED_IN_ALL, now - looked)
                 size, looked = has, now
-            for why, times in self.door.refused.items():
-                self._journal.log_limited(now, "refused", why.word, "", times, reason=why.reason)
-            self.door.refused.clear()
-            self._allowances.forget({one.identity.owner for one in self.guests.values()}, now)
-            silent = [one for one in self._callers.items() if one[1].silent(self._bounds.hello, now)]
-            for route, caller in silent:
-                self._refuse(route, caller, "silent", "no hello, or no command, in time")
+            for why, times in self.router.refused.items():
+                self._event_log.log_limited(now, "refused", why.word, "", times, reason=why.reason)
+            self.router.refused.clear()
+            self._allowances.forget({one.identity.owner for one in self.bots.values()}, now)
+            silent = [one for one in self._connections.items() if one[1].silent(self._bounds.hello, now)]
+            for route, connection in silent:
+                self._refuse(route, connection, "silent", "no hello, or no command, in time")
 
 
 def _session(said: str) -> dict[str, str]:

@@ -71,7 +71,7 @@ class RouterSocket:
     def __init__(
         self,
         url: str,
-        visitors: ConnectionListener,
+        listener: ConnectionListener,
         admission: Admission,
         *,
         queue: int,
@@ -82,7 +82,7 @@ class RouterSocket:
     ) -> None:
         """`queue` messages for a connection, `connections` at most; `heartbeat`: ms between and in all;
         `arrivals`: connections a second from one address, 0 for any number."""
-        self._visitors = visitors
+        self._listener = listener
         self._most = connections
         self._admission = admission
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -232,7 +232,7 @@ class RouterSocket:
                 self._cut_silent(descriptor, since, Cut.STUFFED)
         elif self._routes.get(route) == descriptor and self.cut(route):
             self.refused[Cut.STUFFED] += 1
-            self._visitors.on_disconnect(route)
+            self._listener.on_disconnect(route)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ class RouterSocket:
             return
         self._heard[route] += sum(map(len, frames)) + _OVERHEAD * len(frames)
         user = self._processes.get(route) or (_metadata(frame, "User-Id") if self._admission.authenticated else "")
-        self._visitors.on_message(route, user, frames, time.monotonic())
+        self._listener.on_message(route, user, frames, time.monotonic())
 
     def _skip(self) -> None:
         """Some of the frames that a message had too many; others in the loop have their turn between."""
@@ -290,7 +290,7 @@ class RouterSocket:
         self._by_descriptor[descriptor] = route
         if process := self._process(descriptor):
             self._processes[route] = f"{INSIDE}{process}"
-        self._visitors.on_connect(route, descriptor, _metadata(frame, "Peer-Address"))
+        self._listener.on_connect(route, descriptor, _metadata(frame, "Peer-Address"))
         return True
 
     def _on_monitor_event(self) -> None:
@@ -348,7 +348,7 @@ class RouterSocket:
     def _lose(self, route: bytes) -> None:
         self._by_descriptor.pop(self._routes[route], None)
         self._forget(route)
-        self._visitors.on_disconnect(route)
+        self._listener.on_disconnect(route)
 
     def _forget(self, route: bytes) -> None:
         del self._routes[route], self._heard[route]

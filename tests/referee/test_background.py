@@ -18,7 +18,7 @@ from protocol.responder import Responder
 from referee import background
 from referee.background import BackgroundTasks
 from referee.control.server import ControlServer, StandardInput
-from referee.lobby import sessions as hall_module
+from referee.lobby import sessions as sessions_module
 from referee.lobby.auth import Admission
 from referee.lobby.challenges import LobbyCommands
 from referee.lobby.engine_pool import Engines
@@ -41,14 +41,14 @@ from tests.support.raw_zmtp import Raw
 
 
 class Log:
-    """A journal, and what it has written."""
+    """A event_log, and what it has written."""
 
     def __init__(self) -> None:
         self.lines: list[dict[str, Any]] = []
-        self.journal = EventLog(as_json=True, write=lambda line: self.lines.append(json.loads(line)))
+        self.event_log = EventLog(as_json=True, write=lambda line: self.lines.append(json.loads(line)))
 
     def faults(self, task: str) -> int:
-        return self.journal.counts["fault", task]
+        return self.event_log.counts["fault", task]
 
     def traceback(self, task: str) -> str:
         return next(
@@ -92,7 +92,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("how", ["raises", "returns", "is cancelled"])
 async def test_a_task_that_ends_is_reported_and_started_again(how: str, log: Log) -> None:
-    tasks, starts, again = BackgroundTasks(log.journal.fault), 0, asyncio.Event()
+    tasks, starts, again = BackgroundTasks(log.event_log.fault), 0, asyncio.Event()
 
     async def work() -> None:
         nonlocal starts
@@ -129,7 +129,7 @@ async def test_a_task_that_fails_again_and_again_is_started_less_and_less_often(
     async def work() -> None:
         raise Bug("planted")
 
-    tasks = BackgroundTasks(log.journal.fault)
+    tasks = BackgroundTasks(log.event_log.fault)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     tasks.keep("work", work)
     loop = asyncio.get_running_loop()
@@ -144,7 +144,7 @@ async def test_a_task_that_fails_again_and_again_is_started_less_and_less_often(
 
 
 async def test_a_job_that_fails_is_reported_and_one_that_ends_is_not(log: Log) -> None:
-    tasks = BackgroundTasks(log.journal.fault)
+    tasks = BackgroundTasks(log.event_log.fault)
 
     async def good() -> None:
         return
@@ -163,7 +163,7 @@ async def test_a_callback_that_fails_is_logged_and_counted(log: Log) -> None:
     def bad() -> None:
         raise Bug("planted")
 
-    asyncio.get_running_loop().set_exception_handler(log.journal.unhandled)
+    asyncio.get_running_loop().set_exception_handler(log.event_log.unhandled)
     asyncio.get_running_loop().call_soon(bad)
     await until(lambda: log.faults("callback") == 1)
     assert "in bad" in log.traceback("callback")
@@ -183,49 +183,49 @@ def test_a_traceback_in_a_log_for_people_is_indented_and_cannot_be_forged() -> N
 
 
 async def test_too_many_connections_from_an_address_leave_the_housekeeping_alive() -> None:
-    """The refusal by address had no text in the hall's table: a KeyError ended all housekeeping for good."""
+    """The refusal by address had no text in the table of reasons: a KeyError ended all housekeeping for good."""
     async with house(Bounds(hello=0.5), arrivals=0.2) as it:
-        crowd = [Raw(it.door.url) for _ in range(8)]
-        await until(lambda: it.journal.counts["refused", "address"] >= 6)
-        await until(lambda: it.journal.counts["refused", "silent"] == 1)
-        assert not [key for key in it.journal.counts if key[0] == "fault"]
+        crowd = [Raw(it.router.url) for _ in range(8)]
+        await until(lambda: it.event_log.counts["refused", "address"] >= 6)
+        await until(lambda: it.event_log.counts["refused", "silent"] == 1)
+        assert not [key for key in it.event_log.counts if key[0] == "fault"]
         for one in crowd:
             one.close()
 
 
 async def test_connections_are_checked_on_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     async with house(Bounds(hello=0.5)) as it:
-        once = Once(it.door, "cut_silent", monkeypatch)
-        with Raw(it.door.url):
-            await until(lambda: it.journal.counts["refused", "silent"] == 1)
-        assert it.journal.counts["fault", "connections"] == 1 and once.calls
+        once = Once(it.router, "cut_silent", monkeypatch)
+        with Raw(it.router.url):
+            await until(lambda: it.event_log.counts["refused", "silent"] == 1)
+        assert it.event_log.counts["fault", "connections"] == 1 and once.calls
 
 
 async def test_keys_are_checked_on_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hall_module, "_CHECK_KEYS", 0.01)
+    monkeypatch.setattr(sessions_module, "_CHECK_KEYS", 0.01)
     async with house() as it:
-        once = Once(it.hall._admission, "changed", monkeypatch, times=2)
+        once = Once(it.sessions._admission, "changed", monkeypatch, times=2)
         await until(lambda: once.calls > 2)
-        assert it.journal.counts["fault", "keys"] == 2
+        assert it.event_log.counts["fault", "keys"] == 2
 
 
 async def test_connections_that_cannot_be_checked_do_not_keep_keys_from_being_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(hall_module, "_CHECK_KEYS", 0.01)
+    monkeypatch.setattr(sessions_module, "_CHECK_KEYS", 0.01)
     async with house() as it:
-        Once(it.door, "cut_silent", monkeypatch, times=10**6)
-        keys = Once(it.hall._admission, "changed", monkeypatch, times=0)
-        await until(lambda: it.journal.counts["fault", "connections"] == 1 and keys.calls > 3)
+        Once(it.router, "cut_silent", monkeypatch, times=10**6)
+        keys = Once(it.sessions._admission, "changed", monkeypatch, times=0)
+        await until(lambda: it.event_log.counts["fault", "connections"] == 1 and keys.calls > 3)
 
 
 async def test_a_bot_that_cannot_be_welcomed_is_let_go_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     async with house() as it:
-        Once(hall_module, "meet", monkeypatch)
+        Once(sessions_module, "meet", monkeypatch)
         caller = it.call()
         caller.hello("ann")
         assert "internal error" in await caller.bye()
-        await until(lambda: it.journal.counts["fault", "welcome"] == 1)
+        await until(lambda: it.event_log.counts["fault", "welcome"] == 1)
         await it.seat("ann")
 
 
@@ -236,11 +236,11 @@ async def test_games_are_kept_on_after_a_failure(log: Log, monkeypatch: pytest.M
 
     store = SlowStore()
     once = Once(store, "add", monkeypatch)
-    ledger = StoreWriter(store, log.journal)  # type: ignore[arg-type]
-    ledger.open()
-    assert await ledger.store(object()) == []  # type: ignore[arg-type]
+    writer = StoreWriter(store, log.event_log)  # type: ignore[arg-type]
+    writer.open()
+    assert await writer.store(object()) == []  # type: ignore[arg-type]
     assert once.calls == 1 and log.faults("store") == 1
-    await ledger.close()
+    await writer.close()
 
 
 async def test_a_game_that_cannot_be_stored_holds_up_no_other(log: Log) -> None:
@@ -248,20 +248,20 @@ async def test_a_game_that_cannot_be_stored_holds_up_no_other(log: Log) -> None:
     good = [UnplayablePair(pair, None, str(number)) for number in range(3)]
     bad = UnplayablePair(pair, None, "bad")
 
-    class Store:
+    class FailingOnce:
         def add(self, games: list[object], unplayable: list[object]) -> list[object]:
             if bad in unplayable:
                 raise ValueError("a bug")
             kept.extend(unplayable)
             return []
 
-    ledger = StoreWriter(Store(), log.journal)  # type: ignore[arg-type]
-    ledger.open()
+    writer = StoreWriter(FailingOnce(), log.event_log)  # type: ignore[arg-type]
+    writer.open()
     async with asyncio.timeout(30):
-        done = await asyncio.gather(*map(ledger.store, [good[0], bad, *good[1:]]), return_exceptions=True)
+        done = await asyncio.gather(*map(writer.store, [good[0], bad, *good[1:]]), return_exceptions=True)
     assert [type(one) for one in done] == [list, ValueError, list, list] and kept == good
     assert 1 < log.faults("store") < 10
-    await ledger.close()
+    await writer.close()
 
 
 @pytest.mark.parametrize("error", [StoreError("the disk is full"), ValueError("a bug")])
@@ -272,20 +272,20 @@ async def test_a_second_signal_ends_a_lobby_whose_store_refuses_everything(log: 
         def add(self, games: list[object], unplayable: list[object]) -> list[object]:
             raise error
 
-    ledger = StoreWriter(FailingStore(), log.journal)  # type: ignore[arg-type]
-    ledger.open()
-    kept = asyncio.ensure_future(ledger.store(object()))  # type: ignore[arg-type]
-    await until(lambda: bool(log.faults("store") or log.journal.counts["store", "refuses"]))
-    ledger.hurry()
+    writer = StoreWriter(FailingStore(), log.event_log)  # type: ignore[arg-type]
+    writer.open()
+    kept = asyncio.ensure_future(writer.store(object()))  # type: ignore[arg-type]
+    await until(lambda: bool(log.faults("store") or log.event_log.counts["store", "refuses"]))
+    writer.hurry()
     async with asyncio.timeout(30):
         with pytest.raises(type(error)):
             await kept
-        await ledger.close()
+        await writer.close()
 
 
 async def test_engines_are_looked_at_after_a_failure(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("referee.lobby.engine_pool._SWEEP", 0.01)
-    engines = Engines(tmp_path, 1, Timeouts(), log.journal)
+    engines = Engines(tmp_path, 1, Timeouts(), log.event_log)
 
     class Desk:
         def check(self) -> None:
@@ -294,10 +294,10 @@ async def test_engines_are_looked_at_after_a_failure(log: Log, tmp_path: Path, m
         async def close(self) -> None:
             return
 
-    desk = Desk()
-    once = Once(desk, "check", monkeypatch)
+    share = Desk()
+    once = Once(share, "check", monkeypatch)
     await engines.open(set())
-    engines._desks["any"] = [desk]  # type: ignore[index, list-item]
+    engines._shares["any"] = [share]  # type: ignore[index, list-item]
     await until(lambda: once.calls > 1)
     assert log.faults("engines") == 1
     await engines.close()
@@ -305,7 +305,7 @@ async def test_engines_are_looked_at_after_a_failure(log: Log, tmp_path: Path, m
 
 async def test_orders_are_taken_on_after_a_failure(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     answers: list[bytes] = []
-    orders = LobbyCommands(None, log.journal, lambda route, answer: answers.append(answer), lambda route: None)  # type: ignore[arg-type]
+    orders = LobbyCommands(None, log.event_log, lambda route, answer: answers.append(answer), lambda route: None)  # type: ignore[arg-type]
     Once(orders, "_send", monkeypatch)
     orders.open()
     for line in (b"1 name\n", b"2 name\n"):
@@ -316,7 +316,7 @@ async def test_orders_are_taken_on_after_a_failure(log: Log, monkeypatch: pytest
 
 
 async def test_lateness_is_looked_at_after_a_failure(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    asyncio.get_running_loop().set_exception_handler(log.journal.unhandled)
+    asyncio.get_running_loop().set_exception_handler(log.event_log.unhandled)
     lateness = Lateness()
     once = Once(lateness, "_measure", monkeypatch)
     lateness.start()
@@ -329,7 +329,7 @@ async def test_a_local_bot_is_started_again_after_a_failure(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("referee.lobby.local_bots._FIRST_WAIT", 0.01)
-    local = LocalBots(read(tmp_path, ann={"command": "random"}).local, False, 0, log.journal)
+    local = LocalBots(read(tmp_path, ann={"command": "random"}).local, False, 0, log.event_log)
     started = asyncio.Event()
 
     async def run(identity: object, url: str) -> None:
@@ -349,20 +349,22 @@ async def test_pairing_goes_on_after_a_failure_and_metrics_count_it(
 ) -> None:
     monkeypatch.setattr("referee.lobby.server._AFTER_FAULT", 0.01)
     settings = read(tmp_path, {"pairing": 0.01})
-    engines = Engines(tmp_path, 1, Timeouts(), log.journal)
+    engines = Engines(tmp_path, 1, Timeouts(), log.event_log)
 
     async def none(starts: set[object]) -> None:
         return
 
-    def door(hall: Sessions) -> RouterSocket:
-        return RouterSocket("tcp://127.0.0.1:*", hall, Admission(), queue=100, connections=10, heartbeat=(5000, 15000))
+    def router(sessions: Sessions) -> RouterSocket:
+        return RouterSocket(
+            "tcp://127.0.0.1:*", sessions, Admission(), queue=100, connections=10, heartbeat=(5000, 15000)
+        )
 
     monkeypatch.setattr(engines, "open", none)
     with Store.open(f"sqlite:///{tmp_path}/club.db", create=True) as store:
         live = Live(tmp_path / "club.live")
-        spectators = Spectators(None, log.journal)
+        spectators = Spectators(None, log.event_log)
         lobby = LobbyServer(
-            settings.ladder, store, settings.plan, live, log.journal, Admission(), door, engines, spectators
+            settings.ladder, store, settings.plan, live, log.event_log, Admission(), router, engines, spectators
         )
         once = Once(lobby, "_pair", monkeypatch)
         running = asyncio.create_task(lobby.run(lambda url: None))
@@ -378,7 +380,7 @@ async def test_pairing_goes_on_after_a_failure_and_metrics_count_it(
 
 
 class BrokenMeeting:
-    """A meeting, and its fixtures, that fail."""
+    """A meeting, and its open_pairs, that fail."""
 
     pair, bots, unplayable, given_back = None, (), False, False
 
@@ -398,7 +400,7 @@ async def test_a_local_bots_process_that_cannot_be_followed_is_ended(
 ) -> None:
     program = "print('x' * 100_000, flush=True); import time; time.sleep(3600)"
     monkeypatch.setattr("referee.lobby.local_bots._PROGRAM", (sys.executable, "-c", program))
-    local = LocalBots(read(tmp_path, ann={"command": "random"}).local, False, 0, log.journal)
+    local = LocalBots(read(tmp_path, ann={"command": "random"}).local, False, 0, log.event_log)
     local.start("ipc:///nowhere")
     await until(lambda: bool(local._processes))
     (process,) = local._processes
@@ -412,7 +414,7 @@ async def test_a_local_bots_process_that_cannot_be_followed_is_ended(
 
 
 async def test_spectators_are_supervised_on_after_a_failure(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    spectators = Spectators(SpectatorConfig("tcp://127.0.0.1:*", "club", "", "", 1), log.journal)
+    spectators = Spectators(SpectatorConfig("tcp://127.0.0.1:*", "club", "", "", 1), log.event_log)
     started = asyncio.Event()
 
     async def run() -> str:

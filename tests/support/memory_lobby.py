@@ -1,4 +1,4 @@
-"""A lobby's hall with its door open, and connections that do as a test says, in one loop. No referee."""
+"""A lobby's sessions and socket, and connections that do as a test says, in one loop. No referee."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -62,16 +62,16 @@ async def until(done: Callable[[], bool], *callers: MemoryCaller) -> None:
 
 
 class MemoryLobby:
-    """A hall with its door open."""
+    """The sessions and the socket of a lobby."""
 
     def __init__(
         self, bounds: Bounds, admission: Admission, connections: int, inside: str = "", arrivals: float = 0
     ) -> None:
-        self.journal = EventLog(quiet=True, write=lambda line: None)
-        self.hall = Sessions(bounds, BUDGETS, ["yugo", "go"], admission, self.journal, Lateness())
-        self.door = self.hall.door = RouterSocket(
+        self.event_log = EventLog(quiet=True, write=lambda line: None)
+        self.sessions = Sessions(bounds, BUDGETS, ["yugo", "go"], admission, self.event_log, Lateness())
+        self.router = self.sessions.router = RouterSocket(
             "tcp://127.0.0.1:*",
-            self.hall,
+            self.sessions,
             admission,
             queue=100,
             connections=connections,
@@ -89,14 +89,14 @@ class MemoryLobby:
             socket.setsockopt(zmq.CURVE_SERVERKEY, server.public.encode())
             socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
             socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
-        socket.connect(url or self.door.url)
+        socket.connect(url or self.router.url)
         return MemoryCaller(socket)
 
     async def seat(self, name: str, *more: MemoryCaller) -> MemoryCaller:
         """A bot that is let in."""
         caller = self.call()
         caller.hello(name)
-        await until(lambda: any(one.name == name for one in self.hall.ready()), caller, *more)
+        await until(lambda: any(one.name == name for one in self.sessions.ready()), caller, *more)
         return caller
 
 
@@ -109,11 +109,11 @@ async def house(
     arrivals: float = 0,
 ) -> AsyncIterator[MemoryLobby]:
     opened = MemoryLobby(bounds or Bounds(), admission or Admission(), connections, inside, arrivals)
-    opened.door.open()
-    opened.hall.open()
+    opened.router.open()
+    opened.sessions.open()
     try:
         yield opened
     finally:
-        await opened.hall.close("the test is over")
-        opened.door.close()
+        await opened.sessions.close("the test is over")
+        opened.router.close()
         opened.context.destroy(linger=0)

@@ -28,7 +28,7 @@ HELLO = msgpack.packb({"ggp": 1, "name": "eve", "games": []})
 
 
 class Siege:
-    """A lobby, bots that play, and eve: a guest with a key."""
+    """A lobby, bots that play, and eve: a bot with a key."""
 
     def __init__(self, folder: Path) -> None:
         self.club = LobbyWithBots(
@@ -146,7 +146,7 @@ def garbage(siege: Siege, held: list[object]) -> None:
                 raw.send(data)
 
 
-def _guest(siege: Siege, held: list[object]) -> "zmq.Socket[bytes]":
+def _bot(siege: Siege, held: list[object]) -> "zmq.Socket[bytes]":
     """Eve's one connection; another one when it was cut, which the rate of handshakes bounds."""
     if not held:
         held.append(siege.dealer(siege.eve))
@@ -158,7 +158,7 @@ def _guest(siege: Siege, held: list[object]) -> "zmq.Socket[bytes]":
 
 
 def _flood(siege: Siege, held: list[object], frames: list[bytes], count: int) -> None:
-    dealer = _guest(siege, held)
+    dealer = _bot(siege, held)
     try:
         for _ in range(count):
             dealer.send_multipart(frames)
@@ -197,7 +197,7 @@ def many_frames(siege: Siege, held: list[object]) -> None:
 
 
 def endless_message(siege: Siege, held: list[object]) -> None:
-    dealer = _guest(siege, held)
+    dealer = _bot(siege, held)
     try:
         for _ in range(2000):
             dealer.send(b"x" * 1000, zmq.SNDMORE)
@@ -270,7 +270,7 @@ def test_attacks_cost_no_other_anything(siege: Siege) -> None:
 
 @pytest.mark.long
 def test_a_recorded_connection_is_of_no_use_to_a_client_that_plays_it_again(siege: Siege) -> None:
-    """Every byte that a guest sent, sent again on another connection."""
+    """Every byte that a bot sent, sent again on another connection."""
     parts = urlsplit(siege.url)
     recorder = socket.create_server(("127.0.0.1", 0))
     dealer = siege.context.socket(zmq.DEALER)

@@ -96,7 +96,7 @@ def test_the_container_copies_what_is_there_and_runs_the_same_command(lobby: Lob
 
 
 def test_the_commands_of_the_page_make_the_files_that_it_needs(tmp_path: Path) -> None:
-    """Keys beside the file are found there, and the file runs up to its door."""
+    """Keys beside the file are found there, and the file runs up to its router."""
     text = (FOLDER / "lobby.toml").read_text()
     (tmp_path / "lobby.toml").write_text(text)
     lobby = read_lobby(tmp_path / "lobby.toml")

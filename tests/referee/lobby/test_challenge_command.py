@@ -152,10 +152,10 @@ def test_ctrl_c_leaves_a_challenge_to_the_lobby_and_a_refusal_is_reported() -> N
 
 @asynccontextmanager
 async def desk(keyed: KeyAuth | None = None) -> AsyncIterator[tuple[MemoryLobby, list[tuple[Author, bytes]]]]:
-    """A hall whose orders end in a list."""
+    """A sessions whose orders end in a list."""
     heard: list[tuple[Author, bytes]] = []
     async with house(admission=keyed or Admission()) as it:
-        it.hall.orders = lambda route, author, line: heard.append((author, line))
+        it.sessions.orders = lambda route, author, line: heard.append((author, line))
         yield it, heard
 
 
@@ -164,7 +164,7 @@ async def test_an_author_needs_no_hello_and_is_no_bot() -> None:
         author = it.call()
         author.say(b"C", b"ggp-bots\n")
         await until(lambda: bool(heard), author)
-        assert heard == [(Author(""), b"ggp-bots\n")] and it.hall.guests == {}
+        assert heard == [(Author(""), b"ggp-bots\n")] and it.sessions.bots == {}
         author.hello("ann")
         assert "a command connection sends C or B" in await author.bye()
 
@@ -226,7 +226,7 @@ async def test_the_key_says_who_orders_for_as_long_as_it_is_valid(tmp_path: Path
         assert [one.byes for one in more if one.byes] == [["too many command connections (limit 8)"]]
         with change(registry) as write:
             write(revoke(read(registry), alice.public, now())[0])
-        keyed.changed()  # as the hall asks from time to time
+        keyed.changed()  # as Sessions asks from time to time
         author.say(b"C", b"name\n")
         assert "revoked key" in await author.bye()
 
@@ -236,5 +236,5 @@ async def test_authors_hear_when_the_lobby_closes() -> None:
         author = it.call()
         author.say(b"C", b"name\n")
         await until(lambda: bool(heard), author)
-        await it.hall.close("the lobby is closing")
+        await it.sessions.close("the lobby is closing")
         assert await author.bye() == "the lobby is closing"

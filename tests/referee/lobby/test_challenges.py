@@ -27,12 +27,12 @@ OWNERS = {"ann": "alice", "amy": "alice", "bob": "bob", "eve": "eve", "house": O
 
 
 class ChallengeClub(RunningPairs):
-    """A lobby without a door: everything that pairs, its store, and tables where nobody plays until `finish`."""
+    """A lobby without a router: everything that pairs, its store, and tables where nobody plays until `finish`."""
 
     def __init__(self, folder: Path, terms: Terms | None = None) -> None:
         self.store = Store.open(f"sqlite:///{folder}/club.db", create=True)
-        self.journal = EventLog(quiet=True)
-        self.ledger = StoreWriter(self.store, self.journal)
+        self.event_log = EventLog(quiet=True)
+        self.writer = StoreWriter(self.store, self.event_log)
         self.here: list[ConnectedBot] = []
         self.playing: list[tuple[OpenPairs, Pair, tuple[ConnectedBot, ConnectedBot]]] = []
         self.met: list[tuple[str, str, str]] = []  # pool and names, in order
@@ -41,14 +41,14 @@ class ChallengeClub(RunningPairs):
         rows = self.store.enrol(self.ladder)
         self.maker = Matchmaker(self.ladder, POOLS[0], rows["fast"], self.store)
         self.unrated = Unrated(POOLS[1], rows["fast/unrated"], self.store)
-        self.rated = Rated([self.maker], self, self.ledger)
+        self.rated = Rated([self.maker], self, self.writer)
         self.terms = terms or Terms()
         self.challenges = self.anew()
 
     def anew(self) -> Challenges:
         """As after a restart."""
         self.unrated.load()
-        return Challenges([self.unrated], self.terms, self, self.rated, self.ledger, self.store, self.journal)
+        return Challenges([self.unrated], self.terms, self, self.rated, self.writer, self.store, self.event_log)
 
     async def __aenter__(self) -> "ChallengeClub":
         return self
@@ -56,7 +56,7 @@ class ChallengeClub(RunningPairs):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.ledger.close()
+        await self.writer.close()
         self.store.close()
 
     def come(self, *names: str, challenges: bool = True, version: str = "v1") -> None:
@@ -64,10 +64,8 @@ class ChallengeClub(RunningPairs):
         for name in names:
             line = RemoteBot(lambda route, kind, payload: True, Lateness(), 0.1)
             line.come_back(b"route")
-            guest = ConnectedBot(
-                Identity(OWNERS[name], name), frozenset(), line, version=version, challenges=challenges
-            )
-            self.here = [one for one in self.here if one.name != name] + [guest]
+            bot = ConnectedBot(Identity(OWNERS[name], name), frozenset(), line, version=version, challenges=challenges)
+            self.here = [one for one in self.here if one.name != name] + [bot]
             start = BotSpec(name, DIALLED, version=version)
             entry = Entrant(name, start, ("fast",))
             self._known[name] = entry.with_unrated() if challenges else entry
@@ -78,33 +76,33 @@ class ChallengeClub(RunningPairs):
     def leave(self, name: str) -> None:
         self.here = [one for one in self.here if one.name != name]
 
-    def guests(self) -> list[ConnectedBot]:
+    def bots(self) -> list[ConnectedBot]:
         return self.here
 
     def idle(self) -> list[ConnectedBot]:
-        return [guest for guest in self.here if not guest.playing]
+        return [bot for bot in self.here if not bot.playing]
 
     def room_left(self) -> bool:
         return True
 
     def start(
-        self, fixtures: OpenPairs, pair: Pair, bots: tuple[ConnectedBot, ConnectedBot], before: Record | None = None
+        self, open_pairs: OpenPairs, pair: Pair, bots: tuple[ConnectedBot, ConnectedBot], before: Record | None = None
     ) -> None:
         """As the lobby does it."""
-        fixtures.claim(pair)
+        open_pairs.claim(pair)
         for bot in bots:
-            bot.playing, bot.challenged = True, not fixtures.pool.rated
-        self.playing.append((fixtures, pair, bots))
-        self.met.append((fixtures.pool.name, bots[0].name, bots[1].name))
+            bot.playing, bot.challenged = True, not open_pairs.pool.rated
+        self.playing.append((open_pairs, pair, bots))
+        self.met.append((open_pairs.pool.name, bots[0].name, bots[1].name))
 
     def finish(self, left: bool = False) -> None:
         """Every match ends; `left`: before it began, because somebody went."""
-        for fixtures, pair, bots in self.playing:
+        for open_pairs, pair, bots in self.playing:
             names = [bot.name for bot in bots]
             if not left:
                 for result in self.store.add([match(pair, 0, 0, names=names), match(pair, 1, 0, names=names)]):
-                    fixtures.fix(result)
-            fixtures.release(pair, pair if left else None)
+                    open_pairs.fix(result)
+            open_pairs.release(pair, pair if left else None)
             for bot in bots:
                 bot.playing = False
         self.playing.clear()
@@ -142,7 +140,7 @@ async def test_a_challenge_is_every_second_meeting_until_it_is_over(club: Challe
     said = await club.challenges.status(id)
     assert said.startswith(f"id={id} state=over pool=fast first=ann second=bob owner=alice pairs=3 played=3 games=6")
     assert "wins=6 draws=0 losses=0 void=0" in said and "reason" not in said
-    assert club.challenges.open == {} and club.journal.counts["challenge", "over"] == 1
+    assert club.challenges.open == {} and club.event_log.counts["challenge", "over"] == 1
 
 
 async def test_without_a_rated_opponent_it_plays_on(club: ChallengeClub) -> None:
@@ -153,7 +151,7 @@ async def test_without_a_rated_opponent_it_plays_on(club: ChallengeClub) -> None
 
 async def test_a_challenger_waits_for_whom_it_challenged_and_none_waits_for_it(club: ChallengeClub) -> None:
     club.come("ann", "bob", "eve")
-    bob = next(guest for guest in club.here if guest.name == "bob")
+    bob = next(bot for bot in club.here if bot.name == "bob")
     bob.playing = True
     await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
     await club.look()
@@ -335,7 +333,7 @@ async def test_a_value_of_a_listing_is_one_word(club: ChallengeClub) -> None:
 async def test_orders_are_commands_and_bad_ones_change_nothing(club: ChallengeClub) -> None:
     said: list[bytes] = []
     ended: list[bytes] = []
-    orders = LobbyCommands(club.challenges, club.journal, lambda route, answer: said.append(answer), ended.append)
+    orders = LobbyCommands(club.challenges, club.event_log, lambda route, answer: said.append(answer), ended.append)
     club.come("ann", "bob")
     orders.open()
 
@@ -343,7 +341,7 @@ async def test_orders_are_commands_and_bad_ones_change_nothing(club: ChallengeCl
         said.clear()
         orders.submit(b"route", ALICE, f"{line}\n".encode())
         while not said:
-            await club.ledger.work(lambda: None)
+            await club.writer.work(lambda: None)
         return said[0].decode()
 
     assert await ask("protocol_version") == "= 2\n\n" and await ask("7 known_command ggp-challenge") == "=7 true\n\n"
@@ -372,7 +370,7 @@ async def test_orders_are_commands_and_bad_ones_change_nothing(club: ChallengeCl
 async def test_others_have_their_turn_between_two_orders(club: ChallengeClub) -> None:
     answers: list[bytes] = []
     orders = LobbyCommands(
-        club.challenges, club.journal, lambda route, answer: answers.append(answer), lambda route: None
+        club.challenges, club.event_log, lambda route, answer: answers.append(answer), lambda route: None
     )
     orders.open()
     for _ in range(3):

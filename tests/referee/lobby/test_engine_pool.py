@@ -226,7 +226,7 @@ async def test_an_engine_that_ends_is_started_again(tmp_path: Path) -> None:
                 assert (await engine.new_game("ggp-new yugo size=5")).ply == 0
                 move, status = await engine.play("black", "C3")
                 assert (move, status.ply, status.to_play) == ("C3", 1, "white")
-        process = engines._desks[start][0]._process
+        process = engines._shares[start][0]._process
         assert process is not None
         os.kill(process.pid, signal.SIGKILL)
         assert process.exited(PATIENCE)
@@ -259,7 +259,7 @@ async def test_an_engine_that_falls_silent_is_ended_once(tmp_path: Path, monkeyp
 
     async def find_it_silent() -> None:
         async with engines.session(start) as engine:
-            process = engines._desks[start][0]._process
+            process = engines._shares[start][0]._process
             assert process is not None
             os.kill(process.pid, signal.SIGSTOP)
             with pytest.raises(EngineFailed):

@@ -116,14 +116,14 @@ async def test_the_kernel_says_who_a_local_bot_is_and_no_other_has_its_name(tmp_
     write_pair(tmp_path / "server.key", new_pair())
     with change(tmp_path / "keys.json") as write:
         write(Book())
-    bots, inside = known(local), f"ipc://{tmp_path}/door"
+    bots, inside = known(local), f"ipc://{tmp_path}/router"
     keyed = KeyAuth(tmp_path / "server.key", tmp_path / "keys.json", quiet(), local=bots) if keys else None
     async with house(admission=keyed or Admission(bots), connections=0, inside=inside) as it:
         mine = it.call(url=inside)
         mine.hello("whatever")
-        await until(lambda: len(it.hall.ready()) == 1, mine)
-        (guest,) = it.hall.ready()
-        assert (guest.name, guest.identity.owner, guest.version) == ("one", OWNER, local.entrant.version)
+        await until(lambda: len(it.sessions.ready()) == 1, mine)
+        (bot,) = it.sessions.ready()
+        assert (bot.name, bot.identity.owner, bot.version) == ("one", OWNER, local.entrant.version)
         bots.processes.clear()
         another = it.call(url=inside)
         another.hello("one")
@@ -163,8 +163,8 @@ def test_copies_are_one_bot_at_several_tables(tmp_path: Path) -> None:
 
 
 @contextlib.asynccontextmanager
-async def running(folder: Path, journal: EventLog, lobby: SmallLobby, command: str) -> AsyncIterator[None]:
-    bots = LocalBots(read(folder, one={"command": command}).local, meet=False, nice=3, journal=journal)
+async def running(folder: Path, event_log: EventLog, lobby: SmallLobby, command: str) -> AsyncIterator[None]:
+    bots = LocalBots(read(folder, one={"command": command}).local, meet=False, nice=3, event_log=event_log)
     bots.start(lobby.url)
     try:
         yield
@@ -176,7 +176,7 @@ async def running(folder: Path, journal: EventLog, lobby: SmallLobby, command: s
 async def test_a_bot_that_ends_is_started_again_and_the_log_says_why(tmp_path: Path) -> None:
     said: list[str] = []
     (tmp_path / "frail.py").write_text(FRAIL)
-    with SmallLobby(url=f"ipc://{tmp_path}/door") as lobby:
+    with SmallLobby(url=f"ipc://{tmp_path}/router") as lobby:
         async with running(tmp_path, EventLog(write=said.append), lobby, f"{sys.executable} {tmp_path}/frail.py"):
             first = await asyncio.to_thread(lobby.hello)
             assert first.name == "one" and "yugo" in first.games

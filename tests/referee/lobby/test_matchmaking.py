@@ -52,7 +52,7 @@ def test_a_lobby_rates_forfeits_as_losses(store: Store) -> None:
     """Ann and cat are equals; bob forfeits each of his twenty games against ann."""
     club = ladder(["ann", "bob", "cat"])
     row = store.enrol(club)["fast"]
-    maker, ledger = Matchmaker(club, club.pools[0], row, store), StoreWriter(store, EventLog(quiet=True))
+    maker, writer = Matchmaker(club, club.pools[0], row, store), StoreWriter(store, EventLog(quiet=True))
     ids = {name: seat.id for (name, _), seat in maker.seats.items()}
     names = {id: name for name, id in ids.items()}
 
@@ -64,7 +64,7 @@ def test_a_lobby_rates_forfeits_as_losses(store: Store) -> None:
                 made = match(pair, game, sides.index("ann"), "illegal_move", names=sides)
             else:
                 made = match(pair, game, game, names=sides)  # whoever has the second seat
-            for result in ledger.add_now(PendingGame(pair, game, 0, made.facts, b"")):
+            for result in writer.add_now(PendingGame(pair, game, 0, made.facts, b"")):
                 maker.fix(result)
 
     def elo() -> dict[str, float]:
@@ -230,7 +230,7 @@ def test_who_forfeits_again_and_again_is_sent_to_rest_and_told_how_long(
 ) -> None:
     server = LobbyProcess(lobby_file(tmp_path))
     dialled.append(DialledBots(server.url, "bob"))
-    ann = SpoilingBot(server.url, "ann", lambda guest, line: "Z99" if line.startswith("genmove") else None)
+    ann = SpoilingBot(server.url, "ann", lambda bot, line: "Z99" if line.startswith("genmove") else None)
     try:
         server.wait_for("game", 4, word="illegal_move")
         (rest, *_) = server.wait_for("rest", bot="ann")
@@ -253,9 +253,9 @@ def test_who_leaves_whenever_it_is_paired_gets_the_same_game_again_until_it_play
     server = LobbyProcess(lobby_file(tmp_path, "grace = 0\nrest = 0"))
     dialled.append(DialledBots(server.url, "bob"))
 
-    def dodge(guest: SpoilingBot, line: str) -> None:
+    def dodge(bot: SpoilingBot, line: str) -> None:
         if line.startswith("ggp-new"):
-            guest.leave()
+            bot.leave()
 
     ann = SpoilingBot(server.url, "ann", dodge)
     try:

@@ -23,21 +23,21 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield made
 
 
-def guest(name: str, version: str) -> ConnectedBot:
+def bot(name: str, version: str) -> ConnectedBot:
     line = RemoteBot(lambda route, kind, payloads: True, Lateness(), 0.1)
     return ConnectedBot(Identity("ann", name), frozenset(), line, version=version)
 
 
 async def test_a_bot_that_is_another_version_each_time_is_not_entered_for_ever(store: Store) -> None:
-    ledger = StoreWriter(store, EventLog(quiet=True))
-    roster = Roster(ladder(()), store, ledger)
+    writer = StoreWriter(store, EventLog(quiet=True))
+    roster = Roster(ladder(()), store, writer)
     roster.load()
-    ledger.open()
+    writer.open()
 
     async def come(version: int, now: float) -> bool:
         """Whether it is entered."""
-        one = guest("bot", f"v{version}")
-        return not await roster.enrol([one, guest("other", "v1")], lambda: None, now)
+        one = bot("bot", f"v{version}")
+        return not await roster.enrol([one, bot("other", "v1")], lambda: None, now)
 
     (row,) = {row.id for row in store.pools()}
     try:
@@ -48,4 +48,4 @@ async def test_a_bot_that_is_another_version_each_time_is_not_entered_for_ever(s
         assert "v1000" not in {seat.version for seat in store.seats(row)}
         assert await come(1001, HOUR + 2.0)
     finally:
-        await ledger.close()
+        await writer.close()

@@ -244,7 +244,7 @@ def test_another_program_does_not_go_on_in_the_place_of_the_one_that_was_here(wh
             ann.cut()
             ann.connect()
 
-        ann.refused = ann.line.end  # as the hall does
+        ann.refused = ann.line.end  # as Sessions does
         loop.call_later(when, come)
 
     match, ann, _ = play(swap)

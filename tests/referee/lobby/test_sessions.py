@@ -19,10 +19,10 @@ from tests.support.memory_lobby import house, until
 async def test_a_bot_says_who_it_is_and_is_asked_what_it_is() -> None:
     async with house() as it:
         await it.seat("ann")
-        (guest,) = it.hall.ready()
-        assert guest.player and guest.player.party.program == "tester"
-        assert guest.identity.owner == "ann" and len(guest.version) == 12
-        assert guest.line.way > 0
+        (bot,) = it.sessions.ready()
+        assert bot.player and bot.player.party.program == "tester"
+        assert bot.identity.owner == "ann" and len(bot.version) == 12
+        assert bot.line.way > 0
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ async def test_who_does_not_say_hello_as_it_is_said_is_refused(frames: list[byte
         caller = it.call()
         caller.say(*frames)
         assert said in await caller.bye()
-        assert it.journal.counts["refused", word] == 1
-        await until(lambda: it.door.connections == 0)
+        assert it.event_log.counts["refused", word] == 1
+        await until(lambda: it.router.connections == 0)
 
 
 async def test_the_newer_connection_wins_and_the_older_is_reported() -> None:
@@ -56,7 +56,7 @@ async def test_the_newer_connection_wins_and_the_older_is_reported() -> None:
         newer.hello("ann")
         await until(lambda: bool(older.byes), older, newer)
         assert older.byes == ["replaced: another connection of ann took its place"]
-        await until(lambda: it.door.connections == 1 and len(it.hall.ready()) == 1, newer)
+        await until(lambda: it.router.connections == 1 and len(it.sessions.ready()) == 1, newer)
         assert not newer.byes
 
 
@@ -64,17 +64,17 @@ async def test_a_lost_bot_is_noticed_at_once_and_may_come_back() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         ann.socket.close(linger=0)
-        await until(lambda: not it.hall.guests)
+        await until(lambda: not it.sessions.bots)
         await it.seat("ann")
 
 
 async def test_the_session_that_a_bot_says_is_reported_and_decides_nothing() -> None:
     async with house() as it:
         told: list[dict[str, object]] = []
-        it.journal.log = lambda event, word="", **fields: told.append({"event": event, **fields})  # type: ignore[method-assign]
+        it.event_log.log = lambda event, word="", **fields: told.append({"event": event, **fields})  # type: ignore[method-assign]
         ann = it.call()
         ann.hello("ann", session="5f2a")
-        await until(lambda: len(it.hall.ready()) == 1, ann)
+        await until(lambda: len(it.sessions.ready()) == 1, ann)
         assert [one["session"] for one in told if one["event"] == "joined"] == ["5f2a"]
 
 
@@ -82,8 +82,8 @@ async def test_an_address_makes_so_many_connections_and_no_more_and_harms_no_con
     async with house(arrivals=0.5) as it:
         ann = await it.seat("ann")
         callers = [it.call() for _ in range(8)]
-        await until(lambda: it.door.refused[Cut.ADDRESS] + it.journal.counts["refused", "address"] >= 6, ann)
-        assert it.door.connections <= 3 and [guest.name for guest in it.hall.ready()] == ["ann"]
+        await until(lambda: it.router.refused[Cut.ADDRESS] + it.event_log.counts["refused", "address"] >= 6, ann)
+        assert it.router.connections <= 3 and [bot.name for bot in it.sessions.ready()] == ["ann"]
         assert not ann.byes and len(callers) == 8
 
 
@@ -111,27 +111,27 @@ async def test_a_goodbye_is_heard() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         ann.say(b"B", b"enough for today")
-        await until(lambda: not it.hall.guests, ann)
-        assert it.journal.counts["left", "bye"] == 1
+        await until(lambda: not it.sessions.bots, ann)
+        assert it.event_log.counts["left", "bye"] == 1
 
 
 async def test_who_says_in_a_game_that_it_leaves_plays_it_to_the_end_and_no_other() -> None:
     async with house() as it:
         ann = await it.seat("ann")
-        (guest,) = it.hall.ready()
-        guest.playing = True
+        (bot,) = it.sessions.ready()
+        bot.playing = True
         ann.say(b"B", b"leaving: its author ended it")
         ann.say(b"B", b"leaving: its author ended it")
-        await until(lambda: guest.leaving, ann)
-        assert it.hall.guests and not ann.byes and it.journal.counts["left", "leaving"] == 1
-        guest.playing = False
-        assert it.hall.ready() == []
+        await until(lambda: bot.leaving, ann)
+        assert it.sessions.bots and not ann.byes and it.event_log.counts["left", "leaving"] == 1
+        bot.playing = False
+        assert it.sessions.ready() == []
         again = it.call()
-        guest.playing = True
+        bot.playing = True
         again.hello("ann")
-        await until(lambda: not guest.leaving, ann, again)
+        await until(lambda: not bot.leaving, ann, again)
         again.say(b"B", b"leaving: its author ended it")
-        await until(lambda: guest.leaving, again)
+        await until(lambda: bot.leaving, again)
 
 
 async def test_who_leaves_without_a_game_is_let_go_at_once() -> None:
@@ -139,8 +139,8 @@ async def test_who_leaves_without_a_game_is_let_go_at_once() -> None:
         ann = await it.seat("ann")
         ann.say(b"B", b"leaving: its author ended it")
         assert await ann.bye() == "left: closed by client"
-        await until(lambda: it.door.connections == 0)
-        assert not it.hall.guests
+        await until(lambda: it.router.connections == 0)
+        assert not it.sessions.bots
         await it.seat("ann")
 
 
@@ -157,13 +157,13 @@ async def test_what_time_does_not_change_is_refused_for_good(tmp_path: Path) -> 
 
 async def test_who_has_said_goodbye_is_cut_off_if_it_does_not_go() -> None:
     async with house() as it:
-        it.hall.orders = lambda route, author, line: None
+        it.sessions.orders = lambda route, author, line: None
         ann, author = await it.seat("ann"), it.call()
         author.say(b"C", b"name\n")
-        await until(lambda: it.door.connections == 2, ann)
+        await until(lambda: it.router.connections == 2, ann)
         for caller in (ann, author):
             caller.say(b"B", b"enough for today")
-        await until(lambda: it.door.connections == 0)
+        await until(lambda: it.router.connections == 0)
 
 
 def test_an_owner_who_leaves_and_comes_back_may_send_no_more_than_one_who_stays() -> None:
@@ -192,9 +192,9 @@ async def test_what_a_bot_may_not_say_costs_its_connection_and_no_other(frames: 
         ann = await it.seat("ann", bob)
         ann.say(*frames)
         await ann.bye()
-        assert it.journal.counts["refused", word] == 1
-        await until(lambda: it.door.connections == 1)
-        assert [guest.name for guest in it.hall.ready()] == ["bob"] and not bob.byes
+        assert it.event_log.counts["refused", word] == 1
+        await until(lambda: it.router.connections == 1)
+        assert [bot.name for bot in it.sessions.ready()] == ["bob"] and not bob.byes
 
 
 async def test_a_flood_is_cut_off_and_told_once() -> None:
@@ -202,8 +202,8 @@ async def test_a_flood_is_cut_off_and_told_once() -> None:
         ann = await it.seat("ann")
         for _ in range(200):  # fewer than ZeroMQ queues
             ann.say(b"E", b"x")
-        await until(lambda: it.journal.counts["refused", "flood"] == 1, ann)
-        await until(lambda: it.door.connections == 0, ann)
+        await until(lambda: it.event_log.counts["refused", "flood"] == 1, ann)
+        await until(lambda: it.router.connections == 0, ann)
 
 
 async def test_an_owner_has_so_many_bots_and_no_more() -> None:
@@ -216,8 +216,8 @@ async def test_an_owner_has_so_many_bots_and_no_more() -> None:
 async def test_connections_that_say_nothing_end_and_too_many_are_turned_away() -> None:
     async with house(Bounds(hello=0.2), connections=3) as it:
         callers = [it.call() for _ in range(6)]
-        await until(lambda: it.journal.counts["refused", "full"] >= 3)
-        await until(lambda: it.door.connections == 0)
+        await until(lambda: it.event_log.counts["refused", "full"] >= 3)
+        await until(lambda: it.router.connections == 0)
         assert all(not caller.byes for caller in callers)
 
 
@@ -228,7 +228,7 @@ async def test_a_message_without_an_end_is_ended() -> None:
     frame = b"\x01\xff" + b"x" * 255
     async with house() as it:
         bob = await it.seat("bob")
-        _, _, port = it.door.url.rpartition(":")
+        _, _, port = it.router.url.rpartition(":")
         reader, writer = await asyncio.open_connection("127.0.0.1", int(port))
         writer.write(greeting)
         await reader.readexactly(len(greeting))
@@ -241,10 +241,10 @@ async def test_a_message_without_an_end_is_ended() -> None:
                 bob.listen()
         except OSError:
             pass
-        await until(lambda: it.journal.counts["refused", "stuffed"] == 1, bob)
-        await until(lambda: it.door.connections == 1, bob)
+        await until(lambda: it.event_log.counts["refused", "stuffed"] == 1, bob)
+        await until(lambda: it.router.connections == 1, bob)
         writer.close()
-        assert [guest.name for guest in it.hall.ready()] == ["bob"] and not bob.byes
+        assert [bot.name for bot in it.sessions.ready()] == ["bob"] and not bob.byes
 
 
 async def test_who_is_silent_for_days_but_for_heartbeats_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,12 +254,12 @@ async def test_who_is_silent_for_days_but_for_heartbeats_stays(monkeypatch: pyte
         bob = await it.seat("bob")
         for _ in range(500):  # looks
             came += 200  # bytes in 10 s: under CURVE a heartbeat and the answer to one take 90, every 5 s
-            await it.door.cut_stuffed(20_000, 10**9, 10.0)
-        await until(lambda: it.door.connections == 1, bob)
-        assert not it.door.refused
+            await it.router.cut_stuffed(20_000, 10**9, 10.0)
+        await until(lambda: it.router.connections == 1, bob)
+        assert not it.router.refused
         came += 30_000
-        await it.door.cut_stuffed(20_000, 10**9, 10.0)
-        assert it.door.connections == 0 and it.door.refused[Cut.STUFFED] == 1
+        await it.router.cut_stuffed(20_000, 10**9, 10.0)
+        assert it.router.connections == 0 and it.router.refused[Cut.STUFFED] == 1
 
 
 async def test_of_many_that_stuff_together_those_with_the_most_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,18 +267,18 @@ async def test_of_many_that_stuff_together_those_with_the_most_are_cut(monkeypat
     monkeypatch.setattr("referee.lobby.socket.received", lambda descriptor: came.get(descriptor, 0))
     async with house() as it:
         seated = [await it.seat(name) for name in ("ann", "bob", "eve")]
-        for number, (route, descriptor) in enumerate(it.door._routes.items()):
-            came[descriptor] = it.door._heard[route] + 1000 * (number + 1)
-        await it.door.cut_stuffed(5000, 6000, 0.0)
-        assert not it.door.refused
-        await it.door.cut_stuffed(5000, 5999, 0.0)
-        assert it.door.refused[Cut.STUFFED] == 1 and sorted(it.hall.guests) == ["ann", "bob"]
+        for number, (route, descriptor) in enumerate(it.router._routes.items()):
+            came[descriptor] = it.router._heard[route] + 1000 * (number + 1)
+        await it.router.cut_stuffed(5000, 6000, 0.0)
+        assert not it.router.refused
+        await it.router.cut_stuffed(5000, 5999, 0.0)
+        assert it.router.refused[Cut.STUFFED] == 1 and sorted(it.sessions.bots) == ["ann", "bob"]
         assert len(seated) == 3
 
 
 async def test_no_bot_is_admitted_when_the_lobby_closes() -> None:
     async with house() as it:
-        it.hall.refuse_newcomers("closing")
+        it.sessions.refuse_newcomers("closing")
         caller = it.call()
         caller.hello("ann")
         assert await caller.bye() == "closing"
@@ -304,8 +304,8 @@ async def test_a_key_makes_an_owner_and_says_which_bots_it_may_bring(keys: tuple
     async with house(admission=admission) as it:
         mine = it.call(pair, admission.pair)
         mine.hello("a")
-        await until(lambda: len(it.hall.ready()) == 1, mine)
-        assert it.hall.ready()[0].identity.owner == "ann"
+        await until(lambda: len(it.sessions.ready()) == 1, mine)
+        assert it.sessions.ready()[0].identity.owner == "ann"
         forger = it.call(pair, admission.pair)
         forger.hello("carl")
         assert (await forger.bye()).startswith("refused: this key speaks for a, b, not for")
@@ -313,19 +313,19 @@ async def test_a_key_makes_an_owner_and_says_which_bots_it_may_bring(keys: tuple
         stranger.hello("a")
         bare.hello("a")
         await asyncio.sleep(0.5)
-        assert not stranger.byes and not bare.byes and len(it.hall.ready()) == 1
+        assert not stranger.byes and not bare.byes and len(it.sessions.ready()) == 1
 
 
 async def test_each_key_that_is_refused_is_reported_once(keys: tuple[Path, Path, KeyPair]) -> None:
     """Also where many dial from one address."""
     server, registry, _ = keys
     lines: list[str] = []
-    journal = EventLog(quiet=True, write=lines.append)
-    async with house(admission=(admission := KeyAuth(server, registry, journal))) as it:
+    event_log = EventLog(quiet=True, write=lines.append)
+    async with house(admission=(admission := KeyAuth(server, registry, event_log))) as it:
         pairs = [new_pair(), new_pair()]
         callers = [it.call(pair, admission.pair) for pair in pairs * 2]
         await until(lambda: len(lines) >= 2)
-        await until(lambda: it.door.connections == 0, *callers)
+        await until(lambda: it.router.connections == 0, *callers)
     assert all(sum(pair.public in line for line in lines) == 1 for pair in pairs)
 
 
@@ -345,11 +345,11 @@ async def test_a_key_that_is_revoked_ends_the_connection(keys: tuple[Path, Path,
     async with house(admission=admission) as it:
         mine = it.call(pair, admission.pair)
         mine.hello("b")
-        await until(lambda: len(it.hall.ready()) == 1, mine)
+        await until(lambda: len(it.sessions.ready()) == 1, mine)
         with change(registry) as write:
             write(revoke(read(registry), "ann", now())[0])
         assert (await mine.bye()).startswith("refused: revoked key")
-        await until(lambda: not it.hall.guests and it.door.connections == 0)
+        await until(lambda: not it.sessions.bots and it.router.connections == 0)
 
 
 @pytest.mark.slow
@@ -360,11 +360,11 @@ async def test_a_key_that_is_revoked_ends_the_connection_that_its_author_gives_o
     admission = KeyAuth(server, registry, EventLog(quiet=True, write=lambda line: None))
     async with house(admission=admission) as it:
         orders: list[bytes] = []
-        it.hall.orders = lambda route, author, line: orders.append(line)
+        it.sessions.orders = lambda route, author, line: orders.append(line)
         mine = it.call(pair, admission.pair)
         mine.say(b"C", b"name\n")
         await until(lambda: bool(orders), mine)
         with change(registry) as write:
             write(revoke(read(registry), "ann", now())[0])
         assert "revoked key" in await mine.bye()
-        await until(lambda: it.door.connections == 0)
+        await until(lambda: it.router.connections == 0)

@@ -47,7 +47,7 @@ class TwinWire:
         self._responder = Responder("twin", "1", Bot(make_choose(BotRng(1))).handlers())
         self._free, self._arrived = 0.0, [0.0, 0.0]
         self.told_goodbye = False
-        self.house.hall.on_connect(self.route, 0, "127.0.0.1")
+        self.house.sessions.on_connect(self.route, 0, "127.0.0.1")
         self._say(b"H", msgpack.packb({"ggp": 1, "name": self.name, "games": []}))
 
     def hear(self, kind: bytes, payload: bytes) -> None:
@@ -82,18 +82,18 @@ class TwinWire:
 
 
 class TwinLobby:
-    """A hall in made time; it is its own door."""
+    """A sessions in made time; it is its own router."""
 
     def __init__(self, loop: MadeTime) -> None:
         self.loop = loop
-        self.journal = EventLog(quiet=True, write=lambda line: None)
+        self.event_log = EventLog(quiet=True, write=lambda line: None)
         self.wires: dict[bytes, TwinWire] = {}
         self.all: list[TwinWire] = []
         self.refused: dict[str, int] = {}
         lateness = Lateness(loop.time)
         bounds = Bounds(messages=10**6, octets=10**9)  # twelve returns in a second are not what is tested
-        self.hall = Sessions(bounds, Timeouts(), ["yugo"], Admission(), self.journal, lateness)
-        self.hall.door = self  # type: ignore[assignment]
+        self.sessions = Sessions(bounds, Timeouts(), ["yugo"], Admission(), self.event_log, lateness)
+        self.sessions.router = self  # type: ignore[assignment]
 
     def dial(self, name: str) -> TwinWire:
         route = b"%d" % len(self.all)
@@ -103,12 +103,12 @@ class TwinLobby:
 
     def arrive(self, route: bytes, frames: tuple[bytes, ...]) -> None:
         if route in self.wires:
-            self.hall.on_message(route, "", frames, self.loop.at)
+            self.sessions.on_message(route, "", frames, self.loop.at)
 
     def drop(self, wire: TwinWire) -> None:
-        """The connection is lost, and the hall is told."""
+        """The connection is lost, and Sessions is notified."""
         if self.wires.pop(wire.route, None):
-            self.hall.on_disconnect(wire.route)
+            self.sessions.on_disconnect(wire.route)
 
     # -- a RouterSocket -----------------------------------------------------------------------------------------------
 
@@ -126,10 +126,10 @@ class TwinLobby:
 
 async def play(house: TwinLobby) -> MatchEnded:
     """One match between ann and bob, from when both are there."""
-    while len(house.hall.ready()) < 2:
+    while len(house.sessions.ready()) < 2:
         await asyncio.sleep(0.01)
         assert house.loop.at < START + 1000, "nobody is let in"
-    bots = [house.hall.guests[name] for name in ("ann", "bob")]
+    bots = [house.sessions.bots[name] for name in ("ann", "bob")]
     engine = Engine(MemoryPeer(make_responder(Session(Registry())), PeerRole.ENGINE), "memory", Timeouts())
     await engine.start()
     events: list[Event] = []
@@ -177,7 +177,7 @@ def twins(instants: list[float], drops: bool = False) -> None:
     if not drops:
         assert all(wire.byes[0].startswith("replaced: ") for wire in anns[:-1])
     assert not anns[-1].byes
-    refused = {word: count for (event, word), count in house.journal.counts.items() if event == "refused"}
+    refused = {word: count for (event, word), count in house.event_log.counts.items() if event == "refused"}
     assert not refused, refused
 
 

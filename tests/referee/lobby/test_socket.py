@@ -1,4 +1,4 @@
-"""Peers that no library would be, at the level of one hall: each is refused or borne with, and nobody else notices."""
+"""Peers that break the protocol: each is refused or tolerated, and others notice nothing."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ def descriptors() -> set[int]:
 
 
 def sit(it: MemoryLobby, name: str) -> None:
-    it.hall.guests[name].playing = True
+    it.sessions.bots[name].playing = True
 
 
 # -- connections that end --------------------------------------------------------------------------------------------
@@ -44,47 +44,47 @@ async def test_who_is_missed_before_its_connection_ends_has_its_grace_and_no_mor
     async with house(Bounds(grace=0.2)) as it:
         ann = await it.seat("ann")
         sit(it, "ann")
-        line = it.hall.guests["ann"].line
+        line = it.sessions.bots["ann"].line
         ann.socket.close(linger=0)
         while line.route:
             await line.write(b"play black A1\n")
             time.sleep(0.005)
-        await until(lambda: "ann" not in it.hall.guests)
+        await until(lambda: "ann" not in it.sessions.bots)
         assert "did not come back within 0.2 s" in line.ended
-        assert it.journal.counts["gone", ""] == 1
+        assert it.event_log.counts["gone", ""] == 1
 
 
 async def test_who_is_missed_while_idle_is_gone() -> None:
     async with house() as it:
         ann = await it.seat("ann")
-        line = it.hall.guests["ann"].line
+        line = it.sessions.bots["ann"].line
         ann.socket.close(linger=0)
         while line.route:
             await line.write(b"play black A1\n")
             time.sleep(0.005)
-        await until(lambda: not it.hall.guests)
+        await until(lambda: not it.sessions.bots)
 
 
 async def test_who_does_not_read_what_it_is_sent_loses_its_connection() -> None:
     async with house() as it:
         bob = await it.seat("bob")
-        deaf = Raw(it.door.url, deaf=True)
+        deaf = Raw(it.router.url, deaf=True)
         deaf.shake_hands()
         deaf.send(message(b"H", HELLO))
-        await until(lambda: "eve" in it.hall.guests, bob)
-        line = it.hall.guests["eve"].line
+        await until(lambda: "eve" in it.sessions.bots, bob)
+        line = it.sessions.bots["eve"].line
         while line.route:
-            it.hall.send(line.route, b"C", [b"play black " + b"A" * 60_000 + b"\n"])
-        await until(lambda: it.door.connections == 1 and "eve" not in it.hall.guests, bob)
-        assert it.journal.counts["refused", "deaf"] == 1
+            it.sessions.send(line.route, b"C", [b"play black " + b"A" * 60_000 + b"\n"])
+        await until(lambda: it.router.connections == 1 and "eve" not in it.sessions.bots, bob)
+        assert it.event_log.counts["refused", "deaf"] == 1
         deaf.close()
 
 
 async def test_a_descriptor_that_is_another_ones_by_now_is_not_cut() -> None:
     async with house() as it:
         ann = await it.seat("ann")
-        route = it.hall.guests["ann"].line.route
-        descriptor = it.door._routes[route]
+        route = it.sessions.bots["ann"].line.route
+        descriptor = it.router._routes[route]
         ann.socket.close(linger=0)
         block_until(lambda: descriptor not in descriptors())
         ours, theirs = socket.socketpair()
@@ -93,7 +93,7 @@ async def test_a_descriptor_that_is_another_ones_by_now_is_not_cut() -> None:
             if taken.fileno() != descriptor:
                 os.dup2(ours.fileno(), descriptor)
                 taken = socket.socket(fileno=descriptor)
-            it.door.cut(route)
+            it.router.cut(route)
             taken.setblocking(False)
             with pytest.raises(BlockingIOError):
                 taken.recv(1)
@@ -101,24 +101,24 @@ async def test_a_descriptor_that_is_another_ones_by_now_is_not_cut() -> None:
             ours.close()
             theirs.close()
             taken.close()
-        await until(lambda: it.door.connections == 0)
+        await until(lambda: it.router.connections == 0)
 
 
 async def test_cutting_leaves_no_descriptor_behind() -> None:
     async with house() as it:
         ann = await it.seat("ann")
-        route = it.hall.guests["ann"].line.route
-        descriptor = it.door._routes[route]
+        route = it.sessions.bots["ann"].line.route
+        descriptor = it.router._routes[route]
         ann.socket.close(linger=0)
         block_until(lambda: descriptor not in descriptors())
         file = os.open("/dev/null", os.O_RDONLY)
         os.dup2(file, descriptor)
         before = descriptors()
-        it.door.cut(route)
+        it.router.cut(route)
         assert descriptors() == before
         os.close(descriptor)
         os.close(file)
-        await until(lambda: it.door.connections == 0)
+        await until(lambda: it.router.connections == 0)
 
 
 # -- connections that come -------------------------------------------------------------------------------------------
@@ -128,13 +128,13 @@ async def test_cutting_leaves_no_descriptor_behind() -> None:
 async def test_those_who_say_nothing_do_not_keep_out_those_who_do() -> None:
     """A full house lets go of who has been silent for longest."""
     async with house(connections=10) as it:
-        silent = [Raw(it.door.url) for _ in range(30)]
-        await until(lambda: it.journal.counts["refused", "full"] >= 20)
+        silent = [Raw(it.router.url) for _ in range(30)]
+        await until(lambda: it.event_log.counts["refused", "full"] >= 20)
         bob = await it.seat("bob")
-        more = [Raw(it.door.url) for _ in range(30)]
+        more = [Raw(it.router.url) for _ in range(30)]
         ann = await it.seat("ann", bob)
-        await until(lambda: it.journal.counts["refused", "full"] >= 52, ann, bob)
-        assert len(it.hall.ready()) == 2 and it.door.connections <= 10
+        await until(lambda: it.event_log.counts["refused", "full"] >= 52, ann, bob)
+        assert len(it.sessions.ready()) == 2 and it.router.connections <= 10
         for one in silent + more:
             one.close()
 
@@ -142,10 +142,10 @@ async def test_those_who_say_nothing_do_not_keep_out_those_who_do() -> None:
 async def test_those_who_are_here_are_not_let_go_for_one_more() -> None:
     async with house(connections=2) as it:
         ann, bob = await it.seat("ann"), await it.seat("bob")
-        with Raw(it.door.url) as late:
-            await until(lambda: it.journal.counts["refused", "full"] == 1, ann, bob)
+        with Raw(it.router.url) as late:
+            await until(lambda: it.event_log.counts["refused", "full"] == 1, ann, bob)
             assert late.ended()
-        assert len(it.hall.ready()) == 2 and not ann.byes and not bob.byes
+        assert len(it.sessions.ready()) == 2 and not ann.byes and not bob.byes
 
 
 @pytest.mark.parametrize("size", [33, 60_000])
@@ -153,12 +153,12 @@ async def test_a_long_routing_id_is_refused(size: int) -> None:
     """It would be copied and looked up with every message."""
     async with house() as it:
         bob = await it.seat("bob")
-        with Raw(it.door.url) as eve:
+        with Raw(it.router.url) as eve:
             eve.shake_hands(Identity=b"x" * size)
             eve.send(message(b"H", HELLO))
             assert await asyncio.to_thread(eve.ended)
-            await until(lambda: it.journal.counts["refused", "routing id"] == 1, bob)
-        assert list(it.hall.guests) == ["bob"] and it.journal.counts["joined", ""] == 1
+            await until(lambda: it.event_log.counts["refused", "routing id"] == 1, bob)
+        assert list(it.sessions.bots) == ["bob"] and it.event_log.counts["joined", ""] == 1
 
 
 @pytest.mark.slow
@@ -168,13 +168,13 @@ async def test_who_chose_a_routing_id_is_reported_to_leave_that_to_zeromq() -> N
         eve = it.context.socket(zmq.DEALER)
         eve.setsockopt(zmq.LINGER, 0)
         eve.setsockopt(zmq.ROUTING_ID, b"eve")
-        eve.connect(it.door.url)
+        eve.connect(it.router.url)
         eve.send_multipart([b"H", HELLO])
         await until(lambda: bool(eve.poll(0)), bob)
         assert b"set no routing id" in eve.recv_multipart()[1]
-        await until(lambda: it.door.connections == 1, bob)
+        await until(lambda: it.router.connections == 1, bob)
         eve.close()
-        assert list(it.hall.guests) == ["bob"] and not bob.byes
+        assert list(it.sessions.bots) == ["bob"] and not bob.byes
 
 
 # -- what is no message ----------------------------------------------------------------------------------------------
@@ -207,20 +207,20 @@ async def test_who_chose_a_routing_id_is_reported_to_leave_that_to_zeromq() -> N
 async def test_bytes_that_are_no_conversation_are_ended(data: bytes) -> None:
     async with house(Bounds(hello=0.5)) as it:
         bob = await it.seat("bob")
-        with Raw(it.door.url) as eve:
+        with Raw(it.router.url) as eve:
             eve.send(data)
             assert await asyncio.to_thread(eve.ended)
-            await until(lambda: it.door.connections == 1, bob)
-        assert list(it.hall.guests) == ["bob"] and not bob.byes
+            await until(lambda: it.router.connections == 1, bob)
+        assert list(it.sessions.bots) == ["bob"] and not bob.byes
 
 
 async def test_a_failed_handshake_is_counted() -> None:
     async with house() as it:
         for _ in range(3):
-            with Raw(it.door.url) as eve:
+            with Raw(it.router.url) as eve:
                 eve.send(GREETING.replace(b"NULL", b"PLAI"))
                 assert await asyncio.to_thread(eve.ended)
-        await until(lambda: it.journal.counts["refused", "greeting"] == 3)
+        await until(lambda: it.event_log.counts["refused", "greeting"] == 3)
 
 
 @pytest.mark.parametrize(
@@ -240,15 +240,15 @@ async def test_a_failed_handshake_is_counted() -> None:
 async def test_commands_of_the_wire_after_the_handshake_are_no_messages(data: bytes) -> None:
     async with house() as it:
         bob = await it.seat("bob")
-        with Raw(it.door.url) as eve:
+        with Raw(it.router.url) as eve:
             eve.shake_hands()
             for _ in range(1000):
                 if not eve.send(data):
                     break
             eve.send(message(b"H", HELLO))
-            await until(lambda: "eve" in it.hall.guests or it.door.connections == 1, bob)
-        await until(lambda: it.door.connections == 1, bob)
-        assert list(it.hall.guests) == ["bob"] and not bob.byes
+            await until(lambda: "eve" in it.sessions.bots or it.router.connections == 1, bob)
+        await until(lambda: it.router.connections == 1, bob)
+        assert list(it.sessions.bots) == ["bob"] and not bob.byes
 
 
 # -- too much --------------------------------------------------------------------------------------------------------
@@ -257,23 +257,23 @@ async def test_commands_of_the_wire_after_the_handshake_are_no_messages(data: by
 async def test_hellos_over_and_over_are_a_flood() -> None:
     async with house() as it:
         bob = await it.seat("bob")
-        with Raw(it.door.url) as eve:
+        with Raw(it.router.url) as eve:
             eve.shake_hands()
             for _ in range(100):
                 eve.send(message(b"H", HELLO))
-            await until(lambda: it.journal.counts["refused", "flood"] == 1, bob)
-            await until(lambda: it.door.connections == 1, bob)
-        assert list(it.hall.guests) == ["bob"]
+            await until(lambda: it.event_log.counts["refused", "flood"] == 1, bob)
+            await until(lambda: it.router.connections == 1, bob)
+        assert list(it.sessions.bots) == ["bob"]
 
 
 async def test_a_connection_speaks_for_the_bot_that_it_named_last_and_for_no_other() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         ann.hello("bob")
-        await until(lambda: [one.name for one in it.hall.ready()] == ["bob"], ann)
-        assert list(it.hall.guests) == ["bob"] and not ann.byes
+        await until(lambda: [one.name for one in it.sessions.ready()] == ["bob"], ann)
+        assert list(it.sessions.bots) == ["bob"] and not ann.byes
         ann.socket.close(linger=0)
-        await until(lambda: not it.hall.guests)
+        await until(lambda: not it.sessions.bots)
 
 
 @pytest.mark.slow
@@ -281,30 +281,30 @@ async def test_what_was_said_before_is_no_room_for_a_message_without_an_end() ->
     """Of small messages less came than is counted for them; that is not to be saved up."""
     async with house(Bounds(messages=100_000, octets=10**9)) as it:
         bob = await it.seat("bob")
-        with Raw(it.door.url) as eve:
+        with Raw(it.router.url) as eve:
             eve.shake_hands()
             eve.send(message(b"H", HELLO))
-            await until(lambda: "eve" in it.hall.guests, bob)
-            line = it.hall.guests["eve"].line
+            await until(lambda: "eve" in it.sessions.bots, bob)
+            line = it.sessions.bots["eve"].line
             for _ in range(20):
                 eve.send(message(b"E", b"") * 1000)
                 await asyncio.sleep(0)
             eve.send(message(b"E", b"that is all"))
             await until(lambda: "that is all" in line.stderr_tail(), bob)
-            await until(lambda: it.door._heard[line.route] < 1_000_000, bob)
+            await until(lambda: it.router._heard[line.route] < 1_000_000, bob)
             assert eve.send(frame(b"x" * 1000, MORE) * 5000)
-            await until(lambda: it.journal.counts["refused", "stuffed"] == 1, bob)
-        assert list(it.hall.guests) == ["bob"]
+            await until(lambda: it.event_log.counts["refused", "stuffed"] == 1, bob)
+        assert list(it.sessions.bots) == ["bob"]
 
 
 @pytest.mark.slow
 async def test_heartbeats_without_an_end_end_the_connection() -> None:
     async with house() as it:
         bob = await it.seat("bob")
-        with Raw(it.door.url) as eve:
+        with Raw(it.router.url) as eve:
             eve.shake_hands()
             eve.send(message(b"H", HELLO))
-            await until(lambda: "eve" in it.hall.guests, bob)
+            await until(lambda: "eve" in it.sessions.bots, bob)
             eve.socket.setblocking(False)
             pings = command(b"PING", b"\0\0") * 5000
 
@@ -312,10 +312,10 @@ async def test_heartbeats_without_an_end_end_the_connection() -> None:
                 for exchange in (lambda: eve.socket.send(pings), lambda: eve.socket.recv(1 << 20)):
                     with contextlib.suppress(OSError):
                         exchange()
-                return it.journal.counts["refused", "stuffed"] == 1
+                return it.event_log.counts["refused", "stuffed"] == 1
 
             await until(ping, bob)
-        assert list(it.hall.guests) == ["bob"]
+        assert list(it.sessions.bots) == ["bob"]
 
 
 # -- what a bot at a table may do -------------------------------------------------------------------------------------
@@ -324,7 +324,7 @@ async def test_heartbeats_without_an_end_end_the_connection() -> None:
 async def test_lines_of_stderr_are_looked_at_as_far_as_they_are_kept() -> None:
     async with house() as it:
         ann = await it.seat("ann")
-        line = it.hall.guests["ann"].line
+        line = it.sessions.bots["ann"].line
         ann.say(b"E", b"\x01" * 65_000 + b"late")
         ann.say(b"E", b"so it is " + b"x" * 65_000)
         await until(lambda: "so it is" in line.stderr_tail(), ann)
@@ -340,28 +340,28 @@ async def test_a_message_of_very_many_frames_is_dropped_a_part_at_a_time() -> No
     """In one turn of the loop its frames would keep everybody waiting."""
     async with house() as it:
         bob = await it.seat("bob")
-        with Raw(it.door.url) as eve:
+        with Raw(it.router.url) as eve:
             await asyncio.to_thread(eve.shake_hands)
             eve.send(message(b"H", HELLO))
-            await until(lambda: "eve" in it.hall.guests)
+            await until(lambda: "eve" in it.sessions.bots)
             eve.send(frame(b"", MORE) * 100_000 + frame(b""))
             turns = 0
-            while not it.journal.counts["refused", "frames"]:
+            while not it.event_log.counts["refused", "frames"]:
                 await asyncio.sleep(0.001)
-            while it.door._too_many:
+            while it.router._too_many:
                 turns += 1
                 await asyncio.sleep(0)
             assert turns >= 3
             assert await asyncio.to_thread(eve.ended)
-            await until(lambda: it.door.connections == 1, bob)
-        assert list(it.hall.guests) == ["bob"] and not bob.byes
+            await until(lambda: it.router.connections == 1, bob)
+        assert list(it.sessions.bots) == ["bob"] and not bob.byes
 
 
 async def test_a_flood_that_is_reset_with_a_heartbeat_in_it_ends_no_other() -> None:
     """With a bound for what waits to be read this aborts libzmq 4.3.5, and with it everybody's matches."""
     async with house() as it:
         bob = await it.seat("bob")
-        floods = [Raw(it.door.url) for _ in range(5)]
+        floods = [Raw(it.router.url) for _ in range(5)]
         some = message(b"E", b"x") * 60 + command(b"PING", b"\0\0")
         for eve in floods:
             await asyncio.to_thread(eve.shake_hands)
@@ -370,8 +370,8 @@ async def test_a_flood_that_is_reset_with_a_heartbeat_in_it_ends_no_other() -> N
         for eve in floods:
             eve.reset()
         time.sleep(0.2)
-        await until(lambda: it.door.connections == 1, bob)
-        assert list(it.hall.guests) == ["bob"] and not bob.byes
+        await until(lambda: it.router.connections == 1, bob)
+        assert list(it.sessions.bots) == ["bob"] and not bob.byes
 
 
 @pytest.mark.parametrize("later", [False, True])
@@ -379,13 +379,13 @@ async def test_late_words_are_not_those_of_the_new_owner_of_the_descriptor(later
     """What waits of a connection that has ended may be read after another one has its descriptor, and has spoken."""
     async with house() as it:
         bob = await it.seat("bob")
-        (route,) = it.door._routes
-        descriptor = it.door._routes[route]
+        (route,) = it.router._routes
+        descriptor = it.router._routes[route]
         other = b"\0" + (int.from_bytes(route[1:]) + (1 if later else -1)).to_bytes(4)
         word = _Word(descriptor)
-        assert it.door._arrive(other, word) is later  # type: ignore[arg-type]
-        assert (it.hall.guests.get("bob") is None) is later
-        assert not later or it.door._by_descriptor[descriptor] == other
+        assert it.router._arrive(other, word) is later  # type: ignore[arg-type]
+        assert (it.sessions.bots.get("bob") is None) is later
+        assert not later or it.router._by_descriptor[descriptor] == other
         del bob
 
 
