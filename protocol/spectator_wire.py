@@ -1,9 +1,9 @@
-"""What a lobby publishes of its matches, and how spectators catch up on missed events (PROTOCOL §7). No I/O.
+"""What a lobby publishes of its matches, and how spectators catch up on missed events (PROTOCOL §7). Pure.
 
-A message is two frames, a topic and a map of msgpack. `match/ID` carries the events of a record, each as its line has
-it; `ladder/NAME` who begins and what came of it. Messages get lost on the way to a slow or late spectator. It
-sees that by the numbers and asks: to ask is to subscribe to a topic of its own, `catch-up/match/ID/N/NONCE`,
-and what is published there is the answer. Sockets are in transports.spectator.
+A message is two frames, a topic and a map of msgpack. `match/ID` carries the events of a record, with the fields of
+their lines; `ladder/NAME` the matches that begin and end. A slow or late spectator misses messages. It notices by their
+numbers and sends a request: it subscribes to a unique topic, `catch-up/match/ID/N/NONCE`, where the answer is
+published. Sockets are in transports.spectator.
 """
 
 import re
@@ -15,12 +15,12 @@ from protocol.errors import RemoteProtocolError
 from protocol.lobby_wire import printable
 from protocol.records import Count, Event, MatchEnded, MatchStarted, MovePlayed, Seat, Text
 
-PAGE = 500  # events of one answer, at most; who misses more asks again
+PAGE = 500  # events of one answer, at most; further ones need another request
 MAX_TOPIC = 200  # bytes
 MAX_PUBLISHED = 4 * 1024 * 1024  # bytes of a message
 LISTED = 1000  # matches of a SpectatorState, the newest
 MATCH, LADDER = "match", "ladder"
-DROPPED = "dropped"  # the termination of a match that was begun and will have no end
+DROPPED = "dropped"  # the termination of a match that will have no end
 _EARLY = 2000  # events that are kept until those before them are there
 _ID = r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,79}"
 _MATCH_ID = re.compile(_ID)
@@ -28,20 +28,20 @@ _REQUEST = re.compile(rf"catch-up/(?:(match)/({_ID})|(ladder)/({_ID}|))/(\d{{1,9
 
 
 class SpectatingError(RemoteProtocolError):
-    """A message that is none; str() says what is wrong, on one line."""
+    """An invalid message; str() says what is wrong, on one line."""
 
 
 class Request(NamedTuple):
-    """A request, by subscribing to `topic`, for events from `number` on."""
+    """A spectator requests, by subscribing to `topic`, everything from `number` on."""
 
     topic: bytes
     kind: str  # MATCH or LADDER
-    name: str  # "" is whichever ladder it is
+    name: str  # "" is the lobby's ladder
     number: int
 
 
 class MatchHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A match under way, in a list; `plies` as many as there were."""
+    """A running match in a list, with the number of its plies so far."""
 
     match: Text
     game: Text
@@ -53,7 +53,7 @@ class MatchHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Begun(msgspec.Struct, frozen=True, tag_field="event", tag="begun", kw_only=True):
-    """On `ladder/NAME`: a match began. `run` changes each time that the numbers start again."""
+    """On `ladder/NAME`: a match began. `run` changes whenever the numbers restart."""
 
     seq: Count
     run: Text
@@ -61,7 +61,7 @@ class Begun(msgspec.Struct, frozen=True, tag_field="event", tag="begun", kw_only
 
 
 class Over(msgspec.Struct, frozen=True, tag_field="event", tag="over", kw_only=True):
-    """On `ladder/NAME`: a match is in the store, or void, or given up (`dropped`)."""
+    """On `ladder/NAME`: a match is stored, void, or `dropped`."""
 
     seq: Count
     run: Text
@@ -72,7 +72,7 @@ class Over(msgspec.Struct, frozen=True, tag_field="event", tag="over", kw_only=T
 
 
 class SpectatorState(msgspec.Struct, frozen=True, tag_field="event", tag="state", kw_only=True):
-    """The end of an answer about a ladder: what is under way (the newest 1,000), and the number of what comes next."""
+    """The end of an answer about a ladder: the running matches (the newest 1,000), and the number of the next news."""
 
     seq: Count
     run: Text
@@ -81,8 +81,8 @@ class SpectatorState(msgspec.Struct, frozen=True, tag_field="event", tag="state"
 
 
 class CaughtUp(msgspec.Struct, frozen=True, tag_field="event", tag="caught-up"):
-    """The end of an answer: the number of events of the match, so a spectator with fewer asks again; or the number of
-    the ladder's next news, all of which the spectator has."""
+    """The end of an answer: the number of the match's events, so a spectator with fewer requests more; or the number of
+    the ladder's next news, if the spectator has them all."""
 
     seq: Count
 
@@ -107,23 +107,23 @@ _read_link = msgspec.msgpack.Decoder(_Link)
 
 
 def is_match_id(text: str) -> bool:
-    """Whether a match may be called so."""
+    """Whether this is a valid name of a match."""
     return _MATCH_ID.fullmatch(text) is not None
 
 
 def topic_of(kind: str, name: str) -> bytes:
-    """`match/ID`, `ladder/NAME`. As ZeroMQ goes, subscribers also get the topics that begin so."""
+    """`match/ID`, `ladder/NAME`. Subscribers also get the topics with this prefix, as ZeroMQ matches prefixes."""
     return f"{kind}/{name}".encode()
 
 
 def request_topic(kind: str, name: str, number: int, nonce: str) -> bytes:
-    """What to subscribe to in order to be sent what has that number or more; `nonce`: letters and digits of one's
-    own, of one length, at most 32. It is unsubscribed when it was answered."""
+    """The topic of a request for everything from this number on. `nonce`: unique letters and digits, all of one length,
+    at most 32. Unsubscribe after the answer."""
     return f"catch-up/{kind}/{name}/{number}/{nonce}".encode()
 
 
 def read_request(topic: bytes) -> Request | None:
-    """What a subscription asks for, None if it is no request."""
+    """The request that a subscription makes, None if it is none."""
     found = _REQUEST.fullmatch(topic)
     if found is None:
         return None
@@ -133,34 +133,34 @@ def read_request(topic: bytes) -> Request | None:
 
 
 def publish_line(line: bytes) -> bytes:
-    """A line of a record as it is published: the same keys and values, its link, too."""
+    """A line of a record as it is published: with the same keys and values, the link included."""
     return msgspec.msgpack.encode(_line.decode(line))
 
 
 def publish(what: Published) -> bytes:
-    """Whatever is no line of a record."""
+    """The payload of any other message."""
     return msgspec.msgpack.encode(what)
 
 
 def read_published(payload: bytes) -> tuple[Published, str]:
-    """What was published, and of an event of a record its link. Raises SpectatingError and nothing else."""
+    """The message, and the link of an event of a record. Raises SpectatingError only."""
     if len(payload) > MAX_PUBLISHED:
         raise SpectatingError(f"a message is at most {MAX_PUBLISHED} bytes, not {len(payload)}")
     try:
         return _read.decode(payload), _read_link.decode(payload).link
-    except Exception as error:  # whatever a decoder says of what was sent: nesting, UTF-8, numbers
-        raise SpectatingError(f"what was published is no map as it should be: {printable(str(error), 200)}") from None
+    except Exception as error:  # any failure of a decoder: nesting, UTF-8, numbers
+        raise SpectatingError(f"invalid message of a spectator server: {printable(str(error), 200)}") from None
 
 
 class Rewritten(Exception):
-    """The match is another one than was told so far: what was given out counts no more."""
+    """The match was restarted: the events so far no longer count."""
 
 
 class EventSequence:
-    """The events of one match in their order, each once, whatever was lost or came early or twice.
+    """The events of one match in order, each once, whatever was lost, early or repeated.
 
-    An event's link stands for all events up to it, so an event that comes again with another link means that the
-    match was taken up from an earlier ply than was told (the power failed, the referee is another version).
+    An event's link stands for all events up to it, so a repeated event with another link means that the match was
+    resumed from an earlier ply (the power failed, or the referee is another version).
     """
 
     def __init__(self) -> None:
@@ -168,21 +168,21 @@ class EventSequence:
 
     @property
     def next(self) -> int:
-        """The number of the event that is given out next."""
+        """The number of the next event to return."""
         return len(self._links)
 
     @property
     def ask_from(self) -> int:
-        """What to ask for: the last event once more, whose link says whether all before it is still so."""
+        """The first number to request: the last event once more, whose link shows whether all before it still holds."""
         return max(0, self.next - 1)
 
     @property
     def missing(self) -> bool:
-        """Whether there are events that cannot be given out yet."""
+        """Whether events wait for earlier ones."""
         return bool(self._early)
 
     def take(self, event: Event, link: str) -> list[Event]:
-        """What can be given out now. Raises Rewritten: start again and pass the event once more."""
+        """The events that are due now. Raises Rewritten after a restart: then take the same event again."""
         if event.seq < self.next:
             if link == self._links[event.seq]:
                 return []
@@ -205,7 +205,7 @@ class EventSequence:
 
 
 class Roll:
-    """What is under way in a ladder, from the news of it, whatever was lost or came twice."""
+    """The running matches of a ladder, from its news, whatever was lost or repeated."""
 
     def __init__(self) -> None:
         self.ladder = ""
@@ -215,7 +215,7 @@ class Roll:
         self._run = ""
 
     def take(self, news: News) -> News | None:
-        """The same news if it is new, else None. Other news is dropped before the first SpectatorState."""
+        """The news if it is new, else None. Before the first SpectatorState other news are ignored."""
         if isinstance(news, SpectatorState):
             if (news.run, news.seq) == (self._run, self.next) and not self.missing:
                 return None

@@ -1,11 +1,10 @@
-"""Looks on at the matches of a lobby: a SUB socket that makes up for whatever it missed (PROTOCOL §7).
+"""Watches the matches of a lobby: a SUB socket that requests the events it missed (PROTOCOL §7).
 
     with Spectator("tcp://127.0.0.1:7712") as there:
         for event in there.match("5feceb66-6b86b273-1-1"):   # from the first event to the last, each once
             print(event)
 
-Nothing is sent but subscriptions. A lost connection is made again as long as time may help. The caller
-decides what an event means.
+It sends subscriptions only. It reconnects as long as that may help. The caller decides what an event means.
 """
 
 import secrets
@@ -42,9 +41,9 @@ from protocol.spectator_wire import (
 from protocol.transports.keys import new_pair
 from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED, Handshakes, check_url, is_loopback
 
-PATIENCE = 3.0  # seconds until an answer that did not come is asked for again
-QUIET = 10.0  # seconds of silence after which is asked whether it was the last that got lost
-_AGAIN = 0.2  # seconds between questions about one match, at least
+PATIENCE = 3.0  # seconds until an unanswered request is repeated
+QUIET = 10.0  # seconds of silence after which a request checks whether the last message was lost
+_AGAIN = 0.2  # seconds between requests for one match, at least
 _RECONNECT_MS, _LONGEST_MS = 250, 5_000
 _HANDSHAKE_MS = 10_000
 _UP = zmq.EVENT_HANDSHAKE_SUCCEEDED
@@ -65,26 +64,26 @@ class SeenEvents(NamedTuple):
 
 
 class Again(NamedTuple):
-    """The match is another than was told: forget it, its events come from the first on."""
+    """The match was restarted: discard its events; they are sent again from the first."""
 
     match: str
 
 
 class Missing(NamedTuple):
-    """Events from this number on did not come; they are asked for."""
+    """Events from this number on were lost; they are requested."""
 
     match: str
     number: int
 
 
 class NoSuch(NamedTuple):
-    """The match is unknown there; it is not followed any more."""
+    """The lobby does not know the match; it is not followed any more."""
 
     match: str
 
 
 class Happened(NamedTuple):
-    """In the ladder that is followed; `roll` has what is under way."""
+    """News of the ladder that is followed; `roll` has the running matches."""
 
     news: News
 
@@ -94,7 +93,7 @@ class Up(NamedTuple):
 
 
 class Down(NamedTuple):
-    """Not connected, and why; it is tried again by itself."""
+    """Not connected, and why; it reconnects by itself."""
 
     reason: str
 
@@ -103,22 +102,22 @@ Sight = SeenEvents | Again | Missing | NoSuch | Happened | Up | Down
 
 
 class _Thread:
-    """What is followed under one topic, and the question that is open about it."""
+    """What is followed under one topic, and its open request."""
 
     def __init__(self, kind: str, name: str, now: float) -> None:
         self.kind, self.name = kind, name
         self.topic = topic_of(kind, name)
         self.sequence = EventSequence()
-        self.question = b""  # its topic, while an answer is due
-        self.asked = 0  # from which number on
-        self.ask_at = now  # when the next question is due
+        self.question = b""  # topic of the request, while an answer is due
+        self.asked = 0  # the first number that was requested
+        self.ask_at = now  # when the next request is due
         self.behind = True  # until it was up to date once, and after each gap
 
 
 class Spectator:
-    """A context manager, for one thread. `server_key` is the lobby's public key, "" for one on this machine.
+    """A context manager, for one thread. `server_key` is the lobby's public key, "" on this machine.
 
-    Raises AddressError for an address that cannot be, or that is another machine's without a key.
+    Raises AddressError for an invalid address, or for another machine's without a key.
     """
 
     def __init__(self, url: str, server_key: str = "") -> None:
@@ -131,7 +130,7 @@ class Spectator:
         self._threads: dict[bytes, _Thread] = {}
         self._questions: dict[bytes, _Thread] = {}
         self._sights: deque[Sight] = deque()
-        self._why = ""  # the connection is down, as it was told
+        self._why = ""  # the last reported reason why the connection is down
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.SUB)
         options = {
@@ -149,7 +148,7 @@ class Spectator:
         for option, value in options.items():
             self._socket.setsockopt(option, value)
         if server_key:
-            pair = new_pair()  # a spectator has no identity
+            pair = new_pair()  # the lobby accepts every client key
             self._socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
             self._socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
             self._socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
@@ -180,8 +179,8 @@ class Spectator:
         self._context.term()
 
     def match(self, match: str) -> Iterator[Event]:
-        """Every event of a match, in order, until it has ended. Raises LookupError if there is none, and for one
-        that was told wrongly (see Rewritten) or given up, which only a broken machine or another referee brings."""
+        """Every event of a match, in order, to its end. Raises LookupError for an unknown match, and for one that was
+        restarted (see Rewritten) or dropped."""
         self.follow(match)
         while True:
             sight = self.read(QUIET)
@@ -195,23 +194,22 @@ class Spectator:
                     return
 
     def follow(self, match: str) -> None:
-        """From its first event on. Raises ValueError for what is no name of a match."""
+        """Follow a match from its first event on. Raises ValueError for an invalid name."""
         if not is_match_id(match):
             raise ValueError(f"{match!r} is no name of a match")
         self._begin(MATCH, match)
 
     def leave(self, match: str) -> None:
-        """Follow it no more."""
+        """Stop following it."""
         if thread := self._threads.get(topic_of(MATCH, match)):
             self._end(thread)
 
     def follow_ladder(self, name: str = "") -> None:
-        """What begins and ends; without a name in whichever ladder is there."""
+        """Follow what begins and ends in a ladder; without a name, in the lobby's."""
         self._begin(LADDER, name)
 
     def read(self, seconds: float) -> Sight | None:
-        """The next that is to be seen, None if there is nothing in so many seconds. Raises AccessRefused where the
-        keys do not fit."""
+        """The next sight, None if there is none within this time. Raises AccessRefused if the keys do not fit."""
         until = time.monotonic() + seconds
         while not self._sights:
             now = time.monotonic()
@@ -242,7 +240,7 @@ class Spectator:
     # -- questions ---------------------------------------------------------------------------------------------------
 
     def _ask(self, now: float) -> None:
-        """Send what is due, once connected."""
+        """Send the requests that are due, once connected."""
         for thread in self._threads.values() if self.up else ():
             if now >= thread.ask_at:
                 self._answered(thread)
@@ -253,13 +251,13 @@ class Spectator:
                 self._socket.subscribe(thread.question)
 
     def _answered(self, thread: _Thread) -> None:
-        """There is no open question any more."""
+        """Close the open request."""
         if self._questions.pop(thread.question, None):
             self._socket.unsubscribe(thread.question)
         thread.question = b""
 
     def _ask_soon(self, thread: _Thread) -> None:
-        """Unless an answer is due anyway."""
+        """Request what is missing, unless an answer is due anyway."""
         if not thread.question:
             thread.ask_at = min(thread.ask_at, time.monotonic() + _AGAIN)
 
@@ -268,7 +266,7 @@ class Spectator:
     def _take_news(self) -> None:
         news = recv_monitor_message(self._monitor)
         event = news["event"]
-        for thread in self._threads.values():  # who knows what was said meanwhile
+        for thread in self._threads.values():  # events may have been lost meanwhile
             self._answered(thread)
             thread.ask_at = 0.0
         if event == _UP:
@@ -287,12 +285,12 @@ class Spectator:
         thread = self._questions.get(topic) or self._threads.get(topic)
         if thread is None and topic.startswith(b"ladder/"):
             thread = self._threads.get(b"ladder/")
-        if thread is None or len(payload) != 1:  # another topic that begins so, or an answer that came too late
+        if thread is None or len(payload) != 1:  # another topic with this prefix, or a late answer
             return
         try:
             said, link = read_published(payload[0])
         except SpectatingError:
-            return  # of a later version; what matters has a number, and is missed
+            return  # of a later version; an event has a number, and is requested again
         if not thread.question:
             thread.ask_at = time.monotonic() + QUIET
         self._hear(thread, said, link)
@@ -336,7 +334,7 @@ class Spectator:
             self._ask_soon(thread)
 
     def _caught_up(self, thread: _Thread, count: int) -> None:
-        """The answer is whole; if it was a page only, the next one is asked for."""
+        """The answer is complete; if it was one page of several, request the next."""
         self._answered(thread)
         sequence = thread.sequence
         thread.behind = thread.kind == MATCH and (sequence.missing or sequence.next < count)
