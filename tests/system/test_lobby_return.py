@@ -105,7 +105,7 @@ def test_a_killed_lobby_takes_its_matches_up_again(tmp_path: Path, dialled: list
     for one in bots:
         one.cut()
     left = (tmp_path / "club.live" / f"{key}.live").read_bytes().splitlines()
-    file = lobby_file(tmp_path, "" if both else "grace = 0.5")
+    file = lobby_file(tmp_path, "" if both else "grace = 5")
     file.write_text(file.read_text().replace("127.0.0.1:*", f"127.0.0.1:{urlsplit(server.url).port}"))
     again = LobbyProcess(file)
     dialled.append(DialledBots(again.url, *(("ann", "bob") if both else ("ann", "cid"))))
