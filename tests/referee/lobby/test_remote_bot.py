@@ -1,12 +1,21 @@
-"""What a bot that comes back is told: the match so far, then what it was asked, with clocks run on."""
+"""A remote bot: what it is sent after a reconnect, what a move is charged, whose fault a late move is. Made time."""
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from bots.random import make_choose
+from bots.rng import BotRng
+from bots.sdk import Bot
+from protocol.responder import Responder
 from protocol.transports.blocking import run_blocking
 from referee.lobby.remote_bot import Lateness, MatchTranscript, RemoteBot, run_on
 from referee.lobby.run import QUEUE
+from referee.play.clock import TimeControl, ggp_clock
+from tests.support.simulated_time import START, Far, FarMatch, MadeTime, run
 
 
 def script(*said: tuple[str, bytes]) -> MatchTranscript:
@@ -143,3 +152,320 @@ def test_no_more_lines_are_on_their_way_than_the_socket_keeps_and_a_wait_for_tha
     line.lose()
     line.come_back(b"again")
     assert len(sent) == 201
+
+
+# -- Whose time it is: what is charged for a move over a network, and whose fault a late one is told to b --
+
+
+def program(seed: int, name: str = "far", version: str = "1") -> Callable[[], Responder]:
+    """A bot of the SDK that plays at random."""
+    return lambda: Responder(name, version, Bot(make_choose(BotRng(seed))).handlers())
+
+
+def play(
+    prepare: Callable[[MadeTime, Far, Far], object], control: str = "10+0.1", cap: float = 0.1
+) -> tuple[FarMatch, Far, Far]:
+    """A match between ann and bob, once they were prepared."""
+
+    async def go(loop: MadeTime) -> tuple[FarMatch, Far, Far]:
+        lateness = Lateness(loop.time)
+        lateness.start()
+        ann, bob = (Far(loop, program(seed), lateness, cap) for seed in (1, 2))
+        prepare(loop, ann, bob)
+        return await FarMatch(loop, lateness, (ann, bob), control).play(), ann, bob
+
+    return run(go)
+
+
+def end(match: FarMatch) -> tuple[str, str, str]:
+    """The result's last letter or "", the termination and the detail."""
+    last = match.record.end
+    assert last is not None
+    return last.result[-1:], last.termination, last.detail
+
+
+def warnings(match: FarMatch) -> str:
+    assert match.record.end
+    return "\n".join(match.record.end.warnings)
+
+
+@pytest.mark.parametrize("control", ["10+0.1", "none"])
+def test_up_to_the_cap_the_way_is_not_charged_and_thinking_is(control: str) -> None:
+    def far(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.way, ann.think, bob.way, bob.think = 0.08, 0.05, 0.0, 0.03
+
+    match, *_ = play(far, control)
+    assert end(match)[1] == "rules"
+    assert set(match.charged(1)) <= {49, 50} and set(match.charged(2)) <= {29, 30}
+
+
+def test_what_is_beyond_the_cap_is_charged() -> None:
+    def far(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.way, ann.think = 0.25, 0.05
+
+    match, *_ = play(far, "20+1")
+    assert set(match.charged(1)) <= {199, 200}
+
+
+def test_who_answers_slowly_to_seem_far_gains_the_cap_and_no_more() -> None:
+    """It thinks, all in all, 0.4 s longer a move than it says; 0.1 s of that is not charged."""
+
+    def slow(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.dally, ann.think = 0.2, 0.05
+
+    match, *_ = play(slow, "60+1")
+    longest = max(match.charged(1))
+    assert min(match.charged(1)) >= 450 - 200 - 100 - 1 and longest <= 450  # the first turn has no `play`
+    assert all(ms >= 349 for ms in match.charged(1)[1:])
+
+
+def test_of_a_way_that_is_not_always_as_long_the_least_counts() -> None:
+    chance = random.Random(7)
+
+    def far(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.way, ann.think = lambda: chance.uniform(0.04, 0.2), 0.05
+
+    match, *_ = play(far, "20+1")
+    assert max(match.charged(1)) <= 50 + 200 - 40 and min(match.charged(1)) >= 50 - (100 - 40)
+
+
+def test_a_bot_that_returns_by_another_way_is_measured_again() -> None:
+    """From near to far it is credited at once, and from far to near no longer."""
+    for before, after in ((0.0, 0.08), (0.08, 0.0)):
+
+        def far(loop: MadeTime, ann: Far, bob: Far, before: float = before, after: float = after) -> None:
+            def move() -> None:
+                ann.cut()
+                ann.way = after
+                ann.connect()
+
+            ann.way, ann.think, bob.think = before, 0.05, 0.5
+            loop.call_later(5.8, move)
+
+        match, ann, _ = play(far, "20+1")
+        charged = match.charged(1)
+        assert end(match)[1] == "rules" and ann.connection == 3
+        calm = [ms for ms in charged if ms < 100]  # all but the turn in which it was away, if it was
+        assert len(calm) >= len(charged) - 1 and set(calm) <= {49, 50}, charged
+
+
+def test_before_every_match_the_way_is_measured_even_where_nothing_quick_is_asked() -> None:
+    def far(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.way, ann.think = 0.06, 0.05
+
+    match, ann, _ = play(far, "none")
+    assert match.charged(1)[0] in (49, 50)
+    assert [line for _, line in ann.heard][4:6] == ["protocol_version", "ggp-new yugo size=5"]
+
+
+# -- whose fault -----------------------------------------------------------------------------------------------------
+
+
+def test_a_bot_that_is_slow_itself_learns_it() -> None:
+    def slow(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.think, ann.way = 1.3, 0.02
+
+    match, *_ = play(slow, "1+0.1")
+    letter, termination, detail = end(match)
+    assert (letter, termination) == ("T", "time")
+    assert detail.startswith(
+        "the answer came 300 ms after its time was up; bot (network: the way takes 20 ms, credited"
+    )
+
+
+def test_a_way_that_took_too_long_this_time_is_sent_as_the_networks() -> None:
+    def far(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.think, bob.think = 0.05, 0.5
+        loop.call_later(5.2, setattr, ann, "way", 3.0)
+
+    match, *_ = play(far, "1+0.6")
+    letter, termination, detail = end(match)
+    assert (letter, termination) == ("T", "time")
+    assert "; network: the way took 3000 ms this time (network: the way takes 0 ms, credited 0 of" in detail
+
+
+def test_who_was_away_when_its_time_was_up_and_comes_back_has_lost_by_the_network() -> None:
+    def cut(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.think = bob.think = 0.3
+        loop.call_later(1.0, ann.cut)
+        loop.call_later(4.0, ann.connect)
+
+    match, *_ = play(cut, "2+0")
+    letter, termination, detail = end(match)
+    assert (letter, termination) == ("T", "time")
+    assert "; network: its connection was lost meanwhile (" in detail
+
+
+def test_who_is_back_with_time_left_plays_on() -> None:
+    def cut(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.think = bob.think = 0.3
+        loop.call_later(1.0, ann.cut)
+        loop.call_later(4.0, ann.connect)
+
+    match, ann, bob = play(cut, "20+0.3")
+    assert end(match)[1] == "rules" and ann.unasked == bob.unasked == 0
+
+
+@pytest.mark.parametrize("when", [1.65, 1.8, 2.0, 2.2])
+def test_no_bot_loses_because_the_server_stood_still_and_the_record_says_so(when: float) -> None:
+    """For 3 s, with 0.5 s on the clocks: whoever is asked meanwhile, and whether his time would have been up."""
+
+    def stop(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.think = bob.think = 0.2
+        ann.way = bob.way = 0.02
+
+        def stand_still() -> None:
+            loop.at += 3
+
+        loop.call_later(when, stand_still)
+
+    match, *_ = play(stop, "0.5+0.2")
+    assert end(match)[1] == "rules"
+    assert "ms after its time was up, not its own: host: the server was late by " in warnings(match)
+    assert match.record.end and match.record.end.suspect
+    assert sum(ms > 220 for ms in match.charged(1) + match.charged(2)) == 0
+
+
+def test_a_server_that_stands_still_beyond_every_deadline_waits_for_what_came_meanwhile() -> None:
+    """Longer than the clock and the patience with bots that say nothing."""
+
+    def stop(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.think = bob.think = 0.2
+
+        def stand_still() -> None:
+            loop.at += 60
+
+        loop.call_later(1.7, stand_still)
+
+    match, *_ = play(stop, "0.5+0.2")
+    assert end(match)[1] == "rules"
+
+
+def test_a_bot_that_never_answers_is_not_waited_for_any_longer_because_the_server_once_stood_still() -> None:
+    def stop(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.think = lambda: 0.2 if loop.at < START + 2 else 1e5
+
+        def stand_still() -> None:
+            loop.at += 3
+
+        loop.call_later(2.5, stand_still)
+
+    match, *_ = play(stop, "0.5+0.2")
+    assert end(match)[:2] == ("T", "stalled")
+    assert match.loop.at < START + 30
+
+
+def test_an_overrun_within_the_margin_is_explained_too() -> None:
+    def slow(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.think = 1.02
+
+    match, *_ = play(slow, "1/move")
+    assert "came 20 ms late, forgiven; bot (network: the way takes 0 ms" in warnings(match)
+
+
+def test_a_credit_that_saved_a_bot_is_explained() -> None:
+    def far(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.think, ann.way = 0.95, 0.08
+
+    match, *_ = play(far, "1/move")
+    assert end(match)[1] == "rules"
+    assert "ply 3 came 29 ms after its time was up, not its own: network: the way takes 80 ms" in warnings(match)
+
+
+# -- the same program ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("when", "plies"), [(0.35, 0), (1.2, 2)], ids=["before ply 2", "later"])
+def test_another_program_does_not_go_on_in_the_place_of_the_one_that_was_here(when: float, plies: int) -> None:
+    def swap(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.think = bob.think = 0.3
+
+        def come() -> None:
+            ann.make = program(1, version="2")
+            ann.cut()
+            ann.connect()
+
+        ann.refused = ann.line.end  # as Sessions does
+        loop.call_later(when, come)
+
+    match, ann, _ = play(swap)
+    letter, termination, detail = end(match)
+    assert (letter, termination) == ("F" if plies else "", "disconnected")
+    assert "another program reconnected in its place: its version is '2' and was '1'" in detail
+    came = [line for at, line in ann.heard if at > START - 0.01 + when]
+    assert came[:2] == ["name", "version"] and not any("genmove" in line for line in came), "it was asked for a move"
+
+
+def test_the_same_program_is_asked_who_it_is_and_goes_on() -> None:
+    def swap(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.think = bob.think = 0.3
+        loop.call_later(1.0, ann.cut)
+        loop.call_later(1.2, ann.connect)
+
+    match, ann, _ = play(swap)
+    assert end(match)[1] == "rules"
+    assert [line for _, line in ann.heard].count("version") == 2
+
+
+# -- the true clock --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.floats(0.0, 3.0), min_size=2, max_size=8),
+    st.floats(0.0, 0.2),
+    st.sampled_from(["60+1", "5/60", "30+5x8", "20/move"]),
+)
+def test_the_clock_that_a_returning_bot_is_reported_is_the_one_that_it_is_charged_by(
+    instants: list[float], way: float, control: str
+) -> None:
+    """Gone and back at any instants: what it was told, less what it took since, is what it has, but for credit."""
+
+    def flap(loop: MadeTime, ann: Far, bob: Far) -> None:
+        ann.think, bob.think, ann.way = 0.4, 0.1, way
+        at = 0.5
+        for number, wait in enumerate(instants):
+            at += wait + 0.01
+            loop.call_later(at, ann.connect if number % 2 else ann.cut)
+        loop.call_later(at + 0.01, ann.connect)
+
+    match, ann, _ = play(flap, control)
+    assert end(match)[1] == "rules" and ann.unasked == 0
+    clock = TimeControl.parse(control).clock()
+    moves = [ply for ply in match.record.plies if ply.seat == 1]
+    assert len(ann.clocks) == len(moves)
+    for ply, (when, line) in zip(moves, ann.clocks, strict=True):
+        gone = clock.left - _total(line)  # before it was told
+        since = 400 + (way / 2) * 1000  # its thinking, and the way back
+        assert gone + since - 100 - 2 <= ply.ms <= gone + since + way * 500 + 2, (line, ply, when)
+        clock.spend(ply.ms)
+        assert ply.left == clock.left
+
+
+def _total(line: str) -> int:
+    """ms that a ggp-clock line leaves to black, periods included."""
+    values = dict(word.split("=") for word in line.split()[1:])
+    period, periods = int(values.get("period", 0)), int(values.get("periods", 0))
+    left = int(values["black"])
+    return left + period * (periods - (left == period))
+
+
+@given(
+    st.sampled_from(["60+1", "5/60", "30+5/60", "30+5x8", "5x8", "20/move"]),
+    st.lists(st.integers(0, 9000)),
+    st.integers(0, 99_000),
+)
+def test_a_clock_that_runs_on_is_never_more_and_almost_always_exactly_what_is_left(
+    control: str, spent: list[int], elapsed: int
+) -> None:
+    clock = TimeControl.parse(control).clock()
+    for ms in spent:
+        if clock.spend(ms):
+            return
+    line = ggp_clock(clock, clock, clock)
+    after = _total(run_on(line, "black", elapsed))
+    assert after <= max(0, clock.left - elapsed)
+    told_as_less = {"30+5x8": clock.time_left() == (8000, 0), "30+5/60": clock.time_left()[1] == 0}
+    if not told_as_less.get(control):
+        assert after == max(0, clock.left - elapsed)
