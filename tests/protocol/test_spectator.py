@@ -245,7 +245,7 @@ def test_the_iterator_says_why_it_cannot(how: str) -> None:
         else:
             gallery.answer(request, told[:1])
             gallery.lines(TOPIC, *other)
-            with pytest.raises(LookupError, match="begin anew"):
+            with pytest.raises(LookupError, match="start again"):
                 assert all(isinstance(event, MatchStarted) for event in there.match(KEY))
 
 
