@@ -267,7 +267,8 @@ def find_program(name: str) -> str:
         raise LaunchError(f"{name} is a directory, not a program: name the file in it")
     if not path.exists():
         relative = "" if path.is_absolute() else f" (it is relative to {Path.cwd()})"
-        raise LaunchError(f"{name} does not exist: check the path{relative}")
+        quoted = "; a command line stands here word by word, without quotes around it" if " " in name else ""
+        raise LaunchError(f"{name} does not exist: check the path{relative}{quoted}")
     if not os.access(path, os.X_OK):
         raise LaunchError(f'{name} is not executable: chmod +x it, or name its interpreter, as in "python3 {name}"')
     return str(path.absolute())  # setpriv would look a bare name up in PATH

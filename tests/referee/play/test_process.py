@@ -185,6 +185,7 @@ def test_what_is_no_program_is_said_in_one_line(tmp_path: Path) -> None:
         ("no-such-program", "no program called 'no-such-program' in PATH, /usr/games or /usr/local/games"),
         (str(tmp_path), "is a directory, not a program: name the file in it"),
         (str(tmp_path / "missing"), "does not exist: check the path"),
+        (f"{sys.executable} bot.py", "word by word, without quotes"),
         (str(script), "is not executable: chmod"),
     ]:
         with pytest.raises(LaunchError) as caught:
