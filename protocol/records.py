@@ -133,7 +133,9 @@ class Chain:
                 f"{_name(event)} event {event.seq} holds text that is not Unicode: {error}", code="not-unicode"
             ) from None
         link = sha256(self._link + canonical)
-        line = escaped_line(_with_link(canonical, link.hexdigest()))
+        line = b'%b,"link":"%b"}' % (canonical[:-1], link.hexdigest().encode())
+        if not canonical.isascii() or 0x7F in canonical:
+            line = escaped_line(line)
         if len(line) > MAX_RECORD_LINE:
             raise RecordError(
                 f"{_name(event)} event {event.seq} is {len(line)} bytes: shorten its texts", code="too-long"
@@ -221,7 +223,7 @@ def read_records(
 
 def escaped_line(line: bytes) -> bytes:
     """Lines of records with what cannot be seen as `\\uXXXX`; the values, and so the chain, stay as they are."""
-    return line if line.isascii() and b"\x7f" not in line else escaped(line.decode()).encode()
+    return line if line.isascii() and 0x7F not in line else escaped(line.decode()).encode()
 
 
 def gtp_script(record: Record) -> str:

@@ -192,7 +192,10 @@ class Player(ABC):
         except PEER_FAULTS as error:
             raise self._fault(error) from None
         self._unsent.clear()
-        took, credit = channel.now() - began, self.peer.credit()
+        took = channel.now() - began
+        if not (credit := self.peer.credit()):
+            self.credited = 0
+            return reply, int(took * 1000)
         self.credited = int(min(took, credit) * 1000)
         return reply, max(0, int((took - credit) * 1000))
 
