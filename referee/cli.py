@@ -34,6 +34,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "ladder": "play a ladder or a tournament of bots, and show its results",
         "rate": "rate bots by the results in files",
         "sprt": "judge a sequential test between two versions",
+        "web": "show a ladder in a browser: standings, matches, live boards",
     },
     "Servers": {
         "serve": "run a lobby, which bots dial in to",

@@ -384,14 +384,15 @@ class Store:
         termination: str | None = None,
         limit: int | None = None,
         newest: bool = True,
+        before: int | None = None,
     ) -> Iterator[GameRow]:
         """Stored matches, void ones included, in the order in which they were stored or the reverse.
 
         Pools go by id or name; bots by id, or by name, `NAME` being all its versions and `NAME@VERSION` one. Names that
-        are not there are an error at once.
+        are not there are an error at once. `before`: only those behind the match with this id, in that order.
         """
         chosen = self._filter(pool, bot, opponent, termination)
-        return (row for row, _ in self._pages(chosen, limit, newest, whole=False))
+        return (row for row, _ in self._pages(chosen, limit, newest, whole=False, after=before))
 
     def records(
         self,
@@ -463,9 +464,8 @@ class Store:
         return StoreFilter(at, bots or others, others if bots else (), termination)
 
     def _pages(
-        self, chosen: StoreFilter, limit: int | None, newest: bool, whole: bool
+        self, chosen: StoreFilter, limit: int | None, newest: bool, whole: bool, after: int | None = None
     ) -> Iterator[tuple[GameRow, bytes]]:
-        after: int | None = None
         left = limit
         size = _PAGE_OF_RECORDS if whole else _PAGE
         while left is None or left > 0:

@@ -55,6 +55,7 @@ CASES = {
         *("list --registry broken.json", "limit ann speed=1 --registry keys.json"),
     ],
     "watch": ["--frob", "tcp://10.0.0.1:7712", "tcp://127.0.0.1:99999"],
+    "web": ["--frob", "none.toml", "no-store.db", "--listen nowhere"],
     "referee": ["--frob", "none.toml"],
     "console": ["--frob"],
     "check": ["", "frob", "ls --only 99.99"],

@@ -1,0 +1,195 @@
+"""Positions of matches as pictures: engine processes replay a match and describe a position, and this draws it.
+
+A process that fails is ended, and another one is asked.
+"""
+
+import contextlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TypeVar
+
+import click
+
+from protocol.drawing import svg
+from protocol.drawing.scene import DrawingError, clean, read_scene
+from protocol.records import MatchStarted, MovePlayed
+from protocol.transports.blocking import run_blocking
+from referee.play.bot_spec import BotSpec, started
+from referee.play.clock import ControlKind, TimeControl
+from referee.play.engine import OVER, Engine, GameRefused, Status
+from referee.play.outcome import BotFault, EngineFailed
+from referee.play.setting import Setting
+
+T = TypeVar("T")
+AHEAD = 8  # positions drawn together with the one that was asked for: the next steps are likely
+_WAIT = 10.0  # seconds for an answer, the wait for a free process included
+
+
+class BoardError(Exception):
+    """There is no picture of this position; str() says why, in one line for the reader of the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardView:
+    """A position after `ply` plies. `svg` and `score` (the engine's JSON) are "" where the engine has none."""
+
+    ply: int
+    status: Status
+    svg: str
+    score: str
+    legal: tuple[str, ...]
+
+
+class BoardRenderer:
+    """Draws positions and keeps the pictures drawn last. Any thread may call it."""
+
+    def __init__(self, engine: BotSpec, processes: int = 2, most: int = 32 * 1024 * 1024) -> None:
+        """processes: of the engine, started when needed. most: bytes of pictures that are kept."""
+        self._spec, self._most = engine, most
+        # A process ends with the thread that started it, so threads of our own that stay.
+        self._threads = ThreadPoolExecutor(processes, "boards")
+        self._own = threading.local()  # each thread's process
+        self._lock = threading.Lock()  # of what follows
+        self._replays: list[_Replay] = []
+        self._views: OrderedDict[bytes, BoardView] = OrderedDict()
+        self._size = 0
+
+    def view(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> BoardView:
+        """The position after `number` plies. Raises BoardError."""
+        key = _key(start, plies, number)
+        with self._lock:
+            if (found := self._views.get(key)) is not None:
+                self._views.move_to_end(key)
+                return found
+        ahead = range(number, min(number + AHEAD, len(plies)) + 1)
+        views = self._asked(lambda replay: replay.views(start, plies, ahead))
+        with self._lock:
+            for view in reversed(views):
+                self._keep(_key(start, plies, view.ply), view)
+        return views[0]
+
+    def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
+        """Why a move is illegal after `number` plies, "" if it is legal. Raises BoardError."""
+        return self._asked(lambda replay: replay.why_illegal(start, plies, number, move))
+
+    def close(self) -> None:
+        """End the engine processes."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for replay in self._replays:
+            replay.stop()
+
+    def _asked(self, question: "Callable[[_Replay], T]") -> T:
+        """Ask an engine process, in its thread. Raises BoardError."""
+        asking = self._threads.submit(self._ask, question)
+        try:
+            return asking.result(_WAIT)
+        except TimeoutError:
+            asking.cancel()
+            raise BoardError("the engine is busy: try again in a moment") from None
+
+    def _ask(self, question: "Callable[[_Replay], T]") -> T:
+        """Of a process that was there before: it may have died meanwhile, so another one is asked if it fails."""
+        if (replay := getattr(self._own, "replay", None)) is not None:
+            try:
+                return question(replay)
+            except BoardError:
+                self._replace(replay, None)
+        replay = _Replay(self._spec)
+        try:
+            found = question(replay)
+        except BoardError:
+            replay.stop()
+            raise
+        self._replace(None, replay)
+        return found
+
+    def _replace(self, before: "_Replay | None", after: "_Replay | None") -> None:
+        """The process of this thread."""
+        self._own.replay = after
+        with self._lock:
+            self._replays = [one for one in self._replays if one is not before] + ([after] if after else [])
+        if before is not None:
+            before.stop()
+
+    def _keep(self, key: bytes, view: BoardView) -> None:
+        if key not in self._views:
+            self._size += _size(view)
+        self._views[key] = view
+        self._views.move_to_end(key)
+        while self._size > self._most:
+            self._size -= _size(self._views.popitem(last=False)[1])
+
+
+class _Replay:
+    """One engine process, and the position it has."""
+
+    def __init__(self, spec: BotSpec) -> None:
+        try:
+            self._engine: Engine = run_blocking(started(spec))
+        except click.ClickException as error:
+            raise BoardError(clean(f"the engine does not start: {error.format_message()}")) from None
+        self._new_game = ""
+        self._moves: list[tuple[str, str]] = []
+        self._status: Status | None = None
+
+    def views(self, start: MatchStarted, plies: Sequence[MovePlayed], numbers: range) -> list[BoardView]:
+        with _as_board_error(start):
+            return [run_blocking(self._view(start, plies, number)) for number in numbers]
+
+    def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
+        with _as_board_error(start):
+            run_blocking(self._go_to(start, plies, number))
+            return run_blocking(self._engine.why_illegal(move))
+
+    def stop(self) -> None:
+        with contextlib.suppress(EngineFailed):
+            run_blocking(self._engine.peer.stop())
+
+    async def _view(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> BoardView:
+        status, engine = await self._go_to(start, plies, number), self._engine
+        drawn = await engine.scene()
+        _, score = await engine.final()
+        legal = await engine.legal_moves() if status.phase != OVER else []
+        title = f"{clean(start.game)} after ply {number}"
+        return BoardView(number, status, svg.draw(read_scene(drawn), title) if drawn else "", score, tuple(legal))
+
+    async def _go_to(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> Status:
+        line = Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game
+        moves = [(ply.colour, ply.move) for ply in plies[:number]]
+        status = self._status
+        if status is None or line != self._new_game or self._moves != moves[: len(self._moves)]:
+            self._status, self._new_game, self._moves = None, line, []
+            if start.game not in await self._engine.games():
+                raise GameRefused(f"it knows no {start.game}")
+            status = await self._engine.new_game(line)
+        for colour, move in moves[len(self._moves) :]:
+            _, status = await self._engine.play(colour, move)
+            self._moves.append((colour, move))
+        self._status = status
+        return status
+
+
+@contextlib.contextmanager
+def _as_board_error(start: MatchStarted) -> Iterator[None]:
+    try:
+        yield
+    except GameRefused as error:
+        raise BoardError(clean(f"the engine refuses {start.game}: {error}")) from None
+    except (EngineFailed, BotFault, DrawingError) as error:
+        raise BoardError(clean(f"the engine does not replay this match: {error}")) from None
+
+
+def _key(start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> bytes:
+    """Of what decides the picture: game, options and moves."""
+    hashed = sha256(repr((start.game, sorted(start.options.items()))).encode())
+    for ply in plies[:number]:
+        hashed.update(f"\n{ply.colour} {ply.move}".encode())
+    return hashed.digest()
+
+
+def _size(view: BoardView) -> int:
+    return len(view.svg) + len(view.score) + sum(map(len, view.legal)) + 500

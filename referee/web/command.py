@@ -1,0 +1,118 @@
+"""`ggp web`: serves the pages of a ladder until a signal."""
+
+import asyncio
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import click
+
+from referee.cli import HELP, run_command
+from referee.ladder.source import DEFAULT
+
+if TYPE_CHECKING:
+    from uvicorn import Server
+
+    from referee.web.follow import Follower
+
+EPILOGUE = """\b
+LADDER is a ladder's file (ladder.toml, the default), a lobby's file, their store
+(ladder.db), or the URL of one. The ladder may be running or not.
+
+\b
+The exit status is 0 after a signal; 1 if the address cannot be used; 2 for an
+invalid command line or file.
+"""
+_LIMIT = 4096  # connections at once
+
+
+def main(argv: list[str]) -> int:
+    """The exit status."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    return run_command(web, "ggp web", argv)
+
+
+@click.command("web", epilog=EPILOGUE, context_settings=HELP)
+@click.argument("ladder", metavar="[LADDER]", default=DEFAULT)
+@click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:8080", show_default=True, help="Where to listen.")
+@click.option("--engine", metavar="COMMAND|URL", help="Which engine draws: a command line, or tcp://host:port.")
+@click.option("--host", "hosts", multiple=True, metavar="NAME", help="Answer only requests for this name; repeatable.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+def web(ladder: str, listen: str, engine: str | None, hosts: tuple[str, ...], quiet: bool) -> int:
+    """Serve the pages of a ladder to browsers: standings, plots, matches to step through, live matches.
+
+    The pages know no game: an engine process draws the positions. The address is loopback unless --listen says
+    otherwise; a reverse proxy in front of it makes the site public.
+    """
+    host, port = _address(listen)
+    try:
+        import uvicorn
+
+        from referee.web.app import make_app
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"{error.name} is not installed: pip install '.[web]' in the project's folder"
+        ) from None
+    from referee.play.bot_spec import read_engine
+    from referee.web.boards import BoardRenderer
+    from referee.web.follow import Follower
+    from referee.web.report import name_of
+    from referee.web.site import Site
+
+    site = Site(ladder, name_of(ladder))
+    with site.store():  # whether it is there is said before anything listens
+        pass
+    if not quiet:
+        click.echo(f"{site.name}: http://{listen}/", err=True)
+    boards = BoardRenderer(read_engine(engine))
+    follower = Follower(site.follow)
+    app = make_app(site, boards, follower, frozenset(hosts))
+    config = uvicorn.Config(
+        app,
+        host,
+        port,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=_LIMIT,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=1,
+        h11_max_incomplete_event_size=16 * 1024,
+        http="h11",
+        ws="none",
+    )
+    try:
+        return asyncio.run(_serve(uvicorn.Server(config), follower, listen))
+    finally:
+        boards.close()
+        site.close()
+
+
+async def _serve(server: "Server", follower: "Follower", url: str) -> int:
+    """Until SIGINT or SIGTERM, which end the streams of live matches at once."""
+
+    async def end_streams() -> None:
+        while not server.should_exit:
+            await asyncio.sleep(0.1)
+        await follower.close()
+
+    ending = asyncio.create_task(end_streams())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, frame: None)  # uvicorn raises what it was ended by once more
+    try:
+        await server.serve()
+    except SystemExit:  # it has logged nothing, since its log is off
+        raise click.ClickException(f"cannot listen at {url}: choose another address with --listen") from None
+    finally:
+        server.should_exit = True
+        await ending
+    return 0
+
+
+def _address(text: str) -> tuple[str, int]:
+    """`HOST:PORT`, `[::1]:PORT`. Raises UsageError."""
+    host, _, port = text.rpartition(":")
+    if not (host and port.isascii() and port.isdigit() and int(port) < 65536):
+        raise click.UsageError(f"--listen {text!r} is no address: write HOST:PORT, as 127.0.0.1:8080")
+    return host.strip("[]"), int(port)

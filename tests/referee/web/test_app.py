@@ -1,0 +1,169 @@
+"""The site of a ladder: every page, its JSON, matches to step through and to follow, and what is not there."""
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from referee.ladder.queries import standings_json
+from referee.play.bot_spec import read_engine
+from referee.web import app as app_module
+from referee.web.app import make_app
+from referee.web.boards import BoardRenderer
+from referee.web.follow import Follower
+from referee.web.guard import Guard
+from referee.web.site import Site
+from tests.support.ladder_views import Filled, a_season, real_setup
+from tests.support.stores import entrant, ladder
+from tests.support.web_site import WebAnswer, asked
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+class Links(HTMLParser):
+    """The addresses that a page leads to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert not any(name.startswith("on") for name, _ in attrs)
+        self.found += [value or "" for name, value in attrs if name in ("href", "src", "action")]
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Iterator[Filled]:
+    with Filled(tmp_path, ladder(["ann", "bob", "cat", "dan", entrant(HOSTILE)])) as made:
+        a_season(made)
+        made.rate()
+        yield made
+
+
+@pytest.fixture
+def site(filled: Filled) -> Iterator[Guard]:
+    read, boards = Site(str(filled.path), "club"), BoardRenderer(read_engine(None), processes=1)
+    yield make_app(read, boards, Follower(read.follow))
+    boards.close()
+    read.close()
+
+
+def page(site: Guard, url: str) -> WebAnswer:
+    """A page that is there."""
+    answer = asked(site, url, accept="text/html")
+    assert answer.status == 200, answer.text
+    return answer
+
+
+def test_every_link_of_every_page_leads_to_a_page(site: Guard) -> None:
+    seen, left = set[str](), ["/index.html"]
+    while left:
+        url = left.pop()
+        if url in seen:
+            continue
+        seen.add(url)
+        answer = asked(site, url, accept="text/html")
+        assert answer.status in (200, 404) if "/match/" in url else answer.status == 200, (url, answer.text)
+        if answer.headers["content-type"].startswith("text/html") and answer.status == 200:
+            assert "<script>alert" not in answer.text
+            for link in Links(answer.text).found:
+                assert not re.match(r"[a-z]+:|//", link), "nothing leads away from the site"
+                folder = url.partition("?")[0].rpartition("/")[0].split("/")
+                path, mark, query = link.partition("?")
+                for part in path.split("/") if path else [url.partition("?")[0].rpartition("/")[2]]:
+                    folder = folder[:-1] if part == ".." else [*folder, part]
+                left.append("/".join(folder) + mark + query)
+    assert {"/index.html", "/games", "/live", "/bots/ann.html", "/bots/dan.html"} <= seen
+    assert len([url for url in seen if url.startswith("/match/")]) > 20
+
+
+def test_the_json_of_a_page_is_that_of_the_command(site: Guard, filled: Filled) -> None:
+    from referee.ladder.queries import read_standings
+
+    (pool,) = filled.store.pools()
+    expected = json.loads(json.dumps(standings_json(read_standings(filled.store, pool))))
+    assert page(site, "/index.html?format=json").json == expected
+    assert page(site, "/pools/fast.html?format=json").json == expected
+
+
+def test_matches_are_listed_by_pages_and_filtered(site: Guard, filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = [row.key for row in filled.store.games()]
+    monkeypatch.setattr(app_module, "PAGE", 5)
+    found, url = list[str](), "/games?format=json"
+    html = page(site, "/games").text
+    while True:
+        found += [game["key"] for game in page(site, url).json["games"]]
+        older = next((link for link in Links(html).found if "before=" in link), None)
+        if older is None:
+            break
+        html, url = page(site, f"/{older}").text, f"/{older}&format=json"
+    assert found == keys and len(keys) > 10
+    ended_by_time = page(site, "/games?bot=dan&termination=time&format=json").json["games"]
+    assert {game["termination"] for game in ended_by_time} == {"time"}
+
+
+@pytest.mark.parametrize(
+    ("url", "status"),
+    [
+        ("/pools/none.html", 404),
+        ("/bots/none.html", 404),
+        ("/match/none", 404),
+        ("/match/none/stream", 404),
+        ("/match/none/ply/1", 404),
+        ("/nothing", 404),
+        ("/static/../app.py", 404),
+        ("/static/%2e%2e/app.py", 404),
+        ("/games?bot=none", 400),
+        ("/games?pool=none", 400),
+        ("/games?against=ann", 400),
+        ("/games?termination=none", 400),
+        ("/games?before=-1", 404),
+        ("/games?before=9e9", 404),
+    ],
+)
+def test_what_is_not_there_is_said_in_one_sentence(site: Guard, url: str, status: int) -> None:
+    text = asked(site, url)
+    assert (text.status, text.body.count(b"\n")) == (status, text.text.count("\n"))
+    assert text.headers["content-type"].startswith("text/plain")
+    assert asked(site, url, accept="text/html").headers["content-type"].startswith("text/html")
+
+
+def test_a_store_that_is_gone_and_comes_back(filled: Filled, tmp_path: Path) -> None:
+    site = Site(str(filled.path), "club")
+    app = make_app(site, BoardRenderer(read_engine(None)), Follower(site.follow))
+    filled.store.close()
+    away = filled.path.rename(tmp_path / "away.db")
+    answer = asked(app, "/index.html")
+    assert answer.status == 503 and answer.headers["retry-after"] == "5" and "Traceback" not in answer.text
+    away.rename(filled.path)
+    assert asked(app, "/index.html").status == 200
+    site.close()
+
+
+@pytest.mark.slow
+def test_a_match_is_stepped_through_and_taken_along(filled: Filled, site: Guard) -> None:
+    filled.play(real_setup("ann=random:seed=1", "bob=random:seed=2"))
+    row = next(filled.store.games())
+    base, plies = f"/match/{row.key}", row.plies
+    whole = page(site, base).text
+    assert "<svg" in whole and f"ply {plies} of {plies}" in whole and row.result in whole
+    first = page(site, f"{base}/ply/0").json
+    assert first["ply"] == 0 and first["svg"].startswith("<svg") and first["legal"]
+    assert page(site, f"{base}?ply=1").text != page(site, f"{base}?ply=2").text
+    assert page(site, f"{base}/picture/1").headers["content-type"] == "image/svg+xml"
+    assert asked(site, f"{base}/ply/{plies + 1}").status == 404
+    assert asked(site, f"{base}?ply={plies + 1}").status == 404
+    record = page(site, f"{base}/record")
+    assert "attachment" in record.headers["content-disposition"]
+    assert len(record.text.splitlines()) == plies + 2
+    assert page(site, f"{base}/sgf").text.startswith("(;FF[4]")
+    assert page(site, f"{base}/gtp").text.startswith("ggp-new yugo")
+    stream = page(site, f"{base}/stream")
+    numbers = re.findall(r"^id: (\d+)$", stream.text, re.MULTILINE)
+    assert list(map(int, numbers)) == list(range(plies + 2))
+    later = asked(site, f"{base}/stream", last_event_id=str(plies - 1))
+    assert re.findall(r"^id: (\d+)$", later.text, re.MULTILINE) == [str(plies), str(plies + 1)]

@@ -1,0 +1,102 @@
+"""Pictures of positions: what the engine says, each drawn once; an engine that fails costs its picture only."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from protocol.records import MatchStarted, MovePlayed, Party
+from referee.play.bot_spec import read_engine
+from referee.web.boards import BoardError, BoardRenderer
+from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.slow
+
+LESSER = f"{sys.executable} {ROOT / 'tests/support/minimal_engine.py'}"
+MOVES = (("black", "A1"), ("white", "B1"), ("black", "pass"), ("white", "pass"))
+
+
+def started(game: str = "go", **options: str) -> MatchStarted:
+    return MatchStarted(
+        match="m1",
+        game=game,
+        options=options or {"size": "5"},
+        bots=(Party(name="one"), Party(name="two")),
+        engine=Party(name="engine"),
+        control="none",
+    )
+
+
+def plies(moves: tuple[tuple[str, str], ...] = MOVES) -> list[MovePlayed]:
+    return [
+        MovePlayed(number, "m1", number, 2 - number % 2, colour, move, 0)
+        for number, (colour, move) in enumerate(moves, 1)
+    ]
+
+
+@pytest.fixture
+def boards() -> Iterator[BoardRenderer]:
+    renderer = BoardRenderer(read_engine(None), processes=1)
+    yield renderer
+    renderer.close()
+
+
+def test_each_position_is_the_engine_s(boards: BoardRenderer) -> None:
+    views = {number: boards.view(started(), plies(), number) for number in (2, 0, 1, 4, 3)}
+    assert [views[number].ply for number in range(5)] == list(range(5))
+    assert "A1" not in views[1].legal and "A1" in views[0].legal
+    assert views[1].status.to_play == "white" and views[1].svg.startswith("<svg")
+    assert views[0].svg != views[1].svg != views[2].svg
+    assert views[1].score.startswith("{")
+
+
+def test_a_step_that_was_drawn_is_not_drawn_again(boards: BoardRenderer) -> None:
+    first = boards.view(started(), plies(), 0)
+    assert boards.view(started(), plies(), 0) is first
+    other = plies((("black", "A1"), ("white", "C1")))
+    assert boards.view(started(), other, 1) is boards.view(started(), plies(), 1), "the same position of another match"
+    assert boards.view(started(), other, 2).svg != boards.view(started(), plies(), 2).svg
+
+
+def test_pictures_are_forgotten_where_there_are_too_many() -> None:
+    boards = BoardRenderer(read_engine(None), processes=1, most=5_000)
+    first = boards.view(started(), plies(), 0)
+    boards.view(started(), plies(), 4)
+    assert boards.view(started(), plies(), 0) is not first
+    boards.close()
+
+
+def test_the_engine_says_why_a_move_is_illegal(boards: BoardRenderer) -> None:
+    assert "occupied" in boards.why_illegal(started(), plies(), 1, "A1")
+    assert boards.why_illegal(started(), plies(), 0, "A1") == ""
+
+
+@pytest.mark.parametrize(
+    ("engine", "start", "moves"),
+    [
+        (None, started("chess"), MOVES),
+        (None, started(size="999"), MOVES),
+        (None, started(), (("black", "A1"), ("white", "A1"))),
+        (f"{LESSER} scene=broken", started(), MOVES),
+        ("/bin/false", started(), MOVES),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_and_the_next_picture_is_drawn(
+    engine: str | None, start: MatchStarted, moves: tuple[tuple[str, str], ...], tmp_path: Path
+) -> None:
+    boards = BoardRenderer(read_engine(engine), processes=1)
+    for _ in range(2):
+        with pytest.raises(BoardError) as caught:
+            boards.view(start, plies(moves), len(moves))
+        assert "\n" not in str(caught.value)
+    if engine is None:
+        assert boards.view(started(), plies(), 1).svg
+    boards.close()
+
+
+def test_an_engine_without_scenes_still_lists_its_moves() -> None:
+    boards = BoardRenderer(read_engine(f"{LESSER} ggp-scene ggp-score"), processes=1)
+    view = boards.view(started(), plies(), 1)
+    assert (view.svg, view.score) == ("", "") and "B1" in view.legal
+    boards.close()

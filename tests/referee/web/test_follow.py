@@ -1,0 +1,111 @@
+"""Streams of a match: every event once and in order, whatever a browser missed."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from typing import cast
+
+import pytest
+
+from protocol.records import Record
+from referee.records import LiveMatch
+from referee.web import follow
+from referee.web.follow import Follower
+from tests.support.sample_records import CUT_OFF, END, PLIES, RECORD, START
+
+
+class GrowingMatch:
+    """A match that is being played, as the worker's side file shows it."""
+
+    def __init__(self) -> None:
+        self.record: Record | None = None
+        self.is_played = True
+        self.looks = 0
+
+    def read(self) -> Record | None:
+        self.looks += 1
+        return self.record
+
+    def playing(self) -> bool:
+        return self.is_played
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "_INTERVAL", 0.001)
+
+
+def follower(match: GrowingMatch | Record | None) -> Follower:
+    return Follower(lambda key: cast("LiveMatch | Record | None", match))
+
+
+async def numbers(stream: AsyncIterator[bytes]) -> list[int]:
+    said = b"".join([piece async for piece in stream])
+    return [int(number) for number in re.findall(rb"^id: (\d+)$", said, re.MULTILINE)]
+
+
+@pytest.mark.parametrize(("after", "expected"), [(-1, [0, 1, 2, 3, 4]), (2, [3, 4]), (4, []), (99, [])])
+async def test_a_finished_match_is_sent_from_where_it_was_left(after: int, expected: list[int]) -> None:
+    assert await numbers(follower(RECORD).stream("m1", after)) == expected
+
+
+async def test_a_match_that_grows_is_followed_to_its_end_by_all_with_one_reader() -> None:
+    match = GrowingMatch()
+    following = follower(match)
+    streams = [asyncio.create_task(numbers(following.stream("m1", after))) for after in (-1, -1, 1)]
+    for record in (Record(START, (), None), Record(START, PLIES[:1], None), CUT_OFF, RECORD):
+        match.record = record
+        await asyncio.sleep(0.01)
+    assert [await stream for stream in streams] == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [2, 3, 4]]
+    looks = match.looks
+    await asyncio.sleep(0.02)
+    assert match.looks == looks, "nothing reads a match that is over"
+
+
+async def test_a_match_that_another_worker_takes_up_goes_on_without_a_gap() -> None:
+    killed, taken_up = GrowingMatch(), GrowingMatch()
+    killed.record, taken_up.record = CUT_OFF, CUT_OFF
+    where = [killed]
+    following = Follower(lambda key: cast(LiveMatch, where[0]))
+    stream = asyncio.create_task(numbers(following.stream("m1", -1)))
+    await asyncio.sleep(0.01)
+    where[0], killed.is_played = taken_up, False
+    await asyncio.sleep(0.01)
+    taken_up.record = Record(START, PLIES, END)
+    assert await stream == [0, 1, 2, 3, 4]
+
+
+async def test_a_match_that_is_not_there_is_an_error_at_once() -> None:
+    with pytest.raises(KeyError):
+        await numbers(follower(None).stream("m2", -1))
+
+
+async def test_silence_is_filled_and_closing_ends_all_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "_ALIVE", 0.01)
+    match = GrowingMatch()
+    match.record = CUT_OFF
+    following = follower(match)
+    said: list[bytes] = []
+
+    async def listen() -> None:
+        said.extend([piece async for piece in following.stream("m1", 2)])
+
+    stream = asyncio.create_task(listen())
+    await asyncio.sleep(0.05)
+    await following.close()
+    await asyncio.wait_for(stream, 1)
+    assert said and set(said) == {b": still here\n\n"}
+
+
+async def test_a_match_without_streams_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "_LINGER", 0.005)
+    match = GrowingMatch()
+    match.record = CUT_OFF
+    following = follower(match)
+    stream = following.stream("m1", -1)
+    await anext(stream)
+    await stream.aclose()
+    await asyncio.sleep(0.05)
+    looks = match.looks
+    await asyncio.sleep(0.02)
+    assert match.looks == looks

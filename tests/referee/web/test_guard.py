@@ -1,0 +1,70 @@
+"""What strangers send is bounded, and every answer has the headers that keep a page to itself."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from referee.web import guard
+from referee.web.guard import Guard, Message
+from tests.support.web_site import asked
+
+
+async def site(scope: Any, receive: Any, send: Callable[[Message], Awaitable[None]]) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
+    await send({"type": "http.response.body", "body": b"here"})
+
+
+def test_every_answer_has_the_headers() -> None:
+    for method, status in (("GET", 200), ("POST", 405)):
+        answer = asked(Guard(site), "/", method)
+        assert answer.status == status
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "script-src 'self';" in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "X"])
+def test_other_methods_are_refused(method: str) -> None:
+    assert asked(Guard(site), "/", method).status == 405
+
+
+def test_an_endless_address_is_refused() -> None:
+    assert asked(Guard(site), "/" + "a" * guard.MAX_TARGET).status == 414
+    assert asked(Guard(site), "/?" + "a" * guard.MAX_TARGET).status == 414
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [("a", 200), ("a:8080", 200), ("[::1]:80", 200), ("[::1]", 200), ("evil", 421), ("", 421)]
+)
+def test_only_its_own_names_are_answered(host: str, status: int) -> None:
+    assert asked(Guard(site, frozenset({"a", "::1"})), "/", host=host).status == status
+
+
+def test_an_address_that_asks_too_often_waits_and_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "BURST", 3.0)
+    monkeypatch.setattr(guard, "RATE", 0.001)
+    guarded = Guard(site)
+    assert [asked(guarded, "/", client="2001:db8::1").status for _ in range(4)] == [200, 200, 200, 429]
+    assert asked(guarded, "/", client="2001:db8::ffff").status == 429, "an IPv6 /64 is one address"
+    assert asked(guarded, "/", client="2001:db8:0:1::1").status == 200
+    assert asked(guarded, "/").status == 200
+    assert asked(guarded, "/", client="2001:db8::1").headers["retry-after"] == "2"
+
+
+def test_streams_of_an_address_are_counted_while_they_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "STREAMS", 1)
+    inside: list[int] = []
+
+    async def stream(scope: Any, receive: Any, send: Callable[[Message], Awaitable[None]]) -> None:
+        if not inside:  # while the first is open, a second is tried
+            inside.append(0)
+            await asyncio.to_thread(lambda: inside.append(asked(guarded, "/match/a/stream").status))
+        await site(scope, receive, send)
+
+    guarded = Guard(stream)
+    assert asked(guarded, "/match/a/stream").status == 200
+    assert inside[1] == 503
+    assert asked(guarded, "/match/a/stream").status == 200, "the first has ended"
