@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.sgf import MAX_ITEMS, SgfError, decode, main_lines, written
+from protocol.sgf import (
+    MAX_ITEMS,
+    SgfError,
+    board_size,
+    decode,
+    main_lines,
+    read_move,
+    read_points,
+    written,
+    written_point,
+)
 
 
 def test_the_main_line_is_the_first_branch_everywhere() -> None:
@@ -114,3 +124,38 @@ def test_depth_costs_nothing() -> None:
 def test_charsets(data: bytes, text: str) -> None:
     (nodes,) = main_lines(decode(data))
     assert nodes[0]["PB"] == [text]
+
+
+@pytest.mark.parametrize(("value", "size"), [(None, 19), ("", 19), (" 9 ", 9), ("25", 25), ("7:7", 7)])
+def test_the_size_of_a_board_of_go(value: str | None, size: int) -> None:
+    assert board_size({} if value is None else {"SZ": [value]}) == size
+
+
+@pytest.mark.parametrize("value", ["0", "26", "9:13", "-9", "x", "٩", "9:", "1000"])
+def test_sizes_that_no_board_of_go_has(value: str) -> None:
+    with pytest.raises(SgfError):
+        board_size({"SZ": [value]} if value != "9:" else {"SZ": ["9:x"]})
+
+
+@pytest.mark.parametrize(
+    ("value", "size", "move"),
+    [("aa", 9, "A9"), ("ia", 9, "J9"), ("ai", 9, "A1"), ("", 9, "pass"), ("tt", 19, "pass"), ("tt", 25, "U6")],
+)
+def test_moves_of_go(value: str, size: int, move: str) -> None:
+    assert read_move(f" {value} ", size) == move
+    if move != "pass":
+        assert written_point(move, size) == value
+
+
+@pytest.mark.parametrize("value", ["a", "aaa", "ja", "aj", "Aa", "1a", "é1"])
+def test_what_is_no_point_of_the_board(value: str) -> None:
+    with pytest.raises(SgfError):
+        read_move(value, 9)
+
+
+def test_points_and_rectangles() -> None:
+    assert read_points("aa", 9) == ["A9"]
+    assert read_points("aa:bc", 9) == ["A9", "A8", "A7", "B9", "B8", "B7"]
+    assert read_points("bb:aa", 9) == [], "a rectangle begins at its upper left corner"
+    with pytest.raises(SgfError):
+        read_points("aa:jj", 9)

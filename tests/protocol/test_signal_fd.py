@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from protocol.transports.signal_fd import Stopped, Stopping
+from protocol.transports.signal_fd import Stopped, Stopping, on_signals
 
 
 def test_a_signal_is_a_descriptor_that_can_be_read_and_no_exception() -> None:
@@ -69,3 +69,17 @@ def test_a_signal_right_after_the_check_is_an_exception_too() -> None:
 
     with Late() as stopping, pytest.raises(Stopped), stopping.raising():
         raise AssertionError("nothing happened")
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_hangup_that_is_ignored_stays_so(ignored: bool) -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    try:
+        with on_signals(lambda number, frame: heard.append(number), signal.SIGHUP, signal.SIGTERM):
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert heard == [signal.SIGTERM, *([] if ignored else [signal.SIGHUP])]
+        assert signal.getsignal(signal.SIGHUP) == (signal.SIG_IGN if ignored else signal.SIG_DFL)
+    finally:
+        signal.signal(signal.SIGHUP, before)

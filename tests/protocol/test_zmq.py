@@ -327,10 +327,11 @@ def test_a_slow_command_ends_with_the_connection_that_asked_for_it() -> None:
         other.send(message(b"add 1\n"))
         busy.send(message(b"sleep 1000\n"))
         serve_until(lambda: len(service._turns._running) == 1 and len(service.sessions) == 2)
+        assert not service.idle
         for peer in (busy, other):
             peer.socket.shutdown(socket.SHUT_RDWR)  # closing it would leave the copy that the child process has
         serve_until(lambda: not service._unread._connections)
-        assert not service._turns._running
+        assert service.idle and not service._turns._running
         assert len(service.sessions) == 1  # the other one may come back
     service.close()
 
