@@ -107,6 +107,23 @@ def test_short_answers_that_are_not_read_wait_too(serving: ServedStream) -> None
         assert read(deaf, many) == f"= {word}\n\n" * many
 
 
+def test_an_answer_for_which_there_is_no_room_is_sent_later(tmp_path: Path) -> None:
+    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(f"{tmp_path}/socket")
+        assert service.serve_some(PATIENCE)
+        (session,) = service.sessions.values()
+        filled = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                filled += session.peer.send(b"x" * 4096)
+        assert not session.send(b"= late\n\n")
+        heard = peer.recv(filled, socket.MSG_WAITALL)
+        session.go_on(select.EPOLLOUT)
+        assert (len(heard), peer.recv(100)) == (filled, b"= late\n\n")
+    service.close()
+
+
 def test_a_wake_up_for_nothing_ends_no_session(tmp_path: Path) -> None:
     service = UnixService(f"unix://{tmp_path}/socket", make_responder)
     with socket.socket(socket.AF_UNIX) as peer:
