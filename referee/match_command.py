@@ -184,13 +184,13 @@ def _sit_down(
     from referee.play.human import announce, open_terminal, play_by_hand
 
     adopt_orphans()
-    desk = open_terminal(sys.stderr if as_object else sys.stdout)
+    terminal = open_terminal(sys.stderr if as_object else sys.stdout)
 
     def seen(event: Event) -> None:
         if line := announce(event):
-            desk.show(line)
+            terminal.show(line)
 
-    return play_by_hand(setup, left, recorder, tally, desk, seen)
+    return play_by_hand(setup, left, recorder, tally, terminal, seen)
 
 
 def _resume(setup: SeriesConfig, warnings: list[str]) -> tuple[SeriesTally, list[int], Recorder]:

@@ -253,7 +253,7 @@ class Checker:
     ) -> None:
         self._ours, self._other, self._jobs, self._deep = ours, other, jobs, deep
         self._budgets = budgets or Timeouts()
-        self._desks: list[_EnginePair] = []
+        self._engine_pairs: list[_EnginePair] = []
         self._free: SimpleQueue[_EnginePair] = SimpleQueue()
         self._threads = ThreadPoolExecutor(jobs)
         try:
@@ -266,7 +266,7 @@ class Checker:
         """Raises ClickException when an engine fails again and again."""
         pending: deque[Future[VerifiedMatch]] = deque()
         for number, (file, record) in enumerate(records, 1):
-            if len(self._desks) < min(self._jobs, 1 + number // _WORTH):
+            if len(self._engine_pairs) < min(self._jobs, 1 + number // _WORTH):
                 self._add_desk()  # here, in the thread that outlives them all
             pending.append(self._threads.submit(self._check, file, record))
             if len(pending) >= _WAITING * self._jobs:
@@ -277,21 +277,21 @@ class Checker:
     def close(self) -> None:
         """Wait for the matches under way, drop the others, end every engine."""
         self._threads.shutdown(cancel_futures=True)
-        for desk in self._desks:
-            run_blocking(desk.close())
+        for engines in self._engine_pairs:
+            run_blocking(engines.close())
 
     def _add_desk(self) -> None:
-        desk = _EnginePair(self._ours, self._other, self._budgets)
-        self._desks.append(desk)
-        run_blocking(desk.open())
-        self._free.put(desk)
+        engines = _EnginePair(self._ours, self._other, self._budgets)
+        self._engine_pairs.append(engines)
+        run_blocking(engines.open())
+        self._free.put(engines)
 
     def _check(self, file: str, record: Record) -> VerifiedMatch:
-        desk = self._free.get()
+        engines = self._free.get()
         try:
-            return VerifiedMatch(file, record.start.match, run_blocking(desk.check(record, self._deep)))
+            return VerifiedMatch(file, record.start.match, run_blocking(engines.check(record, self._deep)))
         finally:
-            self._free.put(desk)
+            self._free.put(engines)
 
 
 class _EnginePair:

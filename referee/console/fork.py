@@ -261,7 +261,7 @@ def _record(asked: _Asked) -> Recorder:
 
 def _fork(setup: SeriesConfig, recorder: Recorder, show: Callable[[str], None]) -> str:
     """Play here, ply by ply before our eyes."""
-    desk = open_terminal(sys.stdout)
+    terminal = open_terminal(sys.stdout)
     humans = any(map(is_human, setup.bots))
     begun = len(setup.position)
 
@@ -278,7 +278,7 @@ def _fork(setup: SeriesConfig, recorder: Recorder, show: Callable[[str], None]) 
 
     tally = SeriesTally()
     with recorder:
-        report = play_by_hand(setup, list(range(setup.games)), recorder, tally, desk, seen)
+        report = play_by_hand(setup, list(range(setup.games)), recorder, tally, terminal, seen)
     _obey(report)
     if report.stopped:
         return "dropped; the record that you look at is as it was"

@@ -205,25 +205,25 @@ class BoardRenderer:
     def __init__(self, engine: str | None) -> None:
         self._word = engine
         self._engine: Engine | None = None
-        self._journey: ReplayCursor | None = None
+        self._cursor: ReplayCursor | None = None
         self._record: Record | None = None
 
     def draw(self, record: Record) -> BoardText:
         """The position after the last ply, with a caption. ClickException if the engine cannot be started."""
         engine = self._engine = self._engine or run_blocking(started(read_engine(self._word)))
-        journey = self._journey
-        if journey is None or self._record is None or self._record.start != record.start:
-            journey = self._journey = ReplayCursor(record, self._ask, lambda: self._record)
+        cursor = self._cursor
+        if cursor is None or self._record is None or self._record.start != record.start:
+            cursor = self._cursor = ReplayCursor(record, self._ask, lambda: self._record)
         self._record = record
         if "ggp-scene" in engine.lacks:
             return BoardText([], ("the engine lists no ggp-scene: it cannot say what to draw",))
         try:
-            journey.goto(-1)
+            cursor.goto(-1)
             scene = self._ask("ggp-scene")
             board = draw_scene(scene.text) if scene.ok else NOTHING
-            return board._replace(caption=MatchCaption(journey).ask(self._ask))
+            return board._replace(caption=MatchCaption(cursor).ask(self._ask))
         except (OwnFailed, ProtocolError) as error:
-            self._journey = None
+            self._cursor = None
             self.close()
             return BoardText([], (f"the engine cannot follow this match: {error}",))
 
@@ -275,8 +275,8 @@ class View:
 class LinesView(View):
     """Plain text: a line for a start, a ply and an end; with a renderer a board after each."""
 
-    def __init__(self, shown: ViewState, easel: BoardRenderer | None) -> None:
-        self._shown, self._easel = shown, easel
+    def __init__(self, shown: ViewState, renderer: BoardRenderer | None) -> None:
+        self._shown, self._renderer = shown, renderer
 
     def event(self, event: Event) -> None:
         if isinstance(event, MatchStarted):
@@ -289,8 +289,8 @@ class LinesView(View):
         else:
             click.echo(clean(f"{event.match} over: {event.result or 'void'}, {event.termination}"))
         record = self._shown.record
-        if self._easel is not None and record is not None and not isinstance(event, MatchEnded):
-            board = self._easel.draw(record)
+        if self._renderer is not None and record is not None and not isinstance(event, MatchEnded):
+            board = self._renderer.draw(record)
             lines = ["".join(piece for _, piece in line) for line in board.lines]
             click.echo("\n".join([*lines, *(board.notes if not lines else ()), ""]))
 
@@ -301,8 +301,8 @@ class LinesView(View):
         click.echo(clean(text), err=True)
 
     def close(self) -> None:
-        if self._easel is not None:
-            self._easel.close()
+        if self._renderer is not None:
+            self._renderer.close()
 
 
 class JsonView(View):
@@ -326,8 +326,8 @@ class ScreenView(View):
 
     linger = 3.0
 
-    def __init__(self, shown: ViewState, easel: BoardRenderer) -> None:
-        self._shown, self._easel = shown, easel
+    def __init__(self, shown: ViewState, renderer: BoardRenderer) -> None:
+        self._shown, self._renderer = shown, renderer
         self._board, self._drawn = BoardText([]), ("", -1, False)
         self._due, self._next = True, 0.0
         self._closed = False
@@ -353,7 +353,7 @@ class ScreenView(View):
     def close(self) -> None:
         self._closed = True
         self._live.stop()  # which draws once more
-        self._easel.close()
+        self._renderer.close()
 
     def _page(self) -> Text:
         """As many lines as there is room for; the last one stays empty, for the cursor."""
@@ -371,7 +371,7 @@ class ScreenView(View):
             return [*trouble, Text(waits, style="dim")]
         at = (record.start.match, len(record.plies), record.end is not None)
         if at != self._drawn and not self._closed:  # when closing, do not wait for an engine
-            self._board, self._drawn = self._easel.draw(record), at
+            self._board, self._drawn = self._renderer.draw(record), at
         start, board = record.start, self._board
         game = " ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())])
         lines = [Text(clean(f"{game}  {start.control}  {start.match}"), style="bold"), *trouble]

@@ -90,7 +90,7 @@ def play_ladder(
     name: str,
     file: Path,
     limits: StopConditions,
-    crew: WorkerOptions,
+    options: WorkerOptions,
     screen: contextlib.AbstractContextManager[Callable[[Progress], None]],
     attend: Control | None = None,
 ) -> Progress:
@@ -102,7 +102,7 @@ def play_ladder(
     from referee.ladder.run import LadderRun
     from referee.store.store import Store
 
-    crew.hire()  # raises for an invalid address of a cluster before anything begins
+    options.hire()  # raises for an invalid address of a cluster before anything begins
     watched = Watched(file)
     with adopting_orphans():  # only before there are workers, which would be taken for orphans
         ladder, warnings = _read(file, watched)
@@ -117,8 +117,8 @@ def play_ladder(
                     click.echo(f"{name}: {warning}", err=True)
                 read = partial(_read_changed, watched, again)
                 left = partial(take_interrupted, live)
-                extras = ProcessLimits(stderr_folder=crew.stderr)
-                return LadderRun(ladder, store, crew.hire(live), limits, seen, read, control, left, extras).go()
+                extras = ProcessLimits(stderr_folder=options.stderr)
+                return LadderRun(ladder, store, options.hire(live), limits, seen, read, control, left, extras).go()
         finally:
             store.release_lock()
 

@@ -215,12 +215,12 @@ class PairGame:
             match = await self._described(engine, setup, key, before)
             # In the store's thread: the file system may delay an open while it writes for the store.
             descriptor, kept = await room.writer.work(lambda: room.live.open(key, before is not None))
-            tape = RecordWriter(descriptor, kept)
+            record_writer = RecordWriter(descriptor, kept)
             self.key = key
 
             def emit(event: Event) -> None:
-                tape.emit(event)
-                room.spectators.publish(event, tape.lines[-1])
+                record_writer.emit(event)
+                room.spectators.publish(event, record_writer.lines[-1])
                 room.plies += type(event) is MovePlayed
 
             for bot in (first, second):
@@ -235,9 +235,9 @@ class PairGame:
                 for bot in (first, second):
                     bot.line.end_match()
         self._dismiss_unfit()
-        record = tape.record()
+        record = record_writer.record()
         self._warnings = record.end.warnings if record.end else ()
-        return played(setup, game, record), b"".join(tape.lines)
+        return played(setup, game, record), b"".join(record_writer.lines)
 
     async def _described(self, engine: Engine, setup: SeriesConfig, key: str, before: Record | None) -> Match:
         past: tuple[MovePlayed, ...] = before.plies if before else ()

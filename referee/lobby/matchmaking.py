@@ -170,7 +170,7 @@ VERSIONS = 20  # of one bot that are entered in an hour: each stays in the store
 _HOUR = 3600.0  # seconds
 
 
-class Roster:
+class Registration:
     """Enters bots into the store. `load` before the store's thread runs, then `enrol` from time to time; both raise
     StoreError."""
 

@@ -16,7 +16,7 @@ from referee.lobby.challenges import Challenges, LobbyCommands, Terms, Unrated
 from referee.lobby.engine_pool import Engines
 from referee.lobby.game import LeftOver, Live, Room, RunningPairs
 from referee.lobby.log import EventLog, Metric, label
-from referee.lobby.matchmaking import VERSIONS, Matchmaker, Rated, Roster
+from referee.lobby.matchmaking import VERSIONS, Matchmaker, Rated, Registration
 from referee.lobby.pending import OpenPairs, StoreWriter
 from referee.lobby.remote_bot import ConnectedBot, Lateness
 from referee.lobby.sessions import Bounds, Sessions
@@ -65,7 +65,7 @@ class LobbyServer:
         self.writer = StoreWriter(store, event_log)
         series = series_of(ladder)
         self._room = Room(self.sessions, engines, self.writer, live, spectators, event_log, ladder.budgets, series)
-        self._roster = Roster(ladder, store, self.writer)
+        self._registration = Registration(ladder, store, self.writer)
         self._left_over = LeftOver(self._room)
         self.running = RunningPairs(self._room, self._left_over, plan.matches)
         self._open_pairs: Sequence[OpenPairs] = ()
@@ -130,7 +130,7 @@ class LobbyServer:
 
     def _load(self) -> None:
         """Load pools, pairs and unfinished matches. Raises StoreError."""
-        rows = self._roster.load()
+        rows = self._registration.load()
         pools, store = self._ladder.pools, self._store
         makers = [Matchmaker(self._ladder, pool, rows[pool.name], store) for pool in pools if pool.rated]
         unrated = [Unrated(pool, rows[pool.name], store) for pool in pools if not pool.rated]
@@ -166,7 +166,7 @@ class LobbyServer:
 
     async def _pair(self) -> None:
         """One round of pairing. Raises StoreError."""
-        for bot in await self._roster.enrol(self.sessions.ready(), self._enrolled, time.monotonic()):
+        for bot in await self._registration.enrol(self.sessions.ready(), self._enrolled, time.monotonic()):
             self.sessions.dismiss(bot, f"too many versions within an hour (limit {VERSIONS}): dial in again later")
         for one, bots in self._left_over.back(self.sessions.ready()):
             self.running.start(one.open_pairs, one.pair, bots, one.record)

@@ -68,11 +68,11 @@ class HumanTerminal(Protocol):
 def open_terminal(out: TextIO) -> HumanTerminal:
     """With completion where both input and output are terminals."""
     if sys.stdin.isatty() and out.isatty() and os.environ.get("TERM", "dumb") != "dumb":
-        return TerminalDesk(out)
-    return PlainDesk(out)
+        return PromptTerminal(out)
+    return PlainTerminal(out)
 
 
-class PlainDesk:
+class PlainTerminal:
     """Lines of standard input, one after another; each is shown again behind the prompt unless a terminal does that."""
 
     def __init__(self, out: TextIO, stdin: int = 0) -> None:
@@ -115,7 +115,7 @@ class PlainDesk:
         return line.decode("utf-8", "replace").strip()
 
 
-class TerminalDesk:
+class PromptTerminal:
     """A line editor with completion and history; the clock runs in the line below."""
 
     def __init__(self, out: TextIO) -> None:
@@ -244,13 +244,13 @@ class HumanPlayer(Player):
     """One human through all games of a series; shares the engine of the match."""
 
     def __init__(
-        self, start: BotSpec, engine: Callable[[], Engine], desk: HumanTerminal, shows_end: bool = True
+        self, start: BotSpec, engine: Callable[[], Engine], terminal: HumanTerminal, shows_end: bool = True
     ) -> None:
         """`engine` returns the current engine, which may be a new one. `shows_end`: print the end of the match."""
         party = Party(name=start.name, program=HUMAN, command=HUMAN)
         super().__init__(_NoProcess(), party, frozenset(), Timeouts())
         self._engine = engine
-        self._desk = desk
+        self._terminal = terminal
         self._shows_end = shows_end
         self._news: list[tuple[str, str]] = []
 
@@ -303,14 +303,14 @@ class HumanPlayer(Player):
 
     async def _turn(self, colour: str, deadline: float | None, theirs: str, phase: str = "") -> str:
         """A legal move or `resign`. Raises BotFault when the time is up."""
-        engine, desk = self._engine(), self._desk
+        engine, terminal = self._engine(), self._terminal
         proposed = next((move for _, move in self._news[-1:] if move.startswith("dead:")), "")
         self._tell_news()
         await self._show(engine)
         legal = [] if phase == AGREE else await engine.legal_moves()
         phase = phase or _phase(legal)
         if hint := _HINTS.get(phase):
-            desk.show(hint + (f"; `agree` to {proposed}" if proposed else ""))
+            terminal.show(hint + (f"; `agree` to {proposed}" if proposed else ""))
         words = [*legal[:_MOST], *_SHORT.get(phase, {}), *(["agree"] if proposed else []), "resign", *_QUESTIONS]
 
         def clocks() -> str:
@@ -318,11 +318,11 @@ class HumanPlayer(Player):
 
         while True:
             try:
-                typed = desk.read(f"{colour} ({self.name})> ", words, deadline, clocks)
+                typed = terminal.read(f"{colour} ({self.name})> ", words, deadline, clocks)
             except TimeUp:
                 raise BotFault(Termination.TIME, "there was no move when the time was up") from None
             except HumanLeft:
-                desk.show("The input has ended: resigned")
+                terminal.show("The input has ended: resigned")
                 return "resign"
             if typed.startswith(":"):
                 await self._answer(typed[1:].split(), engine, legal)
@@ -333,16 +333,16 @@ class HumanPlayer(Player):
                 reason = await engine.why_illegal(move)
                 if not reason:
                     return move
-                desk.show(f"illegal move: {clean(reason)}")
+                terminal.show(f"illegal move: {clean(reason)}")
 
     def _tell_news(self) -> None:
         for who, move in self._news:
-            self._desk.show(f"{who} played {clean(move)}")
+            self._terminal.show(f"{who} played {clean(move)}")
         self._news.clear()
 
     async def _answer(self, words: list[str], engine: Engine, legal: list[str]) -> None:
         """A question between two moves; it changes nothing."""
-        show = self._desk.show
+        show = self._terminal.show
         match words:
             case ["board"]:
                 await self._show(engine)
@@ -363,15 +363,15 @@ class HumanPlayer(Player):
     async def _show(self, engine: Engine) -> None:
         drawn = await engine.scene()
         if not drawn:
-            self._desk.show("the engine draws no board; :moves lists what is legal")
+            self._terminal.show("the engine draws no board; :moves lists what is legal")
             return
         try:
             scene = read_scene(drawn)
         except DrawingError as error:
-            self._desk.show(f"the engine's board cannot be drawn: {error}")
+            self._terminal.show(f"the engine's board cannot be drawn: {error}")
             return
         width = shutil.get_terminal_size((text.WIDTH, 24)).columns
-        self._desk.show("\n".join(["", text.draw(scene, width), "", *text.describe(scene, width)]))
+        self._terminal.show("\n".join(["", text.draw(scene, width), "", *text.describe(scene, width)]))
 
 
 def _phase(legal: list[str]) -> str:
@@ -432,7 +432,7 @@ def play_by_hand(
     numbers: list[int],
     recorder: Recorder,
     tally: SeriesTally,
-    desk: HumanTerminal,
+    terminal: HumanTerminal,
     seen: Callable[[Event], None],
 ) -> SeriesReport:
     """Play these matches and add them to the tally. `seen` is called with each event; humans use the terminal."""
@@ -456,10 +456,10 @@ def play_by_hand(
     humans = [bot for bot in setup.bots if is_human(bot)]
 
     def host(start: BotSpec, engine: Callable[[], Engine]) -> Player:
-        return HumanPlayer(start, engine, desk, shows_end=start == humans[0])
+        return HumanPlayer(start, engine, terminal, shows_end=start == humans[0])
 
     if humans:
-        desk.show(HELP)
+        terminal.show(HELP)
     table = MatchRunner(keep, recorder.side_file(), seen=seen, host=host)
     killed = True
     with on_signals(stop, *STOP_SIGNALS, signal.SIGHUP):

@@ -103,8 +103,8 @@ class MatchRunner:
                 past=before.plies if before else (),
                 started=before.start.started if before else "",
             )
-            tape = RecordWriter(self._live.begin() if self._live else None)
-            emit = tape.emit if self._seen is None else _both(tape.emit, self._seen)
+            writer = RecordWriter(self._live.begin() if self._live else None)
+            emit = writer.emit if self._seen is None else _both(writer.emit, self._seen)
             outcome = await play_match(match, engine, (first, second), emit, lambda: self._new_engine(setup))
         except CannotStart as error:
             raise Suspended(error.who, str(error)) from None
@@ -113,8 +113,8 @@ class MatchRunner:
         finally:
             if self._live is not None:
                 self._live.close()
-        facts = played(setup, number, tape.record())
-        self._keep(b"".join(tape.lines), facts)
+        facts = played(setup, number, writer.record())
+        self._keep(b"".join(writer.lines), facts)
         await self._clear(setup, order, outcome)
         return facts
 

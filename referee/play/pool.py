@@ -118,9 +118,9 @@ class LocalPool(WorkerPool):
         self.jobs = jobs
         context = NamelessContext()
         ours = _SAFE not in os.environ
-        self._crew = WorkerRegistry(context, jobs)
+        self._registry = WorkerRegistry(context, jobs)
         with _safe_path():  # its queues start a process that counts such things
-            self._executor = ProcessPoolExecutor(jobs, context, _begin, (ours, place, self._crew))
+            self._executor = ProcessPoolExecutor(jobs, context, _begin, (ours, place, self._registry))
 
     def start(self, chunk: list[Batch]) -> Future[BatchResult]:
         with _signals_blocked(), _safe_path():  # workers may be started in here
@@ -129,18 +129,18 @@ class LocalPool(WorkerPool):
     def loss(self, error: BaseException) -> WorkersLost | None:
         if not isinstance(error, BrokenProcessPool):
             return None
-        self._crew.tell(ABANDON)  # the executor waits for those that are left, and they for work
+        self._registry.tell(ABANDON)  # the executor waits for those that are left, and they for work
         return WorkersLost("a worker process died")
 
     def drop(self, keys: list[str]) -> bool:
-        self._crew.call_off(keys)
+        self._registry.call_off(keys)
         return True
 
     def playing(self) -> dict[int, float]:
-        return self._crew.playing()
+        return self._registry.playing()
 
     def stop(self) -> None:
-        self._crew.tell(signal.SIGTERM)
+        self._registry.tell(signal.SIGTERM)
 
     def drain(self, seconds: float | None = None) -> list[BatchResult]:
         # Not cancelled: stopped workers give waiting chunks back at once, and an executor whose last futures are
@@ -204,11 +204,11 @@ class NamelessContext(SpawnContext):
         return Tokens(self, value)
 
 
-def _begin(ours: bool, place: WorkerConfig, crew: WorkerRegistry) -> None:
+def _begin(ours: bool, place: WorkerConfig, registry: WorkerRegistry) -> None:
     """Initialise a worker. A bot's script finds the modules beside it, unless the environment forbids that."""
     if ours:
         os.environ.pop(_SAFE, None)
-    begin(place, crew)
+    begin(place, registry)
 
 
 @contextlib.contextmanager

@@ -190,16 +190,16 @@ class _State:
     playing = False  # whether SIGTERM may raise StopMatch, and DROP Dropped
     stopped = False
     at = 0  # the match that is played, as `mark` has it
-    crew: WorkerRegistry | None = None
+    registry: WorkerRegistry | None = None
     slot = 0  # its place in the registry
 
 
 state = _State()
 
 
-def begin(place: WorkerConfig, crew: WorkerRegistry) -> None:
+def begin(place: WorkerConfig, registry: WorkerRegistry) -> None:
     """Initialise this process: take a place in the registry, and the core that goes with it."""
-    state.place, state.crew = place, crew
+    state.place, state.registry = place, registry
     signal.signal(ABANDON, _abandon)
     signal.signal(DROP, _on_drop)
     signal.signal(signal.SIGTERM, _on_sigterm)
@@ -208,7 +208,7 @@ def begin(place: WorkerConfig, crew: WorkerRegistry) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
     adopt_orphans()
-    number = state.slot = crew.join()
+    number = state.slot = registry.join()
     if place.pin:
         cores = sorted(os.sched_getaffinity(0))
         pin(cores[number % len(cores)])
@@ -270,8 +270,8 @@ def _play(work: Batch) -> None:
 
 
 def _say_what_is_played(match: int) -> None:
-    if state.crew is not None:
-        state.crew.plays(state.slot, match, time.monotonic())
+    if state.registry is not None:
+        state.registry.plays(state.slot, match, time.monotonic())
 
 
 def _keep(record: bytes, facts: GameResult) -> None:
@@ -319,7 +319,7 @@ def _on_drop(number: int, frame: FrameType | None) -> None:
 
 
 def _look_whether_called_off() -> None:
-    if state.at and state.crew is not None and state.crew.is_called_off(state.at):
+    if state.at and state.registry is not None and state.registry.is_called_off(state.at):
         state.playing, state.at = False, 0
         raise MatchDropped
 

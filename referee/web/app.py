@@ -34,7 +34,7 @@ from referee.ladder.queries import (
 from referee.ladder.source import Trouble
 from referee.play.outcome import Termination
 from referee.store.model import StoreError
-from referee.web.boards import BoardError, BoardRenderer, BoardView
+from referee.web.boards import BoardError, BoardPool, BoardView
 from referee.web.follow import Follower
 from referee.web.guard import Guard
 from referee.web.match_page import caption, match_page, score_lines
@@ -49,7 +49,7 @@ _NO_STORE = {"cache-control": "no-store"}
 _STATIC = Path(__file__).parent / "static"
 
 
-def make_app(site: Site, boards: BoardRenderer, follower: Follower, hosts: frozenset[str] = frozenset()) -> Guard:
+def make_app(site: Site, boards: BoardPool, follower: Follower, hosts: frozenset[str] = frozenset()) -> Guard:
     """The whole site as an ASGI application."""
     pages = _Pages(site, boards, follower)
     key = "/match/{key}"
@@ -78,7 +78,7 @@ def make_app(site: Site, boards: BoardRenderer, follower: Follower, hosts: froze
 class _Pages:
     """The handlers of the routes."""
 
-    def __init__(self, site: Site, boards: BoardRenderer, follower: Follower) -> None:
+    def __init__(self, site: Site, boards: BoardPool, follower: Follower) -> None:
         self._site, self._boards, self._follower = site, boards, follower
 
     # -- the ladder -------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ class BoardView:
     legal: tuple[str, ...]
 
 
-class BoardRenderer:
+class BoardPool:
     """Draws positions and keeps the pictures drawn last. Any thread may call it."""
 
     def __init__(self, engine: BotSpec, processes: int = 2, most: int = 32 * 1024 * 1024) -> None:

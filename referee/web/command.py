@@ -54,7 +54,7 @@ def web(ladder: str, listen: str, engine: str | None, hosts: tuple[str, ...], qu
             f"{error.name} is not installed: pip install '.[web]' in the project's folder"
         ) from None
     from referee.play.bot_spec import read_engine
-    from referee.web.boards import BoardRenderer
+    from referee.web.boards import BoardPool
     from referee.web.follow import Follower
     from referee.web.report import name_of
     from referee.web.site import Site
@@ -64,7 +64,7 @@ def web(ladder: str, listen: str, engine: str | None, hosts: tuple[str, ...], qu
         pass
     if not quiet:
         click.echo(f"{site.name}: http://{listen}/", err=True)
-    boards = BoardRenderer(read_engine(engine))
+    boards = BoardPool(read_engine(engine))
     follower = Follower(site.follow)
     app = make_app(site, boards, follower, frozenset(hosts))
     config = uvicorn.Config(

@@ -24,7 +24,7 @@ FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Path:
+def workdir(tmp_path: Path) -> Path:
     """A folder from which the project's files are where they are in a checkout, with the pages' scripts saved."""
     for folder in ("bots", "engines"):
         (tmp_path / folder).symlink_to(ROOT / folder)
@@ -46,14 +46,14 @@ def lines(page: Path) -> list[str]:
     return [line for text in blocks(page, "sh") for line in text.splitlines()]
 
 
-def run(line: str, desk: Path) -> str:
+def run(line: str, workdir: Path) -> str:
     """Type a line in a shell, with few and quick games; stdout and stderr together. Raises if it fails."""
     if line.startswith("ggp match"):
         line = re.sub(r"--games \d+", "--games 2", line) + " --time 2+0.05"
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["sh", "-c", line],
-        cwd=desk,
+        cwd=workdir,
         env={"PATH": path, "LC_ALL": "C.UTF-8", "COLUMNS": "120"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -66,18 +66,18 @@ def run(line: str, desk: Path) -> str:
     return done.stdout
 
 
-def test_the_better_bot_of_the_tutorial_is_better(desk: Path) -> None:
-    text = run('ggp match yugo,size=5 old="python simple.py" new="python better.py" --games 2 --json --quiet', desk)
+def test_the_better_bot_of_the_tutorial_is_better(workdir: Path) -> None:
+    text = run('ggp match yugo,size=5 old="python simple.py" new="python better.py" --games 2 --json --quiet', workdir)
     assert re.search(r'"new"', text) and re.search(r'"rules": 2', text), text
 
 
-def test_the_engine_page_runs_from_top_to_bottom(desk: Path) -> None:
+def test_the_engine_page_runs_from_top_to_bottom(workdir: Path) -> None:
     (service,) = [line for line in lines(ENGINE) if "connect4.py tcp://" in line]
     others = [line for line in lines(ENGINE) if line != service]
     words = shlex.split(service.replace(":5555", ":*").replace("engines/", f"{ROOT}/engines/"))
     with RawPeer([sys.executable, *words[1:]]) as peer:
         peer.wait_for(lambda: b"\n" in peer.stderr)
         address = peer.stderr.decode().split()[-1]
-        heard = [run(line.replace("tcp://127.0.0.1:5555", address), desk) for line in others]
+        heard = [run(line.replace("tcp://127.0.0.1:5555", address), workdir) for line in others]
     assert "rules 2" in heard[1] and "rules 2" in heard[2]
     assert "usable by the referee: yes" in heard[3] and re.search(r"native GGP: (\d+) of \1\n", heard[3])

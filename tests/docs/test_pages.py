@@ -190,7 +190,7 @@ def test_rules_pages_name_every_option(name: str) -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Path:
+def workdir(tmp_path: Path) -> Path:
     """A folder with the files that the pages tell the reader to save."""
     for block in BLOCKS:
         if name := re.match(r"# (\w+\.(?:py|tst))", block.text):
@@ -207,30 +207,30 @@ def _chain(chain: list[Block]) -> object:
 
 
 @pytest.fixture
-def reader(desk: Path) -> Iterator[Reader]:
-    reader = Reader(desk)
+def reader(workdir: Path) -> Iterator[Reader]:
+    reader = Reader(workdir)
     yield reader
     reader.end()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chain", list(map(_chain, CHAINS)))
-def test_commands_do_what_the_page_says(chain: list[Block], desk: Path, reader: Reader) -> None:
+def test_commands_do_what_the_page_says(chain: list[Block], workdir: Path, reader: Reader) -> None:
     """The lines of blocks, one after another as the reader would type them, and what the page claims of them.
 
     Blocks without a claim play fewer and quicker games.
     """
     if "project's folder" in chain[0].page.read_text():
         for name in ("bots", "engines"):
-            (desk / name).symlink_to(ROOT / name)
+            (workdir / name).symlink_to(ROOT / name)
     lines, patience = 0, 0.0
     for block, after in zip(chain, [*chain[1:], None], strict=True):
         claim = after if after and after.is_claim else None
         if block.language == "toml":
-            with (desk / "ladder.toml").open("a") as file:
+            with (workdir / "ladder.toml").open("a") as file:
                 file.write(f"\n{block.text}")
         elif block.language == "console":
-            replay(block.text, desk)
+            replay(block.text, workdir)
         elif block.mark == "background":
             for line in block.lines:
                 reader.start(line)
@@ -309,21 +309,21 @@ def test_every_claim_belongs_to_a_command_that_is_run() -> None:
 
 
 @pytest.mark.slow
-def test_the_15_line_bot_plays(desk: Path) -> None:
+def test_the_15_line_bot_plays(workdir: Path) -> None:
     (block,) = [block for block in PYTHON if block.page.name == "README.md"]
     assert len([line for line in block.text.splitlines() if line.strip()]) <= 15
     command = "ggp match yugo,size=5 'me=python my_bot.py' random --games 4 --json --quiet"
-    result = _run(shlex.split(command), desk)
+    result = _run(shlex.split(command), workdir)
     assert result.returncode == 0, result.stderr
     assert '"rules": 4' in result.stdout, result.stdout
 
 
 @pytest.mark.slow
-def test_the_chain_can_be_checked_without_us(desk: Path) -> None:
+def test_the_chain_can_be_checked_without_us(workdir: Path) -> None:
     """The ten lines of records.md against a record that `ggp match` wrote."""
     (block,) = [block for block in PYTHON if block.page.name == "records.md"]
-    record = desk / "chain.jsonl"
-    result = _run(["ggp", "match", "go,size=5", "random", "random", "--games", "2", "--record", str(record)], desk)
+    record = workdir / "chain.jsonl"
+    result = _run(["ggp", "match", "go,size=5", "random", "random", "--games", "2", "--record", str(record)], workdir)
     assert result.returncode == 0, result.stderr
     names: dict[str, object] = {}
     exec(compile(block.text, "records.md", "exec"), names)
@@ -337,12 +337,13 @@ def test_the_chain_can_be_checked_without_us(desk: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_first_answer_explains_the_fault(desk: Path) -> None:
+def test_the_first_answer_explains_the_fault(workdir: Path) -> None:
     """`ggp match` and `ggp show`, as debug-a-bot.md says, name the bot at fault and the engine's reason."""
     match, show = [shlex.split(line) for block in RUN for line in block.lines if "faults.jsonl" in line]
-    played = _run(match, desk)
+    played = _run(match, workdir)
     assert re.search(r"^fault: chaos illegal_move 2: illegal move: \w+ is ", played.stdout, re.MULTILINE), played
-    assert re.search(r"^result: [BW]\+F, illegal_move by chaos: illegal move: ", _run(show, desk).stdout, re.MULTILINE)
+    shown = _run(show, workdir).stdout
+    assert re.search(r"^result: [BW]\+F, illegal_move by chaos: illegal move: ", shown, re.MULTILINE)
 
 
 def _anchors(page: Path) -> set[str]:

@@ -112,29 +112,29 @@ NEW_GAMES = ["go size=3", "yugo size=3", "go size=3 ko=simple agreement=on", "yu
     ),
 )
 def test_any_sequence_of_commands(game: str, gogui: bool, lines: list[tuple[str, list[str] | int]]) -> None:
-    desk = MemorySession(game, gogui)
+    session = MemorySession(game, gogui)
     for command, arguments in lines:
         if isinstance(arguments, int):
-            moves = desk("ggp-legal_moves").split() or ["pass"]
-            line = f"ggp-play {desk.fields()['to_play']} {moves[arguments % len(moves)]}"
+            moves = session("ggp-legal_moves").split() or ["pass"]
+            line = f"ggp-play {session.fields()['to_play']} {moves[arguments % len(moves)]}"
         else:
             line = " ".join([command, *arguments])
             if command == "ggp-perft" and arguments[:1] == ["99"]:
                 continue  # right, but it takes seconds to find out that it is too deep
-        before = desk.picture()
-        answer = desk.answer(line)
+        before = session.picture()
+        answer = session.answer(line)
         assert "internal error" not in answer, f"{line}: {answer}"
         if answer.startswith("?"):
-            assert desk.picture() == before, line
+            assert session.picture() == before, line
         elif not command.startswith(("ggp-new", "boardsize")):
-            assert replayed(desk) == desk.picture(), line
+            assert replayed(session) == session.picture(), line
 
 
-def replayed(desk: MemorySession) -> tuple[str, ...]:
+def replayed(session: MemorySession) -> tuple[str, ...]:
     """The same line, played again from its start."""
-    line = desk.session.line
+    line = session.session.line
     assert line is not None
     again = MemorySession("go")
     again.session.line = line.taken_back(0)
-    again.session.options = desk.session.options
+    again.session.options = session.session.options
     return again.picture()

@@ -150,13 +150,13 @@ class BrokenRegistry(Registry):
 
 
 def test_a_bug_in_a_game_is_an_internal_error_and_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    desk = MemorySession("broken", registry=BrokenRegistry())
-    desk.play("A1")
+    session = MemorySession("broken", registry=BrokenRegistry())
+    session.play("A1")
     for line in ("ggp-play white C3", "play white C3", "gogui-play_sequence w A2 b C3"):
-        assert desk.fails(line).startswith("internal error: RuntimeError: a bug\n")
+        assert session.fails(line).startswith("internal error: RuntimeError: a bug\n")
     seen = capsys.readouterr()
     assert seen.out == "" and seen.err.count("Traceback") == 3
-    assert desk.play("A2").startswith("move=A2")
+    assert session.play("A2").startswith("move=A2")
 
 
 @pytest.fixture

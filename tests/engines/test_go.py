@@ -14,12 +14,12 @@ from tests.support.memory_session import MemorySession
 
 
 def test_fixed_handicap_answers_the_points_and_gives_white_the_move() -> None:
-    desk = MemorySession("go size=9")
-    assert set(desk("fixed_handicap 4").split()) == {"C3", "G7", "C7", "G3"}
-    assert desk.fields() == {"phase": "play", "to_play": "white", "seat": "2", "ply": "0"}
-    assert desk("ggp-history") == ""
-    assert desk.fails("undo") == "cannot undo"
-    assert desk.fails("fixed_handicap 2") == "board not empty"
+    session = MemorySession("go size=9")
+    assert set(session("fixed_handicap 4").split()) == {"C3", "G7", "C7", "G3"}
+    assert session.fields() == {"phase": "play", "to_play": "white", "seat": "2", "ply": "0"}
+    assert session("ggp-history") == ""
+    assert session.fails("undo") == "cannot undo"
+    assert session.fails("fixed_handicap 2") == "board not empty"
 
 
 def test_fixed_handicap_makes_the_position_of_the_option() -> None:
@@ -38,29 +38,29 @@ def test_an_invalid_number_of_stones(size: int, number: str) -> None:
 
 
 def test_handicap_needs_an_empty_board() -> None:
-    desk = MemorySession("go size=9")
-    desk.play("D4")
-    assert desk.fails("fixed_handicap 2") == desk.fails("set_free_handicap A1 B2") == "board not empty"
+    session = MemorySession("go size=9")
+    session.play("D4")
+    assert session.fails("fixed_handicap 2") == session.fails("set_free_handicap A1 B2") == "board not empty"
     assert MemorySession("go size=9 handicap=2").fails("set_free_handicap A1 B2") == "board not empty"
-    desk("ggp-new go size=9")
-    desk.play("pass")
-    assert desk.fails("fixed_handicap 2") == "board not empty"
-    assert desk.fails("fixed_handicap x") == "board not empty"
+    session("ggp-new go size=9")
+    session.play("pass")
+    assert session.fails("fixed_handicap 2") == "board not empty"
+    assert session.fails("fixed_handicap x") == "board not empty"
     assert MemorySession("go").fails("fixed_handicap x") == "syntax error: write fixed_handicap N"
 
 
 def test_set_free_handicap_survives_undo_and_komi() -> None:
-    desk = MemorySession("go size=5")
-    assert desk("set_free_handicap a1 C3 E5") == ""
-    start = desk.picture()
-    desk.play("B2 D4")
-    desk("ggp-undo 2")
-    assert desk.picture() == start
-    assert desk.fields()["to_play"] == "white"
-    desk("komi 0.5")
-    assert sorted(desk("final_status_list alive").split("\n")) == ["A1", "C3", "E5"]
-    desk("clear_board")
-    assert desk("final_status_list alive") == ""
+    session = MemorySession("go size=5")
+    assert session("set_free_handicap a1 C3 E5") == ""
+    start = session.picture()
+    session.play("B2 D4")
+    session("ggp-undo 2")
+    assert session.picture() == start
+    assert session.fields()["to_play"] == "white"
+    session("komi 0.5")
+    assert sorted(session("final_status_list alive").split("\n")) == ["A1", "C3", "E5"]
+    session("clear_board")
+    assert session("final_status_list alive") == ""
 
 
 @pytest.mark.parametrize("points", ["", "A1", "A1 A1", "A1 Z9", "A1 pass", "A1 I2"])
@@ -76,31 +76,31 @@ def record(tmp_path: Path) -> Path:
 
 
 def test_loadsgf_plays_the_main_line(record: Path) -> None:
-    desk = MemorySession("go size=19 ko=simple")
-    assert desk(f"loadsgf {record}") == ""
-    assert desk("ggp-history") == "1 black C7\n2 white G3\n1 black C3\n2 white pass\n1 black pass"
-    assert desk.fields()["phase"] == "over"
+    session = MemorySession("go size=19 ko=simple")
+    assert session(f"loadsgf {record}") == ""
+    assert session("ggp-history") == "1 black C7\n2 white G3\n1 black C3\n2 white pass\n1 black pass"
+    assert session.fields()["phase"] == "over"
     options = {"size": 9, "komi": 5.5, "handicap": 0, "ko": "simple", "agreement": "off"}
-    assert desk.session.options == options
-    desk("undo")
-    assert desk.fields()["to_play"] == "black"
+    assert session.session.options == options
+    session("undo")
+    assert session.fields()["to_play"] == "black"
 
 
 @pytest.mark.parametrize(("until", "plies"), [("1", 0), ("3", 2), ("6", 5), ("99", 5)])
 def test_loadsgf_stops_before_the_move_of_that_number(record: Path, until: str, plies: int) -> None:
-    desk = MemorySession("go")
-    desk(f"loadsgf {record} {until}")
-    assert desk.fields()["ply"] == str(plies)
+    session = MemorySession("go")
+    session(f"loadsgf {record} {until}")
+    assert session.fields()["ply"] == str(plies)
 
 
 def test_loadsgf_with_handicap_and_moves_out_of_turn(tmp_path: Path) -> None:
     path = tmp_path / "h.sgf"
     path.write_text("\n( ;SZ[5] HA[2]\nAB[aa] [ee];W[cc];W[bb];B[dd])")
-    desk = MemorySession("go size=9 handicap=4 komi=0.5")
-    desk(f"loadsgf {path}")
-    assert desk("ggp-history") == "2 white C3\n2 white B4\n1 black D2"
-    assert set(desk("final_status_list alive").split()) == {"A5", "E1", "C3", "B4", "D2"}
-    assert desk.session.options["komi"] == 0.5 and desk.session.options["handicap"] == 0
+    session = MemorySession("go size=9 handicap=4 komi=0.5")
+    session(f"loadsgf {path}")
+    assert session("ggp-history") == "2 white C3\n2 white B4\n1 black D2"
+    assert set(session("final_status_list alive").split()) == {"A5", "E1", "C3", "B4", "D2"}
+    assert session.session.options["komi"] == 0.5 and session.session.options["handicap"] == 0
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_loadsgf_with_handicap_and_moves_out_of_turn(tmp_path: Path) -> None:
         ("(;SZ[9];B[aa", "the file ends inside a value"),
         ("(;GM[2]SZ[8])", "not a record of go: GM[2]"),
         ("(;SZ[9:13])", "the board is not square"),
-        ("(;SZ[37])", "the board is larger than 25x25"),
+        ("(;SZ[37])", "boards of go have up to 25 rows"),
         ("(;SZ[1])", "the board is 1x1"),
         ("(;SZ[9]KM[many])", "komi is not a number"),
         ("(;SZ[9];B[jj])", "not a point of a 9x9 board"),
@@ -129,22 +129,22 @@ def test_loadsgf_with_handicap_and_moves_out_of_turn(tmp_path: Path) -> None:
 def test_a_record_that_cannot_be_represented_is_refused(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "bad.sgf"
     path.write_text(text)
-    desk = MemorySession("go size=9")
-    desk.play("D4")
-    answer = desk.fails(f"loadsgf {path}")
+    session = MemorySession("go size=9")
+    session.play("D4")
+    answer = session.fails(f"loadsgf {path}")
     assert answer.startswith("cannot load file: ") and reason in answer
 
 
 def load(tmp_path: Path, text: str, until: str = "", game: str = "go") -> MemorySession:
     (tmp_path / "x.sgf").write_text(text)
-    desk = MemorySession(game)
-    assert desk(f"loadsgf {tmp_path / 'x.sgf'} {until}".rstrip()) == ""
-    return desk
+    session = MemorySession(game)
+    assert session(f"loadsgf {tmp_path / 'x.sgf'} {until}".rstrip()) == ""
+    return session
 
 
-def stones(desk: MemorySession) -> tuple[str, str]:
+def stones(session: MemorySession) -> tuple[str, str]:
     """The points of Black's stones and of White's."""
-    pieces = json.loads(desk("ggp-scene"))["pieces"]
+    pieces = json.loads(session("ggp-scene"))["pieces"]
     black, white = (" ".join(sorted(p["at"] for p in pieces if p["colour"] == c)) for c in ("black", "white"))
     return black, white
 
@@ -174,59 +174,59 @@ def stones(desk: MemorySession) -> tuple[str, str]:
 def test_set_ups_and_turns_of_a_record(
     tmp_path: Path, text: str, until: str, black: str, white: str, to_play: str, plies: int
 ) -> None:
-    desk = load(tmp_path, text, until)
-    assert stones(desk) == (black, white)
-    fields = desk.fields()
+    session = load(tmp_path, text, until)
+    assert stones(session) == (black, white)
+    fields = session.fields()
     assert (fields["to_play"], fields["ply"], fields["phase"]) == (to_play, str(plies), "play")
-    assert desk("ggp-history").count("\n") + bool(plies) == plies
+    assert session("ggp-history").count("\n") + bool(plies) == plies
 
 
 def test_a_set_up_begins_the_game_again(tmp_path: Path) -> None:
     """Undo goes back to it, komi and undo keep it, its hash is that of the position, and clear_board forgets it."""
-    desk = load(tmp_path, "(;SZ[5]KM[2.5];B[aa];AB[bb]AW[cc]PL[W];W[dd])")
-    desk.play("E5")
-    desk("ggp-undo 2")
-    assert stones(desk) == ("A5 B4", "C3") and desk.fields()["to_play"] == "white"
-    assert desk.fails("undo") == "cannot undo"
-    desk("komi 0.5")
-    assert stones(desk) == ("A5 B4", "C3") and desk.fields()["to_play"] == "white"
+    session = load(tmp_path, "(;SZ[5]KM[2.5];B[aa];AB[bb]AW[cc]PL[W];W[dd])")
+    session.play("E5")
+    session("ggp-undo 2")
+    assert stones(session) == ("A5 B4", "C3") and session.fields()["to_play"] == "white"
+    assert session.fails("undo") == "cannot undo"
+    session("komi 0.5")
+    assert stones(session) == ("A5 B4", "C3") and session.fields()["to_play"] == "white"
     by_hand = MemorySession("go size=5 komi=0.5")
     by_hand.play("A5 C3 B4")
-    assert desk("ggp-hash") == by_hand("ggp-hash")
-    assert desk.fails("fixed_handicap 2") == "board not empty"
-    desk("clear_board")
-    assert stones(desk) == ("", "") and desk.fields()["to_play"] == "black"
+    assert session("ggp-hash") == by_hand("ggp-hash")
+    assert session.fails("fixed_handicap 2") == "board not empty"
+    session("clear_board")
+    assert stones(session) == ("", "") and session.fields()["to_play"] == "black"
 
 
 def test_the_ko_rule_counts_from_the_set_up(tmp_path: Path) -> None:
     """The board before it is forgotten, the one that was set up stood."""
     ko = "(;SZ[5]AB[bb][ac][bd]AW[cb][dc][cd]PL[B];AW[bc];B[cc]"
-    desk = load(tmp_path, ko + ")")
-    assert stones(desk)[1] == "C2 C4 D3"
-    assert "positional superko" in desk.fails("ggp-play white B3")  # it would make the board at the start
+    session = load(tmp_path, ko + ")")
+    assert stones(session)[1] == "C2 C4 D3"
+    assert "positional superko" in session.fails("ggp-play white B3")  # it would make the board at the start
     assert load(tmp_path, ko + ";AE[aa])").answer("ggp-play white B3").startswith("=")
 
 
 def test_a_turn_that_is_out_of_order_lasts_until_a_move(tmp_path: Path) -> None:
-    desk = load(tmp_path, "(;SZ[5];B[aa];B[bb])", "2")
-    assert desk.fields()["to_play"] == "black"
-    desk("komi 3")
-    assert desk.fields()["to_play"] == "black"
-    desk("play white C3")
-    assert desk("ggp-history") == "1 black A5\n2 white C3"
-    desk("undo")
-    assert desk.fields()["to_play"] == "white"
+    session = load(tmp_path, "(;SZ[5];B[aa];B[bb])", "2")
+    assert session.fields()["to_play"] == "black"
+    session("komi 3")
+    assert session.fields()["to_play"] == "black"
+    session("play white C3")
+    assert session("ggp-history") == "1 black A5\n2 white C3"
+    session("undo")
+    assert session.fields()["to_play"] == "white"
 
 
 @pytest.mark.parametrize("ko", ["simple", "positional", "situational"])
 def test_moves_that_our_rules_forbid_are_executed_as_the_standard_says(tmp_path: Path, ko: str) -> None:
     """Suicide of one and of two stones, a ko that is taken back at once; what comes after is played on."""
     suicide = "(;SZ[5]AW[ba][bb][ac]AB[aa]PL[B];B[ab];W[dd])"
-    desk = load(tmp_path, suicide, game=f"go ko={ko}")
-    assert stones(desk) == ("", "A3 B4 B5 D2") and desk("ggp-history") == "2 white D2"
+    session = load(tmp_path, suicide, game=f"go ko={ko}")
+    assert stones(session) == ("", "A3 B4 B5 D2") and session("ggp-history") == "2 white D2"
     taken = "(;SZ[5];B[bb];W[cb];B[ac];W[dc];B[bd];W[cd];B[cc];W[bc];B[cc];W[ee])"
-    desk = load(tmp_path, taken, game=f"go ko={ko}")
-    assert stones(desk)[0] == "A3 B2 B4 C3" and desk("ggp-history") == "2 white E1"
+    session = load(tmp_path, taken, game=f"go ko={ko}")
+    assert stones(session)[0] == "A3 B2 B4 C3" and session("ggp-history") == "2 white E1"
 
 
 def test_a_bot_loads_what_an_engine_loads(tmp_path: Path) -> None:
@@ -262,9 +262,9 @@ def test_random_records_make_the_position_that_gnugo_makes(tmp_path: Path) -> No
         path = tmp_path / f"{number}.sgf"
         path.write_text(random_record(random))
         until = random.choice(["", "", f" {random.randint(1, 12)}"])
-        desk = MemorySession("go ko=" + random.choice(["simple", "positional", "situational"]))
-        if desk.answer(f"loadsgf {path}{until}").startswith("="):
-            found[number] = desk, until
+        session = MemorySession("go ko=" + random.choice(["simple", "positional", "situational"]))
+        if session.answer(f"loadsgf {path}{until}").startswith("="):
+            found[number] = session, until
     assert len(found) > 300
     lines = [f"loadsgf {tmp_path / str(n)}.sgf{until}" for n, (_, until) in found.items()]
     asked = "".join(f"{line}\nlist_stones black\nlist_stones white\n" for line in lines)
@@ -272,34 +272,34 @@ def test_random_records_make_the_position_that_gnugo_makes(tmp_path: Path) -> No
         [find_program("gnugo"), "--mode", "gtp"], input=asked, capture_output=True, text=True, timeout=60, check=True
     )
     answers = iter(answer.removeprefix("=").split() for answer in ran.stdout.split("\n\n"))
-    for number, (desk, until) in found.items():
+    for number, (session, until) in found.items():
         (side,), *theirs = (next(answers) for _ in range(3))
         told = f"{(tmp_path / f'{number}.sgf').read_text()}{until}"
-        assert stones(desk) == tuple(" ".join(sorted(points)) for points in theirs), told
-        assert desk.fields()["to_play"] in (side, "none"), told
+        assert stones(session) == tuple(" ".join(sorted(points)) for points in theirs), told
+        assert session.fields()["to_play"] in (side, "none"), told
 
 
 def test_a_third_pass_at_the_end_is_tolerated(tmp_path: Path) -> None:
     path = tmp_path / "passes.sgf"
     path.write_text("(;SZ[9];B[];W[];B[])")
-    desk = MemorySession("go")
-    desk(f"loadsgf {path}")
-    assert desk.fields()["ply"] == "2" and desk.fields()["phase"] == "over"
+    session = MemorySession("go")
+    session(f"loadsgf {path}")
+    assert session.fields()["ply"] == "2" and session.fields()["phase"] == "over"
 
 
 def test_old_names_rectangles_and_other_encodings(tmp_path: Path) -> None:
     path = tmp_path / "old.sgf"
     path.write_bytes("(;GaMe[1]SiZe[9]AddBlack[aa:ba][ii]PlayerBlack[é];White[cc])".encode("latin-1"))
-    desk = MemorySession("go")
-    desk(f"loadsgf {path}")
-    assert set(desk("final_status_list alive").split()) == {"A9", "B9", "J1", "C7"}
+    session = MemorySession("go")
+    session(f"loadsgf {path}")
+    assert set(session("final_status_list alive").split()) == {"A9", "B9", "J1", "C7"}
 
 
 def test_a_file_that_cannot_be_read_is_refused_at_once(tmp_path: Path) -> None:
     large = tmp_path / "large.sgf"
     large.write_text("(;C[" + "x" * 2_000_000 + "])")
     os.mkfifo(tmp_path / "pipe.sgf")
-    desk = MemorySession("go")
+    session = MemorySession("go")
     for path, reason in [
         (tmp_path / "none.sgf", "No such file or directory"),
         (tmp_path, "not a regular file"),
@@ -307,9 +307,9 @@ def test_a_file_that_cannot_be_read_is_refused_at_once(tmp_path: Path) -> None:
         (Path("/dev/zero"), "not a regular file"),
         (large, "larger than 1048576 bytes"),
     ]:
-        assert desk.fails(f"loadsgf {path}") == f"cannot load file: {reason}"
-    assert desk.fails("loadsgf") == "syntax error: write loadsgf FILE [MOVE]"
-    assert desk.fails("loadsgf x.sgf 0").startswith("syntax error: move number: ")
+        assert session.fails(f"loadsgf {path}") == f"cannot load file: {reason}"
+    assert session.fails("loadsgf") == "syntax error: write loadsgf FILE [MOVE]"
+    assert session.fails("loadsgf x.sgf 0").startswith("syntax error: move number: ")
 
 
 def test_a_record_within_its_bounds(tmp_path: Path) -> None:
@@ -323,6 +323,6 @@ def test_a_record_within_its_bounds(tmp_path: Path) -> None:
     path.write_text("(" * 100_000 + ";SZ[9]" + ")" * 100_000)  # depth costs nothing
     assert MemorySession("go")(f"loadsgf {path}") == ""
     path.write_text("(;SZ[9]" + "(;B[aa]" * 1 + "(;W[bb]" + ")))" + "(;B[cc])" * 50_000)
-    desk = MemorySession("go")
-    desk(f"loadsgf {path}")
-    assert desk("ggp-history") == "1 black A9\n2 white B8"
+    session = MemorySession("go")
+    session(f"loadsgf {path}")
+    assert session("ggp-history") == "1 black A9\n2 white B8"

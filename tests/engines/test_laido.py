@@ -9,9 +9,9 @@ from tests.support.memory_session import MemorySession
 
 
 def scene_of(game: str, moves: str = "") -> dict[str, Any]:
-    desk = MemorySession(game)
-    desk.play(moves)
-    scene: dict[str, Any] = json.loads(desk("ggp-scene"))
+    session = MemorySession(game)
+    session.play(moves)
+    scene: dict[str, Any] = json.loads(session("ggp-scene"))
     return scene
 
 
@@ -54,18 +54,18 @@ def test_the_half_point_is_a_token_when_another_has_it(moves: str, final: str, f
 
 
 def test_groups_are_connected_along_all_three_lines() -> None:
-    desk = MemorySession("laido size=3 pie=off")
-    desk.play("C3 A3 D3 A4 C4 B3 C1 E3 D2 pass")
-    assert desk("final_status_list alive").split("\n") == ["A3 A4 B3", "C3 C4 D2 D3", "E3", "C1"]
-    assert [desk(f"final_status_list {word}") for word in ("dead", "seki")] == ["", ""]
+    session = MemorySession("laido size=3 pie=off")
+    session.play("C3 A3 D3 A4 C4 B3 C1 E3 D2 pass")
+    assert session("final_status_list alive").split("\n") == ["A3 A4 B3", "C3 C4 D2 D3", "E3", "C1"]
+    assert [session(f"final_status_list {word}") for word in ("dead", "seki")] == ["", ""]
 
 
 def test_boardsize_takes_the_width() -> None:
-    desk = MemorySession("laido half_point=first pie=off")
+    session = MemorySession("laido half_point=first pie=off")
     for width, cells in ((3, 7), (17, 217), (25, 469)):
-        assert desk(f"boardsize {width}") == ""
-        assert len(desk("ggp-legal_moves").split()) == cells + 1
+        assert session(f"boardsize {width}") == ""
+        assert len(session("ggp-legal_moves").split()) == cells + 1
         options = {"size": (width + 1) // 2, "pie": "off", "half_point": "first"}
-        assert json.loads(desk("ggp-scene"))["options"] == options
+        assert json.loads(session("ggp-scene"))["options"] == options
     for refused in ("1", "2", "16", "27", "-3", "0", "999999999"):
-        assert desk.fails(f"boardsize {refused}") == "unacceptable size"
+        assert session.fails(f"boardsize {refused}") == "unacceptable size"

@@ -78,20 +78,20 @@ class OneGame(Registry):
 
 
 def test_defaults_for_a_game_in_pure_python() -> None:
-    desk = MemorySession("tictactoe", registry=OneGame())
-    assert desk("ggp-perft 3") == str(9 * 8 * 7)
-    assert desk("ggp-score") == '{"black": {"total": null}, "white": {"total": null}, "final": false}'
-    assert desk("ggp-legal b2") == "true"
-    desk.play("B2 A1")
-    assert desk("ggp-legal A1") == "false A1 is not possible here"
-    assert desk.fails("ggp-play black A1") == "illegal move: A1 is not possible here"
-    assert desk("final_status_list alive").split("\n") == ["B2", "A1"]
-    assert desk("gogui-rules_board") == "...\n.X.\nO.."
-    assert desk("gogui-rules_captured_count") == "0 0"
-    assert desk.fails("boardsize 3") == "unacceptable size"
-    assert desk("komi 5") == ""
-    desk.play("A3 C1 B3 B1")
-    assert desk.fields() == {
+    session = MemorySession("tictactoe", registry=OneGame())
+    assert session("ggp-perft 3") == str(9 * 8 * 7)
+    assert session("ggp-score") == '{"black": {"total": null}, "white": {"total": null}, "final": false}'
+    assert session("ggp-legal b2") == "true"
+    session.play("B2 A1")
+    assert session("ggp-legal A1") == "false A1 is not possible here"
+    assert session.fails("ggp-play black A1") == "illegal move: A1 is not possible here"
+    assert session("final_status_list alive").split("\n") == ["B2", "A1"]
+    assert session("gogui-rules_board") == "...\n.X.\nO.."
+    assert session("gogui-rules_captured_count") == "0 0"
+    assert session.fails("boardsize 3") == "unacceptable size"
+    assert session("komi 5") == ""
+    session.play("A3 C1 B3 B1")
+    assert session.fields() == {
         "phase": "over",
         "to_play": "none",
         "seat": "0",
@@ -99,10 +99,10 @@ def test_defaults_for_a_game_in_pure_python() -> None:
         "result": "W+",
         "winner": "2",
     }
-    assert desk("ggp-legal B1") == "false the game is over"
-    assert desk("final_score") == "W+"
-    desk("ggp-undo 6")
-    assert desk.fields()["ply"] == "0"
+    assert session("ggp-legal B1") == "false the game is over"
+    assert session("final_score") == "W+"
+    session("ggp-undo 6")
+    assert session.fields()["ply"] == "0"
 
 
 def test_the_perft_of_tic_tac_toe_is_the_known_number_of_games() -> None:
@@ -177,9 +177,9 @@ def test_a_game_that_cannot_be_loaded_is_refused(
     site: Path, target: str, source: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     distribute(site, "bad", f"[{GROUP}]\nbad = {target}\n", source)
-    desk = MemorySession("yugo size=5")
-    assert "bad" in desk("ggp-games").split()
-    assert desk.fails("ggp-new bad").startswith(reason)
+    session = MemorySession("yugo size=5")
+    assert "bad" in session("ggp-games").split()
+    assert session.fails("ggp-new bad").startswith(reason)
     assert capsys.readouterr().out == ""
 
 

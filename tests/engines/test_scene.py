@@ -15,9 +15,9 @@ STATUS = {"game", "options", "phase", "to_play", "seat", "ply", "result", "winne
 
 
 def scene_of(game: str, moves: str = "") -> dict[str, Any]:
-    desk = MemorySession(game)
-    desk.play(moves)
-    text = desk("ggp-scene")
+    session = MemorySession(game)
+    session.play(moves)
+    text = session("ggp-scene")
     assert "\n" not in text
     scene: dict[str, Any] = json.loads(text)
     return scene
@@ -38,9 +38,9 @@ def test_a_scene_has_one_shape_for_all_games(game: str) -> None:
 
 
 def test_every_legal_point_is_a_cell_of_the_scene() -> None:
-    desk = MemorySession("go size=13")
-    cells = {cell["at"] for cell in json.loads(desk("ggp-scene"))["cells"]}
-    assert cells == set(desk("ggp-legal_moves").split()) - {"pass"}
+    session = MemorySession("go size=13")
+    cells = {cell["at"] for cell in json.loads(session("ggp-scene"))["cells"]}
+    assert cells == set(session("ggp-legal_moves").split()) - {"pass"}
 
 
 def test_pieces_have_colour_kind_and_place() -> None:
@@ -95,10 +95,10 @@ def test_dots_are_the_handicap_points_of_go() -> None:
 
 
 def test_one_position_does_not_show_in_another() -> None:
-    desk = MemorySession("go size=5")
-    before = desk("ggp-scene")
-    desk.play("C3")
-    assert desk("ggp-scene") != before
+    session = MemorySession("go size=5")
+    before = session("ggp-scene")
+    session.play("C3")
+    assert session("ggp-scene") != before
     assert MemorySession("go size=5")("ggp-scene") == before
 
 

@@ -27,12 +27,12 @@ handicap int 0 0,2..9
 ko enum positional simple,positional,situational
 agreement enum off on,off"""
     yugo = "size int 9 2..25\nkomi int 7 *\nhandicap int 0 0,2..9\nagreement enum off on,off"
-    desk = MemorySession()
-    assert desk("ggp-options go") == go
-    assert desk("ggp-options yugo") == yugo
-    assert desk.fails("ggp-options") == NO_GAME
-    desk("ggp-new yugo size=5")
-    assert desk("ggp-options") == yugo
+    session = MemorySession()
+    assert session("ggp-options go") == go
+    assert session("ggp-options yugo") == yugo
+    assert session.fails("ggp-options") == NO_GAME
+    session("ggp-new yugo size=5")
+    assert session("ggp-options") == yugo
 
 
 @pytest.mark.parametrize(
@@ -72,24 +72,24 @@ def test_a_new_game_answers_its_status() -> None:
     ],
 )
 def test_a_bad_name_or_value_is_refused_and_the_current_game_goes_on(line: str, reason: str) -> None:
-    desk = MemorySession("go size=9")
-    desk.play("D4 E5")
-    assert re.search(reason, desk.fails(line))
-    assert desk.play("F6").startswith("move=F6 phase=play to_play=white seat=2 ply=3")
+    session = MemorySession("go size=9")
+    session.play("D4 E5")
+    assert re.search(reason, session.fails(line))
+    assert session.play("F6").startswith("move=F6 phase=play to_play=white seat=2 ply=3")
 
 
 def test_a_new_game_forgets_the_options_of_the_last_one() -> None:
-    desk = MemorySession("yugo size=5 komi=0 agreement=on")
-    desk("ggp-new yugo")
-    assert desk.session.options == {"size": 9, "komi": 7, "handicap": 0, "agreement": "off"}
+    session = MemorySession("yugo size=5 komi=0 agreement=on")
+    session("ggp-new yugo")
+    assert session.session.options == {"size": 9, "komi": 7, "handicap": 0, "agreement": "off"}
 
 
 def test_play_answers_the_canonical_move_and_the_status() -> None:
-    desk = MemorySession("yugo size=5")
-    assert desk("ggp-play black c3") == "move=C3 phase=play to_play=white seat=2 ply=1"
-    assert desk("ggp-play W BUTTON") == "move=button phase=play to_play=black seat=1 ply=2"
-    assert desk("ggp-play b Pass") == "move=pass phase=play to_play=white seat=2 ply=3"
-    assert desk("ggp-play wHiTe pass") == ("move=pass phase=over to_play=none seat=0 ply=4 result=B+17.5 winner=1")
+    session = MemorySession("yugo size=5")
+    assert session("ggp-play black c3") == "move=C3 phase=play to_play=white seat=2 ply=1"
+    assert session("ggp-play W BUTTON") == "move=button phase=play to_play=black seat=1 ply=2"
+    assert session("ggp-play b Pass") == "move=pass phase=play to_play=white seat=2 ply=3"
+    assert session("ggp-play wHiTe pass") == ("move=pass phase=over to_play=none seat=0 ply=4 result=B+17.5 winner=1")
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_play_is_strict(line: str, answer: str) -> None:
 
 
 def test_play_is_strict_in_go_too() -> None:
-    desk = MemorySession("go size=5")
-    assert desk.fails("ggp-play white C3") == "illegal move: it is black's turn"
-    desk.play("pass pass")
-    assert desk.fails("ggp-play black C3") == "illegal move: the game is over"
+    session = MemorySession("go size=5")
+    assert session.fails("ggp-play white C3") == "illegal move: it is black's turn"
+    session.play("pass pass")
+    assert session.fails("ggp-play black C3") == "illegal move: the game is over"
 
 
 def test_a_reason_is_short_whatever_the_move() -> None:
@@ -126,106 +126,106 @@ def test_a_reason_is_short_whatever_the_move() -> None:
 
 
 def test_legal_says_why_not() -> None:
-    desk = MemorySession("yugo size=5")
-    desk.play("C3")
-    assert desk("ggp-legal c4") == "true"
-    assert desk("ggp-legal button") == "true"
-    assert re.fullmatch(r"false .*C3.*", desk("ggp-legal C3"))
-    assert re.fullmatch(r"false .+", desk("ggp-legal pass"))
-    assert desk("ggp-legal resign") == "false resign is an answer to genmove, never a play"
-    assert desk.fails("ggp-legal") == "syntax error: write ggp-legal MOVE"
+    session = MemorySession("yugo size=5")
+    session.play("C3")
+    assert session("ggp-legal c4") == "true"
+    assert session("ggp-legal button") == "true"
+    assert re.fullmatch(r"false .*C3.*", session("ggp-legal C3"))
+    assert re.fullmatch(r"false .+", session("ggp-legal pass"))
+    assert session("ggp-legal resign") == "false resign is an answer to genmove, never a play"
+    assert session.fails("ggp-legal") == "syntax error: write ggp-legal MOVE"
 
 
 def test_legal_moves_are_sorted_bytewise_and_empty_when_over() -> None:
-    desk = MemorySession("go size=2")
-    assert desk("ggp-legal_moves") == "A1 A2 B1 B2 pass"
-    desk.play("pass pass")
-    assert desk("ggp-legal_moves") == ""
+    session = MemorySession("go size=2")
+    assert session("ggp-legal_moves") == "A1 A2 B1 B2 pass"
+    session.play("pass pass")
+    assert session("ggp-legal_moves") == ""
     moves = MemorySession("yugo size=11")("ggp-legal_moves").split()
     assert moves == sorted(moves) and len(moves) == 122 and moves.index("A10") < moves.index("A2")
 
 
 def test_undo_takes_back_plies_of_every_kind_and_after_the_end() -> None:
-    desk = MemorySession("yugo size=5 agreement=on")
-    pictures = [desk.picture()]
+    session = MemorySession("yugo size=5 agreement=on")
+    pictures = [session.picture()]
     for move in ["C3", "button", "B2", "pass", "pass", "dead:", "dead:c3", "pass", "pass"]:
-        desk.play(move)
-        pictures.append(desk.picture())
-    assert desk.fields()["phase"] == "over"
-    desk("ggp-undo")
-    assert desk.picture() == pictures[-2]
-    desk("ggp-undo 3")
-    assert desk.picture() == pictures[-5]
-    assert desk("ggp-undo 5") == "phase=play to_play=black seat=1 ply=0"
-    assert desk.picture() == pictures[0]
+        session.play(move)
+        pictures.append(session.picture())
+    assert session.fields()["phase"] == "over"
+    session("ggp-undo")
+    assert session.picture() == pictures[-2]
+    session("ggp-undo 3")
+    assert session.picture() == pictures[-5]
+    assert session("ggp-undo 5") == "phase=play to_play=black seat=1 ply=0"
+    assert session.picture() == pictures[0]
 
 
 def test_undo_of_more_plies_than_there_are_changes_nothing() -> None:
-    desk = MemorySession("go size=5")
-    desk.play("C3 B2")
-    assert desk.fails("ggp-undo 3") == "cannot undo"
-    assert desk.fails(f"ggp-undo {10**9}") == "cannot undo"
+    session = MemorySession("go size=5")
+    session.play("C3 B2")
+    assert session.fails("ggp-undo 3") == "cannot undo"
+    assert session.fails(f"ggp-undo {10**9}") == "cannot undo"
     for count in ("0", "-1", "x", "1.5", "9" * 99):
-        assert desk.fails(f"ggp-undo {count}").startswith("syntax error: ")
-    assert desk.fails("ggp-undo 1 1") == "syntax error: write ggp-undo [N]"
+        assert session.fails(f"ggp-undo {count}").startswith("syntax error: ")
+    assert session.fails("ggp-undo 1 1") == "syntax error: write ggp-undo [N]"
 
 
 def test_undo_restores_a_capture_and_what_ko_remembers() -> None:
-    desk = MemorySession("go size=5 ko=positional")
-    desk.play("B1 C1 A2 D2 B3 C3 C2 B2")  # White takes C2, and the ko is hot
-    assert "false" in desk("ggp-legal C2")
-    desk.play("E5 E1")
-    desk("ggp-undo 2")
-    assert "false" in desk("ggp-legal C2")
-    desk("ggp-undo")
-    assert desk("ggp-legal B2") == "true"
+    session = MemorySession("go size=5 ko=positional")
+    session.play("B1 C1 A2 D2 B3 C3 C2 B2")  # White takes C2, and the ko is hot
+    assert "false" in session("ggp-legal C2")
+    session.play("E5 E1")
+    session("ggp-undo 2")
+    assert "false" in session("ggp-legal C2")
+    session("ggp-undo")
+    assert session("ggp-legal B2") == "true"
 
 
 def test_history_names_seat_colour_and_move() -> None:
-    desk = MemorySession("yugo size=5")
-    assert desk("ggp-history") == ""
-    desk.play("c3 button pass")
-    assert desk("ggp-history") == "1 black C3\n2 white button\n1 black pass"
+    session = MemorySession("yugo size=5")
+    assert session("ggp-history") == ""
+    session.play("c3 button pass")
+    assert session("ggp-history") == "1 black C3\n2 white button\n1 black pass"
 
 
 def test_history_that_does_not_fit_in_an_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engines.service.MAX_ANSWER_LINES", 2)
-    desk = MemorySession("go size=5")
-    desk.play("A1 B2")
-    assert desk("ggp-history") == "1 black A1\n2 white B2"
-    desk.play("C3")
-    assert desk.fails("ggp-history") == "3 plies do not fit in an answer of 2 lines"
+    session = MemorySession("go size=5")
+    session.play("A1 B2")
+    assert session("ggp-history") == "1 black A1\n2 white B2"
+    session.play("C3")
+    assert session.fails("ggp-history") == "3 plies do not fit in an answer of 2 lines"
 
 
 def test_a_game_without_end_is_not_kept_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engines.history.MAX_PLIES", 2)
-    desk = MemorySession("go size=5")
-    desk.play("A1 B2")
-    assert desk.fails("ggp-play black C3").startswith("illegal move: a game of more than 2 plies is not kept here")
-    assert desk.fails("play white C3").startswith("illegal move: ")
-    desk("undo")
-    desk.play("C3")
+    session = MemorySession("go size=5")
+    session.play("A1 B2")
+    assert session.fails("ggp-play black C3").startswith("illegal move: a game of more than 2 plies is not kept here")
+    assert session.fails("play white C3").startswith("illegal move: ")
+    session("undo")
+    session.play("C3")
 
 
 def test_score_is_one_line_of_json_at_any_time() -> None:
-    desk = MemorySession("yugo size=5")
-    desk.play("C3 button")
-    text = desk("ggp-score")
+    session = MemorySession("yugo size=5")
+    session.play("C3 button")
+    text = session("ggp-score")
     score = json.loads(text)
     assert "\n" not in text and score["final"] is False
     assert score["black"]["total"] == 25 and score["white"]["total"] == 7.5
     for colour in ("black", "white"):
         parts = {name: value for name, value in score[colour].items() if name != "total"}
         assert sum(parts.values()) == score[colour]["total"]
-    desk.play("pass pass")
-    assert json.loads(desk("ggp-score"))["final"] is True
+    session.play("pass pass")
+    assert json.loads(session("ggp-score"))["final"] is True
 
 
 def test_hash_is_equal_for_equal_positions_only() -> None:
     def reached(game: str, moves: str) -> str:
-        desk = MemorySession(game)
-        desk.play(moves)
-        return desk("ggp-hash")
+        session = MemorySession(game)
+        session.play(moves)
+        return session("ggp-hash")
 
     one = reached("go size=9", "D4 E5 C3 F6")
     assert re.fullmatch("[0-9a-f]{16}", one)
@@ -244,9 +244,9 @@ def test_hash_is_equal_for_equal_positions_only() -> None:
 
 def test_hash_tells_who_holds_the_button_and_which_list_was_given() -> None:
     def reached(moves: str) -> str:
-        desk = MemorySession("yugo size=3 agreement=on")
-        desk.play(moves)
-        return desk("ggp-hash")
+        session = MemorySession("yugo size=3 agreement=on")
+        session.play(moves)
+        return session("ggp-hash")
 
     assert reached("button A1 B2 C3") != reached("A1 button C3 B2")
     assert reached("A1 button pass pass dead:") != reached("A1 button pass pass dead:A1")
@@ -265,50 +265,50 @@ def test_the_ply_number_is_not_in_the_hash() -> None:
 
 
 def test_rules_are_the_games_page_without_empty_lines() -> None:
-    desk = MemorySession()
-    rules = desk("ggp-rules yugo").split("\n")
+    session = MemorySession()
+    rules = session("ggp-rules yugo").split("\n")
     assert rules[0] == "# Yugo" and all(line.strip() for line in rules)
     assert any("Luis Bolaños Mures" in line for line in rules)
-    assert "Tromp" in desk("ggp-rules go")
-    desk("ggp-new go")
-    assert desk("ggp-rules") == desk("ggp-rules go")
-    assert desk.fails("ggp-rules chess").startswith("unknown game: chess")
+    assert "Tromp" in session("ggp-rules go")
+    session("ggp-new go")
+    assert session("ggp-rules") == session("ggp-rules go")
+    assert session.fails("ggp-rules chess").startswith("unknown game: chess")
 
 
 @pytest.mark.parametrize("game", ["go", "yugo"])
 def test_rules_name_every_option_and_its_default(game: str) -> None:
-    desk = MemorySession()
-    rules = desk(f"ggp-rules {game}")
-    for option in desk(f"ggp-options {game}").split("\n"):
+    session = MemorySession()
+    rules = session(f"ggp-rules {game}")
+    for option in session(f"ggp-options {game}").split("\n"):
         name, _, default, _ = option.split()
         assert f"| `{name}` | {default} |" in rules
 
 
 @pytest.mark.parametrize("game", ["go size=5", "yugo size=5"])
 def test_a_copy_of_a_state_is_independent(game: str) -> None:
-    desk = MemorySession(game)
-    desk.play("C3")
-    copy = desk.session.need().state.copy()
-    seen, drawn = desk.picture(), copy.scene()
+    session = MemorySession(game)
+    session.play("C3")
+    copy = session.session.need().state.copy()
+    seen, drawn = session.picture(), copy.scene()
     assert copy.play("d4") == "D4"
-    assert desk.picture() == seen and drawn != copy.scene()
-    desk.play("B2")
-    assert (copy.ply, desk.fields()["ply"]) == (2, "2") and copy.hash() != desk.session.need().state.hash()
+    assert session.picture() == seen and drawn != copy.scene()
+    session.play("B2")
+    assert (copy.ply, session.fields()["ply"]) == (2, "2") and copy.hash() != session.session.need().state.hash()
     assert copy.winner == 0 and copy.result == ""
 
 
 def test_perft_counts_move_sequences() -> None:
-    desk = MemorySession("go size=2 ko=positional")
-    assert desk("ggp-perft 0") == "1"
-    assert desk("ggp-perft 1") == "5"
+    session = MemorySession("go size=2 ko=positional")
+    assert session("ggp-perft 0") == "1"
+    assert session("ggp-perft 1") == "5"
     children = 0
-    for move in desk("ggp-legal_moves").split():
-        desk.play(move)
-        children += len(desk("ggp-legal_moves").split())
-        desk("ggp-undo")
-    assert desk("ggp-perft 2") == str(children)
-    desk.play("pass pass")
-    assert [desk(f"ggp-perft {depth}") for depth in (0, 1, 2)] == ["1", "0", "0"]
+    for move in session("ggp-legal_moves").split():
+        session.play(move)
+        children += len(session("ggp-legal_moves").split())
+        session("ggp-undo")
+    assert session("ggp-perft 2") == str(children)
+    session.play("pass pass")
+    assert [session(f"ggp-perft {depth}") for depth in (0, 1, 2)] == ["1", "0", "0"]
 
 
 def test_perft_that_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,13 +325,13 @@ def test_perft_refuses_absurd_depths(depth: str) -> None:
 
 @pytest.mark.parametrize("arguments", ["20", "20 7", "20 uniform", "20 rollout", "20 7 Rollout"])
 def test_playouts_answer_what_came_of_them(arguments: str) -> None:
-    desk = MemorySession("yugo size=5")
-    before = desk.picture()
+    session = MemorySession("yugo size=5")
+    before = session.picture()
     pattern = r"games=20 plies=(\d+) seconds=(\d+\.\d+) black=(\d+) white=(\d+) draws=(\d+)"
-    match = re.fullmatch(pattern, desk(f"ggp-playouts {arguments}"))
+    match = re.fullmatch(pattern, session(f"ggp-playouts {arguments}"))
     assert match
     assert sum(map(int, match.group(3, 4, 5))) == 20 and int(match[1]) > 20 * 10
-    assert desk.picture() == before
+    assert session.picture() == before
 
 
 def test_playouts_are_the_same_for_the_same_seed() -> None:
@@ -343,9 +343,9 @@ def test_playouts_are_the_same_for_the_same_seed() -> None:
 
 
 def test_playouts_from_a_finished_game_have_no_plies() -> None:
-    desk = MemorySession("go size=5 komi=0.5")
-    desk.play("pass pass")
-    assert re.sub(r"seconds=\S+ ", "", desk("ggp-playouts 3")) == "games=3 plies=0 black=0 white=3 draws=0"
+    session = MemorySession("go size=5 komi=0.5")
+    session.play("pass pass")
+    assert re.sub(r"seconds=\S+ ", "", session("ggp-playouts 3")) == "games=3 plies=0 black=0 white=3 draws=0"
 
 
 @pytest.mark.parametrize(

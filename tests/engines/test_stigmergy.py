@@ -11,9 +11,9 @@ from tests.support.memory_session import MemorySession
 
 
 def scene_of(game: str, moves: str = "") -> dict[str, Any]:
-    desk = MemorySession(game)
-    desk.play(moves)
-    scene: dict[str, Any] = json.loads(desk("ggp-scene"))
+    session = MemorySession(game)
+    session.play(moves)
+    scene: dict[str, Any] = json.loads(session("ggp-scene"))
     return scene
 
 
@@ -56,39 +56,39 @@ def test_tokens_lie_beside_the_board() -> None:
 
 
 def test_boardsize_takes_the_width() -> None:
-    desk = MemorySession("stigmergy komi=3")
+    session = MemorySession("stigmergy komi=3")
     for width, count in ((3, 7), (15, 169), (25, 469)):
-        assert desk(f"boardsize {width}") == ""
-        assert len(desk("ggp-legal_moves").split()) == count + 1
-        assert json.loads(desk("ggp-scene"))["options"] == {"size": (width + 1) // 2, "komi": 3}
+        assert session(f"boardsize {width}") == ""
+        assert len(session("ggp-legal_moves").split()) == count + 1
+        assert json.loads(session("ggp-scene"))["options"] == {"size": (width + 1) // 2, "komi": 3}
     for wrong in ("1", "2", "16", "27", "-3", "0", "999999999"):
-        assert desk.fails(f"boardsize {wrong}") == "unacceptable size"
+        assert session.fails(f"boardsize {wrong}") == "unacceptable size"
 
 
 @pytest.mark.parametrize(("number", "komi"), [("7", 7), ("7.9", 7), ("-7.9", -7), ("-0.5", 0), ("1e30", 1_000_000)])
 def test_gtp_komi_ends_the_bidding_before_ply_0(number: str, komi: int) -> None:
-    desk = MemorySession("stigmergy")
-    assert desk("ggp-status").startswith("phase=bid")
-    assert desk(f"komi {number}") == ""
-    assert desk("ggp-status") == "phase=play to_play=black seat=1 ply=0"
-    assert json.loads(desk("ggp-score"))["white"]["total"] == komi
-    assert ("button" in desk("ggp-legal_moves").split()) == (komi % 2 == 1)
-    desk("clear_board")
-    assert desk("ggp-status") == "phase=play to_play=black seat=1 ply=0"
+    session = MemorySession("stigmergy")
+    assert session("ggp-status").startswith("phase=bid")
+    assert session(f"komi {number}") == ""
+    assert session("ggp-status") == "phase=play to_play=black seat=1 ply=0"
+    assert json.loads(session("ggp-score"))["white"]["total"] == komi
+    assert ("button" in session("ggp-legal_moves").split()) == (komi % 2 == 1)
+    session("clear_board")
+    assert session("ggp-status") == "phase=play to_play=black seat=1 ply=0"
 
 
 def test_gtp_komi_after_a_bid_waits_for_the_next_board() -> None:
-    desk = MemorySession("stigmergy size=3")
-    desk.play("bid:4")
-    assert desk("komi 7") == ""
-    assert desk("ggp-status") == "phase=choose to_play=white seat=2 ply=1"
-    desk.play("swap-sides C3")
-    assert desk("komi 8.5") == ""
-    assert json.loads(desk("ggp-score"))["white"]["komi"] == 4
-    desk("clear_board")
-    assert desk("ggp-status") == "phase=play to_play=black seat=1 ply=0"
-    assert json.loads(desk("ggp-score"))["white"]["komi"] == 8
-    assert desk("ggp-new stigmergy size=3") == "phase=bid to_play=black seat=1 ply=0"
+    session = MemorySession("stigmergy size=3")
+    session.play("bid:4")
+    assert session("komi 7") == ""
+    assert session("ggp-status") == "phase=choose to_play=white seat=2 ply=1"
+    session.play("swap-sides C3")
+    assert session("komi 8.5") == ""
+    assert json.loads(session("ggp-score"))["white"]["komi"] == 4
+    session("clear_board")
+    assert session("ggp-status") == "phase=play to_play=black seat=1 ply=0"
+    assert json.loads(session("ggp-score"))["white"]["komi"] == 8
+    assert session("ggp-new stigmergy size=3") == "phase=bid to_play=black seat=1 ply=0"
 
 
 @pytest.mark.parametrize("option", ["size=1", "size=14", "komi=1.5", "komi=1000001", "komi=none", "pie=on"])

@@ -13,14 +13,14 @@ from tests.support.positions import FOUR, RING, TWO, chi_square, on, taigo_board
 Taigo = _core.Taigo
 
 
-def desk(moves: str = "", options: str = "") -> MemorySession:
-    desk = MemorySession(f"taigo {options}".strip())
-    desk.play(moves)
-    return desk
+def session(moves: str = "", options: str = "") -> MemorySession:
+    session = MemorySession(f"taigo {options}".strip())
+    session.play(moves)
+    return session
 
 
 def scene(moves: str = "") -> Any:
-    return json.loads(desk(moves)("ggp-scene"))
+    return json.loads(session(moves)("ggp-scene"))
 
 
 def test_the_drawing_shows_tiles_and_where_tiles_can_reach() -> None:
@@ -40,7 +40,7 @@ def test_the_drawing_shows_tiles_and_where_tiles_can_reach() -> None:
         ("tiles", "none", 38),
     ]
     cells = {cell["at"] for cell in drawing["cells"]}
-    named = {half for move in desk("0,-1/1,-1")("ggp-legal_moves").split() for half in move.split("/")}
+    named = {half for move in session("0,-1/1,-1")("ggp-legal_moves").split() for half in move.split("/")}
     assert cells == named | {"0,0", "1,0", "0,-1", "1,-1"}
 
 
@@ -58,7 +58,7 @@ def test_the_drawing_shows_cones() -> None:
 
 
 def test_gtp_sees_a_window_and_no_score() -> None:
-    taigo = desk("0,-1/1,-1")
+    taigo = session("0,-1/1,-1")
     assert taigo("final_status_list alive") == "0,-1 1,-1\n0,0 1,0"
     assert taigo.fails("final_score") == "cannot score"
     assert json.loads(taigo("ggp-score")) == {
@@ -75,7 +75,7 @@ def test_gtp_sees_a_window_and_no_score() -> None:
 
 
 def test_the_end_at_the_prompt() -> None:
-    taigo = desk("0,-1/1,-1", "tiles=2")
+    taigo = session("0,-1/1,-1", "tiles=2")
     assert taigo("ggp-status") == "phase=over to_play=none seat=0 ply=1 result=0 winner=0"
     assert taigo("final_score") == "0"
     assert taigo("ggp-legal_moves") == ""

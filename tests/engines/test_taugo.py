@@ -80,12 +80,12 @@ def test_rollouts_pass_only_when_nothing_else_is_left() -> None:
 
 
 def test_the_scene() -> None:
-    desk = MemorySession("taugo size=8")
-    empty = json.loads(desk("ggp-scene"))
+    session = MemorySession("taugo size=8")
+    empty = json.loads(session("ggp-scene"))
     assert len(empty["cells"]) == 60 and len(empty["lines"]) == 12
     assert empty["board"] == {"kind": "square", "width": 8, "height": 8}
-    desk.play("D4 G4 D5+D6")
-    scene = json.loads(desk("ggp-scene"))
+    session.play("D4 G4 D5+D6")
+    scene = json.loads(session("ggp-scene"))
     assert {(piece["at"], piece["colour"]) for piece in scene["pieces"]} == {
         ("D4", "black"),
         ("D5", "black"),
@@ -97,14 +97,14 @@ def test_the_scene() -> None:
         ("black", "Black has 1 string", 1),
         ("white", "White has 1 string", 1),
     ]
-    assert desk("showboard").count("X") == 3 + 1  # and the legend
+    assert session("showboard").count("X") == 3 + 1  # and the legend
 
 
 def test_the_engine_plays_and_scores() -> None:
-    desk = MemorySession("taugo size=8 cut_from=any pie=off")
-    desk.play("d2 pass pass")
-    assert desk("ggp-status").endswith("result=B+0.5 winner=1")  # White has fewer strings
-    assert desk("ggp-options taugo").split("\n") == [
+    session = MemorySession("taugo size=8 cut_from=any pie=off")
+    session.play("d2 pass pass")
+    assert session("ggp-status").endswith("result=B+0.5 winner=1")  # White has fewer strings
+    assert session("ggp-options taugo").split("\n") == [
         "size int 16 6..25",
         "cut_from enum lateral lateral,any",
         "pie enum on on,off",

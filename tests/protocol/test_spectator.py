@@ -12,7 +12,7 @@ from protocol.transports.keys import new_pair
 from protocol.transports.spectator import Again, Down, Happened, Missing, NoSuch, SeenEvents, Sight, Spectator, Up
 from protocol.transports.zmq import AccessRefused
 from tests.support.codes import raises
-from tests.support.spectator_publisher import KEY, PATIENCE, SmallGallery, events
+from tests.support.spectator_publisher import KEY, PATIENCE, SmallSpectatorServer, events
 
 TOPIC = f"match/{KEY}"
 HEAD = MatchHead(match=KEY, game="yugo", bots=("ann", "bob"))
@@ -31,100 +31,100 @@ def plies(there: Spectator, count: int) -> list[int]:
     return [next_of(there, SeenEvents).event.seq for _ in range(count)]
 
 
-def asked(there: Spectator, gallery: SmallGallery) -> Request:
+def asked(there: Spectator, server: SmallSpectatorServer) -> Request:
     """What it asks for, which it does while it reads."""
     while True:
         assert there.read(0.01) is None
-        said = gallery.subscription(0.05)
+        said = server.subscription(0.05)
         if said[:1] == b"\1" and (found := read_request(said[1:])):
             return found
 
 
 def test_a_match_from_its_first_event_to_its_last() -> None:
     told = [line for _, line in events(3)]
-    with SmallGallery() as gallery, Spectator(gallery.url) as there:
+    with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
         there.follow(KEY)
         next_of(there, Up)
-        gallery.answer(asked(there, gallery), told[:2])
-        gallery.lines(TOPIC, *told[2:4], told[3])
+        server.answer(asked(there, server), told[:2])
+        server.lines(TOPIC, *told[2:4], told[3])
         assert plies(there, 4) == [0, 1, 2, 3]
-        gallery.lines(TOPIC, told[4])
+        server.lines(TOPIC, told[4])
         assert isinstance(next_of(there, SeenEvents).event, MatchEnded)
-        gallery.lines(TOPIC, told[4])
+        server.lines(TOPIC, told[4])
         assert there.read(0.05) is None
 
 
 def test_a_gap_is_reported_and_filled_page_by_page() -> None:
     told = [line for _, line in events(8, ended=False)]
-    with SmallGallery() as gallery, Spectator(gallery.url) as there:
+    with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
         next_of(there, Up)
-        gallery.answer(asked(there, gallery), told[:2])
+        server.answer(asked(there, server), told[:2])
         assert plies(there, 2) == [0, 1]
         assert there.read(0.05) is None
-        gallery.lines(TOPIC, *told[5:9])
+        server.lines(TOPIC, *told[5:9])
         assert next_of(there, Missing) == Missing(KEY, 2)
-        request = asked(there, gallery)
+        request = asked(there, server)
         assert request.number == 1
-        gallery.answer(request, told[:3], 9)
+        server.answer(request, told[:3], 9)
         assert plies(there, 1) == [2]
-        request = asked(there, gallery)
+        request = asked(there, server)
         assert request.number == 2
-        gallery.answer(request, told[:5], 9)
+        server.answer(request, told[:5], 9)
         assert plies(there, 6) == [3, 4, 5, 6, 7, 8]
 
 
 def test_an_answer_that_does_not_come_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spectator, "PATIENCE", 0.1)
     told = [line for _, line in events(2, ended=False)]
-    with SmallGallery() as gallery, Spectator(gallery.url) as there:
+    with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
         next_of(there, Up)
-        first = asked(there, gallery)
-        second = asked(there, gallery)
+        first = asked(there, server)
+        second = asked(there, server)
         assert first.topic != second.topic
-        gallery.answer(second, [], 3)  # a page that holds nothing, as when all of it was lost
-        third = asked(there, gallery)
-        gallery.answer(third, told)
+        server.answer(second, [], 3)  # a page that holds nothing, as when all of it was lost
+        third = asked(there, server)
+        server.answer(third, told)
         assert plies(there, 3) == [0, 1, 2]
 
 
 def test_silence_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spectator, "QUIET", 0.2)
     told = [line for _, line in events(1)]
-    with SmallGallery() as gallery, Spectator(gallery.url) as there:
+    with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
         next_of(there, Up)
-        gallery.answer(asked(there, gallery), told[:2])
+        server.answer(asked(there, server), told[:2])
         assert plies(there, 2) == [0, 1]
-        gallery.answer(asked(there, gallery), told)
+        server.answer(asked(there, server), told)
         assert plies(there, 1) == [2]
 
 
 def test_who_is_reported_another_match_starts_again() -> None:
     told, other = ([line for _, line in events(3, bot=name)] for name in ("ann", "cid"))
-    with SmallGallery() as gallery, Spectator(gallery.url) as there:
+    with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
         next_of(there, Up)
-        gallery.answer(asked(there, gallery), told[:3])
+        server.answer(asked(there, server), told[:3])
         assert plies(there, 3) == [0, 1, 2]
-        gallery.lines(TOPIC, *other)
+        server.lines(TOPIC, *other)
         assert next_of(there, Again) == Again(KEY)
         assert plies(there, 5) == [0, 1, 2, 3, 4]
 
 
 def test_a_lost_connection_comes_back_and_what_was_missed_too() -> None:
     told = [line for _, line in events(3)]
-    with SmallGallery() as gallery, Spectator(gallery.url) as there:
+    with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
         next_of(there, Up)
-        gallery.answer(asked(there, gallery), told[:2])
+        server.answer(asked(there, server), told[:2])
         assert plies(there, 2) == [0, 1]
         assert there.read(0.05) is None
-        gallery.close()
+        server.close()
         assert next_of(there, Down).reason == "the connection was lost"
-        with SmallGallery(gallery.url) as again:
+        with SmallSpectatorServer(server.url) as again:
             while not isinstance(there.read(PATIENCE), Up):
                 continue
             request = asked(there, again)
@@ -135,8 +135,8 @@ def test_a_lost_connection_comes_back_and_what_was_missed_too() -> None:
 
 @pytest.mark.slow
 def test_no_listener_is_reported_once() -> None:
-    with SmallGallery() as gallery:
-        url = gallery.url
+    with SmallSpectatorServer() as server:
+        url = server.url
     with Spectator(url) as there:
         there.follow(KEY)
         assert next_of(there, Down).reason == "no program listens there"
@@ -144,10 +144,10 @@ def test_no_listener_is_reported_once() -> None:
 
 
 def test_a_match_that_is_unknown() -> None:
-    with SmallGallery() as gallery, Spectator(gallery.url) as there:
+    with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
         next_of(there, Up)
-        gallery.say(asked(there, gallery).topic, Unknown(KEY))
+        server.say(asked(there, server).topic, Unknown(KEY))
         assert next_of(there, NoSuch) == NoSuch(KEY)
         there.leave(KEY)
         with pytest.raises(ValueError, match="no name of a match"):
@@ -156,109 +156,109 @@ def test_a_match_that_is_unknown() -> None:
 
 def test_what_is_left_is_not_heard_of() -> None:
     told = [line for _, line in events(1)]
-    with SmallGallery() as gallery, Spectator(gallery.url) as there:
+    with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
         there.follow("another")
         next_of(there, Up)
         there.leave(KEY)
-        while gallery.subscription() != b"\0" + TOPIC.encode():
+        while server.subscription() != b"\0" + TOPIC.encode():
             continue
-        gallery.lines(TOPIC, *told)
+        server.lines(TOPIC, *told)
         assert there.read(0.05) is None
 
 
 def test_a_ladder_is_followed_whatever_it_is_called() -> None:
     begun = Begun(seq=7, run="a", head=HEAD)
-    with SmallGallery() as gallery, Spectator(gallery.url) as there:
+    with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow_ladder()
         next_of(there, Up)
-        gallery.say("ladder/club", begun)
+        server.say("ladder/club", begun)
         state = SpectatorState(seq=7, run="a", ladder="club", matches=())
-        gallery.say(asked(there, gallery).topic, state)
+        server.say(asked(there, server).topic, state)
         assert next_of(there, Happened) == Happened(state)
-        gallery.say("ladder/club", begun)
+        server.say("ladder/club", begun)
         assert next_of(there, Happened) == Happened(begun) and there.roll.matches == {KEY: HEAD}
-        gallery.say("ladder/club", Over(seq=9, run="a", head=HEAD))
-        request = asked(there, gallery)
+        server.say("ladder/club", Over(seq=9, run="a", head=HEAD))
+        request = asked(there, server)
         assert request.number == 8
-        gallery.say(request.topic, CaughtUp(8))
+        server.say(request.topic, CaughtUp(8))
         assert there.read(0.05) is None
 
 
 def test_a_ladder_that_is_unknown_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spectator, "QUIET", 0.1)
-    with SmallGallery() as gallery, Spectator(gallery.url) as there:
+    with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow_ladder("club")
         next_of(there, Up)
-        gallery.say(asked(there, gallery).topic, Unknown("club"))
+        server.say(asked(there, server).topic, Unknown("club"))
         state = SpectatorState(seq=7, run="a", ladder="club", matches=())
-        gallery.say(asked(there, gallery).topic, state)
+        server.say(asked(there, server).topic, state)
         assert next_of(there, Happened) == Happened(state)
 
 
 def test_what_does_not_belong_there_is_passed_over() -> None:
     told, longer = ([line for _, line in events(1, key)] for key in (KEY, f"{KEY}1"))
-    with SmallGallery() as gallery, Spectator(gallery.url) as there:
+    with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
         next_of(there, Up)
-        gallery.answer(asked(there, gallery), told[:1])
+        server.answer(asked(there, server), told[:1])
         assert plies(there, 1) == [0]
-        gallery.publish(TOPIC, b"\xc1")
-        gallery.publish(TOPIC, b"", b"")
-        gallery.publish(TOPIC)
-        gallery.lines(TOPIC, *longer)
-        gallery.lines(f"{TOPIC}1", *longer)
-        gallery.say(TOPIC, Begun(seq=0, run="", head=HEAD))
-        gallery.lines(TOPIC, *told)
+        server.publish(TOPIC, b"\xc1")
+        server.publish(TOPIC, b"", b"")
+        server.publish(TOPIC)
+        server.lines(TOPIC, *longer)
+        server.lines(f"{TOPIC}1", *longer)
+        server.say(TOPIC, Begun(seq=0, run="", head=HEAD))
+        server.lines(TOPIC, *told)
         assert plies(there, 2) == [1, 2]
         there.follow_ladder("club")
-        request = asked(there, gallery)
-        gallery.lines(request.topic, *told)
-        gallery.say(request.topic, CaughtUp(0))
+        request = asked(there, server)
+        server.lines(request.topic, *told)
+        server.say(request.topic, CaughtUp(0))
         assert there.read(0.05) is None
 
 
 def test_the_iterator_tells_a_whole_match() -> None:
     told = events(2)
-    with SmallGallery() as gallery, Spectator(gallery.url) as there:
+    with SmallSpectatorServer() as server, Spectator(server.url) as there:
         found = there.match(KEY)
         there.follow(KEY)
         next_of(there, Up)
-        request = asked(there, gallery)
+        request = asked(there, server)
         there.follow_ladder()
-        gallery.say(asked(there, gallery).topic, SpectatorState(seq=1, run="a", ladder="club", matches=()))
-        gallery.answer(request, [line for _, line in told])
+        server.say(asked(there, server).topic, SpectatorState(seq=1, run="a", ladder="club", matches=()))
+        server.answer(request, [line for _, line in told])
         assert list(found) == [event for event, _ in told]
 
 
 @pytest.mark.parametrize("how", ["no such", "again"])
 def test_the_iterator_says_why_it_cannot(how: str) -> None:
     told, other = ([line for _, line in events(3, bot=name)] for name in ("ann", "cid"))
-    with SmallGallery() as gallery, Spectator(gallery.url) as there:
+    with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
         next_of(there, Up)
-        request = asked(there, gallery)
+        request = asked(there, server)
         if how == "no such":
-            gallery.say(request.topic, Unknown(KEY))
+            server.say(request.topic, Unknown(KEY))
             with pytest.raises(LookupError, match="knows no match"):
                 next(there.match(KEY))
         else:
-            gallery.answer(request, told[:1])
-            gallery.lines(TOPIC, *other)
+            server.answer(request, told[:1])
+            server.lines(TOPIC, *other)
             with pytest.raises(LookupError, match="start again"):
                 assert all(isinstance(event, MatchStarted) for event in there.match(KEY))
 
 
 def test_with_the_key_of_the_server_it_is_encrypted() -> None:
     pair, told = new_pair(), [line for _, line in events(1)]
-    with SmallGallery(keys=pair) as gallery:
-        with Spectator(gallery.url, pair.public) as there:
+    with SmallSpectatorServer(keys=pair) as server:
+        with Spectator(server.url, pair.public) as there:
             there.follow(KEY)
             next_of(there, Up)
-            gallery.answer(asked(there, gallery), told)
+            server.answer(asked(there, server), told)
             assert plies(there, 3) == [0, 1, 2]
         with (
-            Spectator(gallery.url) as there,
+            Spectator(server.url) as there,
             raises(AccessRefused, "keys-needed"),
         ):
             while True:  # which of the two ends closes first decides whether the first try says why
@@ -269,8 +269,8 @@ def test_with_the_key_of_the_server_it_is_encrypted() -> None:
 @pytest.mark.parametrize("keyed", [False, True])
 def test_another_key_than_the_servers_is_not_tried_for_ever(keyed: bool) -> None:
     with (
-        SmallGallery(keys=new_pair() if keyed else None) as gallery,
-        Spectator(gallery.url, new_pair().public) as there,
+        SmallSpectatorServer(keys=new_pair() if keyed else None) as server,
+        Spectator(server.url, new_pair().public) as there,
         raises(AccessRefused, "wrong-server-key" if keyed else "no-keys-asked"),
     ):
         while True:

@@ -6,7 +6,7 @@ from engines.session import Session
 
 
 class MemorySession:
-    """Starts with a game (`yugo size=5`) or without one. `desk("…")` is the text of a success."""
+    """Starts with a game (`yugo size=5`) or without one. `session("…")` is the text of a success."""
 
     def __init__(self, game: str = "", gogui: bool = False, registry: Registry | None = None) -> None:
         self.session = Session(registry or Registry(), gogui)

@@ -1,4 +1,4 @@
-"""The publishing end of a gallery, for tests of who looks on: an XPUB that says what it is told to. No referee."""
+"""The publishing end of a server, for tests of who looks on: an XPUB that says what it is told to. No referee."""
 
 import time
 from types import TracebackType
@@ -38,7 +38,7 @@ def events(plies: int, key: str = KEY, bot: str = "ann", ended: bool = True) -> 
     return [(event, chain.line(event)) for event in found]
 
 
-class SmallGallery:
+class SmallSpectatorServer:
     """Listens on loopback; with `keys` as a CURVE server. The caller is its only thread."""
 
     def __init__(self, url: str = "tcp://127.0.0.1:*", keys: KeyPair | None = None) -> None:
@@ -52,7 +52,7 @@ class SmallGallery:
         self.socket.bind(url)
         self.url = bytes(self.socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
 
-    def __enter__(self) -> "SmallGallery":
+    def __enter__(self) -> "SmallSpectatorServer":
         return self
 
     def __exit__(

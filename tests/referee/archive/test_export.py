@@ -87,8 +87,8 @@ def test_json_lines_are_the_record_itself(file: Path, capfdbinary: pytest.Captur
 def test_a_script_leads_any_engine_to_the_result(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for record in read_records(file.read_bytes().splitlines(keepends=True)):
         assert main_export([str(file), "--format", "gtp", "--match", record.start.match]) == 0
-        desk = MemorySession(record.start.game)
-        *_, last = [desk(line) for line in capsys.readouterr().out.splitlines()]
+        session = MemorySession(record.start.game)
+        *_, last = [session(line) for line in capsys.readouterr().out.splitlines()]
         assert record.end is not None
         if record.end.termination == "rules":
             assert record.end.result in last
@@ -171,10 +171,10 @@ def test_a_regression_test_passes_on_the_engine_and_fails_on_another(
     for record in read_records(file.read_bytes().splitlines(keepends=True)):
         assert main_export([f"{file}#{record.start.match}", "--format", "tst"]) == 0
         steps = parse(capsys.readouterr().out).steps
-        desk = MemorySession("go")
+        session = MemorySession("go")
         verdicts = []
         for step in steps:
-            answer = desk.answer(step.command)
+            answer = session.answer(step.command)
             verdicts.append(judge(step, Reply(answer[0] == "=", answer[1:].lstrip("0123456789").strip())))
         by_rules = record.end is not None and record.end.termination == "rules"
         assert verdicts == [RegressionVerdict.NONE, *[RegressionVerdict.PASS] * (len(record.plies) + by_rules)]

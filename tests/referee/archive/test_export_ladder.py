@@ -59,8 +59,8 @@ def test_one_record_comes_out_as_it_was_stored(played: Filled, capfdbinary: pyte
 
 def test_scripts_lead_an_engine_to_the_result(played: Filled, capsys: Capture) -> None:
     assert export.run_export([str(played.path), "--format", "gtp", "--key", "club-fast-0-1"]) == 0
-    desk = MemorySession("yugo")
-    *_, last = [desk(line) for line in capsys.readouterr().out.splitlines()]
+    session = MemorySession("yugo")
+    *_, last = [session(line) for line in capsys.readouterr().out.splitlines()]
     (row,) = [row for row in played.store.games() if row.key == "club-fast-0-1"]
     assert row.result in last
 

@@ -1,4 +1,4 @@
-"""A journey through records of every game, on whole and on lesser engines; what is tried beside the record; places."""
+"""A cursor through records of every game, on whole and on lesser engines; what is tried beside the record; places."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -46,12 +46,12 @@ class ReplaySession:
 def record(game: str, moves: str, ended: bool = True, match: str = "m-1") -> Record:
     """A match of these moves, as our engine names seats and colours."""
     name, *words = game.split()
-    desk = ReplaySession()
-    status = desk.ask(f"ggp-new {game}").text
+    session = ReplaySession()
+    status = session.ask(f"ggp-new {game}").text
     plies = []
     for number, move in enumerate(moves.split(), 1):
         keys = dict(word.split("=") for word in status.split() if "=" in word)
-        reply = desk.ask(f"ggp-play {keys['to_play']} {move}")
+        reply = session.ask(f"ggp-play {keys['to_play']} {move}")
         assert reply.ok, reply.text
         canonical, _, status = reply.text.partition(" ")
         plies.append(MovePlayed(number, match, number, int(keys["seat"]), keys["to_play"], canonical[5:], 7, 1000))
@@ -83,85 +83,87 @@ MATCHES = [
 @pytest.mark.parametrize("match", MATCHES, ids=lambda match: match.start.game + " " + match.plies[1].move)
 @pytest.mark.parametrize("lacks", [(), ("ggp-undo",), ("ggp-undo", "ggp-history", "ggp-scene")], ids=str)
 def test_every_ply_from_every_other(match: Record, lacks: tuple[str, ...]) -> None:
-    desk, whole = ReplaySession(*lacks), ReplaySession()
-    journey, count = ReplayCursor(match, desk.ask), len(match.plies)
+    session, whole = ReplaySession(*lacks), ReplaySession()
+    cursor, count = ReplayCursor(match, session.ask), len(match.plies)
     expected = []
     for number in range(count + 1):
         ply = match.plies[number - 1]
-        whole.ask(f"ggp-play {ply.colour} {ply.move}" if number else journey.new_game)
+        whole.ask(f"ggp-play {ply.colour} {ply.move}" if number else cursor.new_game)
         expected.append(whole.ask("ggp-hash").text)
     for ply in [*range(count, -1, -1), *range(count + 1), 0, -1, 1]:
-        status = journey.goto(ply)
-        assert status.ply == (ply if ply >= 0 else count) and desk.ask("ggp-hash").text == expected[ply]
-        assert journey.caption().startswith(f"ply {status.ply} of {count}")
-    journey.goto(count)
-    assert journey.back(2).ply == count - 2 and journey.forward(99).ply == count
+        status = cursor.goto(ply)
+        assert status.ply == (ply if ply >= 0 else count) and session.ask("ggp-hash").text == expected[ply]
+        assert cursor.caption().startswith(f"ply {status.ply} of {count}")
+    cursor.goto(count)
+    assert cursor.back(2).ply == count - 2 and cursor.forward(99).ply == count
     for wrong, reason in ((count + 1, "the plies 0 to"), (-count - 2, "the plies 0 to")):
         with pytest.raises(OwnFailed, match=reason):
-            journey.goto(wrong)
-    for move, reason in ((journey.back, "cannot be taken back"), (journey.forward, "is the last")):
+            cursor.goto(wrong)
+    for move, reason in ((cursor.back, "cannot be taken back"), (cursor.forward, "is the last")):
         with pytest.raises(OwnFailed, match=reason):
             move(count + 1)
 
 
 def test_an_engine_that_takes_back_is_not_made_to_replay() -> None:
-    desk = ReplaySession()
-    journey = ReplayCursor(MATCHES[0], desk.ask)
-    journey.goto(6)
-    desk.asked.clear()
-    journey.back(1)
-    assert "ggp-undo 1" in desk.asked and not [line for line in desk.asked if line.startswith(("ggp-new", "ggp-play"))]
+    session = ReplaySession()
+    cursor = ReplayCursor(MATCHES[0], session.ask)
+    cursor.goto(6)
+    session.asked.clear()
+    cursor.back(1)
+    assert "ggp-undo 1" in session.asked and not [
+        line for line in session.asked if line.startswith(("ggp-new", "ggp-play"))
+    ]
 
 
 def test_what_is_tried_is_off_the_record() -> None:
-    desk = ReplaySession()
-    journey = ReplayCursor(MATCHES[0], desk.ask)
-    journey.goto(2)
-    desk.ask("ggp-play black C1")
-    desk.ask("ggp-play white C2")
-    at = journey.where()
+    session = ReplaySession()
+    cursor = ReplayCursor(MATCHES[0], session.ask)
+    cursor.goto(2)
+    session.ask("ggp-play black C1")
+    session.ask("ggp-play white C2")
+    at = cursor.where()
     assert (at.ply, at.aside, at.known) == (2, ("C1", "C2"), True)
-    assert journey.coloured(at)[-1] == ("white", "C2")
-    assert journey.caption() == "off the record after ply 2 of 6: white B2; then C1 C2"
+    assert cursor.coloured(at)[-1] == ("white", "C2")
+    assert cursor.caption() == "off the record after ply 2 of 6: white B2; then C1 C2"
     with pytest.raises(OwnFailed, match=":goto 2 returns"):
-        journey.forward(1)
-    assert journey.back(1).ply == 3 and journey.where().aside == ("C1",)
-    assert journey.goto(3).ply == 3 and journey.where().aside == ()
-    assert journey.record == MATCHES[0]
+        cursor.forward(1)
+    assert cursor.back(1).ply == 3 and cursor.where().aside == ("C1",)
+    assert cursor.goto(3).ply == 3 and cursor.where().aside == ()
+    assert cursor.record == MATCHES[0]
 
 
 @pytest.mark.parametrize("line", ["ggp-new go size=3", "ggp-new yugo size=5", "clear_board"])
 def test_another_game_on_the_engine(line: str) -> None:
-    desk = ReplaySession()
-    journey = ReplayCursor(MATCHES[0], desk.ask)
-    if line.startswith("ggp-new go"):  # before the journey began, too
-        desk.ask(line)
-        assert not journey.where().known
-    journey.goto(3)
-    desk.ask(line)
+    session = ReplaySession()
+    cursor = ReplayCursor(MATCHES[0], session.ask)
+    if line.startswith("ggp-new go"):  # before the cursor began, too
+        session.ask(line)
+        assert not cursor.where().known
+    cursor.goto(3)
+    session.ask(line)
     if line != "clear_board":
-        assert "another game" in journey.caption()
-        for step in (journey.back, journey.forward):
+        assert "another game" in cursor.caption()
+        for step in (cursor.back, cursor.forward):
             with pytest.raises(OwnFailed, match="another game"):
                 step(1)
-    assert journey.goto(2).ply == 2 and journey.where() == journey.where()._replace(ply=2, known=True)
+    assert cursor.goto(2).ply == 2 and cursor.where() == cursor.where()._replace(ply=2, known=True)
 
 
 def test_an_engine_that_was_started_again() -> None:
-    desk = ReplaySession()
-    journey = ReplayCursor(MATCHES[0], desk.ask)
-    journey.goto(3)
-    desk.restart()
-    assert not journey.where().known
-    assert journey.goto(3).ply == 3
+    session = ReplaySession()
+    cursor = ReplayCursor(MATCHES[0], session.ask)
+    cursor.goto(3)
+    session.restart()
+    assert not cursor.where().known
+    assert cursor.goto(3).ply == 3
 
 
 def test_an_engine_that_knows_the_game_otherwise() -> None:
-    desk = ReplaySession()
-    journey = ReplayCursor(record("go size=3", "A1 B2"), desk.ask)
-    other = Record(journey.record.start, (journey.record.plies[0],) * 2, None)
+    session = ReplaySession()
+    cursor = ReplayCursor(record("go size=3", "A1 B2"), session.ask)
+    other = Record(cursor.record.start, (cursor.record.plies[0],) * 2, None)
     with pytest.raises(OwnFailed, match="the engine does not take ply 2, white A1: illegal move"):
-        ReplayCursor(other, desk.ask).goto(2)
+        ReplayCursor(other, session.ask).goto(2)
     with pytest.raises(OwnFailed, match="the engine answers: unknown command"):
         ReplayCursor(other, ReplaySession("ggp-new").ask).goto(1)
     with pytest.raises(OwnFailed, match="status line is not one"):
@@ -170,23 +172,23 @@ def test_an_engine_that_knows_the_game_otherwise() -> None:
 
 @pytest.mark.parametrize("lacks", [(), ("ggp-legal",), ("ggp-legal", "ggp-undo")], ids=str)
 def test_why(lacks: tuple[str, ...]) -> None:
-    desk = ReplaySession(*lacks)
-    journey = ReplayCursor(MATCHES[0], desk.ask)
-    journey.goto(2)
-    assert "occupied" in journey.why("A1") and journey.why("C1") == ""
-    assert journey.where().moves == ("A1", "B2")
+    session = ReplaySession(*lacks)
+    cursor = ReplayCursor(MATCHES[0], session.ask)
+    cursor.goto(2)
+    assert "occupied" in cursor.why("A1") and cursor.why("C1") == ""
+    assert cursor.where().moves == ("A1", "B2")
 
 
 def commands(
-    match: Record, desk: ReplaySession, shown: Callable[[str], None] = print
+    match: Record, session: ReplaySession, shown: Callable[[str], None] = print
 ) -> tuple[ReplayCursor, dict[str, OwnCommand]]:
-    journey = ReplayCursor(match, desk.ask)
-    return journey, {own.name: own for own in rows(journey, RecordSource(RecordPlace(""), match, 0), desk.ask, shown)}
+    cursor = ReplayCursor(match, session.ask)
+    return cursor, {own.name: own for own in rows(cursor, RecordSource(RecordPlace(""), match, 0), session.ask, shown)}
 
 
 def test_the_commands() -> None:
-    desk = ReplaySession()
-    _, own = commands(MATCHES[0], desk)
+    session = ReplaySession()
+    _, own = commands(MATCHES[0], session)
     assert own["goto"].run(["2"]) == "ply 2 of 6: white B2"
     assert own["forward"].run([]) == "ply 3 of 6: black button" and own["back"].run(["2"]) == "ply 1 of 6: black A1"
     assert own["moves"].run([]) == "[1 A1]  2 B2  3 button  4 C3  5 pass  6 pass"
@@ -219,8 +221,8 @@ def test_the_commands() -> None:
     ],
 )
 def test_what_cannot_be_is_said(words: str, reason: str) -> None:
-    journey, own = commands(MATCHES[0], ReplaySession())
-    journey.goto(3)
+    cursor, own = commands(MATCHES[0], ReplaySession())
+    cursor.goto(3)
     name, *rest = words.split()
     with pytest.raises(OwnFailed, match=reason):
         own[name].run(rest)
@@ -230,10 +232,10 @@ def test_an_engine_without_scores_and_one_that_scores_oddly() -> None:
     _, own = commands(MATCHES[0], ReplaySession("ggp-score"))
     with pytest.raises(OwnFailed, match="unknown command"):
         own["score"].run([])
-    journey = ReplayCursor(MATCHES[0], ReplaySession().ask)
+    cursor = ReplayCursor(MATCHES[0], ReplaySession().ask)
     odd = {
         row.name: row
-        for row in rows(journey, RecordSource(RecordPlace(""), MATCHES[0], 0), lambda line: Reply(True, "[1]"), print)
+        for row in rows(cursor, RecordSource(RecordPlace(""), MATCHES[0], 0), lambda line: Reply(True, "[1]"), print)
     }
     assert odd["score"].run([]) == "[1]"
 
@@ -242,8 +244,8 @@ def test_a_match_that_grows_is_read_again() -> None:
     whole = MATCHES[0]
     half = Record(whole.start, whole.plies[:2], None)
     read = [half, Record(whole.start, whole.plies[:4], None), whole, record("yugo size=3", "C3 A1"), None]
-    journey = ReplayCursor(half, ReplaySession().ask, lambda: read.pop(0))
-    assert [journey.last for _ in range(5)] == [2, 4, 6, 6, 6] and journey.record == whole
+    cursor = ReplayCursor(half, ReplaySession().ask, lambda: read.pop(0))
+    assert [cursor.last for _ in range(5)] == [2, 4, 6, 6, 6] and cursor.record == whole
 
 
 # --- following a match ------------------------------------------------------------------------------------------
@@ -263,10 +265,10 @@ def follow(base: Path, match: Record, then: Callable[[], object], monkeypatch: p
     def sleep(seconds: float) -> None:
         moments.pop()()  # it looks once more, and no more, after the match has ended
 
-    source, shown, desk = open_match(f"{base}#{match.start.match}"), list[str](), ReplaySession()
+    source, shown, session = open_match(f"{base}#{match.start.match}"), list[str](), ReplaySession()
     monkeypatch.setattr("referee.console.replay.time.sleep", sleep)
-    journey = ReplayCursor(source.record, desk.ask, source.again)
-    own = {row.name: row for row in rows(journey, source, desk.ask, shown.append)}
+    cursor = ReplayCursor(source.record, session.ask, source.again)
+    own = {row.name: row for row in rows(cursor, source, session.ask, shown.append)}
     said = own["live"].run([])
     return [said, *shown]
 

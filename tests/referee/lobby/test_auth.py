@@ -83,67 +83,67 @@ class AuthSocket:
 
 
 @pytest.fixture
-def door(path: Path) -> Iterator[AuthSocket]:
+def router(path: Path) -> Iterator[AuthSocket]:
     opened = AuthSocket(path)
     yield opened
     opened.close()
 
 
-def test_a_known_key_is_let_in_and_its_messages_carry_it(door: AuthSocket) -> None:
-    dealer = door.dealer(ALICE)
-    assert door.try_to_enter(dealer)
+def test_a_known_key_is_let_in_and_its_messages_carry_it(router: AuthSocket) -> None:
+    dealer = router.dealer(ALICE)
+    assert router.try_to_enter(dealer)
     dealer.send_multipart([b"H", b"I am bob"])
-    assert door.router.poll(60_000)
-    frames = door.router.recv_multipart(copy=False)
+    assert router.router.poll(60_000)
+    frames = router.router.recv_multipart(copy=False)
     assert [frame.get("User-Id") for frame in frames[1:]] == [ALICE.public] * 2
-    assert door.authenticator.counts == {"let in": 1} and door.told == []
+    assert router.authenticator.counts == {"let in": 1} and router.told == []
 
 
-def test_who_has_no_key_or_another_one_is_not(door: AuthSocket) -> None:
-    assert not door.try_to_enter(door.dealer(BOB))
-    assert not door.try_to_enter(door.dealer(None))
-    assert not door.try_to_enter(door.dealer(ALICE, server=BOB.public), 2), "a key for another server"
+def test_who_has_no_key_or_another_one_is_not(router: AuthSocket) -> None:
+    assert not router.try_to_enter(router.dealer(BOB))
+    assert not router.try_to_enter(router.dealer(None))
+    assert not router.try_to_enter(router.dealer(ALICE, server=BOB.public), 2), "a key for another server"
     stolen = KeyPair(ALICE.public, BOB.secret)
-    assert not door.try_to_enter(door.dealer(stolen), 2), "the public half alone proves nothing"
-    assert door.authenticator.counts == {"unknown key": 1}
-    assert [(told.address, told.key, told.reason) for told in door.told] == [("127.0.0.1", BOB.public, "unknown key")]
-    assert not door.router.poll(50)
+    assert not router.try_to_enter(router.dealer(stolen), 2), "the public half alone proves nothing"
+    assert router.authenticator.counts == {"unknown key": 1}
+    assert [(told.address, told.key, told.reason) for told in router.told] == [("127.0.0.1", BOB.public, "unknown key")]
+    assert not router.router.poll(50)
 
 
-def test_a_revoked_key_is_refused_at_once(door: AuthSocket, path: Path) -> None:
-    assert door.try_to_enter(door.dealer(ALICE))
+def test_a_revoked_key_is_refused_at_once(router: AuthSocket, path: Path) -> None:
+    assert router.try_to_enter(router.dealer(ALICE))
     with change(path) as write:
         write(keys.revoke(read(path), "alice", datetime.now(UTC))[0])
-    assert not door.try_to_enter(door.dealer(ALICE))
-    assert door.told[-1].reason == "revoked key"
+    assert not router.try_to_enter(router.dealer(ALICE))
+    assert router.told[-1].reason == "revoked key"
 
 
 def test_without_an_authenticator_every_key_is_refused(path: Path) -> None:
-    door = AuthSocket(path, running=False)
+    router = AuthSocket(path, running=False)
     try:
-        assert not door.try_to_enter(door.dealer(ALICE), 2)
-        assert not door.router.poll(50)
+        assert not router.try_to_enter(router.dealer(ALICE), 2)
+        assert not router.router.poll(50)
     finally:
-        door.close()
+        router.close()
 
 
-def test_once_the_authenticator_is_closed_every_key_is_refused(door: AuthSocket) -> None:
-    assert door.try_to_enter(door.dealer(ALICE))
-    assert door.zap is not None
-    door.zap.close()
-    assert door.zap.handle_one() is False
-    assert not door.try_to_enter(door.dealer(ALICE), 2)
+def test_once_the_authenticator_is_closed_every_key_is_refused(router: AuthSocket) -> None:
+    assert router.try_to_enter(router.dealer(ALICE))
+    assert router.zap is not None
+    router.zap.close()
+    assert router.zap.handle_one() is False
+    assert not router.try_to_enter(router.dealer(ALICE), 2)
 
 
 def test_without_a_registry_no_bot_is_admitted(tmp_path: Path) -> None:
-    door = AuthSocket(tmp_path / "none.json")
+    router = AuthSocket(tmp_path / "none.json")
     try:
-        assert not door.try_to_enter(door.dealer(ALICE))
+        assert not router.try_to_enter(router.dealer(ALICE))
     finally:
-        door.close()
+        router.close()
 
 
-def test_what_raises_admits_no_bot_and_the_gate_stays(door: AuthSocket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_raises_admits_no_bot_and_the_gate_stays(router: AuthSocket, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log, the registry: whatever raises is a refusal, and the next handshake is answered."""
 
     def burst(*_: object) -> None:
@@ -151,12 +151,12 @@ def test_what_raises_admits_no_bot_and_the_gate_stays(door: AuthSocket, monkeypa
 
     with monkeypatch.context() as patched:
         patched.setattr(KeyRegistry, "find", burst)
-        assert not door.try_to_enter(door.dealer(ALICE))
-    assert door.told[-1].reason == "internal error: RuntimeError: a callback failed"
-    monkeypatch.setattr(door.authenticator, "_on_refusal", burst)
-    assert not door.try_to_enter(door.dealer(BOB))
-    assert door.try_to_enter(door.dealer(ALICE))
-    assert door.authenticator.counts == {"internal error": 1, "unknown key": 1, "log failed": 1, "let in": 1}
+        assert not router.try_to_enter(router.dealer(ALICE))
+    assert router.told[-1].reason == "internal error: RuntimeError: a callback failed"
+    monkeypatch.setattr(router.authenticator, "_on_refusal", burst)
+    assert not router.try_to_enter(router.dealer(BOB))
+    assert router.try_to_enter(router.dealer(ALICE))
+    assert router.authenticator.counts == {"internal error": 1, "unknown key": 1, "log failed": 1, "let in": 1}
 
 
 # -- the gatekeeper alone ---------------------------------------------------------------------------------------------
@@ -303,12 +303,12 @@ def test_a_million_requests(authenticator: Authenticator) -> None:
     assert "internal error" not in authenticator.counts
 
 
-def test_garbage_on_the_gates_own_socket_holds_up_no_session(door: AuthSocket) -> None:
-    raw = door.context.socket(zmq.DEALER)
+def test_garbage_on_the_gates_own_socket_holds_up_no_session(router: AuthSocket) -> None:
+    raw = router.context.socket(zmq.DEALER)
     raw.connect(ENDPOINT)
     chance = Random(3)
     for _ in range(300):
         raw.send_multipart(mutated(chance) or [b""])
         raw.send_multipart([b"", *mutated(chance)])
-        door.serve()
-    assert door.try_to_enter(door.dealer(ALICE))
+        router.serve()
+    assert router.try_to_enter(router.dealer(ALICE))

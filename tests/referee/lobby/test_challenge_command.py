@@ -151,7 +151,7 @@ def test_ctrl_c_leaves_a_challenge_to_the_lobby_and_a_refusal_is_reported() -> N
 
 
 @asynccontextmanager
-async def desk(keyed: KeyAuth | None = None) -> AsyncIterator[tuple[MemoryLobby, list[tuple[Author, bytes]]]]:
+async def session(keyed: KeyAuth | None = None) -> AsyncIterator[tuple[MemoryLobby, list[tuple[Author, bytes]]]]:
     """A sessions whose orders end in a list."""
     heard: list[tuple[Author, bytes]] = []
     async with house(admission=keyed or Admission()) as it:
@@ -160,7 +160,7 @@ async def desk(keyed: KeyAuth | None = None) -> AsyncIterator[tuple[MemoryLobby,
 
 
 async def test_an_author_needs_no_hello_and_is_no_bot() -> None:
-    async with desk() as (it, heard):
+    async with session() as (it, heard):
         author = it.call()
         author.say(b"C", b"ggp-bots\n")
         await until(lambda: bool(heard), author)
@@ -180,14 +180,14 @@ async def test_an_author_needs_no_hello_and_is_no_bot() -> None:
     ],
 )
 async def test_what_is_no_command_ends_the_connection(payload: bytes, said: str) -> None:
-    async with desk() as (it, heard):
+    async with session() as (it, heard):
         author = it.call()
         author.say(b"C", payload)
         assert said in await author.bye() and heard == []
 
 
 async def test_a_flood_of_orders_ends_the_connection_and_no_other() -> None:
-    async with desk() as (it, heard):
+    async with session() as (it, heard):
         calm, author = it.call(), it.call()
         calm.say(b"C", b"name\n")
         await until(lambda: len(heard) == 1, calm)
@@ -200,7 +200,7 @@ async def test_a_flood_of_orders_ends_the_connection_and_no_other() -> None:
 
 
 async def test_a_bot_gives_no_orders_on_its_own_connection() -> None:
-    async with desk() as (it, heard):
+    async with session() as (it, heard):
         bot = await it.seat("ann")
         bot.say(b"C", b"ggp-bots\n")
         assert "a bot sends H, R, E or B" in await bot.bye() and heard == []
@@ -213,7 +213,7 @@ async def test_the_key_says_who_orders_for_as_long_as_it_is_valid(tmp_path: Path
     with change(registry) as write:
         write(allow(Book(), "alice", "ann", alice.public, now()))
     keyed = KeyAuth(tmp_path / "server.key", registry, EventLog(quiet=True))
-    async with desk(keyed=keyed) as (it, heard):
+    async with session(keyed=keyed) as (it, heard):
         author, stranger = it.call(alice, server), it.call(eve, server)
         author.say(b"C", b"ggp-bots\n")
         stranger.say(b"C", b"ggp-bots\n")
@@ -232,7 +232,7 @@ async def test_the_key_says_who_orders_for_as_long_as_it_is_valid(tmp_path: Path
 
 
 async def test_authors_hear_when_the_lobby_closes() -> None:
-    async with desk() as (it, heard):
+    async with session() as (it, heard):
         author = it.call()
         author.say(b"C", b"name\n")
         await until(lambda: bool(heard), author)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from referee.lobby.log import EventLog
-from referee.lobby.matchmaking import VERSIONS, Roster
+from referee.lobby.matchmaking import VERSIONS, Registration
 from referee.lobby.pending import StoreWriter
 from referee.lobby.remote_bot import ConnectedBot, Identity, Lateness, RemoteBot
 from referee.store.store import Store
@@ -30,14 +30,14 @@ def bot(name: str, version: str) -> ConnectedBot:
 
 async def test_a_bot_that_is_another_version_each_time_is_not_entered_for_ever(store: Store) -> None:
     writer = StoreWriter(store, EventLog(quiet=True))
-    roster = Roster(ladder(()), store, writer)
-    roster.load()
+    registration = Registration(ladder(()), store, writer)
+    registration.load()
     writer.open()
 
     async def come(version: int, now: float) -> bool:
         """Whether it is entered."""
         one = bot("bot", f"v{version}")
-        return not await roster.enrol([one, bot("other", "v1")], lambda: None, now)
+        return not await registration.enrol([one, bot("other", "v1")], lambda: None, now)
 
     (row,) = {row.id for row in store.pools()}
     try:

@@ -196,10 +196,10 @@ def test_the_one_that_answers_first_goes_on_first(monkeypatch: pytest.MonkeyPatc
         return max(gone_on.index(number) - before[number] for number in range(answers))
 
     with zmq.Context() as context, context.socket(zmq.ROUTER) as router, contextlib.ExitStack() as stack:
-        router.bind("inproc://door")
+        router.bind("inproc://router")
         dealers = [stack.enter_context(context.socket(zmq.DEALER)) for _ in range(2 * first)]
         for dealer in dealers:
-            dealer.connect("inproc://door")
+            dealer.connect("inproc://router")
         assert asyncio.run(play()) <= first  # who waited then
 
 

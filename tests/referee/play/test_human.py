@@ -15,7 +15,7 @@ from referee.ladder.config import read_ladder
 from referee.ladder.toml_file import ConfigError
 from referee.match_command import main
 from referee.play.bot_spec import BotSpec, WordError, read_bot
-from referee.play.human import HumanLeft, PlainDesk, TimeUp, announce, play_by_hand
+from referee.play.human import HumanLeft, PlainTerminal, TimeUp, announce, play_by_hand
 from referee.play.pool import SeriesReport
 from referee.play.record_file import Recorder
 from referee.play.series import SeriesTally
@@ -27,7 +27,7 @@ OTHER = read_bot("other=human", human=True)
 
 
 class HumanScript:
-    """A desk that types these lines; then the input ends. None: the time runs out over it."""
+    """A terminal that types these lines; then the input ends. None: the time runs out over it."""
 
     def __init__(self, *lines: str | None) -> None:
         self.lines = list(lines)
@@ -161,11 +161,11 @@ def test_ctrl_c_drops_the_match(tmp_path: Path) -> None:
 def test_an_engine_that_tells_less(lacks: str, told: str) -> None:
     argv = (sys.executable, "-m", "tests.support.minimal_engine", "ggp-legal", "ggp-score", lacks)
     setup = replace(make_setup("go,size=2,agreement=on", HUMAN, OTHER), engine=BotSpec("engine", "lesser", argv))
-    desk = HumanScript("Z9", "a1", ":score", "pass", "pass", "b1,", "a1")
+    terminal = HumanScript("Z9", "a1", ":score", "pass", "pass", "b1,", "a1")
     with Recorder(None) as recorder:
-        report = play_by_hand(setup, [0], recorder, SeriesTally(), desk, lambda event: None)
-    assert report.tally.games == 1 and told in desk.text and "illegal move: it is not among" in desk.text
-    assert "the engine tells no score" in desk.text
+        report = play_by_hand(setup, [0], recorder, SeriesTally(), terminal, lambda event: None)
+    assert report.tally.games == 1 and told in terminal.text and "illegal move: it is not among" in terminal.text
+    assert "the engine tells no score" in terminal.text
 
 
 @pytest.mark.parametrize("text", ["human", "me=human"])
@@ -180,17 +180,17 @@ def test_a_human_sits_nowhere_else(text: str, tmp_path: Path) -> None:
 def test_lines_of_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     ours, theirs = os.pipe()
     try:
-        desk = PlainDesk(sys.stdout, ours)
+        terminal = PlainTerminal(sys.stdout, ours)
         os.write(theirs, b" D4 \nlast" + b"\xff")
-        assert desk.read("> ", [], None, lambda: "status") == "D4"
+        assert terminal.read("> ", [], None, lambda: "status") == "D4"
         with pytest.raises(TimeUp):
-            desk.read("> ", [], 0.0, lambda: "")
+            terminal.read("> ", [], 0.0, lambda: "")
         os.write(theirs, b"x" * 60_000)
         os.close(theirs)
         theirs = -1
-        assert desk.read("> ", [], None, lambda: "").startswith("last\ufffdxxx")
+        assert terminal.read("> ", [], None, lambda: "").startswith("last\ufffdxxx")
         with pytest.raises(HumanLeft):
-            desk.read("> ", [], None, lambda: "")
+            terminal.read("> ", [], None, lambda: "")
         assert capsys.readouterr().out.startswith("status\n> D4\n> \n> last")
     finally:
         os.close(ours)

@@ -84,33 +84,33 @@ def dropped() -> Iterator[list[int]]:
 
 
 def test_what_all_were_told_reaches_also_who_comes_later(dropped: list[int]) -> None:
-    crew = WorkerRegistry(multiprocessing.get_context("spawn"), 3)
-    crew.tell(DROP)
+    registry = WorkerRegistry(multiprocessing.get_context("spawn"), 3)
+    registry.tell(DROP)
     assert not dropped
-    assert crew.join() == 0 and len(dropped) == 1
-    crew.tell(DROP)
+    assert registry.join() == 0 and len(dropped) == 1
+    registry.tell(DROP)
     assert len(dropped) == 2
 
 
 def test_the_newest_matches_that_were_called_off_are_remembered(dropped: list[int]) -> None:
-    crew = WorkerRegistry(multiprocessing.get_context("spawn"), 1)
+    registry = WorkerRegistry(multiprocessing.get_context("spawn"), 1)
     keys = [f"match-{number}" for number in range(CALLED_OFF + 3)]
-    crew.call_off(keys[:4])
-    assert [crew.is_called_off(mark(key)) for key in keys[:5]] == [True] * 4 + [False]
-    crew.join()
-    crew.call_off(keys[4:])
+    registry.call_off(keys[:4])
+    assert [registry.is_called_off(mark(key)) for key in keys[:5]] == [True] * 4 + [False]
+    registry.join()
+    registry.call_off(keys[4:])
     assert len(dropped) == 1
-    assert [key for key in keys if crew.is_called_off(mark(key))] == keys[3:]
+    assert [key for key in keys if registry.is_called_off(mark(key))] == keys[3:]
 
 
 def test_what_each_place_plays_is_known() -> None:
-    crew = WorkerRegistry(multiprocessing.get_context("spawn"), 3)
-    assert crew.playing() == {}
-    crew.plays(0, mark("a-1"), 10.0)
-    crew.plays(2, mark("b-2"), 11.5)
-    assert crew.playing() == {mark("a-1"): 10.0, mark("b-2"): 11.5}
-    crew.plays(0, 0, 12.0)
-    assert crew.playing() == {mark("b-2"): 11.5}
+    registry = WorkerRegistry(multiprocessing.get_context("spawn"), 3)
+    assert registry.playing() == {}
+    registry.plays(0, mark("a-1"), 10.0)
+    registry.plays(2, mark("b-2"), 11.5)
+    assert registry.playing() == {mark("a-1"): 10.0, mark("b-2"): 11.5}
+    registry.plays(0, 0, 12.0)
+    assert registry.playing() == {mark("b-2"): 11.5}
 
 
 def test_tokens_are_a_semaphore() -> None:

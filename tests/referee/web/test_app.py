@@ -12,7 +12,7 @@ from referee.ladder.queries import standings_json
 from referee.play.bot_spec import read_engine
 from referee.web import app as app_module
 from referee.web.app import make_app
-from referee.web.boards import BoardRenderer
+from referee.web.boards import BoardPool
 from referee.web.follow import Follower
 from referee.web.guard import Guard
 from referee.web.site import Site
@@ -46,7 +46,7 @@ def filled(tmp_path: Path) -> Iterator[Filled]:
 
 @pytest.fixture
 def site(filled: Filled) -> Iterator[Guard]:
-    read, boards = Site(str(filled.path), "club"), BoardRenderer(read_engine(None), processes=1)
+    read, boards = Site(str(filled.path), "club"), BoardPool(read_engine(None), processes=1)
     yield make_app(read, boards, Follower(read.follow))
     boards.close()
     read.close()
@@ -134,7 +134,7 @@ def test_what_is_not_there_is_said_in_one_sentence(site: Guard, url: str, status
 
 def test_a_store_that_is_gone_and_comes_back(filled: Filled, tmp_path: Path) -> None:
     site = Site(str(filled.path), "club")
-    app = make_app(site, BoardRenderer(read_engine(None)), Follower(site.follow))
+    app = make_app(site, BoardPool(read_engine(None)), Follower(site.follow))
     filled.store.close()
     away = filled.path.rename(tmp_path / "away.db")
     answer = asked(app, "/index.html")

@@ -8,7 +8,7 @@ import pytest
 
 from protocol.records import MatchStarted, MovePlayed, Party
 from referee.play.bot_spec import read_engine
-from referee.web.boards import BoardError, BoardRenderer
+from referee.web.boards import BoardError, BoardPool
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
@@ -36,13 +36,13 @@ def plies(moves: tuple[tuple[str, str], ...] = MOVES) -> list[MovePlayed]:
 
 
 @pytest.fixture
-def boards() -> Iterator[BoardRenderer]:
-    renderer = BoardRenderer(read_engine(None), processes=1)
+def boards() -> Iterator[BoardPool]:
+    renderer = BoardPool(read_engine(None), processes=1)
     yield renderer
     renderer.close()
 
 
-def test_each_position_is_the_engine_s(boards: BoardRenderer) -> None:
+def test_each_position_is_the_engine_s(boards: BoardPool) -> None:
     views = {number: boards.view(started(), plies(), number) for number in (2, 0, 1, 4, 3)}
     assert [views[number].ply for number in range(5)] == list(range(5))
     assert "A1" not in views[1].legal and "A1" in views[0].legal
@@ -51,7 +51,7 @@ def test_each_position_is_the_engine_s(boards: BoardRenderer) -> None:
     assert views[1].score.startswith("{")
 
 
-def test_a_step_that_was_drawn_is_not_drawn_again(boards: BoardRenderer) -> None:
+def test_a_step_that_was_drawn_is_not_drawn_again(boards: BoardPool) -> None:
     first = boards.view(started(), plies(), 0)
     assert boards.view(started(), plies(), 0) is first
     other = plies((("black", "A1"), ("white", "C1")))
@@ -60,14 +60,14 @@ def test_a_step_that_was_drawn_is_not_drawn_again(boards: BoardRenderer) -> None
 
 
 def test_pictures_are_forgotten_where_there_are_too_many() -> None:
-    boards = BoardRenderer(read_engine(None), processes=1, most=5_000)
+    boards = BoardPool(read_engine(None), processes=1, most=5_000)
     first = boards.view(started(), plies(), 0)
     boards.view(started(), plies(), 4)
     assert boards.view(started(), plies(), 0) is not first
     boards.close()
 
 
-def test_the_engine_says_why_a_move_is_illegal(boards: BoardRenderer) -> None:
+def test_the_engine_says_why_a_move_is_illegal(boards: BoardPool) -> None:
     assert "occupied" in boards.why_illegal(started(), plies(), 1, "A1")
     assert boards.why_illegal(started(), plies(), 0, "A1") == ""
 
@@ -85,7 +85,7 @@ def test_the_engine_says_why_a_move_is_illegal(boards: BoardRenderer) -> None:
 def test_what_cannot_be_drawn_is_said_and_the_next_picture_is_drawn(
     engine: str | None, start: MatchStarted, moves: tuple[tuple[str, str], ...], tmp_path: Path
 ) -> None:
-    boards = BoardRenderer(read_engine(engine), processes=1)
+    boards = BoardPool(read_engine(engine), processes=1)
     for _ in range(2):
         with pytest.raises(BoardError) as caught:
             boards.view(start, plies(moves), len(moves))
@@ -96,7 +96,7 @@ def test_what_cannot_be_drawn_is_said_and_the_next_picture_is_drawn(
 
 
 def test_an_engine_without_scenes_still_lists_its_moves() -> None:
-    boards = BoardRenderer(read_engine(f"{LESSER} ggp-scene ggp-score"), processes=1)
+    boards = BoardPool(read_engine(f"{LESSER} ggp-scene ggp-score"), processes=1)
     view = boards.view(started(), plies(), 1)
     assert (view.svg, view.score) == ("", "") and "B1" in view.legal
     boards.close()
