@@ -54,7 +54,7 @@ class BoardPool:
         self._threads = ThreadPoolExecutor(processes, "boards")
         self._own = threading.local()  # each thread's process
         self._lock = threading.Lock()  # of what follows
-        self._replays: list[_Replay] = []
+        self._replays: list[_BoardEngine] = []
         self._views: OrderedDict[bytes, BoardView] = OrderedDict()
         self._size = 0
 
@@ -82,7 +82,7 @@ class BoardPool:
         for replay in self._replays:
             replay.stop()
 
-    def _asked(self, question: "Callable[[_Replay], T]") -> T:
+    def _asked(self, question: "Callable[[_BoardEngine], T]") -> T:
         """Ask an engine process, in its thread. Raises BoardError."""
         asking = self._threads.submit(self._ask, question)
         try:
@@ -91,14 +91,14 @@ class BoardPool:
             asking.cancel()
             raise BoardError("the engine is busy: try again in a moment") from None
 
-    def _ask(self, question: "Callable[[_Replay], T]") -> T:
+    def _ask(self, question: "Callable[[_BoardEngine], T]") -> T:
         """Of a process that was there before: it may have died meanwhile, so another one is asked if it fails."""
         if (replay := getattr(self._own, "replay", None)) is not None:
             try:
                 return question(replay)
             except BoardError:
                 self._replace(replay, None)
-        replay = _Replay(self._spec)
+        replay = _BoardEngine(self._spec)
         try:
             found = question(replay)
         except BoardError:
@@ -107,7 +107,7 @@ class BoardPool:
         self._replace(None, replay)
         return found
 
-    def _replace(self, before: "_Replay | None", after: "_Replay | None") -> None:
+    def _replace(self, before: "_BoardEngine | None", after: "_BoardEngine | None") -> None:
         """The process of this thread."""
         self._own.replay = after
         with self._lock:
@@ -124,7 +124,7 @@ class BoardPool:
             self._size -= _size(self._views.popitem(last=False)[1])
 
 
-class _Replay:
+class _BoardEngine:
     """One engine process, and the position it has."""
 
     def __init__(self, spec: BotSpec) -> None:

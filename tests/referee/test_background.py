@@ -287,14 +287,14 @@ async def test_engines_are_looked_at_after_a_failure(log: Log, tmp_path: Path, m
     monkeypatch.setattr("referee.lobby.engine_pool._SWEEP", 0.01)
     engines = Engines(tmp_path, 1, Timeouts(), log.event_log)
 
-    class QuietTerminal:
+    class QuietShare:
         def check(self) -> None:
             return
 
         async def close(self) -> None:
             return
 
-    share = QuietTerminal()
+    share = QuietShare()
     once = Once(share, "check", monkeypatch)
     await engines.open(set())
     engines._shares["any"] = [share]  # type: ignore[index, list-item]
