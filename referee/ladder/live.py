@@ -92,7 +92,7 @@ def compose(progress: Progress, height: int, now: float) -> RenderableType:
     )
     messages: list[RenderableType] = [_row(shown(text), "yellow") for text in progress.messages[-1 if tight else -3 :]]
     blocks: list[list[RenderableType]] = [head, verdicts, [], playing, counts, messages]
-    gaps = 0 if tight else 4
+    gaps = 0 if tight else sum(map(bool, blocks))
     blocks[2] = _standings(progress, height - sum(map(len, blocks)) - gaps)
     gap = [] if tight else [Text()]
     rows = [row for block in blocks if block for row in [*gap, *block]][len(gap) :]

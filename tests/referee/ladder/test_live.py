@@ -4,6 +4,7 @@ import codecs
 import io
 import os
 import pty
+import select
 import random
 import re
 import struct
@@ -168,14 +169,14 @@ from referee.ladder.live import LiveTable
 from referee.ladder.progress import Progress
 from referee.ladder.standings import StandingLine
 progress = Progress("run", stored=5, target=50, standings={"pool": [StandingLine("bot", 0, 1, 2, .5)] * 30})
-with LiveTable(Console(), time.monotonic) as live:
+with LiveTable(Console(), lambda: progress.stored) as live:  # so that each update is drawn
     for step in range(6):
         live.update(progress)
         progress.stored += 1
         if step == 2:
             sys.stdin.readline()  # meanwhile the terminal is resized
         print("beside the table", step, flush=True)
-        time.sleep(0.13)
+        time.sleep(0.02)
     if "fail" in sys.argv:
         raise KeyboardInterrupt
 print("after")
@@ -192,14 +193,11 @@ def test_nothing_is_left_of_the_table_whatever_became_of_the_terminal(size: tupl
     environment = {key: value for key, value in os.environ.items() if key not in {"LINES", "COLUMNS", "NO_COLOR"}}
     command = [sys.executable, "-c", PROGRAM, end]
     child = Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment | {"TERM": "xterm"})
-    decoder, text = codecs.getincrementaldecoder("utf-8")(), ""
-    while "7 of 50" not in text:
-        text += decoder.decode(os.read(ours, 65536))
-    while " more" not in text.rpartition("games")[2]:  # the last row of the table
-        text += decoder.decode(os.read(ours, 65536))
-    screen.write(text)
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    while len(screen.rows) < 24 or not screen.rows[2].startswith("run · 7 of 50 games"):
+        assert select.select([ours], [], [], 30)[0], "\n".join(screen.rows)
+        screen.write(decoder.decode(os.read(ours, 65536)))
     assert not screen.cursor_shown
-    assert len(screen.rows) == 24 and screen.rows[2].startswith("run · 7 of 50 games")
     screen.resize(size[1], size[0])
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
     os.write(ours, b"\n")
