@@ -8,6 +8,7 @@ from types import TracebackType
 from rich.console import Console, Group, RenderableType
 from rich.control import Control
 from rich.live import Live
+from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.segment import ControlType
 from rich.table import Table
@@ -84,7 +85,8 @@ def compose(progress: Progress, height: int, now: float) -> RenderableType:
     tight = height < 20
     head: list[RenderableType] = [_row(" · ".join(headline(progress)), "bold")]
     if not tight and progress.target:
-        head.append(ProgressBar(progress.target, progress.stored, complete_style="green", finished_style="green"))
+        bar = ProgressBar(progress.target, progress.stored, complete_style="green", finished_style="green")
+        head.append(Padding(bar, 0))  # alone it would not end its row
     verdicts = _at_most(_verdicts(progress), 1 + height // 8, "tests")
     playing = _at_most(_playing(progress, now), height // 5, "pairs")
     counts: list[RenderableType] = (

@@ -195,7 +195,7 @@ def test_nothing_is_left_of_the_table_whatever_became_of_the_terminal(size: tupl
     child = Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment | {"TERM": "xterm"})
     decoder = codecs.getincrementaldecoder("utf-8")()
     while len(screen.rows) < 24 or not screen.rows[2].startswith("run · 7 of 50 games"):
-        assert select.select([ours], [], [], 30)[0], "\n".join(screen.rows)
+        assert select.select([ours], [], [], 30)[0], repr(screen.rows)
         screen.write(decoder.decode(os.read(ours, 65536)))
     assert not screen.cursor_shown
     screen.resize(size[1], size[0])
