@@ -4,9 +4,9 @@ import codecs
 import io
 import os
 import pty
-import select
 import random
 import re
+import select
 import struct
 import sys
 import termios
