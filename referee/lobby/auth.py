@@ -17,7 +17,7 @@ from zmq.utils import z85
 
 from protocol.lobby_wire import Hello, printable
 from protocol.transports.keys import KeyPair, read_pair
-from referee.lobby.keys import KeyEntry, KeyRegistry, Refusal, RegistryError
+from referee.lobby.keys import KeyEntry, KeyRegistry, Refusal
 from referee.lobby.limits import KeyedBuckets
 from referee.lobby.log import EventLog
 from referee.lobby.remote_bot import Identity
@@ -274,9 +274,9 @@ class KeyAuth(Admission):
         super().__init__(local)
         self.pair: KeyPair = read_pair(pair)
         self._registry = KeyRegistry(registry)
-        if self._registry.problem:
+        if error := self._registry.error:
             if needed or registry.exists():
-                raise RegistryError(self._registry.problem)
+                raise error
             event_log.log("keys", "problem", reason=f"all keys are refused: {self._registry.problem}")
         self._event_log = event_log
         self._authenticator = Authenticator(self._registry, self._log_refusal)

@@ -97,6 +97,7 @@ class KeyRegistry:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.problem = ""
+        self.error: RegistryError | None = None  # behind `problem`
         self._seen: tuple[int, ...] | None = None
         self._entries: dict[str, KeyEntry] = {}
         self._limits: dict[str, KeyLimits] = {}
@@ -111,9 +112,10 @@ class KeyRegistry:
         try:
             book = read(self.path)
         except RegistryError as error:
+            self.error = error
             self.problem = f"{error} (until then the keys of before are in force)" if self._entries else str(error)
             return self.problem != before
-        self.problem = ""
+        self.problem, self.error = "", None
         self._entries = {entry.key: entry for entry in book.keys}
         self._limits = dict(book.limits)
         return True

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
+from msgspec import structs
 
 from protocol.transports.blocking import run_blocking
 from referee.match_command import suspects
@@ -164,7 +165,9 @@ def test_a_late_illegal_move_loses_on_time() -> None:
 )
 def test_before_ply_2_it_is_void_and_replayed_three_times(words: str, termination: str) -> None:
     patient = "patient=chaos:fault=late,ms=150,move=1,life=20"
-    setup = replace(make_setup("yugo,size=3", f"chaos:{words},life=20", patient), budgets=replace(SHORT, new=0.5))
+    setup = replace(
+        make_setup("yugo,size=3", f"chaos:{words},life=20", patient), budgets=structs.replace(SHORT, new=0.5)
+    )
     came = play(setup)
     assert [(match.result, match.termination) for match in came.played] == [("", termination)] * 4
     assert [match.key.partition(".")[2] for match in came.played] == ["", "1", "2", "3"]
@@ -196,7 +199,7 @@ def test_between_games_it_is_only_started_again() -> None:
     ],
 )
 def test_what_cannot_start_is_suspended_and_not_recorded(bot: str, reason: str) -> None:
-    setup = replace(make_setup("yugo,size=3", bot), budgets=replace(SHORT, start=1))
+    setup = replace(make_setup("yugo,size=3", bot), budgets=structs.replace(SHORT, start=1))
     came = play(setup)
     assert came.played == []
     assert came.suspended is not None and re.search(reason, str(came.suspended)), str(came.suspended)

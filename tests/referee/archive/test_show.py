@@ -46,7 +46,7 @@ def file(tmp_path: Path) -> Path:
 
 
 BOARD = """yugo size=5
-m-1: Zoë (black) - me\ufffd[2J (white)
+m-1: Zoë (black) - me\\x1b[2J (white)
 ply 2 of 3: white D5
 the match was not finished
 
@@ -145,7 +145,7 @@ def test_a_picture_is_written_whole(file: Path, tmp_path: Path, capsys: pytest.C
     target.write_text("old")
     assert main([str(file), "-o", str(target)]) == 0
     root = ElementTree.fromstring(target.read_text())
-    assert root[0].text == "yugo size=5; m-1: Zoë (black) - me\ufffd[2J (white); ply 3 of 3: black button; " + (
+    assert root[0].text == "yugo size=5; m-1: Zoë (black) - me\\x1b[2J (white); ply 3 of 3: black button; " + (
         "the match was not finished"
     )
     assert stat.S_IMODE(target.stat().st_mode) == 0o644

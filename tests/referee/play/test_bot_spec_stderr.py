@@ -191,8 +191,8 @@ def test_show_tells_who_was_at_fault_and_why(tmp_path: Path, kept: bool) -> None
     text = "".join(f"line {number}\n" for number in range(30))
     path.write_bytes(_faulty(text if kept else "", Diagnostics(stderr=text)).lines())
     out = CliRunner().invoke(show, [str(path)]).output
-    assert "result: W+F, disconnected by bad\ufffd[2J: exit status 1; \ufffd[1mboom" in out
-    assert out.endswith("stderr of bad\ufffd[2J:\n" + "".join(f"  line {number}\n" for number in range(20, 30)))
+    assert "result: W+F, disconnected by bad\\x1b[2J: exit status 1; \\x1b[1mboom" in out
+    assert out.endswith("stderr of bad\\x1b[2J:\n" + "".join(f"  line {number}\n" for number in range(20, 30)))
 
 
 @pytest.mark.slow
