@@ -1,6 +1,7 @@
 """`ggp web`: serves the pages of a ladder until a signal."""
 
 import asyncio
+import logging
 import os
 import signal
 from typing import TYPE_CHECKING
@@ -62,8 +63,6 @@ def web(ladder: str, listen: str, engine: str | None, hosts: tuple[str, ...], qu
     site = Site(ladder, name_of(ladder))
     with site.store():  # whether it is there is said before anything listens
         pass
-    if not quiet:
-        click.echo(f"{site.name}: http://{listen}/", err=True)
     boards = BoardPool(read_engine(engine))
     follower = Follower(site.follow)
     app = make_app(site, boards, follower, frozenset(hosts))
@@ -82,31 +81,41 @@ def web(ladder: str, listen: str, engine: str | None, hosts: tuple[str, ...], qu
         http="h11",
         ws="none",
     )
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # any client could fill stderr; the site says what failed
     try:
-        return asyncio.run(_serve(uvicorn.Server(config), follower, listen))
+        return asyncio.run(_serve(uvicorn.Server(config), follower, "" if quiet else site.name))
+    except SystemExit:
+        click.echo(f"ggp web: cannot listen at {listen}: choose another address with --listen", err=True)
+        return 1
     finally:
         boards.close()
         site.close()
 
 
-async def _serve(server: "Server", follower: "Follower", url: str) -> int:
-    """Until SIGINT or SIGTERM, which end the streams of live matches at once."""
+async def _serve(server: "Server", follower: "Follower", name: str) -> int:
+    """Until SIGINT or SIGTERM, which end the streams of live matches at once. Raises SystemExit if it cannot listen.
 
-    async def end_streams() -> None:
+    name: of the ladder, said with the address; "" for silence.
+    """
+
+    async def attend() -> None:
+        while not (server.started or server.should_exit):
+            await asyncio.sleep(0.01)
+        if server.started and name:
+            host, port = server.servers[0].sockets[0].getsockname()[:2]
+            click.echo(f"{name}: http://{f'[{host}]' if ':' in host else host}:{port}/", err=True)
         while not server.should_exit:
             await asyncio.sleep(0.1)
         await follower.close()
 
-    ending = asyncio.create_task(end_streams())
+    attending = asyncio.create_task(attend())
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, frame: None)  # uvicorn raises what it was ended by once more
     try:
         await server.serve()
-    except SystemExit:  # it has logged nothing, since its log is off
-        raise click.ClickException(f"cannot listen at {url}: choose another address with --listen") from None
     finally:
         server.should_exit = True
-        await ending
+        await attending
     return 0
 
 
