@@ -2,7 +2,10 @@
 
 import asyncio
 import contextlib
+import sys
+import traceback
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -12,7 +15,6 @@ from urllib.parse import quote, urlencode
 import click
 from markupsafe import Markup
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
@@ -20,6 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from protocol.drawing.scene import clean
 from protocol.errors import Problem
 from protocol.records import Record, gtp_script
 from referee.archive.export import sgf
@@ -45,6 +48,8 @@ T = TypeVar("T")
 QUERY_TIME = 2.0  # seconds that a page may read
 PAGE = 100  # matches on a page of the list
 EVENTS = 50
+READERS, DRAWERS = 16, 16  # threads that read at once, that wait for boards
+DRAW_TIME = 12.0  # seconds that a board may take, the wait for a thread included
 _NO_STORE = {"cache-control": "no-store"}
 _STATIC = Path(__file__).parent / "static"
 
@@ -80,6 +85,9 @@ class _Pages:
 
     def __init__(self, site: Site, boards: BoardPool, follower: Follower) -> None:
         self._site, self._boards, self._follower = site, boards, follower
+        # Pools of a fixed size: a thread that reads on after its time keeps its place, so that there are never more.
+        self._readers = ThreadPoolExecutor(READERS, "reader")
+        self._drawers = ThreadPoolExecutor(DRAWERS, "drawer")
 
     # -- the ladder -------------------------------------------------------------------------------------
 
@@ -95,7 +103,7 @@ class _Pages:
                     "index.html", pools=pools, bots=bots, events=store.events(EVENTS), json="index.html?format=json"
                 )
 
-        return await _timed(read)
+        return await self._timed(read)
 
     async def pool(self, request: Request) -> Response:
         def read() -> Response:
@@ -108,7 +116,7 @@ class _Pages:
                     return JSONResponse(standings_json(summary.standings))
                 return self._page("pool_page.html", "../", pool=summary, json="?format=json")
 
-        return await _timed(read)
+        return await self._timed(read)
 
     async def bot(self, request: Request) -> Response:
         def read() -> Response:
@@ -120,7 +128,7 @@ class _Pages:
                     raise HTTPException(404, "There is no such bot: the first page lists all.")
                 return self._page("bot.html", "../", pools=pools, name=name)
 
-        return await _timed(read)
+        return await self._timed(read)
 
     async def games(self, request: Request) -> Response:
         words = {name: request.query_params.get(name, "")[:100] for name in ("pool", "bot", "against", "termination")}
@@ -153,10 +161,10 @@ class _Pages:
                     json="?" + urlencode({**given, "format": "json"}),
                 )
 
-        return await _timed(read)
+        return await self._timed(read)
 
     async def live(self, request: Request) -> Response:
-        return await _timed(lambda: self._page("live.html", heads=self._site.playing()))
+        return await self._timed(lambda: self._page("live.html", heads=self._site.playing()))
 
     # -- a match ----------------------------------------------------------------------------------------
 
@@ -165,7 +173,8 @@ class _Pages:
         record = found.record
         ply = _number(request, "ply", len(record.plies), len(record.plies))
         view, problem = await self._draw(record, ply)
-        return self._page(
+        page = partial(
+            self._page,
             "match.html",
             "../",
             match=match_page(record),
@@ -182,6 +191,7 @@ class _Pages:
             analysis=record.plies[ply - 1].analysis[:2000] if ply else "",
             left=diagnostics(record.end),
         )
+        return await self._timed(page)  # thousands of plies take a while
 
     async def ply(self, request: Request) -> Response:
         found = await self._find(request)
@@ -194,7 +204,7 @@ class _Pages:
             "legal": list(view.legal) if view else [],
             "problem": problem,
         }
-        return JSONResponse(said, headers=_cached(record))
+        return JSONResponse(said, headers=_cached(record) if view else _NO_STORE)
 
     async def picture(self, request: Request) -> Response:
         found = await self._find(request)
@@ -206,7 +216,7 @@ class _Pages:
     async def stream(self, request: Request) -> Response:
         """Server-sent events of a match; `Last-Event-ID` is the number of the last event that the browser has."""
         word = request.headers.get("last-event-id") or request.query_params.get("after") or "-1"
-        after = int(word) if word.lstrip("-").isdecimal() and len(word) < 10 else -1
+        after = int(word) if word.isdecimal() and len(word) < 10 else -1
         stream = self._follower.stream(request.path_params["key"], after)
         try:
             first = await anext(stream, b"")
@@ -220,6 +230,9 @@ class _Pages:
                     yield piece
 
         headers = {**_NO_STORE, "x-accel-buffering": "no"}
+        if request.method == "HEAD":
+            await stream.aclose()
+            return Response(media_type="text/event-stream", headers=headers)
         return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
 
     async def download(self, ending: str, form: Callable[[Record], str | bytes], request: Request) -> Response:
@@ -230,7 +243,7 @@ class _Pages:
             "content-disposition": f'attachment; filename="{stem.encode("ascii", "replace").decode()}.{ending}"',
         }
         try:
-            text = await _timed(lambda: form(record))
+            text = await self._timed(lambda: form(record))
         except ValueError as error:
             raise HTTPException(404, f"This match has no form {ending}: {error}"[:300]) from None
         return Response(text, media_type="text/plain; charset=utf-8", headers=headers)
@@ -248,12 +261,25 @@ class _Pages:
         return Response(f"{error.detail}\n", error.status_code, headers, "text/plain; charset=utf-8")
 
     async def failure(self, request: Request, error: Exception) -> Response:
+        *_, last = traceback.extract_tb(error.__traceback__)
+        said = clean(f"{request.url.path}: {type(error).__name__}: {error} ({last.filename}:{last.lineno})")
+        print(f"ggp web: {said}", file=sys.stderr, flush=True)
         return await self.problem(request, HTTPException(500, "This page has failed; the server's log says why."))
 
     # -- what the handlers share ------------------------------------------------------------------------
 
+    async def _timed(self, read: Callable[[], T]) -> T:
+        """Read in a thread. Raises HTTPException for what takes too long or cannot be read now."""
+        try:
+            return await _within(QUERY_TIME, self._readers, read)
+        except TimeoutError:
+            raise HTTPException(503, "This takes too long at the moment.", {"retry-after": "5"}) from None
+        except (StoreError, Trouble, Problem) as error:
+            text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+            raise HTTPException(503, f"{text}.", {"retry-after": "5"}) from None
+
     async def _find(self, request: Request) -> FoundMatch:
-        found = await _timed(partial(self._site.find, request.path_params["key"]))
+        found = await self._timed(partial(self._site.find, request.path_params["key"]))
         if found is None:
             raise HTTPException(404, "There is no such match.")
         return found
@@ -267,7 +293,9 @@ class _Pages:
     async def _draw(self, record: Record, ply: int) -> tuple[BoardView | None, str]:
         """The position, or why there is no picture of it."""
         try:
-            view = await run_in_threadpool(self._boards.view, record.start, record.plies, ply)
+            view = await _within(DRAW_TIME, self._drawers, partial(self._boards.view, record.start, record.plies, ply))
+        except TimeoutError:
+            return None, "Too many boards are being drawn: try again in a moment."
         except BoardError as error:
             return None, f"{error}."
         return view, "" if view.svg else "The engine describes no positions of this game."
@@ -279,15 +307,9 @@ class _Pages:
         return {"site": True, "root": root, "ladder": self._site.name}
 
 
-async def _timed(read: Callable[[], T]) -> T:
-    """Read in a thread. Raises HTTPException for what takes too long or cannot be read now."""
-    try:
-        return await asyncio.wait_for(run_in_threadpool(read), QUERY_TIME)
-    except TimeoutError:
-        raise HTTPException(503, "This takes too long at the moment.", {"retry-after": "5"}) from None
-    except (StoreError, Trouble, Problem) as error:
-        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        raise HTTPException(503, f"{text}.", {"retry-after": "5"}) from None
+async def _within(seconds: float, pool: Executor, call: Callable[[], T]) -> T:
+    """The result of a call in a thread of the pool. Raises TimeoutError; a call that has not begun then never does."""
+    return await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(pool, call), seconds)
 
 
 def _as_json(request: Request) -> bool:

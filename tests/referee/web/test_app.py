@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,13 +11,15 @@ import pytest
 
 from referee.ladder.queries import standings_json
 from referee.play.bot_spec import read_engine
+from referee.records import live_path
 from referee.web import app as app_module
 from referee.web.app import make_app
-from referee.web.boards import BoardPool
+from referee.web.boards import BoardError, BoardPool
 from referee.web.follow import Follower
 from referee.web.guard import Guard
 from referee.web.site import Site
 from tests.support.ladder_views import Filled, a_season, real_setup
+from tests.support.sample_records import CUT_OFF
 from tests.support.stores import entrant, ladder
 from tests.support.web_site import WebAnswer, asked
 
@@ -167,3 +170,57 @@ def test_a_match_is_stepped_through_and_taken_along(filled: Filled, site: Guard)
     assert list(map(int, numbers)) == list(range(plies + 2))
     later = asked(site, f"{base}/stream", last_event_id=str(plies - 1))
     assert re.findall(r"^id: (\d+)$", later.text, re.MULTILINE) == [str(plies), str(plies + 1)]
+
+
+def test_slow_reading_holds_a_bounded_number_of_threads(
+    site: Guard, filled: Filled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+    monkeypatch.setattr(app_module, "QUERY_TIME", 0.05)
+    monkeypatch.setattr(Site, "playing", lambda self: gate.wait(20) and [])
+    before = threading.active_count()
+    answers = [asked(site, "/live").status for _ in range(app_module.READERS + 10)]
+    more = threading.active_count() - before
+    gate.set()
+    assert set(answers) == {503} and more <= app_module.READERS + 1
+    assert asked(site, "/live").status == 200
+
+
+def test_a_board_that_failed_is_not_kept_by_the_browser(
+    filled: Filled, site: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = f"/match/{next(filled.store.games()).key}/ply/0"
+
+    def fails(*_: object) -> None:
+        raise BoardError("the engine is busy")
+
+    monkeypatch.setattr(BoardPool, "view", fails)
+    answer = page(site, base)
+    assert answer.json["problem"] and answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("after", ["--5", "-5", "-", "x", "", "1e3", "9" * 50])
+def test_a_stream_begins_at_the_start_for_what_is_no_number(filled: Filled, site: Guard, after: str) -> None:
+    base = f"/match/{next(filled.store.games()).key}/stream"
+    assert b"id: 0\n" in asked(site, f"{base}?after={after}").body
+    assert b"id: 0\n" in asked(site, base, last_event_id=after).body
+
+
+def test_the_head_of_a_stream_is_answered_at_once(tmp_path: Path, filled: Filled, site: Guard) -> None:
+    path = Path(live_path(str(filled.path), 1))
+    path.write_bytes(CUT_OFF.lines())
+    answer = asked(site, f"/match/{CUT_OFF.start.match}/stream", "HEAD")
+    assert answer.status == 200 and answer.headers["content-type"].startswith("text/event-stream")
+
+
+def test_an_unexpected_error_is_one_line_on_stderr(
+    site: Guard, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(self: Site) -> None:
+        raise RuntimeError("secret\npath")
+
+    monkeypatch.setattr(Site, "playing", fails)
+    with pytest.raises(RuntimeError):
+        asked(site, "/live")
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "/live" in error and "RuntimeError" in error
