@@ -62,4 +62,4 @@ class AnswerSplitter:
         if size > self._most:
             self._buffer.clear()
             self._searched = 0
-            raise RemoteProtocolError(f"an answer is at most {self._most} bytes")
+            raise RemoteProtocolError(f"an answer is at most {self._most} bytes", code="answer-too-long")

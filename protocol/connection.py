@@ -175,7 +175,7 @@ class Connection:
         """Stop waiting for the awaited replies. "A peer that does not echo them gets none, and a
         time-out then ends it": its late answer could not be told from the next one."""
         if self._no_echo and self._error is None:
-            self._desynchronise("an answer is overdue, and the peer echoes no ids")
+            self._desynchronise("an answer is overdue, and the peer echoes no ids", "answer-overdue")
 
     def _probed(self, reply: Reply) -> bool:
         """Whether this is the answer without id to a probe: then the peer gets no ids from now on."""
@@ -189,7 +189,7 @@ class Connection:
         if self._error is not None:
             raise self._error
         if self._buffer and not self._expected and bytes(self._buffer.translate(None, CONTROL)[:1]) in (b"=", b"?"):
-            raise self._desynchronise(_UNASKED)
+            raise self._desynchronise(_UNASKED, "answer-unasked")
 
     # -- reading ------------------------------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class Connection:
             end = self._buffer.find(b"\n", self._searched)
             size = end if end >= 0 else len(self._buffer)
             if self._size + size > self._limits.answer:
-                self._break(f"an answer is at most {self._limits.answer} bytes")
+                self._break(f"an answer is at most {self._limits.answer} bytes", "answer-too-long")
             elif end < 0:
                 self._searched = size
                 return
@@ -232,24 +232,24 @@ class Connection:
             self._lines.append(line)
             self._size += len(raw) + 1
             if len(self._replies) >= len(self._expected):
-                self._break(f"desynchronised: {_UNASKED}")
+                self._break(f"desynchronised: {_UNASKED}", "answer-unasked")
             elif len(self._lines) > self._limits.lines:
-                self._break(f"an answer is at most {self._limits.lines} lines")
+                self._break(f"an answer is at most {self._limits.lines} lines", "answer-too-long")
         elif line.strip():
             self._take_junk(line)
         else:  # blank lines between answers are tolerated
             self._blank += 1
             if self._blank > self._limits.lines:
-                self._break(f"more than {self._limits.lines} blank lines before an answer")
+                self._break(f"more than {self._limits.lines} blank lines before an answer", "no-answer")
 
     def _take_junk(self, line: bytes) -> None:
         shown = line[:80].decode("utf-8", "backslashreplace")
         if self.peer is PeerRole.ENGINE:
-            self._break(f"expected an answer that begins with = or ?, got: {shown}")
+            self._break(f"expected an answer that begins with = or ?, got: {shown}", "no-answer")
             return
         self._junk += 1
         if self._junk > self._limits.junk:
-            self._break(f"more than {self._limits.junk} lines before an answer: {shown}")
+            self._break(f"more than {self._limits.junk} lines before an answer: {shown}", "no-answer")
         elif len(self.warnings) < self._limits.junk:
             self.warnings.append(f"skipped a line that is no answer: {shown}")
 
@@ -269,14 +269,14 @@ class Connection:
                 self._finish_answer()
             self._error = PeerGone("the peer's output ended")
 
-    def _break(self, reason: str) -> None:
-        self._error = RemoteProtocolError(reason)
+    def _break(self, reason: str, code: str) -> None:
+        self._error = RemoteProtocolError(reason, code=code)
         self._buffer.clear()
         self._lines.clear()
 
-    def _desynchronise(self, reason: str) -> ProtocolError:
+    def _desynchronise(self, reason: str, code: str = "wrong-id") -> ProtocolError:
         """Answers and questions no longer belong together, so none of the answers counts."""
-        self._break(f"desynchronised: {reason}")
+        self._break(f"desynchronised: {reason}", code)
         self._replies.clear()
         assert self._error is not None
         return self._error

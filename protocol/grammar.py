@@ -49,9 +49,9 @@ def format_command(command: Command) -> str:
     """Command -> its line without LF. Raises LocalProtocolError for what could not be read back."""
     words = [command.name, *command.arguments]
     if not all(words) or any(" " in word for word in words):
-        raise LocalProtocolError(f"a command's words are neither empty nor hold blanks: {words!r}")
+        raise LocalProtocolError(f"a command's words are neither empty nor hold blanks: {words!r}", code="bad-word")
     if command.id is not None and not 0 <= command.id <= MAX_ID:
-        raise LocalProtocolError(f"an id is 0..{MAX_ID}, not {command.id}")
+        raise LocalProtocolError(f"an id is 0..{MAX_ID}, not {command.id}", code="bad-id")
     line = " ".join(words)
     head = "" if command.id is None else f"{command.id} "
     check_line(line, head)
@@ -68,18 +68,18 @@ def check_line(line: str, head: str = "") -> None:
     if line[:1].isalpha() and line.isprintable() and "#" not in line and len(line) < 1000:
         return
     if "#" in line or any(char < " " or "\x7f" <= char < "\xa0" for char in line):
-        raise LocalProtocolError(f"control characters and # are never sent: {line[:80]!r}")
+        raise LocalProtocolError(f"control characters and # are never sent: {line[:80]!r}", code="control-character")
     words = split_words(line)
     if not words:
-        raise LocalProtocolError("an empty line is never sent: it gets no answer")
+        raise LocalProtocolError("an empty line is never sent: it gets no answer", code="empty-line")
     if not head and len(words) > 1 and _is_id(words[0]):
-        raise LocalProtocolError(f"a command's name cannot look like an id: {words[0]}")
+        raise LocalProtocolError(f"a command's name cannot look like an id: {words[0]}", code="name-like-id")
     try:
         size = len(head) + len(line.encode())
     except UnicodeEncodeError:
-        raise LocalProtocolError(f"a command line is UTF-8, which this cannot become: {line[:80]!r}") from None
+        raise LocalProtocolError(f"a command line must be UTF-8: {line[:80]!r}", code="not-utf8") from None
     if size > MAX_LINE:
-        raise LocalProtocolError(f"a command line is at most {MAX_LINE} bytes, not {size}")
+        raise LocalProtocolError(f"a command line is at most {MAX_LINE} bytes, not {size}", code="line-too-long")
 
 
 def parse_reply(raw: bytes) -> Reply | None:
@@ -114,7 +114,7 @@ def format_reply(reply: Reply) -> bytes:
     if not text.isprintable():
         text = text.translate(_CONTROL_TEXT)
         if "\n\n" in text or text.endswith("\n"):
-            raise LocalProtocolError("an answer's text holds no empty line")
+            raise LocalProtocolError("an answer's text holds no empty line", code="empty-line")
     head = ("=" if reply.ok else "?") + ("" if reply.id is None else str(reply.id))
     return (f"{head} {text}\n\n" if text else f"{head}\n\n").encode("utf-8", "backslashreplace")
 

@@ -16,4 +16,4 @@ def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
         result: T = stop.value
         return result
     coroutine.close()
-    raise LocalProtocolError("a coroutine that was to block suspended: it awaits something that needs asyncio")
+    raise LocalProtocolError("a blocking coroutine suspended: it awaits something that needs asyncio", code="suspended")

@@ -143,7 +143,7 @@ class Pipe:
                 wait = deadline - time.monotonic()
                 if wait <= 0:
                     self._broken = True  # another command would be glued to half of this one
-                    raise PeerTimeout("the peer does not read what it is sent")
+                    raise PeerTimeout("the peer does not read what it is sent", code="does-not-read")
                 for descriptor, _ in self._poll.poll(min(wait, _SLICE) * 1000):
                     if descriptor == self._stdin:
                         data = data[self._write_some(data) :]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from protocol.errors import AddressError
+from protocol.errors import AddressError, CodedError
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed
 from protocol.spectator_wire import (
     LADDER,
@@ -54,6 +54,12 @@ _DOWN: dict[int, str] = {
     zmq.EVENT_CLOSED: "no program listens there",
     zmq.EVENT_DISCONNECTED: "the connection was lost",
 }
+
+
+class MatchUnavailable(CodedError, LookupError):
+    """A match that cannot be followed to its end."""
+
+    code = "unknown-match"
 
 
 class SeenEvents(NamedTuple):
@@ -179,15 +185,17 @@ class Spectator:
         self._context.term()
 
     def match(self, match: str) -> Iterator[Event]:
-        """Every event of a match, in order, to its end. Raises LookupError for an unknown match, and for one that was
-        restarted (see Rewritten) or dropped."""
+        """Every event of a match, in order, to its end. Raises MatchUnavailable: unknown, dropped, or restarted
+        (see Rewritten)."""
         self.follow(match)
         while True:
             sight = self.read(QUIET)
             if isinstance(sight, NoSuch):
-                raise LookupError(f"{self.url} knows no match {match}, or not any more")
+                raise MatchUnavailable(f"{self.url} knows no match {match}, or not any more")
             if isinstance(sight, Again):
-                raise LookupError(f"the match {match} was taken up from an earlier ply: start again")
+                raise MatchUnavailable(
+                    f"the match {match} was taken up from an earlier ply: start again", code="match-restarted"
+                )
             if isinstance(sight, SeenEvents):
                 yield sight.event
                 if isinstance(sight.event, MatchEnded):

@@ -58,7 +58,7 @@ class Replay:
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         if not self._steps or self._steps[0][0] != ">" or self._steps[0][2] != data:
             want = self._steps[0][2] if self._steps and self._steps[0][0] == ">" else None
-            raise LocalProtocolError(f"the transcript sent {want!r} here, not {data!r}")
+            raise LocalProtocolError(f"the transcript sent {want!r} here, not {data!r}", code="not-in-transcript")
         self._time = max(self._time, self._steps.popleft()[1])
 
     async def read(self, deadline: float) -> bytes:

@@ -23,6 +23,7 @@ from protocol.grammar import (
 from protocol.messages import Command, Reply
 from protocol.responder import Responder
 from tests.support.answering_program import make_responder
+from tests.support.codes import raises
 
 # Bytes as peers really send them, more often than chance would: marks, ids, ends of answers, junk, controls.
 MARKS = [b"= ", b"=", b"?", b"=1 ", b"=2", b"?3 x", b"=12345678901", b"= a\n\n", b"=1 a\n\n", b"?2 b\nc\n\n", b"=3\n\n"]
@@ -213,13 +214,13 @@ def test_a_line_that_may_be_sent_is_read_as_it_was_meant(line: str, ids: bool) -
 
 @pytest.mark.parametrize("identity", [-1, 2**31])
 def test_an_id_out_of_range_is_refused(identity: int) -> None:
-    with pytest.raises(LocalProtocolError, match="an id is 0"):
+    with raises(LocalProtocolError, "bad-id"):
         format_command(Command("name", (), identity))
 
 
 @pytest.mark.parametrize("words", [("",), ("a", ""), ("a b",), ("a", "b c")])
 def test_words_that_are_none_are_refused(words: tuple[str, ...]) -> None:
-    with pytest.raises(LocalProtocolError, match="neither empty nor hold blanks"):
+    with raises(LocalProtocolError, "bad-word"):
         format_command(Command(words[0], words[1:]))
 
 

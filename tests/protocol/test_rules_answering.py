@@ -22,6 +22,7 @@ from protocol.transports.blocking import run_blocking
 from protocol.transports.memory import Memory
 from protocol.transports.pipe import Pipe
 from tests.support.answering_program import BOARD, make_responder
+from tests.support.codes import raises
 from tests.support.raw_peer import RawPeer
 
 PROGRAM = [sys.executable, "-m", "tests.support.answering_program"]
@@ -390,7 +391,7 @@ def test_an_answer_under_another_id_is_noticed() -> None:
     connection = Connection(PeerRole.BOT)
     connection.send_exactly(b"3 name\n")
     connection.receive(b"=4 a\n\n")
-    with pytest.raises(RemoteProtocolError, match="expected the answer to 3"):
+    with raises(RemoteProtocolError, "wrong-id"):
         connection.next_reply()
     with pytest.raises(RemoteProtocolError):
         connection.send_exactly(b"name\n")

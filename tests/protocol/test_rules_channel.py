@@ -15,6 +15,7 @@ from protocol.transports.blocking import run_blocking
 from protocol.transports.memory import Memory
 from referee.play.clock import GTP, TimeControl, tell
 from tests.support.answering_program import make_responder
+from tests.support.codes import raises
 from tests.support.paths import TESTS
 from tests.support.scripted_channel import BOT, ENGINE, ask, channel_to, taken
 
@@ -39,7 +40,7 @@ def test_rule_2_11_a_peer_that_does_not_echo_gets_none(answer: bytes) -> None:
 
 def test_rule_2_11_a_peer_that_echoes_something_else_is_desynchronised() -> None:
     channel, _ = channel_to(b"=2 2\n\n")
-    with pytest.raises(RemoteProtocolError, match="desynchronised"):
+    with raises(RemoteProtocolError, "wrong-id"):
         run_blocking(channel.probe_ids(1.0))
 
 
@@ -48,7 +49,7 @@ def test_rule_2_11_a_time_out_ends_a_peer_without_ids() -> None:
     run_blocking(channel.probe_ids(1.0))
     with pytest.raises(PeerTimeout):
         ask(channel, "genmove b")
-    with pytest.raises(RemoteProtocolError, match="echoes no ids"):
+    with raises(RemoteProtocolError, "answer-overdue"):
         ask(channel, "genmove w")
     run_blocking(channel.say_quit(100.0))  # is not even asked to quit: its launcher ends it
     assert memory.written == b"1 protocol_version\ngenmove b\n"
@@ -142,13 +143,13 @@ def test_rule_2_13_control_characters_and_hashes_are_never_sent(char: str, ids: 
 
 @pytest.mark.parametrize("line", ["", " ", "   "])
 def test_rule_2_13_a_line_that_gets_no_answer_is_never_sent(line: str) -> None:
-    with pytest.raises(LocalProtocolError, match="empty line"):
+    with raises(LocalProtocolError, "empty-line"):
         Connection(BOT).send(line)
 
 
 def test_rule_2_13_a_line_that_would_be_taken_for_one_with_an_id_is_never_sent() -> None:
     connection = Connection(BOT)
-    with pytest.raises(LocalProtocolError, match="look like an id"):
+    with raises(LocalProtocolError, "name-like-id"):
         connection.send("7 name")
     assert connection.send("7") == b"7\n"
     connection.ids = True
@@ -160,11 +161,11 @@ def test_rule_2_13_a_line_with_its_id_is_never_longer_than_64_kib() -> None:
     longest = "x" * 65_536
     assert connection.send(longest) == longest.encode() + b"\n"
     for line in (longest + "x", "ü" * 32_769):
-        with pytest.raises(LocalProtocolError, match="at most 65536 bytes"):
+        with raises(LocalProtocolError, "line-too-long"):
             connection.send(line)
     connection.ids = True
     assert max(map(len, connection.send(*[longest[11:]] * 20).splitlines())) < 65_536
-    with pytest.raises(LocalProtocolError, match="at most 65536 bytes"):  # the longest id has 10 digits
+    with raises(LocalProtocolError, "line-too-long"):  # the longest id has 10 digits
         connection.send("name", longest[10:])
     connection._next_id = 2**31 - 1
     assert len(connection.send(longest[11:])) == 65_537
@@ -283,5 +284,5 @@ def test_a_coroutine_that_suspends_cannot_be_driven_without_a_loop() -> None:
 
     for coroutine in (waits(), waits_in_a_channel()):
         checked: Coroutine[Any, Any, None] = coroutine
-        with pytest.raises(LocalProtocolError, match="suspended"):
+        with raises(LocalProtocolError, "suspended"):
             run_blocking(checked)

@@ -9,7 +9,18 @@ from protocol.records import MatchEnded, MatchStarted
 from protocol.spectator_wire import Begun, CaughtUp, MatchHead, Over, Request, SpectatorState, Unknown, read_request
 from protocol.transports import spectator
 from protocol.transports.keys import new_pair
-from protocol.transports.spectator import Again, Down, Happened, Missing, NoSuch, SeenEvents, Sight, Spectator, Up
+from protocol.transports.spectator import (
+    Again,
+    Down,
+    Happened,
+    MatchUnavailable,
+    Missing,
+    NoSuch,
+    SeenEvents,
+    Sight,
+    Spectator,
+    Up,
+)
 from protocol.transports.zmq import AccessRefused
 from tests.support.codes import raises
 from tests.support.spectator_publisher import KEY, PATIENCE, SmallSpectatorServer, events
@@ -150,7 +161,7 @@ def test_a_match_that_is_unknown() -> None:
         server.say(asked(there, server).topic, Unknown(KEY))
         assert next_of(there, NoSuch) == NoSuch(KEY)
         there.leave(KEY)
-        with pytest.raises(ValueError, match="no name of a match"):
+        with pytest.raises(ValueError, match=r"\.\./x"):
             there.follow("../x")
 
 
@@ -240,12 +251,12 @@ def test_the_iterator_says_why_it_cannot(how: str) -> None:
         request = asked(there, server)
         if how == "no such":
             server.say(request.topic, Unknown(KEY))
-            with pytest.raises(LookupError, match="knows no match"):
+            with raises(MatchUnavailable, "unknown-match"):
                 next(there.match(KEY))
         else:
             server.answer(request, told[:1])
             server.lines(TOPIC, *other)
-            with pytest.raises(LookupError, match="start again"):
+            with raises(MatchUnavailable, "match-restarted"):
                 assert all(isinstance(event, MatchStarted) for event in there.match(KEY))
 
 

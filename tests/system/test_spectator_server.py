@@ -16,8 +16,9 @@ import pytest
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, read_records
 from protocol.spectator_wire import Begun
 from protocol.transports.keys import new_pair, write_pair
-from protocol.transports.spectator import Down, Happened, SeenEvents, Spectator, Up
+from protocol.transports.spectator import Down, Happened, MatchUnavailable, SeenEvents, Spectator, Up
 from referee.store.store import Store
+from tests.support.codes import raises
 from tests.support.dialled_bots import DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file
 from tests.support.paths import ROOT
@@ -121,7 +122,7 @@ def test_who_comes_late_sees_what_the_store_has(club: WatchedLobby) -> None:
         assert list(late.match(key)) == seen + rest(there) == club.stored(key)
     with Spectator(club.url) as afterwards:
         assert list(afterwards.match(key)) == club.stored(key)
-        with pytest.raises(LookupError, match="knows no match"):
+        with raises(MatchUnavailable, "unknown-match"):
             next(afterwards.match("nobody-knows"))
 
 
