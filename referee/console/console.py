@@ -134,7 +134,7 @@ class Console:
             close = nearest(name, self.own)
             raise OwnFailed(f"there is no :{name}; " + (f"did you mean :{close}?" if close else ":help lists them"))
         if arguments and not row.arguments:
-            raise OwnFailed(f"write :{name} alone")
+            raise OwnFailed(f"write :{name} alone", code="usage")
         return row, arguments
 
 
@@ -266,7 +266,7 @@ class _ConsoleCommands:
 
     def restart(self, arguments: list[str]) -> str:
         if arguments not in ([], ["--fresh"]):
-            raise OwnFailed("write :restart or :restart --fresh")
+            raise OwnFailed("write :restart or :restart --fresh", code="usage")
         count = self._console.restart(fresh=bool(arguments))
         again = f"; {count} {'command was' if count == 1 else 'commands were'} sent again" if count else ""
         return f"{self._console.dialogue.target.name} was restarted{again}"
@@ -279,7 +279,7 @@ class _ConsoleCommands:
 def _path(name: str) -> Path:
     """A file's path as it was typed, `~` read. Raises OwnFailed for none."""
     if not name:
-        raise OwnFailed("name a file")
+        raise OwnFailed("name a file", code="usage")
     return Path(name).expanduser()
 
 
@@ -287,7 +287,7 @@ def _switch(arguments: list[str], now: bool) -> bool:
     """on, off, or nothing for the other than now."""
     words = {"on": True, "off": False}
     if len(arguments) > 1 or (arguments and arguments[0] not in words):
-        raise OwnFailed("write on or off")
+        raise OwnFailed("write on or off", code="usage")
     return words[arguments[0]] if arguments else not now
 
 

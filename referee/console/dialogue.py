@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from protocol.channel import PEER_FAULTS, Channel
 from protocol.connection import PeerRole
-from protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, ProtocolError
+from protocol.errors import CodedError, LocalProtocolError, PeerGone, PeerTimeout, ProtocolError
 from protocol.grammar import MAX_LINE, clean_line, parse_command
 from protocol.messages import Reply
 from protocol.transports.blocking import run_blocking
@@ -100,8 +100,10 @@ def streams(line: str) -> bool:
     return name == "analyze" or name.endswith("-analyze")
 
 
-class PeerLost(Exception):
+class PeerLost(CodedError):
     """The conversation is over until restart; str() says what happened, a line each, whose fault it was and why."""
+
+    code = "peer-lost"
 
 
 class Dialogue:

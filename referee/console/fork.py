@@ -24,7 +24,15 @@ from referee.archive.places import RecordSource, open_match
 from referee.console.console import Console
 from referee.console.dialogue import Target, listening, process
 from referee.console.own_commands import OwnCommand, OwnFailed
-from referee.console.replay import Ask, MatchCaption, ReplayCursor, ReplayPosition, analysis_lines, line_of
+from referee.console.replay import (
+    ANOTHER_GAME,
+    Ask,
+    MatchCaption,
+    ReplayCursor,
+    ReplayPosition,
+    analysis_lines,
+    line_of,
+)
 from referee.console.replay import rows as travel_rows
 from referee.match_command import progress_bar, score_line
 from referee.play.bot_spec import ENGINE, BotSpec, ProcessLimits, WordError, distinct, is_human, read_bot, start_bot
@@ -60,9 +68,9 @@ class BotHints:
         """Its move here, the time that it took and its analysis. Raises OwnFailed."""
         at, status = cursor.where(), cursor.status()
         if not at.known:
-            raise OwnFailed("the engine has another game before it: :goto PLY returns to the match")
+            raise OwnFailed(ANOTHER_GAME, code="another-game")
         if status.phase == OVER:
-            raise OwnFailed("the game is over: there is nothing to play")
+            raise OwnFailed("the game is over: there is nothing to play", code="game-over")
         setting = self._setting(cursor, control)
         try:
             reply, seconds, analyses = run_blocking(self._ask(bot, setting, at, cursor, status))
@@ -160,13 +168,13 @@ def rows(cursor: ReplayCursor, engine: BotSpec, show: Callable[[str], None], hin
             [*words[:2], *(f"games={word}" if word.isdecimal() else word for word in words[2:])], "play", _OPTIONS
         )
         if len(asked.bots) != 2 or "games" not in asked.options:
-            raise OwnFailed("write :play BOT BOT GAMES [time=CONTROL] [record=FILE]")
+            raise OwnFailed("write :play BOT BOT GAMES [time=CONTROL] [record=FILE]", code="usage")
         setup = _setup(cursor, engine, asked, human=False)
         return _series(replace(setup, games=_games(asked.options["games"])), _record(asked))
 
     def hint(words: list[str]) -> str:
         if not 1 <= len(words) <= 2:
-            raise OwnFailed("write :hint BOT [SECONDS or another time control]")
+            raise OwnFailed("write :hint BOT [SECONDS or another time control]", code="usage")
         return hints.ask(cursor, _bot(words[0], human=False), words[1] if len(words) > 1 else "")
 
     options = "[time=CONTROL] [games=N] [record=FILE]"
@@ -201,7 +209,7 @@ def _setup(cursor: ReplayCursor, engine: BotSpec, asked: _Asked, human: bool) ->
     """The series that begins here, by the rules of the match that is looked at. Raises OwnFailed."""
     at, start = cursor.where(), cursor.record.start
     if not at.known:
-        raise OwnFailed("the engine has another game before it: :goto PLY returns to the match")
+        raise OwnFailed(ANOTHER_GAME, code="another-game")
     words = asked.bots or [f"{bot.name}={bot.command}" if bot.command else "" for bot in start.bots]
     if not all(words):
         raise OwnFailed("the record does not say how its bots are started: name two")
@@ -241,7 +249,7 @@ def _bot(word: str, human: bool) -> BotSpec:
 
 def _games(text: str) -> int:
     if not (text.isdecimal() and len(text) < 9 and 1 <= int(text) <= _MOST_PLIES):
-        raise OwnFailed(f"{text!r} is no number of games between 1 and {_MOST_PLIES}")
+        raise OwnFailed(f"{text!r} is no number of games between 1 and {_MOST_PLIES}", code="usage")
     return int(text)
 
 
@@ -249,7 +257,7 @@ def _record(asked: _Asked) -> Recorder:
     """Where the new matches are kept, if anywhere: a file that is not there yet, so no other record is added to."""
     name = asked.options.get("record")
     if name and Path(name).exists():
-        raise OwnFailed(f"{name} is there already: name a new file to record to")
+        raise OwnFailed(f"{name} is there already: name a new file to record to", code="file-exists")
     try:
         return Recorder(Path(name) if name else None)
     except RecorderError as error:

@@ -3,9 +3,13 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from protocol.errors import CodedError
 
-class OwnFailed(Exception):
+
+class OwnFailed(CodedError):
     """A command of the console could not do what was asked; str() says what to write instead."""
+
+    code = "console-command"
 
 
 class OwnCommand(NamedTuple):

@@ -27,6 +27,8 @@ from referee.play.outcome import EngineFailed
 from referee.play.setting import new_game
 from referee.terminal import clean
 
+ANOTHER_GAME = "the engine has another game before it: :goto PLY returns to the match"
+
 Ask = Callable[[str], Reply]
 
 
@@ -102,25 +104,25 @@ class ReplayCursor:
         last = self.last
         number = ply if ply >= 0 else last + 1 + ply
         if not 0 <= number <= last:
-            raise OwnFailed(f"there is no ply {ply}: the match has the plies 0 to {last}")
+            raise OwnFailed(f"there is no ply {ply}: the match has the plies 0 to {last}", code="no-ply")
         return self._put(self._recorded()[:number])
 
     def back(self, count: int) -> Status:
         """So many plies back, of the record or of what was tried."""
         at = self._here()
         if not 1 <= count <= len(at.moves):
-            raise OwnFailed(f"there are {len(at.moves)} plies before this, so {count} cannot be taken back")
+            raise OwnFailed(f"only {len(at.moves)} plies precede this, so {count} cannot be taken back", code="no-ply")
         return self._put(at.moves[:-count])
 
     def forward(self, count: int) -> Status:
         """So many plies of the record on, as far as it goes."""
         at, last = self._here(), self.last
         if at.aside:
-            raise OwnFailed(f"this is off the record, after ply {at.ply}: :goto {at.ply} returns to it")
+            raise OwnFailed(f"off the record after ply {at.ply}: :goto {at.ply} returns to it", code="off-record")
         if at.ply == last:
-            raise OwnFailed(f"ply {last} is the last" + ("" if self.record.end else " so far"))
+            raise OwnFailed(f"ply {last} is the last" + ("" if self.record.end else " so far"), code="last-ply")
         if count < 1:
-            raise OwnFailed(f":forward {count}: write a number of plies from 1 on")
+            raise OwnFailed(f":forward {count}: write a number of plies from 1 on", code="usage")
         return self._put(self._recorded()[: min(at.ply + count, last)])
 
     def why(self, move: str) -> str:
@@ -130,7 +132,7 @@ class ReplayCursor:
             legal, _, reason = reply.text.partition(" ")
             return "" if legal == "true" else reason or "the engine gives no reason"
         if reply.text != "unknown command":
-            raise OwnFailed(f"the engine answers: {reply.text}")
+            raise OwnFailed(f"the engine answers: {reply.text}", code="engine-refused")
         at, status = self._here(), self.status()
         reply = self._ask(f"ggp-play {status.to_play} {move}")
         if reply.ok:
@@ -146,7 +148,7 @@ class ReplayCursor:
         """Where we are, in a line."""
         at = self.where()
         if not at.known:
-            return "the engine has another game before it: :goto PLY returns to the match"
+            return ANOTHER_GAME
         last = self.last
         ply = self.record.plies[at.ply - 1] if at.ply else None
         text = f"ply {at.ply} of {last}" + (f": {ply.colour} {ply.move}" if ply else "")
@@ -159,7 +161,7 @@ class ReplayCursor:
     def _here(self) -> ReplayPosition:
         at = self.where()
         if not at.known:
-            raise OwnFailed("the engine has another game before it: :goto PLY returns to the match")
+            raise OwnFailed(ANOTHER_GAME, code="another-game")
         return at
 
     def _put(self, moves: tuple[str, ...]) -> Status:
@@ -177,7 +179,8 @@ class ReplayCursor:
         for number, move in enumerate(moves[common:], common + 1):
             reply = self._ask(f"ggp-play {status.to_play} {move}")
             if not reply.ok:
-                raise OwnFailed(f"the engine does not take ply {number}, {status.to_play} {move}: {reply.text}")
+                reason = f"the engine does not take ply {number}, {status.to_play} {move}: {reply.text}"
+                raise OwnFailed(reason, code="ply-refused")
             self._moves = moves[:number]
             status = self._read(Reply(True, reply.text.partition(" ")[2]))
         self._moves = moves
@@ -191,11 +194,11 @@ class ReplayCursor:
 
     def _read(self, reply: Reply) -> Status:
         if not reply.ok:
-            raise OwnFailed(f"the engine answers: {reply.text}")
+            raise OwnFailed(f"the engine answers: {reply.text}", code="engine-refused")
         try:
             return parse_status(reply.text)
         except EngineFailed as error:
-            raise OwnFailed(str(error)) from None
+            raise OwnFailed(str(error), code=error.code) from None
 
 
 def facts_of_scene(reply: Reply | None) -> object:
@@ -250,7 +253,7 @@ def rows(
 
     def why(words: list[str]) -> str:
         if len(words) != 1:
-            raise OwnFailed("write :why MOVE")
+            raise OwnFailed("write :why MOVE", code="usage")
         reason = cursor.why(words[0])
         return clean(f"{words[0]} is illegal: {reason}" if reason else f"{words[0]} is legal")
 
@@ -284,14 +287,14 @@ def _number(words: list[str], usage: str, default: int | None = None) -> int:
         (word,) = words
         return int(word[:10])
     except ValueError:
-        raise OwnFailed(f"write :{usage}, a number") from None
+        raise OwnFailed(f"write :{usage}, a number", code="usage") from None
 
 
 def _ply(cursor: ReplayCursor, number: int) -> Iterator[str]:
     last = cursor.last
     number = number if number >= 0 else last + 1 + number
     if not 1 <= number <= last:
-        raise OwnFailed(f"the match has the plies 1 to {last}")
+        raise OwnFailed(f"the match has the plies 1 to {last}", code="no-ply")
     ply = cursor.record.plies[number - 1]
     yield clean(line_of(ply) + (f", {ply.left / 1000:.3f} s left" if ply.left is not None else ""))
     if ply.analysis:
@@ -402,7 +405,7 @@ def _totals(score: str) -> str:
 def _score(ask: Ask) -> str:
     reply = ask("ggp-score")
     if not reply.ok:
-        raise OwnFailed(f"the engine answers: {reply.text}")
+        raise OwnFailed(f"the engine answers: {reply.text}", code="engine-refused")
     try:
         said = json.loads(reply.text)
         lines = []

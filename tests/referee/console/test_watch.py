@@ -24,6 +24,7 @@ from referee.console.watch import (
 )
 from referee.terminal import BoardText
 from tests.support.cli import Ggp, ggp, wait_until
+from tests.support.codes import raises
 from tests.support.spectator_publisher import KEY, events
 from tests.support.terminal import CTRL_C, Terminal
 from tests.system.test_spectator_server import WatchedLobby
@@ -47,7 +48,7 @@ def roll() -> Roll:
 
 def test_a_part_of_a_name_means_a_match(roll: Roll) -> None:
     assert find("-1", roll) == "a-1" and find("a-2", roll) == "a-2" and find("ended", roll) == "ended"
-    with pytest.raises(Ambiguous, match="may mean 3 matches"):
+    with raises(Ambiguous, "ambiguous-match"):
         find("a", roll)
 
 
