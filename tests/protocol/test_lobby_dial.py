@@ -137,20 +137,21 @@ def test_a_connection_that_stood_long_makes_the_waits_short_again(
 
 
 @pytest.mark.parametrize(
-    ("key", "server", "code"),
+    ("key", "server", "codes"),
     [
-        (False, True, "keys-needed"),
-        (True, False, "no-keys-asked"),
-        (True, True, "wrong-server-key"),
+        (False, True, ("keys-needed",)),
+        # Which of the two ends closes first decides whether a try says why.
+        (True, False, ("no-keys-asked", "wrong-server-key")),
+        (True, True, ("wrong-server-key",)),
     ],
 )
 def test_keys_that_do_not_fit_are_dialled_in_vain_only_a_few_times(
-    dialling: Dialling, key: bool, server: bool, code: str
+    dialling: Dialling, key: bool, server: bool, codes: tuple[str, ...]
 ) -> None:
     """No key where one is asked for, a key where none is, another server's key."""
     with SmallLobby(SERVER if server else None) as lobby:
         dial, told = dialling(LobbyLink(lobby.url, MINE, MINE.public) if key else LobbyLink(lobby.url))
-        with raises(AccessRefused, code):
+        with raises(AccessRefused, *codes):
             until(dial, lambda: False)
         assert [what for what, _ in told] == ["lost", "wait"] * (len(told) // 2) and len(told) < 2 * Handshakes.MOST
 

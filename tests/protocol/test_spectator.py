@@ -282,7 +282,7 @@ def test_another_key_than_the_servers_is_not_tried_for_ever(keyed: bool) -> None
     with (
         SmallSpectatorServer(keys=new_pair() if keyed else None) as server,
         Spectator(server.url, new_pair().public) as there,
-        raises(AccessRefused, "wrong-server-key" if keyed else "no-keys-asked"),
+        raises(AccessRefused, "wrong-server-key", *([] if keyed else ["no-keys-asked"])),
     ):
         while True:
             next_of(there, Down)

@@ -9,5 +9,6 @@ from protocol.errors import CodedError
 E = TypeVar("E", bound=CodedError)
 
 
-def raises(kind: type[E], code: str) -> pytest.RaisesExc[E]:
-    return pytest.raises(kind, check=lambda error: error.code == code)
+def raises(kind: type[E], *codes: str) -> pytest.RaisesExc[E]:
+    """An error of this kind with this code, or one of several where a race decides."""
+    return pytest.raises(kind, check=lambda error: error.code in codes)
