@@ -217,9 +217,10 @@ class _Pages:
         """Server-sent events of a match; `Last-Event-ID` is the number of the last event that the browser has."""
         word = request.headers.get("last-event-id") or request.query_params.get("after") or "-1"
         after = int(word) if word.isdecimal() and len(word) < 10 else -1
+        await self._find(request)
         stream = self._follower.stream(request.path_params["key"], after)
         try:
-            first = await anext(stream, b"")
+            first = await anext(stream)
         except KeyError:
             raise HTTPException(404, "There is no such match.") from None
 

@@ -16,6 +16,8 @@ from referee.records import LiveMatch
 
 _INTERVAL = 0.1  # seconds between looks at a match
 _ALIVE = 15.0  # seconds of silence after which a stream gets a comment, so that proxies keep it open
+_OPENING = b"retry: 2000\n\n"  # sent at once: the browser knows then that the stream is open
+_AT_ONCE = 200  # events that are sent together
 _LINGER = 30.0  # seconds for which a match without streams is kept
 _KINDS: dict[type[Event], str] = {MatchStarted: "start", MovePlayed: "ply", MatchEnded: "end"}
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -64,11 +66,13 @@ class Follower:
         feed.readers += 1
         number = max(0, after + 1)
         try:
+            yield _OPENING
             while not self._closed:
                 more = feed.more
                 if number < len(feed.events):
-                    yield b"".join(feed.events[number:])
-                    number = len(feed.events)
+                    events = feed.events[number : number + _AT_ONCE]
+                    number += len(events)
+                    yield b"".join(events)
                 elif feed.ended:
                     return
                 else:
@@ -108,12 +112,13 @@ class Follower:
                     feed.add(record)
                 if feed.ended:
                     return
+                pause = _INTERVAL
                 if isinstance(found, Record) or not await asyncio.to_thread(found.playing):
                     # It was dropped, or goes on in the file of another worker after a kill.
-                    again = await asyncio.to_thread(self._find, key)
-                    found = again if again is not None else found
-                idle = 0.0 if feed.readers else idle + _INTERVAL
-                await asyncio.sleep(_INTERVAL)
+                    found = await asyncio.to_thread(self._find, key) or found
+                    pause *= 10  # to find a match costs more than to read one
+                idle = 0.0 if feed.readers else idle + pause
+                await asyncio.sleep(pause)
         finally:
             feed.ended = True  # a stream of a match that nothing reads any more ends; the browser asks again
             feed.wake()

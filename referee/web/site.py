@@ -1,7 +1,9 @@
 """What `ggp web` reads: the store of a ladder, and the matches that its workers are playing. It blocks."""
 
 import contextlib
+import os
 import threading
+import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -11,6 +13,8 @@ from referee.ladder.source import Trouble, ViewError, store_url
 from referee.records import LiveHead, LiveMatch, find_live, interrupted, live_base, running
 from referee.store.model import StoreError
 from referee.store.store import Store
+
+_FRESH = 1.0  # seconds for which the matches that wait to be stored are not read again
 
 
 class FoundMatch(NamedTuple):
@@ -31,17 +35,27 @@ class Site:
         self._base = live_base(self._url)
         self._lock = threading.Lock()
         self._store: Store | None = None
+        self._file: tuple[int, int] | None = None  # which file the store is
+        self._waiting_lock = threading.Lock()
+        self._waiting: dict[str, Record] = {}
+        self._waiting_until = 0.0
 
     @contextlib.contextmanager
     def store(self) -> Iterator[Store]:
-        """The store, opened when it is first needed, and again after an error. Raises StoreError."""
+        """The store, opened when it is first needed, and again after an error or for a new file. Raises StoreError."""
         with self._lock:
-            store = self._store = self._store or Store.open(self._url)
+            if self._store is not None and self._file != self._identity():
+                self._close()
+            if self._store is None:
+                self._file = self._identity()
+                self._store = Store.open(self._url)
+            store = self._store
         try:
             yield store
         except StoreError:
             with self._lock:
-                self._store = None if self._store is store else self._store
+                if self._store is store:
+                    self._close()
             raise
 
     def playing(self) -> list[LiveHead]:
@@ -57,7 +71,7 @@ class Site:
             return FoundMatch(read_game(store, key))
         if live is not None and (record := live.read()) is not None:
             return FoundMatch(record, None if record.end else live)
-        done = interrupted(self._base).get(key)
+        done = self._not_stored().get(key)
         return FoundMatch(done) if done is not None else None
 
     def follow(self, key: str) -> LiveMatch | Record | None:
@@ -69,6 +83,25 @@ class Site:
 
     def close(self) -> None:
         with self._lock:
-            if self._store is not None:
-                self._store.close()
-                self._store = None
+            self._close()
+
+    def _close(self) -> None:
+        """Threads that read keep their connections until they have read."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Which file an SQLite store is; None if it is not there, or no file."""
+        with contextlib.suppress(OSError):
+            found = os.stat(self._base)  # noqa: PTH116
+            return found.st_dev, found.st_ino
+        return None
+
+    def _not_stored(self) -> dict[str, Record]:
+        """The matches that workers left; one thread at a time reads them, since they may be large."""
+        with self._waiting_lock:
+            if time.monotonic() >= self._waiting_until:
+                self._waiting = interrupted(self._base)
+                self._waiting_until = time.monotonic() + _FRESH
+            return self._waiting

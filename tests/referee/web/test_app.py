@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from protocol.records import Record
 from referee.ladder.queries import standings_json
 from referee.play.bot_spec import read_engine
 from referee.records import live_path
 from referee.web import app as app_module
+from referee.web import site as site_module
 from referee.web.app import make_app
 from referee.web.boards import BoardError, BoardPool
 from referee.web.follow import Follower
@@ -145,6 +147,34 @@ def test_a_store_that_is_gone_and_comes_back(filled: Filled, tmp_path: Path) -> 
     away.rename(filled.path)
     assert asked(app, "/index.html").status == 200
     site.close()
+
+
+def test_a_store_that_another_file_replaces(filled: Filled, site: Guard, tmp_path: Path) -> None:
+    assert asked(site, "/bots/ann.html").status == 200
+    filled.store.close()
+    filled.path.rename(tmp_path / "away.db")
+    assert asked(site, "/bots/ann.html").status == 503
+    with Filled(tmp_path, ladder(["new"])):
+        assert asked(site, "/bots/ann.html").status == 404
+        assert asked(site, "/bots/new.html").status == 200
+
+
+def test_asking_for_unknown_matches_reads_what_workers_left_once(site: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[str] = []
+
+    def read(base: str) -> dict[str, Record]:
+        reads.append(base)
+        return {}
+
+    monkeypatch.setattr(site_module, "interrupted", read)
+    assert {asked(site, f"/match/none{number}").status for number in range(5)} == {404}
+    assert len(reads) == 1
+
+
+def test_a_stream_waits_for_a_store_that_cannot_be_read(site: Guard, filled: Filled, tmp_path: Path) -> None:
+    filled.store.close()
+    filled.path.rename(tmp_path / "away.db")
+    assert asked(site, "/match/none/stream").status == 503
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from protocol.records import Record
 from referee.records import LiveMatch
@@ -94,7 +95,7 @@ async def test_silence_is_filled_and_closing_ends_all_streams(monkeypatch: pytes
     await asyncio.sleep(0.05)
     await following.close()
     await asyncio.wait_for(stream, 1)
-    assert said and set(said) == {b": still here\n\n"}
+    assert said[0] == b"retry: 2000\n\n" and set(said[1:]) == {b": still here\n\n"}
 
 
 async def test_a_match_without_streams_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,3 +110,18 @@ async def test_a_match_without_streams_is_given_up(monkeypatch: pytest.MonkeyPat
     looks = match.looks
     await asyncio.sleep(0.02)
     assert match.looks == looks
+
+
+async def test_a_stream_says_at_once_that_it_is_open() -> None:
+    match = GrowingMatch()
+    match.record = CUT_OFF
+    stream = follower(match).stream("m1", 2)
+    assert await asyncio.wait_for(anext(stream), 1)
+    await stream.aclose()
+
+
+async def test_a_long_match_is_sent_in_pieces() -> None:
+    plies = tuple(replace(PLIES[0], seq=number, ply=number) for number in range(1, 1001))
+    pieces = [piece async for piece in follower(Record(START, plies, replace(END, seq=1001))).stream("m1", -1)]
+    assert max(map(len, pieces)) < sum(map(len, pieces)) / 4
+    assert re.findall(rb"^id: (\d+)$", b"".join(pieces), re.MULTILINE) == [b"%d" % seq for seq in range(1002)]
