@@ -108,11 +108,11 @@ class CommandQueue:
         """Have the loop execute this. Raises CommandFailed, as the result may; then nothing was done."""
         answer: Future[T] = Future()
         if self.closed:
-            raise CommandFailed("the referee has ended")
+            raise CommandFailed("the referee has ended", code="ended")
         try:
             self._commands.put_nowait((answer, command))
         except queue.Full:
-            raise CommandFailed(f"{COMMANDS} commands are waiting: ask again") from None
+            raise CommandFailed(f"{COMMANDS} commands are waiting: ask again", code="queue-full") from None
         return answer
 
     def ask(self, command: "Callable[[RunController], T]", seconds: float | None = PATIENCE) -> T:
@@ -122,7 +122,7 @@ class CommandQueue:
             return answer.result(seconds)
         except TimeoutError:
             if answer.cancel():
-                raise CommandFailed(BUSY) from None
+                raise CommandFailed(BUSY, code="busy") from None
             return answer.result()
 
     def serve(self, controller: "RunController", seconds: float = 0.0) -> None:
@@ -146,7 +146,7 @@ class CommandQueue:
             while True:
                 answer, _ = self._commands.get_nowait()
                 if answer.set_running_or_notify_cancel():
-                    answer.set_exception(CommandFailed("the referee has ended"))
+                    answer.set_exception(CommandFailed("the referee has ended", code="ended"))
 
 
 # -- extra series -----------------------------------------------------------------------------------------------------

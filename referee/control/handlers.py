@@ -153,7 +153,7 @@ class Background:
         def answer(arguments: list[str]) -> Later:
             self._work = [future for future in self._work if not future.done()]
             if len(self._work) >= _WAITING:
-                raise CommandFailed(BUSY)
+                raise CommandFailed(BUSY, code="busy")
             future = self._threads.submit(work, arguments)
             self._work.append(future)
             return lambda: future.result() if future.done() else None
@@ -450,7 +450,7 @@ class CommandHandlers:
                 done.result()
                 return ""
             if time.monotonic() > until and done.cancel():
-                raise CommandFailed(BUSY)
+                raise CommandFailed(BUSY, code="busy")
             return None
 
         return answer

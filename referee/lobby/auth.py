@@ -15,6 +15,7 @@ from pathlib import Path
 import zmq
 from zmq.utils import z85
 
+from protocol.errors import CodedError
 from protocol.lobby_wire import Hello, printable
 from protocol.transports.keys import KeyPair, read_pair
 from referee.lobby.keys import KeyEntry, KeyRegistry, Refusal
@@ -171,12 +172,11 @@ OWNER = "the lobby"  # of local bots; with a blank, as no other owner's name has
 _FOR_LOCAL = "this socket is for bots that the lobby started itself"
 
 
-class NotAdmitted(Exception):
-    """A connection is refused; `word` to count by, str() says why and what to do. `lasting`: time changes nothing."""
+class NotAdmitted(CodedError):
+    """A connection is refused; str() says why and what to do. `lasting`: time changes nothing."""
 
-    def __init__(self, word: str, reason: str, *, lasting: bool = False) -> None:
-        super().__init__(reason)
-        self.word = word
+    def __init__(self, code: str, reason: str, *, lasting: bool = False) -> None:
+        super().__init__(reason, code=code)
         self.lasting = lasting
 
 

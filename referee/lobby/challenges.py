@@ -204,22 +204,26 @@ class Challenges:
         """Store a new challenge; returns its id. Raises CommandFailed, StoreError."""
         open_pairs = self._open_pairs.get(pool)
         if open_pairs is None:
-            raise CommandFailed(f"no pool {pool[:60]}: there are {', '.join(self._open_pairs)}")
+            raise CommandFailed(f"no pool {pool[:60]}: there are {', '.join(self._open_pairs)}", code="no-pool")
         if not author.speaks_for(mine):
             theirs_all = ", ".join((author.bots or ())[:5])
             raise CommandFailed(
-                f"this key speaks for {theirs_all}, not for {mine[:60]}: challenge with a bot of your own"
+                f"this key speaks for {theirs_all}, not for {mine[:60]}: challenge with a bot of your own",
+                code="not-yours",
             )
         if mine == theirs:
-            raise CommandFailed("a bot cannot challenge itself: name two bots")
+            raise CommandFailed("a bot cannot challenge itself: name two bots", code="same-bot")
         if not 1 <= pairs <= self._terms.pairs:
-            raise CommandFailed(f"pairs={pairs} is not from 1 to {self._terms.pairs}: ask for another number")
+            raise CommandFailed(
+                f"pairs={pairs} is not from 1 to {self._terms.pairs}: ask for another number", code="bad-pairs"
+            )
         first, second = self._seat(open_pairs, mine), self._seat(open_pairs, theirs)
         owner = author.owner or mine
         if sum(one.owner == owner for one in self.open.values()) >= self._terms.challenges:
-            raise CommandFailed(f"{owner} has {self._terms.challenges} challenges open: wait, or withdraw one")
+            reason = f"{owner} has {self._terms.challenges} challenges open: wait, or withdraw one"
+            raise CommandFailed(reason, code="too-many-challenges")
         if len(self.open) >= MOST:
-            raise CommandFailed(f"too many open challenges (limit {MOST}): ask later")
+            raise CommandFailed(f"too many open challenges (limit {MOST}): ask later", code="too-many-challenges")
         until = _now(timedelta(days=self._terms.days))
         pairing = Pairing(first.id, second.id)
         id, made = await self._writer.work(lambda: self._store.challenge(open_pairs.row, pairing, pairs, owner, until))
@@ -233,18 +237,20 @@ class Challenges:
         one = self.open.get(id)
         if one is None:
             row = await self._writer.work(lambda: self._store.find_challenge(id))
-            raise CommandFailed(f"challenge {id} is over" if row else f"there is no challenge {id}")
+            if row is None:
+                raise CommandFailed(f"there is no challenge {id}", code="no-challenge")
+            raise CommandFailed(f"challenge {id} is over", code="challenge-over")
         if one.owner != author.owner and not any(author.speaks_for(name) for name, _ in one.bots):
-            raise CommandFailed(f"challenge {id} is {one.owner}'s, and none of its bots is yours")
+            raise CommandFailed(f"challenge {id} is {one.owner}'s, and none of its bots is yours", code="not-yours")
         if one.reason:
-            raise CommandFailed(f"challenge {id} was withdrawn: {one.reason}")
+            raise CommandFailed(f"challenge {id} was withdrawn: {one.reason}", code="withdrawn")
         await self._end(one, f"withdrawn by {author.owner or 'its author'}")
 
     async def status(self, id: int) -> str:
         """A line of `key=value`. Raises CommandFailed, StoreError."""
         row = await self._writer.work(lambda: self._store.find_challenge(id))
         if row is None:
-            raise CommandFailed(f"there is no challenge {id}")
+            raise CommandFailed(f"there is no challenge {id}", code="no-challenge")
         return self._line(row)
 
     async def listed(self) -> list[str]:
@@ -287,10 +293,11 @@ class Challenges:
         for seat in open_pairs.seats.values():
             if seat.name == name and seat.entered:
                 if seat.suspended:
-                    raise CommandFailed(f"{name} is suspended here: {seat.suspended}")
+                    raise CommandFailed(f"{name} is suspended here: {seat.suspended}", code="suspended")
                 return seat
         pool = open_pairs.pool.name.removesuffix(UNRATED)
-        raise CommandFailed(f"{name[:60]} was never in {pool}, or takes no challenges: ggp-bots lists the bots")
+        reason = f"{name[:60]} was never in {pool}, or takes no challenges: ggp-bots lists the bots"
+        raise CommandFailed(reason, code="not-challengeable")
 
     def _line(self, row: ChallengeRow) -> str:
         open_pairs = next((one for one in self._open_pairs.values() if one.row == row.pool), None)

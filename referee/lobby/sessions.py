@@ -246,7 +246,7 @@ class Sessions:
             try:
                 self._let_in(route, connection, said)
             except NotAdmitted as refused:
-                self._refuse(route, connection, refused.word, str(refused), refused.lasting)
+                self._refuse(route, connection, refused.code, str(refused), refused.lasting)
         elif connection.bot is None:
             self._refuse(route, connection, "stranger", "say hello first")
         elif isinstance(said, Stderr):
@@ -274,7 +274,7 @@ class Sessions:
             author = self._admission.author(connection.user)
             connection.orders(author, self._connections.values(), self._bounds.octets, self._now())
         except NotAdmitted as refused:
-            self._refuse(route, connection, refused.word, str(refused), refused.lasting)
+            self._refuse(route, connection, refused.code, str(refused), refused.lasting)
             return
         if isinstance(said, LobbyAsk):
             self.orders(route, author, said.data)
@@ -416,12 +416,12 @@ class Sessions:
                 try:
                     self._admission.author(connection.user)
                 except NotAdmitted as refused:
-                    self._refuse(route, connection, refused.word, str(refused), refused.lasting)
+                    self._refuse(route, connection, refused.code, str(refused), refused.lasting)
             if bot := connection.bot:
                 try:
                     self._admission.identify(connection.user, Hello(bot.name))
                 except NotAdmitted as refused:
-                    self._event_log.log("refused", refused.word, bot=bot.name, reason=str(refused))
+                    self._event_log.log("refused", refused.code, bot=bot.name, reason=str(refused))
                     self.dismiss(bot, f"{REFUSED}: {refused}" if refused.lasting else str(refused))
 
     async def _check_keys(self) -> None:

@@ -26,6 +26,7 @@ from referee.play.process import Process
 from referee.play.setting import Timeouts
 from tests.protocol import test_unix
 from tests.support import zmq_service
+from tests.support.codes import raises
 
 OURS = (sys.executable, "-m", "engines")
 PATIENCE = 60.0  # seconds
@@ -280,6 +281,7 @@ async def test_an_engine_that_falls_silent_is_ended_once(tmp_path: Path, monkeyp
 async def test_a_program_that_listens_nowhere_says_why(tmp_path: Path) -> None:
     start = BotSpec("engine", "false", (sys.executable, "-c", "import sys; sys.exit('out of order')"))
     engines = Engines(tmp_path, 1, Timeouts(), EventLog(quiet=True, write=lambda line: None))
-    with pytest.raises(EngineFailed, match="exit status 1; out of order"):
+    with raises(EngineFailed, "engine-failed") as failed:
         await engines.open({start})
+    assert "out of order" in str(failed.value), "what it wrote on standard error"
     await engines.close()
