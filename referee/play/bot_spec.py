@@ -239,7 +239,9 @@ def read_bot(text: str, folder: Path | None = None, human: bool = False) -> BotS
     name, what = (named[1], named[2]) if named else ("", text)
     if what == HUMAN:
         if not human:
-            raise WordError("a human plays in `ggp match` and in `:fork` of the console only: name a bot")
+            raise WordError(
+                "a human plays in `ggp match` and in `:fork` of the console only: name a bot", code="no-human"
+            )
         return BotSpec(name or HUMAN, HUMAN)
     if what.startswith(_SCHEMES):
         return BotSpec(name or _as_name(what[6:]), what, url=read_url(what))

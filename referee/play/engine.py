@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from protocol.channel import PEER_FAULTS
+from protocol.errors import CodedError
 from protocol.messages import Reply
 from protocol.records import Party
 from referee.play.outcome import BotFault, EngineFailed, Termination
@@ -17,8 +18,10 @@ _MAX_MOVE = 8192  # characters
 OVER, AGREE = "over", "agree"
 
 
-class GameRefused(Exception):
+class GameRefused(CodedError):
     """The engine does not know the game or the options; str() is its reason."""
+
+    code = "game-refused"
 
 
 class Status(NamedTuple):
@@ -57,7 +60,9 @@ class Engine:
         self.party = Party(name="engine", program=name, version=version, command=self.party.command)
         missing = [command for command in REQUIRED if command not in self._commands]
         if missing:
-            raise EngineFailed(f"the engine lists no {', '.join(missing)}, which the referee needs")
+            raise EngineFailed(
+                f"the engine lists no {', '.join(missing)}, which the referee needs", code="lacks-commands"
+            )
         self.lacks = [command for command in ("ggp-hash", "ggp-scene", "ggp-score") if command not in self._commands]
 
     async def games(self) -> list[str]:

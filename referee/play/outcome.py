@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from protocol.errors import Problem
+from protocol.errors import CodedError, Problem
 
 REPLAYS = 3  # void attempts of a bot that are replayed: of one game in a row, and among its last games
 WINDOW = 100  # games over which they are counted
@@ -69,11 +69,13 @@ class EngineFailed(Problem):
     code = "engine-failed"
 
 
-class CannotStart(Exception):
+class CannotStart(CodedError):
     """A bot that does not start, does not know the game or refuses its size: `who`, suspended with the reason."""
 
-    def __init__(self, who: str, reason: str) -> None:
-        super().__init__(reason)
+    code = "cannot-start"
+
+    def __init__(self, who: str, reason: str, *, code: str = "") -> None:
+        super().__init__(reason, code=code)
         self.who = who
 
 

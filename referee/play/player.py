@@ -256,7 +256,7 @@ async def meet(peer: Peer, party: Party, budgets: Timeouts) -> Player:
         raise CannotStart(party.name, f"does not start: {'; '.join(part for part in parts if part)}") from None
     missing = [command for command in _NEEDED if command not in commands]
     if missing:
-        raise CannotStart(party.name, f"lists no {' and no '.join(missing)}: not a bot")
+        raise CannotStart(party.name, f"lists no {' and no '.join(missing)}: not a bot", code="not-a-bot")
     program, version = program[:_LONGEST], version[:_LONGEST]
     known = Party(name=party.name, program=program, version=version, command=party.command, hash=party.hash)
     if "ggp-new" in commands:
@@ -311,7 +311,8 @@ class PlainPlayer(Player):
     def _lines_of_a_new_game(self, setting: Setting) -> dict[str, bool]:
         values = setting.values
         if setting.game != "go":
-            raise CannotStart(self.name, f"lists no ggp-new, so it can play go only, not {setting.game}")
+            reason = f"lists no ggp-new, so it can play go only, not {setting.game}"
+            raise CannotStart(self.name, reason, code="game-unknown")
         handicap = self._points(values["size"], values.get("handicap", "0"))
         self._handicap = frozenset(handicap)
         self._told = clock.tell(setting.control, self._commands, self._systems)
@@ -329,7 +330,8 @@ class PlainPlayer(Player):
             return []
         if re.fullmatch("[2-9]", stones) and re.fullmatch("[7-9]|1[0-9]|2[0-5]", size):
             return fixed_handicap(int(size), int(stones))
-        raise CannotStart(self.name, f"lists no ggp-new, and GTP has no points for handicap={stones} on size={size}")
+        reason = f"lists no ggp-new, and GTP has no points for handicap={stones} on size={size}"
+        raise CannotStart(self.name, reason, code="no-handicap")
 
     def _objection(self, line: str, reply: Reply) -> str:
         """GTP fixes the points of fixed_handicap; a bot with others would play another game."""

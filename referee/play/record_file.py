@@ -134,7 +134,10 @@ def _open(path: Path) -> int:
         file = open_to_append(path)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
-            raise RecorderError(f"{path} is no regular file: a record is appended to and read again; name another file")
+            raise RecorderError(
+                f"{path} is no regular file: a record is appended to and read again; name another file",
+                code="not-regular",
+            )
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise RecorderError(f"{path} is being written by another process: wait for it or name another file") from None
