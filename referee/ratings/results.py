@@ -51,7 +51,7 @@ class Results:
             if first == second:
                 raise ResultsError(f"{first} plays against itself")
             if len(self.names) > MOST_BOTS:
-                raise ResultsError(f"there are more than {MOST_BOTS} bots")
+                raise ResultsError(f"there are more than {MOST_BOTS} bots", code="too-many-bots")
             cell = self.cells[first, second] = [0.0, 0.0, 0.0]
         cell[outcome] += count
 
@@ -69,7 +69,7 @@ def read_results(file: BinaryIO, source: str, into: Results) -> None:
         else:
             _read_csv(start, lines, into)
     except ResultsError as error:
-        raise ResultsError(f"{source}, line {lines.number}: {error}") from None
+        raise ResultsError(f"{source}, line {lines.number}: {error}", code=error.code) from None
 
 
 class _ResultLines:

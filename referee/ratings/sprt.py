@@ -337,7 +337,7 @@ def _bayes_steps(sample: ScoreSample, hypotheses: Hypotheses) -> list[float]:
 def _bayes_odds(sample: ScoreSample, elo: float) -> tuple[float, float, float]:
     """a = 10^((D − e)/400), b = 10^((D + e)/400) and ab − 1, with D = 200·log10[(1 − l)(1 − w) / (l·w)]."""
     if len(sample.shares) != 3:
-        raise SprtError("the model bayes counts games, not pairs: give wins, ties and losses")
+        raise SprtError("the model bayes counts games, not pairs: give wins, ties and losses", code="bayes-pairs")
     loss, tie, win = sample.shares
     root = math.sqrt((tie + win) * (tie + loss) / (loss * win))
     return root * 10 ** (-elo / 400), root * 10 ** (elo / 400), tie / (loss * win)

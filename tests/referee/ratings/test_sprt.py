@@ -26,6 +26,7 @@ from referee.ratings.sprt import (
     tilt_to_mean,
     tilt_to_t,
 )
+from tests.support.codes import raises
 
 
 def logistic(elo: float) -> float:
@@ -146,7 +147,7 @@ def test_the_likeliest_distribution_keeps_the_constraint(counts: list[int], t: f
 def test_records_at_the_edge_end(size: int, model: Model, count: int) -> None:
     """Nothing but losses, ties or wins: a finite ratio of the right sign, and a verdict."""
     if model == "bayes" and size == 5:
-        with pytest.raises(SprtError, match="bayes counts games"):
+        with raises(SprtError, "bayes-pairs"):
             judge([1] * size, Hypotheses(0, 20, model=model))
         return
     for cell, sign in ((0, -1), (size - 1, 1)):
