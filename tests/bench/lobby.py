@@ -64,7 +64,7 @@ def main(quick: bool = False) -> Rows:
         for keys in (False, True):
             each = idle(Path(folder) / f"keys-{keys}", bots, keys)
             rows.append((f"lobby: {bots} idle bots, keys {keys}: memory of the server each", each, "KiB"))
-        rows += _lent(Path(folder), program, 200 if quick else 2000)
+        rows += _connected(Path(folder), program, 200 if quick else 2000)
     return rows
 
 
@@ -140,17 +140,17 @@ def _playing(folder: Path, program: Path, bots: int, rate: int, seconds: float) 
     ]
 
 
-def _lent(folder: Path, program: Path, times: int) -> Rows:
+def _connected(folder: Path, program: Path, times: int) -> Rows:
     """What `ggp connect` adds to a question: a bot behind it, less one that dials by itself."""
     moves = folder / "none.moves"
     moves.write_text("")
     instant = [str(build_instant(folder)), str(moves)]
     took = []
-    for lent in (False, True):
+    for connected in (False, True):
         with SmallLobby() as lobby:
             connect = [sys.executable, "-m", "referee.cli", "connect", lobby.url, "--quiet", "--name", "a", "--"]
             alone = [str(program), str(urlsplit(lobby.url).port), "1", "1", "1"]
-            bot = subprocess.Popen([*connect, *instant] if lent else alone)
+            bot = subprocess.Popen([*connect, *instant] if connected else alone)
             lobby.hello()
             ways = []
             for _ in range(times):

@@ -1,4 +1,4 @@
-"""What a gallery publishes, and the order that is made of it whatever was lost, came twice or early."""
+"""What a spectator server publishes, and the order that is made of it whatever was lost, came twice or early."""
 
 import random
 

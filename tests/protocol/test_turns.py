@@ -61,7 +61,7 @@ class TurnTalker:
         self.responder.slow = SLOW
         self.said: list[str] = []
         self.full = False
-        self.rests = 0
+        self.waits = 0
         self.responder.receive("".join(f"{line}\n" for line in lines).encode())
 
     def later(self) -> str | None:
@@ -74,7 +74,7 @@ class TurnTalker:
         return not self.full
 
     def rest(self) -> None:
-        self.rests += 1
+        self.waits += 1
 
 
 @pytest.fixture
@@ -124,9 +124,9 @@ def test_a_session_answers_all_that_it_can_in_a_moment(turns: Turns) -> None:
     turns.add(one)
     assert turns.ready and turns.busy(one)
     turns.step()
-    assert (one.said, one.rests, turns.ready, turns.busy(one)) == (["= a", "= b"], 1, False, False)
+    assert (one.said, one.waits, turns.ready, turns.busy(one)) == (["= a", "= b"], 1, False, False)
     turns.collect()
-    assert one.rests == 1
+    assert one.waits == 1
 
 
 def test_a_session_whose_answer_is_not_there_delays_no_other(turns: Turns) -> None:
@@ -139,7 +139,7 @@ def test_a_session_whose_answer_is_not_there_delays_no_other(turns: Turns) -> No
     work(turns, lambda: other.said == ["= b"])
     assert one.said == []
     one.text = "there"
-    work(turns, lambda: one.rests == 1)
+    work(turns, lambda: one.waits == 1)
     assert one.said == ["= there", "= a"] and turns.idle and turns.wait == math.inf
 
 
@@ -164,8 +164,8 @@ def test_after_its_moment_the_next_session_has_its_turn(turns: Turns) -> None:
     turns.step()
     assert two.said == ["= c"]
     turns.step()
-    assert one.said == ["= a", "= b"] and one.rests == 0
-    work(turns, lambda: bool(one.rests and two.rests))
+    assert one.said == ["= a", "= b"] and one.waits == 0
+    work(turns, lambda: bool(one.waits and two.waits))
     assert not turns.ready
 
 
@@ -189,7 +189,7 @@ def test_a_slow_command_is_answered_in_order_and_changes_nothing_here(turns: Tur
     turns.add(other)
     turns.step()
     assert other.said == ["= b"]
-    work(turns, lambda: bool(one.rests))
+    work(turns, lambda: bool(one.waits))
     assert one.said == ["= a", "=7 1 " + "x" * 200_000, "= 0"]
     assert one.responder.idle and not children()
 
@@ -197,14 +197,14 @@ def test_a_slow_command_is_answered_in_order_and_changes_nothing_here(turns: Tur
 def test_the_process_of_a_slow_command_is_bounded_and_gives_way(turns: Turns) -> None:
     one = TurnTalker("limits")
     turns.add(one)
-    work(turns, lambda: bool(one.rests))
+    work(turns, lambda: bool(one.waits))
     assert one.said == [f"= {min(19, os.nice(0) + 10)} {SECONDS}"]
 
 
 def test_a_slow_command_whose_process_was_ended_is_refused(turns: Turns) -> None:
     one = TurnTalker("3 die", "echo a")
     turns.add(one)
-    work(turns, lambda: bool(one.rests))
+    work(turns, lambda: bool(one.waits))
     assert one.said == [f"?3 this took more than {SECONDS} s of processor time, or memory", "= a"]
 
 
@@ -230,7 +230,7 @@ def test_so_many_processes_and_no_more_and_who_leaves_makes_room(turns: Turns, c
     turns.forget(gone)  # it waits
     turns.forget(many[1])  # its process runs
     assert len(children() & running) == PROCESSES - 1
-    work(turns, lambda: bool(late.rests))
+    work(turns, lambda: bool(late.waits))
     assert late.said == ["= 1 x"]
     for session in (*many, gone):
         turns.forget(session)  # also those that are forgotten already

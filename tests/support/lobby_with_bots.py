@@ -43,16 +43,16 @@ class LobbyWithBots:
         host: str,
         plain: list[list[str]],
         sdk: list[str],
-        lent: list[str],
+        connected: list[str],
         game: str = "yugo,size=5",
         drain: float = 20,
         think: float = 0.02,
         arrivals: int = 200,
     ) -> None:
         self.folder, self.servers = folder, list[LobbyProcess]()
-        self._groups = [*plain, *([name] for name in (*sdk, *lent))]
+        self._groups = [*plain, *([name] for name in (*sdk, *connected))]
         self._think = think
-        self._sdk, self._lent = set(sdk), set(lent)
+        self._sdk, self._connected = set(sdk), set(connected)
         self._running: dict[int, subprocess.Popen[bytes]] = {}
         self._died: list[str] = []  # bots that ended by themselves
         self.names = [name for group in self._groups for name in group]
@@ -111,7 +111,7 @@ class LobbyWithBots:
         more = ["--key", str(self.folder / f"{name}.key"), "--server-key", keys, "--name", name]
         if name in self._sdk:
             words = [str(self.folder / "sdk.py"), "--connect", url, *more]
-        elif name in self._lent:
+        elif name in self._connected:
             bot = ["--", sys.executable, "-m", "bots", "random"]
             words = ["-m", "referee.cli", "connect", url, *more, "--quiet", *bot]
         else:
@@ -163,7 +163,7 @@ class LobbyWithBots:
     def _compare_with_what_bots_saw(self, records: list[Record]) -> None:
         """Every move of a record was said by its bot, and every result that counts was told to it, or it was away."""
         for name in self.names:
-            if name in self._sdk | self._lent:
+            if name in self._sdk | self._connected:
                 continue
             seen = [json.loads(line) for line in (self.folder / f"{name}.seen").read_text().splitlines()]
             said = Counter(text.lower() for what, text in seen if what == "said")

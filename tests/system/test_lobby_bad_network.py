@@ -1,4 +1,4 @@
-"""A bot that is lent a connection over a bad network: delayed, cut at random instants, half open."""
+"""A bot of `ggp connect` over a bad network: delayed, cut at random instants, half open."""
 
 import os
 import signal

@@ -15,7 +15,7 @@ from tests.support.tcp_proxy import LossyProxy
 SECONDS = 75.0
 PLAIN = [[f"plain-{group}-{number}" for number in range(11)] for group in range(4)]
 SDK = [f"sdk-{number}" for number in range(8)]
-LENT = [f"lent-{number}" for number in range(8)]
+CONNECTED = [f"connected-{number}" for number in range(8)]
 BENIGN = {"handshake", "greeting", "closing"}  # a flood of returns, connections cut in their first words, the end
 
 
@@ -46,7 +46,7 @@ def _counts(club: LobbyWithBots) -> dict[str, int]:
 @pytest.mark.parametrize("seed", [1])
 def test_chaos_loses_doubles_and_misjudges_no_match(tmp_path: Path, club: list[LobbyWithBots], seed: int) -> None:
     chance = random.Random(seed)
-    it = LobbyWithBots(tmp_path, "127.0.0.1", PLAIN, SDK, LENT)
+    it = LobbyWithBots(tmp_path, "127.0.0.1", PLAIN, SDK, CONNECTED)
     club.append(it)
     it.serve()
     proxies = [LossyProxy(("127.0.0.1", it.port), seed=number) for number in range(4)]
@@ -88,7 +88,7 @@ def test_chaos_loses_doubles_and_misjudges_no_match(tmp_path: Path, club: list[L
 @pytest.mark.parametrize("loss", [0.01, 0.05] if lossy_network.available() else [])
 def test_lost_and_late_packets_decide_nothing(tmp_path: Path, club: list[LobbyWithBots], loss: float) -> None:
     with LossyNetwork(loss, 0.05, 0.02, seed=int(loss * 100)) as network:
-        it = LobbyWithBots(tmp_path, HERE, PLAIN[:1], SDK[:2], LENT[:2])
+        it = LobbyWithBots(tmp_path, HERE, PLAIN[:1], SDK[:2], CONNECTED[:2])
         club.append(it)
         it.serve()
         it.start_bots(f"tcp://{THERE}:{it.port}")

@@ -50,7 +50,7 @@ class WatchedLobby:
         self.bots[-1].cut()
         self.bots.append(DialledBots(self.server.url, "ann", "bob", think=self.think))
 
-    def gallery(self) -> int:
+    def spectator_server(self) -> int:
         """The process."""
         (pid,) = self.server.pids("referee.lobby.spectator_process")
         return pid
@@ -131,10 +131,10 @@ def test_a_killed_spectator_process_is_started_again_and_spectators_go_on(club: 
         key = begun(there)
         there.follow(key)
         seen = until_ply(there, 4)
-        os.kill(club.gallery(), signal.SIGKILL)
+        os.kill(club.spectator_server(), signal.SIGKILL)
         seen += rest(there)
         assert seen == club.stored(key)
-        os.kill(club.gallery(), signal.SIGKILL)
+        os.kill(club.spectator_server(), signal.SIGKILL)
         while not isinstance(there.read(PATIENCE), Up):
             continue
         assert list(there.match(key)) == seen
@@ -146,9 +146,9 @@ def test_a_stopped_spectator_process_misses_nothing(club: WatchedLobby) -> None:
         key = begun(there)
         there.follow(key)
         seen = until_ply(there, 4)
-        os.kill(club.gallery(), signal.SIGSTOP)
+        os.kill(club.spectator_server(), signal.SIGSTOP)
         club.server.wait_for("game", match=key)
-        os.kill(club.gallery(), signal.SIGCONT)
+        os.kill(club.spectator_server(), signal.SIGCONT)
         assert seen + rest(there) == club.stored(key)
 
 
@@ -157,7 +157,7 @@ def test_a_killed_lobby_goes_on_with_the_same_match(club: WatchedLobby) -> None:
         key = begun(there)
         there.follow(key)
         seen = until_ply(there, 8)
-        assert club.gallery()
+        assert club.spectator_server()
         club.server.kill()
         assert not club.server.pids("referee.lobby.spectator_process")
         club.restart()
@@ -224,7 +224,7 @@ def test_a_flood_of_strangers_changes_no_match(tmp_path: Path, how: str) -> None
     """Subscriptions and connections without an end, while bots play under a clock. What a flood of topics needs of
     memory ends the spectator process, which the lobby starts again."""
     club = WatchedLobby(tmp_path, "drain = 0", think=0.0)
-    gallery = club.gallery()
+    spectator_server = club.spectator_server()
     program = QUESTIONS if how == "questions" else TOPICS
     flood = subprocess.Popen([sys.executable, "-c", program, club.url, "20"], stdout=subprocess.PIPE, text=True)
     try:
@@ -233,7 +233,7 @@ def test_a_flood_of_strangers_changes_no_match(tmp_path: Path, how: str) -> None
         games = club.server.events("game")
         assert {one["word"] for one in games} == {"rules"}
         if how == "questions":
-            assert club.gallery() == gallery
+            assert club.spectator_server() == spectator_server
             assert "flood" in {one["word"] for one in club.server.events("spectator")}
         with Spectator(club.url) as there:
             for key in (str(games[0]["match"]), str(games[-1]["match"])):

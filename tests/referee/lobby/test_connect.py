@@ -71,7 +71,7 @@ SLOW = "import sys, time\nfrom bots.sdk import run\n" + (
 
 @pytest.mark.parametrize("by_itself", [False, True])
 def test_ctrl_c_in_a_game_lets_it_end_and_the_bot_takes_no_other(tmp_path: Path, by_itself: bool) -> None:
-    """As a terminal does it: the signal goes to the whole foreground group, in which a lent bot is not."""
+    """As a terminal does it: the signal goes to the whole foreground group, in which a bot of `ggp connect` is not."""
     server = LobbyProcess(lobby_file(tmp_path, pool="openings = 0"))
     script = tmp_path / "slow.py"
     script.write_text(SLOW)

@@ -244,7 +244,7 @@ def test_a_lobby_with_keys_and_no_local_bot_needs_a_registry(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_guest_who_is_alone_plays_rated_games_also_past_a_killed_server(
+def test_a_remote_bot_that_is_alone_plays_rated_games_also_past_a_killed_server(
     tmp_path: Path, dialled: list[DialledBots]
 ) -> None:
     file = lobby_file(tmp_path)

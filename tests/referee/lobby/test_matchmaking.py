@@ -1,4 +1,4 @@
-"""Nobody is fed and nobody dodges: what forfeits are worth, who rests, who meets whom too often, what is kept of it."""
+"""Matchmaking: what forfeits are worth, which bots wait, which meet too often, and what is stored of it."""
 
 import os
 import re
@@ -86,26 +86,26 @@ def test_a_lobby_rates_forfeits_as_losses(store: Store) -> None:
     assert after == pytest.approx(told, abs=1e-6)
 
 
-# -- who rests -------------------------------------------------------------------------------------------------------
+# -- backoff ---------------------------------------------------------------------------------------------------------
 
 
 def test_backoff_grows_with_each_failure_and_a_game_resets_it() -> None:
-    rests = Backoff(60)
-    assert [rests.fault("a", 0) for _ in range(FREE)] == [0] * FREE
-    assert [rests.fault("a", 100) for _ in range(9)] == [60, 120, 240, 480, 960, 1920, LONGEST, LONGEST, LONGEST]
-    assert rests.left("a", 100 + LONGEST - 1) == 1 and rests.left("a", 100 + LONGEST) == 0
-    assert rests.left("b", 100) == 0
-    rests.played("a")
-    assert rests.left("a", 100) == 0 and rests.fault("a", 200) == 0
+    backoff = Backoff(60)
+    assert [backoff.fault("a", 0) for _ in range(FREE)] == [0] * FREE
+    assert [backoff.fault("a", 100) for _ in range(9)] == [60, 120, 240, 480, 960, 1920, LONGEST, LONGEST, LONGEST]
+    assert backoff.left("a", 100 + LONGEST - 1) == 1 and backoff.left("a", 100 + LONGEST) == 0
+    assert backoff.left("b", 100) == 0
+    backoff.played("a")
+    assert backoff.left("a", 100) == 0 and backoff.fault("a", 200) == 0
     assert [Backoff(0).fault("a", 0) for _ in range(5)] == [0] * 5
 
 
 def test_only_so_many_who_failed_are_remembered() -> None:
-    rests = Backoff(60)
+    backoff = Backoff(60)
     for number in range(20_000):
         for _ in range(3):
-            rests.fault(str(number), 0)
-    assert rests.left("9999", 0) == 0 and rests.left("10000", 0) == 60
+            backoff.fault(str(number), 0)
+    assert backoff.left("9999", 0) == 0 and backoff.left("10000", 0) == 60
 
 
 # -- who meets whom --------------------------------------------------------------------------------------------------
