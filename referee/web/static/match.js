@@ -19,7 +19,9 @@ async function load(ply) {
     const answer = await fetch(`${base}/ply/${ply}`);
     if (!answer.ok) throw new Error((await answer.text()).trim());
     if (views.size > 1000) views.delete(views.keys().next().value);
-    views.set(ply, await answer.json());
+    const view = await answer.json();
+    if (view.problem) return view; // the engine may be there the next time
+    views.set(ply, view);
   }
   return views.get(ply);
 }
@@ -41,10 +43,8 @@ async function show(ply) {
 }
 
 function paint(view) {
-  if (view.svg) {
-    const picture = new DOMParser().parseFromString(view.svg, "image/svg+xml").documentElement;
-    board.replaceChildren(document.importNode(picture, true));
-  }
+  const picture = view.svg && new DOMParser().parseFromString(view.svg, "image/svg+xml").documentElement;
+  board.replaceChildren(...(picture ? [document.importNode(picture, true)] : [])); // never another position's picture
   part("caption").textContent = view.caption;
   part("problem").textContent = view.problem;
   part("legal").textContent = view.legal.join(" ");
@@ -112,11 +112,15 @@ document.addEventListener("keydown", (event) => {
 
 // -- a match that is being played
 
+const clock = { seat: 0, left: [null, null, null], since: 0 }; // ms left of seats 1 and 2 when `seat` began to think
+
 function follow() {
   const stream = new EventSource(`${base}/stream?after=${last}`);
-  const clock = { seat: 0, left: [null, null, null], since: 0 }; // ms left of seats 1 and 2 when `seat` began to think
   stream.addEventListener("open", () => (status.textContent = "Live."));
-  stream.addEventListener("error", () => (status.textContent = "The connection is lost; connecting again …"));
+  stream.addEventListener("error", () => {
+    status.textContent = "The connection is lost; connecting again …";
+    if (stream.readyState === EventSource.CLOSED) setTimeout(follow, 5000); // it was refused: a browser gives up then
+  });
   stream.addEventListener("ply", (event) => {
     const ply = JSON.parse(event.data);
     if (ply.ply !== last + 1) return; // it is on the page already
@@ -134,13 +138,14 @@ function follow() {
     stream.close();
     location.assign(`${base}?ply=${last}`); // the page of a match that is over says more
   });
-  setInterval(() => {
-    for (const seat of [1, 2]) {
-      if (clock.left[seat] === null) continue;
-      const used = clock.seat === seat ? performance.now() - clock.since : 0;
-      part(`clock${seat}`).textContent = `${Math.max(0, (clock.left[seat] - used) / 1000).toFixed(1)} s`;
-    }
-  }, 100);
+}
+
+function tick() {
+  for (const seat of [1, 2]) {
+    if (clock.left[seat] === null) continue;
+    const used = clock.seat === seat ? performance.now() - clock.since : 0;
+    part(`clock${seat}`).textContent = `${Math.max(0, (clock.left[seat] - used) / 1000).toFixed(1)} s`;
+  }
 }
 
 function entry(ply) {
@@ -155,4 +160,7 @@ function entry(ply) {
   return item;
 }
 
-if (page.dataset.live) follow();
+if (page.dataset.live) {
+  follow();
+  setInterval(tick, 100);
+}
