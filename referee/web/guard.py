@@ -39,7 +39,7 @@ class Guard:
     """See the module. hosts: names by which the site may be called; empty for any."""
 
     def __init__(self, app: App, hosts: frozenset[str] = frozenset()) -> None:
-        self._app, self._hosts = app, hosts
+        self._app, self._hosts = app, {host.lower() for host in hosts}
         self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
         self._streams: dict[str, int] = {}
 
@@ -101,7 +101,7 @@ def _network(scope: Scope) -> str:
 
 def _host(scope: Scope) -> str:
     """The name by which the site was called, without the port."""
-    named = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
+    named = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1").lower()
     return named.rsplit(":", 1)[0].strip("[]") if not named.endswith("]") else named.strip("[]")
 
 
