@@ -37,7 +37,17 @@ def test_an_endless_address_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "status"), [("a", 200), ("a:8080", 200), ("[::1]:80", 200), ("[::1]", 200), ("A", 200), ("b.example", 200), ("evil", 421), ("", 421)]
+    ("host", "status"),
+    [
+        ("a", 200),
+        ("a:8080", 200),
+        ("[::1]:80", 200),
+        ("[::1]", 200),
+        ("A", 200),
+        ("b.example", 200),
+        ("evil", 421),
+        ("", 421),
+    ],
 )
 def test_only_its_own_names_are_answered(host: str, status: int) -> None:
     assert asked(Guard(site, frozenset({"a", "::1", "B.Example"})), "/", host=host).status == status
