@@ -14,7 +14,9 @@ from referee.ladder.source import DEFAULT
 if TYPE_CHECKING:
     from uvicorn import Server
 
+    from referee.web.boards import BoardPool
     from referee.web.follow import Follower
+    from referee.web.site import Site
 
 EPILOGUE = """\b
 LADDER is a ladder's file (ladder.toml, the default), a lobby's file, their store
@@ -83,17 +85,16 @@ def web(ladder: str, listen: str, engine: str | None, hosts: tuple[str, ...], qu
     )
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # any client could fill stderr; the site says what failed
     try:
-        return asyncio.run(_serve(uvicorn.Server(config), follower, "" if quiet else site.name))
+        asyncio.run(_serve(uvicorn.Server(config), follower, boards, site, "" if quiet else site.name))
     except SystemExit:
         click.echo(f"ggp web: cannot listen at {listen}: choose another address with --listen", err=True)
         return 1
-    finally:
-        boards.close()
-        site.close()
+    return 0
 
 
-async def _serve(server: "Server", follower: "Follower", name: str) -> int:
-    """Until SIGINT or SIGTERM, which end the streams of live matches at once. Raises SystemExit if it cannot listen.
+async def _serve(server: "Server", follower: "Follower", boards: "BoardPool", site: "Site", name: str) -> None:
+    """Until SIGINT or SIGTERM, which end the streams of live matches, and the process, at once. Raises SystemExit if
+    it cannot listen.
 
     name: of the ladder, said with the address; "" for silence.
     """
@@ -116,7 +117,9 @@ async def _serve(server: "Server", follower: "Follower", name: str) -> int:
     finally:
         server.should_exit = True
         await attending
-    return 0
+    boards.close()
+    site.close()
+    os._exit(0)  # a thread that waits for an engine or for the store would hold the process for as long
 
 
 def _address(text: str) -> tuple[str, int]:

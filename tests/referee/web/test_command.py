@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from referee.records import live_path
-from tests.support.cli import Ggp, ggp
+from referee.store.store import Store
+from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.ladder_views import Filled, a_season
 from tests.support.sample_records import CUT_OFF
 
@@ -36,9 +37,9 @@ def live(store: Path) -> Iterator[str]:
         yield CUT_OFF.start.match
 
 
-def started(store: Path, host: str = "127.0.0.1") -> tuple[Ggp, http.client.HTTPConnection]:
+def started(store: Path, *more: str, host: str = "127.0.0.1") -> tuple[Ggp, http.client.HTTPConnection]:
     """The server at a free port, and a connection to it."""
-    server = Ggp("web", str(store), "--listen", f"{host}:0")
+    server = Ggp("web", str(store), "--listen", f"{host}:0", *more)
     assert server.process.stderr
     line = server.process.stderr.readline()
     found = re.search(r"http://\S+:(\d+)/", line)
@@ -67,7 +68,7 @@ def test_an_address_that_is_taken_is_said_in_one_line(store: Path) -> None:
 
 
 def test_an_ipv6_address(store: Path) -> None:
-    server, connection = started(store, "[::1]")
+    server, connection = started(store, host="[::1]")
     connection.request("GET", "/")
     assert connection.getresponse().status == 200
     server.process.terminate()
@@ -82,3 +83,15 @@ def test_what_is_no_http_is_not_logged(store: Path) -> None:
     server.process.terminate()
     ended = server.wait(20)
     assert (ended.status, ended.err) == (0, "")
+
+
+def test_an_engine_that_does_not_answer_does_not_hold_it(store: Path) -> None:
+    with Store.open(f"sqlite:///{store}") as opened:
+        key = next(opened.games()).key
+    server, connection = started(store, "--engine", "sleep 1000")
+    connection.request("GET", f"/match/{key}/picture/0")
+    wait_until(lambda: len(server.running()) > 1, seen=server.running)
+    server.process.terminate()
+    begun = time.monotonic()
+    assert server.wait(70).status == 0
+    assert time.monotonic() - begun < 2
