@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import resource
 import signal
 from typing import TYPE_CHECKING
 
@@ -83,6 +84,8 @@ def web(ladder: str, listen: str, engine: str | None, hosts: tuple[str, ...], qu
         http="h11",
         ws="none",
     )
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a stream of a live match is a descriptor
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # any client could fill stderr; the site says what failed
     try:
         asyncio.run(_serve(uvicorn.Server(config), follower, boards, site, "" if quiet else site.name))

@@ -3,6 +3,7 @@
 import fcntl
 import http.client
 import re
+import resource
 import signal
 import socket
 import time
@@ -67,10 +68,12 @@ def test_an_address_that_is_taken_is_said_in_one_line(store: Path) -> None:
     assert (ended.status, ended.out, ended.err.count("\n")) == (1, "", 1), ended.err
 
 
-def test_an_ipv6_address(store: Path) -> None:
+def test_an_ipv6_address_and_room_for_streams(store: Path) -> None:
     server, connection = started(store, host="[::1]")
     connection.request("GET", "/")
     assert connection.getresponse().status == 200
+    soft, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+    assert soft == hard, "streams need descriptors"
     server.process.terminate()
     assert server.wait(20).status == 0
 
