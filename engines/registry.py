@@ -3,13 +3,16 @@
 import sys
 
 from engines.game import Game
+from protocol.errors import CodedError
 from protocol.installed import EntryPoint, entry_points
 
 GROUP = "ggp.games"
 
 
-class GameError(LookupError):
+class GameError(CodedError, LookupError):
     """A game that is not there or cannot be loaded; str() says which there are, or what failed."""
+
+    code = "bad-game"
 
 
 class Registry:
@@ -31,10 +34,11 @@ class Registry:
     def _find(self, name: str) -> EntryPoint:
         found = [point for point in entry_points(GROUP) if point.name == name]
         if not found:
-            raise GameError(f"unknown game: {name[:40]}; there are: {' '.join(self.names())}")
+            raise GameError(f"unknown game: {name[:40]}; there are: {' '.join(self.names())}", code="unknown-game")
         if len(found) > 1:
             owners = " and ".join(point.distribution for point in found)
-            raise GameError(f"more than one distribution has a game {name}: {owners}; uninstall one of them")
+            reason = f"more than one distribution has a game {name}: {owners}; uninstall one of them"
+            raise GameError(reason, code="two-games")
         return found[0]
 
 

@@ -1,6 +1,7 @@
 """Links that another user planted in a folder: nothing outside of it is written, whoever writes and whenever."""
 
 import contextlib
+import errno
 import os
 import pwd
 import stat
@@ -271,7 +272,7 @@ def test_own_links_lead_on(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         create_file(tmp_path / "data" / "name", b"")
     (tmp_path / "turn").symlink_to("turn")
-    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+    with pytest.raises(OSError, check=lambda error: error.errno == errno.ELOOP):
         replace_file(tmp_path / "turn", b"")
 
 

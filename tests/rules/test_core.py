@@ -207,9 +207,9 @@ def test_handicap_stones_stand_before_ply_0() -> None:
     free = Go(9)
     free.place_handicap(Go.fixed_handicap_points(9, 2))
     assert free.hash() == fixed.hash()
-    with pytest.raises(IllegalMove, match="C3 is named twice"):
+    with pytest.raises(IllegalMove, match="C3"):
         Go(9).place_handicap(["C3", "c3"])
-    with pytest.raises(IllegalMove, match="on an empty board"):
+    with pytest.raises(IllegalMove, match="empty"):
         free.place_handicap(["A1", "B1"])
 
 

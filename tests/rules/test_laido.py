@@ -169,7 +169,7 @@ def test_the_side_is_2_to_13(laido: Any, side: int) -> None:
 
 @core_only
 def test_the_half_point_is_final_or_first(laido: Any) -> None:
-    with pytest.raises(ValueError, match="half_point must be one of: final, first"):
+    with pytest.raises(ValueError, match="half_point"):
         laido(half_point="last")
 
 
@@ -251,7 +251,7 @@ def test_a_board_that_is_none(laido: Any, board: str, reason: str) -> None:
         state.set_up(board, "black")
     assert state.why_illegal("pass") == FIRST
     state.play("C3")
-    with pytest.raises(ValueError, match="before the first move"):
+    with pytest.raises(ValueError, match="before"):
         state.set_up("." * 19, "black")
 
 
