@@ -175,11 +175,10 @@ class DaskPool(WorkerPool):
 
     def loss(self, error: BaseException) -> WorkersLost:
         if isinstance(error, ImportError):
-            return WorkersLost(
-                f"a worker of {without_password(self.url)} is not of our kind ({error}): install {OURS} there"
-            )
+            reason = f"a worker of {without_password(self.url)} is not of our kind ({error}): install {OURS} there"
+            return WorkersLost(reason, code="wrong-version")
         if isinstance(error, WrongVersion):
-            return WorkersLost(str(error))
+            return WorkersLost(str(error), code="wrong-version")
         if isinstance(error, CancelledError):
             return self._disconnected()
         text = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
@@ -218,11 +217,14 @@ class DaskPool(WorkerPool):
         return slots
 
     def _disconnected(self) -> WorkersLost:
-        return WorkersLost(f"the connection to the scheduler {without_password(self.url)} is lost")
+        return WorkersLost(
+            f"the connection to the scheduler {without_password(self.url)} is lost", code="scheduler-lost"
+        )
 
     def _no_slot(self) -> WorkersLost:
         start = f"dask worker {address_of(self.url)} --nworkers N --nthreads 1 --resources {SLOT}=1"
-        return WorkersLost(f"no worker of {without_password(self.url)} has a slot: start some with `{start}`")
+        reason = f"no worker of {without_password(self.url)} has a slot: start some with `{start}`"
+        return WorkersLost(reason, code="no-slot")
 
 
 def address_of(url: str) -> str:
@@ -251,7 +253,7 @@ def _connect(url: str, patience: float) -> distributed.Client:
         said = " ".join(str(error.__cause__ or error).split())
         reason = re.sub(r"(\s*\b(in|for))?\s*<[^>]* object at 0x[0-9a-f]+>:?", "", said).strip()[:300]
     gc.collect()  # the half-made client: let go while another one is made, it would wait for a lock of that one
-    raise WorkersLost(f"{without_password(url)} cannot be reached ({reason}): {_remedy(address)}")
+    raise WorkersLost(f"{without_password(url)} cannot be reached ({reason}): {_remedy(address)}", code="unreachable")
 
 
 def _remedy(address: str) -> str:

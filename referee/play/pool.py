@@ -16,6 +16,7 @@ from multiprocessing.context import SpawnContext
 from pathlib import Path
 from types import FrameType
 
+from protocol.errors import CodedError
 from protocol.records import Record
 from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from referee.play.record_file import Recorder
@@ -27,8 +28,10 @@ _LARGEST = 128  # matches in a chunk
 _SAFE = "PYTHONSAFEPATH"
 
 
-class WorkersLost(Exception):
+class WorkersLost(CodedError):
     """Worker processes ended and cannot be replaced; str() is one line that says why."""
+
+    code = "workers-lost"
 
 
 class WorkerPool(ABC):

@@ -18,6 +18,7 @@ from referee.play.bot_spec import BotSpec
 from referee.play.pool import WorkerPool, WorkersLost
 from referee.play.series import SeriesConfig
 from referee.play.worker import Batch, BatchResult, SeriesRefused
+from tests.support.codes import raises
 from tests.support.dask_cluster import DaskCluster, wait_for
 from tests.support.series import make_setup, script
 
@@ -177,7 +178,7 @@ def test_a_scheduler_that_is_gone_is_said_in_one_line(tmp_path: Path) -> None:
         dask.add_worker()
         with pool_of(dask, slots=1) as pool:
             kill = once_that(dask.table_processes, dask.scheduler.kill)
-            with pytest.raises(WorkersLost, match=f"the connection to the scheduler {dask.url} is lost"):
+            with raises(WorkersLost, "scheduler-lost"):
                 play(pool, setup, 2000, kill)
             assert len(set(keys(pool.drain()))) < 2000 and not pool.running
         wait_for(lambda: not dask.table_processes(), "bots to end with a worker that lost its scheduler")
@@ -213,22 +214,22 @@ def test_a_bot_that_is_not_there_is_refused_by_name_and_host(dask: DaskCluster) 
 
 def test_a_worker_of_another_version_is_named(dask: DaskCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_pool, "OURS", "general-game-protocol 9.9.9")
-    with (
-        pool_of(dask, slots=2) as pool,
-        pytest.raises(WorkersLost, match=r"the worker at .* and here is .* 9\.9\.9: install"),
-    ):
+    with pool_of(dask, slots=2) as pool, raises(WorkersLost, "wrong-version") as lost:
         play(pool, make_setup("yugo,size=4", "random", "random"), 1)
+    assert "9.9.9" in str(lost.value) and socket.gethostname() in str(lost.value)
 
 
 def test_what_cannot_be_used_is_said_in_one_line(tmp_path: Path) -> None:
     with DaskCluster(tmp_path) as dask:
         dask.add_worker(slots=0)
-        with pytest.raises(WorkersLost, match=r"no worker .* has a slot: start some with `dask worker tcp:.*slot=1`"):
+        with raises(WorkersLost, "no-slot") as lost:
             DaskPool(dask.url, patience=5)
+        assert "dask worker tcp:" in str(lost.value) and "slot=1" in str(lost.value)
         dask.scheduler.kill()
         dask.scheduler.wait()
-        with pytest.raises(WorkersLost, match=r"cannot be reached \(.*\): start `dask scheduler --port [0-9]+` there"):
+        with raises(WorkersLost, "unreachable") as lost:
             DaskPool(dask.url, patience=1)
+        assert "dask scheduler --port" in str(lost.value)
     assert address_of("dask+tls://[::1]:1") == "tls://[::1]:1"
     for bad in ("tcp://a:1", "dask://a", "dask://:1", "dask://a:b", "a:1", ""):
         with pytest.raises(ValueError, match="dask://HOST:PORT"):
