@@ -198,6 +198,7 @@ def test_a_match_is_stepped_through_and_taken_along(filled: Filled, site: Guard)
     stream = page(site, f"{base}/stream")
     numbers = re.findall(r"^id: (\d+)$", stream.text, re.MULTILINE)
     assert list(map(int, numbers)) == list(range(plies + 2))
+    assert "content-encoding" not in asked(site, f"{base}/stream", accept_encoding="gzip").headers, "it would be held"
     later = asked(site, f"{base}/stream", last_event_id=str(plies - 1))
     assert re.findall(r"^id: (\d+)$", later.text, re.MULTILINE) == [str(plies), str(plies + 1)]
 
