@@ -72,10 +72,6 @@ class BoardPool:
                 self._keep(_key(start, plies, view.ply), view)
         return views[0]
 
-    def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
-        """Why a move is illegal after `number` plies, "" if it is legal. Raises BoardError."""
-        return self._asked(lambda replay: replay.why_illegal(start, plies, number, move))
-
     def close(self) -> None:
         """End the engine processes."""
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -139,11 +135,6 @@ class _BoardEngine:
     def views(self, start: MatchStarted, plies: Sequence[MovePlayed], numbers: range) -> list[BoardView]:
         with _as_board_error(start):
             return [run_blocking(self._view(start, plies, number)) for number in numbers]
-
-    def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
-        with _as_board_error(start):
-            run_blocking(self._go_to(start, plies, number))
-            return run_blocking(self._engine.why_illegal(move))
 
     def stop(self) -> None:
         with contextlib.suppress(EngineFailed):

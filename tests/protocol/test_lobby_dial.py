@@ -412,7 +412,7 @@ def test_a_lobby_that_does_not_read_is_left_but_stderr_is_let_go(
     while dial.up:
         dial.send(LobbyAnswer(b"= " + b"x" * 60_000 + b"\n\n"))
     assert told[-2] == ("lost", "the lobby does not read what it is sent")
-    dial.send(LobbyAnswer(b"= nobody hears it\n\n"))
+    dial.send(LobbyAnswer(b"= too late\n\n"))
 
 
 @pytest.mark.parametrize(

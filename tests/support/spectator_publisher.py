@@ -1,4 +1,4 @@
-"""The publishing end of a server, for tests of who looks on: an XPUB that says what it is told to. No referee."""
+"""The publishing end of a spectator server, for tests of its clients: an XPUB that sends what a test says."""
 
 import time
 from types import TracebackType

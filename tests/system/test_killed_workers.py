@@ -134,7 +134,7 @@ def test_a_recorder_takes_what_is_left_and_leaves_it_where_workers_died(tmp_path
 
 
 def test_what_was_taken_up_is_kept_until_the_run_ends(tmp_path: Path) -> None:
-    """A bot that kills two runs, one after another, has no match begun anew."""
+    """A bot that kills two runs, one after another, does not restart a match."""
     base = str(tmp_path / "games")
     side = Path(live_path(base, 1))
     side.write_bytes(_record(plies=3).lines())

@@ -28,7 +28,7 @@ OWNERS = {"ann": "alice", "amy": "alice", "bob": "bob", "eve": "eve", "house": O
 
 
 class ChallengeClub(RunningPairs):
-    """A lobby without a router: everything that pairs, its store, and tables where nobody plays until `finish`."""
+    """A lobby without a router: everything that pairs, its store, and games that wait for `finish`."""
 
     def __init__(self, folder: Path, terms: Terms | None = None) -> None:
         self.store = Store.open(f"sqlite:///{folder}/club.db", create=True)

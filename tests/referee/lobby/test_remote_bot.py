@@ -148,7 +148,7 @@ def test_no_more_lines_are_on_their_way_than_the_socket_keeps_and_a_wait_for_tha
     assert sent[200] == b"200 genmove white\n"
     clock[0] += 3.0
     assert line.on_answer(b"=200 B1\n\n", clock[0])
-    assert line.credit() == pytest.approx(0.1)  # who dallies over what he is told first gains no time to think
+    assert line.credit() == pytest.approx(0.1)  # delay before the clock runs gains no time
     line.lose()
     line.come_back(b"again")
     assert len(sent) == 201

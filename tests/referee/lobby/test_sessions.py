@@ -491,7 +491,7 @@ async def play(house: TwinLobby) -> MatchEnded:
     """One match between ann and bob, from when both are there."""
     while len(house.sessions.ready()) < 2:
         await asyncio.sleep(0.01)
-        assert house.loop.at < START + 1000, "nobody is let in"
+        assert house.loop.at < START + 1000, "no bot gets in"
     bots = [house.sessions.bots[name] for name in ("ann", "bob")]
     engine = Engine(MemoryPeer(make_responder(Session(Registry())), PeerRole.ENGINE), "memory", Timeouts())
     await engine.start()

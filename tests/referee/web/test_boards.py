@@ -67,11 +67,6 @@ def test_pictures_are_forgotten_where_there_are_too_many() -> None:
     boards.close()
 
 
-def test_the_engine_says_why_a_move_is_illegal(boards: BoardPool) -> None:
-    assert "occupied" in boards.why_illegal(started(), plies(), 1, "A1")
-    assert boards.why_illegal(started(), plies(), 0, "A1") == ""
-
-
 @pytest.mark.parametrize(
     ("engine", "start", "moves"),
     [
