@@ -50,6 +50,7 @@ def test_a_url_without_its_password(url: str, shown: str) -> None:
     assert without_passwords(f"store '{url}' is not there: mend it") == f"store '{shown}' is not there: mend it"
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.text() | st.integers() | st.booleans(),

@@ -20,6 +20,9 @@ def taigo(request: pytest.FixtureRequest) -> Any:
 
 
 core_only = pytest.mark.parametrize("taigo", [_core.Taigo], ids=["core"])
+slow_on_the_model = pytest.mark.parametrize(
+    "taigo", [pytest.param(_core.Taigo, id="core"), pytest.param(TaigoModel, id="model", marks=pytest.mark.slow)]
+)
 
 
 def cells_of(state: Any) -> dict[str, str]:
@@ -312,9 +315,10 @@ def test_options_out_of_their_domains(taigo: Any, options: dict[str, int]) -> No
         taigo(**options)
 
 
+@slow_on_the_model
 @pytest.mark.parametrize("way", STEPS)
 def test_two_hundred_tiles_fit_on_the_lattice_in_every_direction(taigo: Any, way: Cell) -> None:
-    """As far as tiles can go: halves of alternating colours in one row, so that nobody ever has a line."""
+    """As far as tiles can go: halves of alternating colours in one row, so that neither side ever has a line."""
     state = taigo(tiles=200)
     head = (1, 0) if way == (1, 0) else (0, 0)
     dark_next = way == (1, 0)
