@@ -139,6 +139,7 @@ def hits(shape: Shape, seeds: range, printer: str, folder: Path, capsys: Capture
                 yield abs(elo - truth[name]) <= error
 
 
+@pytest.mark.slow
 def test_printed_intervals_cover_the_truth(tmp_path: Path, capsys: Capture) -> None:
     """A few pools of every shape, together; test_printed_intervals_of_each_shape takes many of each."""
     for number, printer in enumerate(PRINTERS):
