@@ -3,7 +3,7 @@
 import re
 import shlex
 import sys
-from dataclasses import replace
+from msgspec.structs import replace
 from pathlib import Path
 
 import pytest
