@@ -3,10 +3,10 @@
 import re
 import shlex
 import sys
-from msgspec.structs import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from referee.archive.verify import main as main_verify
 from referee.play.bot_spec import BotSpec
