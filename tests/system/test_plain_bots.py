@@ -3,10 +3,11 @@
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
+from msgspec import structs
 
 from referee.archive.verify import main as main_verify
 from referee.play.bot_spec import BotSpec
@@ -132,7 +133,7 @@ def test_a_bot_that_ends_between_two_games_loses_none(tmp_path: Path) -> None:
 
 def test_a_bot_that_ends_at_every_new_game_is_tried_four_times_and_then_suspended(tmp_path: Path) -> None:
     log = tmp_path / "starts"
-    came = series(passing(log, "elif line == 'clear_board': sys.exit(5)"), budgets=replace(SHORT, new=2))
+    came = series(passing(log, "elif line == 'clear_board': sys.exit(5)"), budgets=structs.replace(SHORT, new=2))
     assert [(match.result, match.termination) for match in came.played] == [("", "disconnected")] * 4
     assert came.suspended is not None and came.suspended.who == "plain" and "exit status 5" in str(came.suspended)
     assert starts(log) == 4
