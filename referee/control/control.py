@@ -245,9 +245,9 @@ class SeriesQueue:
             return False
         tally = series.tally
         try:
-            for match, record in zip(chunk.played, chunk.records, strict=True):
-                self.records[match.key] = record
-                series.recorder.append(zlib.decompress(record))
+            for match in chunk.played:
+                self.records[match.key] = match.record
+                series.recorder.append(zlib.decompress(match.record))
             series.recorder.commit()
         except OSError as error:
             series.end("failed", f"cannot write the record: {error.strerror}")

@@ -70,7 +70,7 @@ def play_here(run: str, wanted: str, bots: int, batch: list[Batch]) -> BatchResu
         raise WrongVersion(f"the worker at {host} has {OURS}, and here is {wanted}: install the same there")
     with _lock:
         if run in _ended:
-            return BatchResult([work.setup.series for work in batch], [], [], [], 0.0, 0.0, 0.0, 0)
+            return BatchResult([work.setup.series for work in batch], [], [], 0.0, 0.0, 0.0, 0)
         player = _begin_task(run, bots)
     try:
         result = _play(player.pool, batch)

@@ -48,11 +48,10 @@ class PairsUnderWay:
     def end(self, chunk: BatchResult) -> tuple[list[FinishedGame], list[UnplayablePair]]:
         """Workers have no more of these pairs, finished or not; what the store is to keep of them."""
         finished = []
-        for facts, record in zip(chunk.played, chunk.records, strict=True):
-            series, _, game = facts.key.rpartition("-")
+        for result in chunk.played:
+            series = result.key.rpartition("-")[0]
             if series in self._pairs:
-                attempt = int(game.partition(".")[2] or 0)
-                finished.append(FinishedGame(self._pairs[series][0], facts.number, facts.key, attempt, facts, record))
+                finished.append(FinishedGame(self._pairs[series][0], result))
         unplayable = []
         for refused in chunk.refused:
             if refused.series in self._pairs:

@@ -7,9 +7,10 @@ import asyncio
 import contextlib
 import os
 import time
+import zlib
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
@@ -20,7 +21,7 @@ from protocol.safe_files import open_to_append
 from referee.ladder.jobs import make_setup, pair_name
 from referee.lobby.engine_pool import Engines
 from referee.lobby.log import EventLog
-from referee.lobby.pending import OpenPairs, PendingGame, StoreWriter
+from referee.lobby.pending import OpenPairs, StoreWriter
 from referee.lobby.remote_bot import DIALLED, ConnectedBot
 from referee.lobby.sessions import FAREWELL, Sessions
 from referee.lobby.spectators import Spectators
@@ -29,10 +30,10 @@ from referee.play.engine import Engine, GameRefused
 from referee.play.match import EARLY, Match, play_match
 from referee.play.outcome import REPLAYS, BotFault, CannotStart, EngineFailed, Termination, forfeit
 from referee.play.record_file import RecordWriter
-from referee.play.series import GameResult, SeriesConfig, draw_opening, played, seats
+from referee.play.series import GameResult, SeriesConfig, draw_opening, seats
 from referee.play.setting import Timeouts
 from referee.records import lines_of
-from referee.store.model import GAMES, Pair, PairResult, Pool, StoreError, UnplayablePair
+from referee.store.model import GAMES, FinishedGame, Pair, PairResult, Pool, StoreError, UnplayablePair
 
 # -- files of running matches, one line a ply, not synced -------------------------------------------------------------
 
@@ -157,7 +158,7 @@ class PairGame:
                 return None
             key = self._setup.key(game, attempt)
             try:
-                facts, record = await self._match(game, key)
+                result, lines = await self._match(game, key)
             except EngineFailed as error:
                 room.event_log.log("void", "engine_failed", match=key, reason=str(error))
                 try:
@@ -169,17 +170,17 @@ class PairGame:
                 continue
             finally:
                 self.key = ""
-            self._count_faults(facts)
-            kept = await _to_the_end(self._store(PendingGame(self.pair, game, attempt, facts, record)))
-            self._log(facts)
-            if not facts.replayed:
+            self._count_faults(result)
+            kept = await _to_the_end(self._store(result, lines))
+            self._log(result)
+            if not result.replayed:
                 room.engine_voids.pop((self.pair.id, game), None)
                 return kept
             attempt += 1
-            if facts.culprit == "engine":
-                self._count_engine_void(game, facts.detail)
-            elif reason := await room.writer.suspended(self.pair.pool, self._names[facts.culprit]):
-                raise CannotStart(facts.culprit, reason)
+            if result.culprit == "engine":
+                self._count_engine_void(game, result.detail)
+            elif reason := await room.writer.suspended(self.pair.pool, self._names[result.culprit]):
+                raise CannotStart(result.culprit, reason)
 
     def _count_engine_void(self, game: int, reason: str) -> None:
         """Count a game that the engine made void. Raises GameRefused after too many."""
@@ -189,12 +190,12 @@ class PairGame:
             del voids[one]
             raise GameRefused(f"the engine made a game void {1 + REPLAYS} times, last: {reason}")
 
-    def _count_faults(self, facts: GameResult) -> None:
+    def _count_faults(self, result: GameResult) -> None:
         """Count forfeits and disconnects for the back-off; a game without a fault resets it."""
         for bot in self.bots:
-            if facts.culprit == bot.name:
+            if result.culprit == bot.name:
                 self._room.sessions.backoff.fault(bot.identity.key, monotonic())
-            elif facts.result and not facts.culprit:
+            elif result.result and not result.culprit:
                 self._room.sessions.backoff.played(bot.identity.key)
 
     async def _match(self, game: int, key: str) -> tuple[GameResult, bytes]:
@@ -237,7 +238,7 @@ class PairGame:
         self._dismiss_unfit()
         record = record_writer.record()
         self._warnings = record.end.warnings if record.end else ()
-        return played(setup, game, record), b"".join(record_writer.lines)
+        return setup.result(game, record), b"".join(record_writer.lines)
 
     async def _described(self, engine: Engine, setup: SeriesConfig, key: str, before: Record | None) -> Match:
         past: tuple[MovePlayed, ...] = before.plies if before else ()
@@ -259,26 +260,28 @@ class PairGame:
             keep_stderr=False,  # the record is published
         )
 
-    async def _store(self, game: PendingGame) -> list[PairResult]:
-        kept = await self._room.writer.store(game)
-        await self._done(game.facts.key)
+    async def _store(self, result: GameResult, lines: bytes) -> list[PairResult]:
+        writer = self._room.writer
+        result = replace(result, record=await writer.work(lambda: zlib.compress(lines, 1)))
+        kept = await writer.store(FinishedGame(self.pair, result))
+        await self._done(result.key)
         return kept
 
     async def _done(self, key: str) -> None:
         await self._room.writer.work(lambda: self._room.live.remove(key))
         self._room.spectators.end(key)
 
-    def _log(self, facts: GameResult) -> None:
-        if not facts.replayed:
-            self._room.games["rated" if self.pool.rated else "challenge", facts.termination] += 1
-        fault = {"culprit": facts.culprit, "detail": facts.detail} if facts.culprit else {}
+    def _log(self, result: GameResult) -> None:
+        if not result.replayed:
+            self._room.games["rated" if self.pool.rated else "challenge", result.termination] += 1
+        fault = {"culprit": result.culprit, "detail": result.detail} if result.culprit else {}
         self._room.event_log.log(
-            "void" if facts.replayed else "game",
-            facts.termination,
-            match=facts.key,
+            "void" if result.replayed else "game",
+            result.termination,
+            match=result.key,
             pool=self.pool.name,
-            result=facts.result or "void",
-            plies=facts.plies,
+            result=result.result or "void",
+            plies=result.plies,
             **fault,
             **({"warnings": "; ".join(self._warnings)} if self._warnings else {}),
         )
@@ -382,10 +385,8 @@ class LeftOver:
         seats = [seat for seat, bot in enumerate(start.bots, 1) if bot.command == DIALLED and bot.name == absent[0][0]]
         if len(absent) == 1 and seats and len(one.record.plies) >= len(start.opening) + EARLY:
             record = _lost_by(one.record, seats[0])
-            _, game, attempt = _key_parts(start.match)
-            results = await room.writer.store(
-                self._game(one.open_pairs, one.pair, game, attempt, record, record.lines())
-            )
+            _, game = _key_parts(start.match)
+            results = await room.writer.store(self._game(one.open_pairs, one.pair, game, record, record.lines()))
             for result in results:
                 one.open_pairs.fix(result)
             if not results:
@@ -400,12 +401,12 @@ class LeftOver:
 
     def _resume(self, all_open_pairs: Sequence[OpenPairs], record: Record, lines: bytes) -> bool:
         """Whether it is to be played on; a match that was finished is kept, if its pair is still open."""
-        series, game, attempt = _key_parts(record.start.match)
+        series, game = _key_parts(record.start.match)
         for open_pairs in all_open_pairs:
             for pair in (*open_pairs.open.values(), *open_pairs.taken.values()):
                 if pair_name(self._room.series, open_pairs.pool, pair.number) == series:
                     if record.end is not None:
-                        self._store_finished(open_pairs, pair, game, attempt, record, lines)
+                        self._store_finished(open_pairs, pair, game, record, lines)
                         return False
                     if pair.id in self._waiting or game in pair.played:
                         return False
@@ -415,28 +416,23 @@ class LeftOver:
                     return True
         return False
 
-    def _store_finished(
-        self, open_pairs: OpenPairs, pair: Pair, game: int, attempt: int, record: Record, lines: bytes
-    ) -> None:
-        for result in self._room.writer.add_now(self._game(open_pairs, pair, game, attempt, record, lines)):
+    def _store_finished(self, open_pairs: OpenPairs, pair: Pair, game: int, record: Record, lines: bytes) -> None:
+        for result in self._room.writer.add_now(self._game(open_pairs, pair, game, record, lines)):
             open_pairs.fix(result)
         open_pairs.load()
 
-    def _game(
-        self, open_pairs: OpenPairs, pair: Pair, game: int, attempt: int, record: Record, lines: bytes
-    ) -> PendingGame:
+    def _game(self, open_pairs: OpenPairs, pair: Pair, game: int, record: Record, lines: bytes) -> FinishedGame:
         names = [bot.name for bot in record.start.bots]
         one, two = names if game == 0 else reversed(names)
         starts = {pair.first: BotSpec(one, DIALLED), pair.second: BotSpec(two, DIALLED)}
         setup = make_setup(self._room.series, pair, open_pairs.pool, starts, self._room.budgets)
-        return PendingGame(pair, game, attempt, played(setup, game, record), lines)
+        return FinishedGame(pair, replace(setup.result(game, record), record=zlib.compress(lines, 1)))
 
 
-def _key_parts(key: str) -> tuple[str, int, int]:
-    """`SERIES-GAME.ATTEMPT` -> the series, the game from 0, the attempt."""
+def _key_parts(key: str) -> tuple[str, int]:
+    """`SERIES-GAME.ATTEMPT` -> the series, and the game from 0."""
     series, _, number = key.rpartition("-")
-    game, _, attempt = number.partition(".")
-    return series, int(game) - 1, int(attempt or 0)
+    return series, int(number.partition(".")[0]) - 1
 
 
 def _lost_by(record: Record, seat: int) -> Record:

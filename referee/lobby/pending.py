@@ -5,15 +5,12 @@ import contextlib
 import os
 import threading
 import time
-import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TypeVar
 
 from referee.background import BackgroundTasks
 from referee.lobby.log import EventLog
-from referee.play.series import GameResult
 from referee.store.model import GAMES, FinishedGame, Pair, PairResult, Pool, PoolEntry, StoreError, UnplayablePair
 from referee.store.store import Store
 
@@ -73,24 +70,13 @@ _TRIES = 3  # times that a game fails alone, by another error than the store's, 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class PendingGame:
-    """A finished match: `record` as JSON lines."""
-
-    pair: Pair
-    game: int
-    attempt: int
-    facts: GameResult
-    record: bytes
-
-
 class StoreWriter:
     """`open` in the running loop, `close` before the store is."""
 
     def __init__(self, store: Store, event_log: EventLog) -> None:
         self._store, self._event_log = store, event_log
         self._thread = ThreadPoolExecutor(1, "writer", _give_way)
-        self._waiting: list[tuple[PendingGame | UnplayablePair, asyncio.Future[list[PairResult]]]] = []
+        self._waiting: list[tuple[FinishedGame | UnplayablePair, asyncio.Future[list[PairResult]]]] = []
         self._some = asyncio.Event()
         self._tasks = BackgroundTasks(event_log.fault)
         self._took = 0.0  # seconds to keep the last games
@@ -122,11 +108,11 @@ class StoreWriter:
         seats = await self.work(lambda: self._store.seats(pool))
         return next((seat.suspended for seat in seats if seat.id == version), "")
 
-    def add_now(self, game: PendingGame) -> list[PairResult]:
+    def add_now(self, game: FinishedGame) -> list[PairResult]:
         """As `store`, before the loop runs. Raises StoreError."""
         return self._add([game])
 
-    async def store(self, what: PendingGame | UnplayablePair) -> list[PairResult]:
+    async def store(self, what: FinishedGame | UnplayablePair) -> list[PairResult]:
         """Store a game durably; returns the pairs that it finished. Raises an error of this game alone."""
         kept: asyncio.Future[list[PairResult]] = asyncio.get_running_loop().create_future()
         self._waiting.append((what, kept))
@@ -169,19 +155,15 @@ class StoreWriter:
             if not kept.done():
                 kept.set_exception(error)
 
-    def _take(self, count: int) -> list[tuple[PendingGame | UnplayablePair, asyncio.Future[list[PairResult]]]]:
+    def _take(self, count: int) -> list[tuple[FinishedGame | UnplayablePair, asyncio.Future[list[PairResult]]]]:
         """Remove and return the first of the waiting."""
         taken, self._waiting = self._waiting[:count], self._waiting[count:]
         self._alone, self._tries = max(0, self._alone - count), 0
         return taken
 
-    def _add(self, batch: list[PendingGame | UnplayablePair]) -> list[PairResult]:
+    def _add(self, batch: list[FinishedGame | UnplayablePair]) -> list[PairResult]:
         began = time.monotonic()
-        games = [
-            FinishedGame(one.pair, one.game, one.facts.key, one.attempt, one.facts, zlib.compress(one.record, 1))
-            for one in batch
-            if isinstance(one, PendingGame)
-        ]
+        games = [one for one in batch if isinstance(one, FinishedGame)]
         results = self._store.add(games, [one for one in batch if isinstance(one, UnplayablePair)])
         self._took = time.monotonic() - began
         return results

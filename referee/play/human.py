@@ -439,13 +439,13 @@ def play_by_hand(
     report, began, keeping = SeriesReport(tally), time.monotonic(), False
     tally.forget_voids()
 
-    def keep(record: bytes, facts: GameResult) -> None:
+    def keep(record: bytes, result: GameResult) -> None:
         nonlocal keeping
         keeping = True  # not to be stopped between the record and the count
         recorder.append(record)
         recorder.commit()
-        tally.add(facts)
-        report.plies += facts.plies
+        tally.add(result)
+        report.plies += result.plies
         keeping = False
 
     def stop(number: int, frame: FrameType | None) -> None:

@@ -11,7 +11,7 @@ from referee.play.outcome import REPLAYS, CannotStart, EngineFailed, Outcome
 from referee.play.player import Player
 from referee.play.process import LaunchError
 from referee.play.record_file import RecordWriter, SideFile
-from referee.play.series import GameResult, SeriesConfig, draw_opening, played, seats
+from referee.play.series import GameResult, SeriesConfig, draw_opening, seats
 
 MOST_BOTS = 2  # kept alive at a time: those of a series
 _LAME = 60.0  # seconds before a bot that did not start is tried again
@@ -31,7 +31,7 @@ class Suspended(Exception):
 class MatchRunner:
     """Plays matches of any SeriesConfig, by number. A process that fails is restarted before the next match.
 
-    Every match is given to `keep` as soon as it ends, void ones too: its record and the facts of it. `live` is the
+    Every match is given to `keep` as soon as it ends, void ones too: its record and its result. `live` is the
     side file that each line of a record is written to at once. Of more bots than `most` the one that
     has waited longest is ended; a changed BotSpec gets another process.
     `seen` is called with each event. `host` makes the player for a human, given the engine of the match.
@@ -64,11 +64,11 @@ class MatchRunner:
         that were interrupted, which go on from there, or were finished, which are kept.
         """
         for attempt in range(tried, tried + 1 + REPLAYS):
-            facts = await self._attempt(setup, number, attempt, begun.get(setup.key(number, attempt)))
-            if not facts.replayed:
+            result = await self._attempt(setup, number, attempt, begun.get(setup.key(number, attempt)))
+            if not result.replayed:
                 return
         tries = f"{1 + REPLAYS} times in a row"
-        raise Suspended(facts.culprit, f"{facts.termination} {tries}, last: {facts.detail}")
+        raise Suspended(result.culprit, f"{result.termination} {tries}, last: {result.detail}")
 
     async def close(self, kill: bool = False) -> None:
         """End every process; `kill`: without asking."""
@@ -82,9 +82,9 @@ class MatchRunner:
         if before is not None and [bot.name for bot in before.start.bots] != [bot.name for bot in order]:
             before = None
         if before is not None and before.end is not None:
-            facts = played(setup, number, before)
-            self._keep(before.lines(), facts)
-            return facts
+            result = setup.result(number, before)
+            self._keep(before.lines(), result)
+            return result
         try:
             engine = await self._engine(setup)
             opening = before.start.opening if before else await self._draw_opening(engine, setup, number // 2)
@@ -113,10 +113,10 @@ class MatchRunner:
         finally:
             if self._live is not None:
                 self._live.close()
-        facts = played(setup, number, writer.record())
-        self._keep(b"".join(writer.lines), facts)
+        result = setup.result(number, writer.record())
+        self._keep(b"".join(writer.lines), result)
         await self._clear(setup, order, outcome)
-        return facts
+        return result
 
     # -- engines and bots -----------------------------------------------------------------------------------
 

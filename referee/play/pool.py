@@ -20,7 +20,7 @@ from protocol.errors import CodedError
 from protocol.records import Record
 from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from referee.play.record_file import Recorder
-from referee.play.series import SeriesConfig, SeriesTally, attempt_of, played
+from referee.play.series import SeriesConfig, SeriesTally, attempt_of
 from referee.play.worker import ABANDON, Batch, BatchResult, WorkerConfig, WorkerRegistry, begin, play_batch
 
 _SHORT = 0.1  # seconds: chunks that take less are made larger
@@ -280,7 +280,7 @@ def resume_series(setup: SeriesConfig, earlier: int = -1) -> tuple[SeriesTally, 
         if number is not None and number < setup.games:
             if tally.attempts == earlier:
                 tally.forget_voids()
-            match = played(setup, number, old)
+            match = setup.result(number, old)
             tally.add(match)
             if not match.replayed:
                 done.add(number)

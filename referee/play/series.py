@@ -23,6 +23,37 @@ from referee.play.setting import Setting, Timeouts
 MOST_SUSPECTS = 1000  # whose keys a tally keeps
 
 
+@dataclass(frozen=True, slots=True)
+class GameResult:
+    """A match that was played to its end, void ones included; by bot, not by seat.
+
+    `record`: its JSON lines, compressed by zlib; empty where they are in a record file.
+    """
+
+    number: int
+    key: str
+    result: str
+    winner: int  # the bot, 0 or 1; -1 for none
+    culprit: str  # a bot's name, "engine" or ""
+    termination: str
+    detail: str
+    plies: int
+    used: tuple[int, int]  # ms
+    suspect: bool
+    ended: str = ""  # UTC, ISO 8601
+    record: bytes = b""
+
+    @property
+    def attempt(self) -> int:
+        """How many void attempts came before."""
+        return attempt_of(self.key)
+
+    @property
+    def replayed(self) -> bool:
+        """Whether this was a void attempt of a match that is still to be played (see outcome)."""
+        return not self.result and self.termination != Termination.PLY_LIMIT
+
+
 @dataclass(frozen=True)
 class SeriesConfig:
     """Everything a worker needs to play any match of the series. `record`: the path of the record, "" for none."""
@@ -67,6 +98,26 @@ class SeriesConfig:
         digits = rest.partition(".")[0]
         return int(digits) - 1 if series == self.series and digits.isdigit() else None
 
+    def result(self, number: int, record: Record) -> GameResult:
+        """The result of a match of this series from its record, which has an end."""
+        end, order = record.end, seats(number)
+        assert end is not None
+        by_seat = [sum([ply.ms for ply in record.plies if ply.seat == seat]) for seat in (1, 2)]
+        at_fault = end.culprit.removeprefix("seat")
+        return GameResult(
+            number=number,
+            key=end.match,
+            result=end.result,
+            winner=order[end.winner - 1] if end.winner else -1,
+            culprit=self.bots[order[int(at_fault) - 1]].name if at_fault.isdigit() else end.culprit,
+            termination=end.termination,
+            detail=end.detail,
+            plies=end.plies,
+            used=(by_seat[order.index(0)], by_seat[order.index(1)]),
+            suspect=end.suspect,
+            ended=end.ended,
+        )
+
     def bot_seeds(self, key: str) -> tuple[int, int] | None:
         """What the bots of the match with this key draw their chance from, by seat; None: what they like."""
         return seeds_of(key) if self.seeded else None
@@ -87,49 +138,6 @@ def seeds_of(key: str) -> tuple[int, int]:
 def seats(number: int) -> tuple[int, int]:
     """Which bot (0 or 1) has seat 1 and which seat 2. Matches 2k and 2k+1 are a pair: seats exchanged."""
     return (0, 1) if number % 2 == 0 else (1, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class GameResult:
-    """The facts of a match that was played to its end, void ones included; by bot, not by seat."""
-
-    number: int
-    key: str
-    result: str
-    winner: int  # the bot, 0 or 1; -1 for none
-    culprit: str  # a bot's name, "engine" or ""
-    termination: str
-    detail: str
-    plies: int
-    used: tuple[int, int]  # ms
-    suspect: bool
-    ended: str = ""  # UTC, ISO 8601
-
-    @property
-    def replayed(self) -> bool:
-        """Whether this was a void attempt of a match that is still to be played (see outcome)."""
-        return not self.result and self.termination != Termination.PLY_LIMIT
-
-
-def played(setup: SeriesConfig, number: int, record: Record) -> GameResult:
-    """The facts of a finished match."""
-    end, order = record.end, seats(number)
-    assert end is not None
-    by_seat = [sum([ply.ms for ply in record.plies if ply.seat == seat]) for seat in (1, 2)]
-    at_fault = end.culprit.removeprefix("seat")
-    return GameResult(
-        number=number,
-        key=end.match,
-        result=end.result,
-        winner=order[end.winner - 1] if end.winner else -1,
-        culprit=setup.bots[order[int(at_fault) - 1]].name if at_fault.isdigit() else end.culprit,
-        termination=end.termination,
-        detail=end.detail,
-        plies=end.plies,
-        used=(by_seat[order.index(0)], by_seat[order.index(1)]),
-        suspect=end.suspect,
-        ended=end.ended,
-    )
 
 
 @dataclass(slots=True)
@@ -217,7 +225,7 @@ class SeriesTally:
         for bot in (0, 1):
             self.used[bot] += played.used[bot]
         if played.replayed:
-            self.tried[played.number] = max(self.tried[played.number], 1 + attempt_of(played.key))
+            self.tried[played.number] = max(self.tried[played.number], 1 + played.attempt)
         if not played.result:
             self.void += 1
             self.lasting += not played.replayed

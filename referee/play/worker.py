@@ -16,7 +16,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from multiprocessing.context import SpawnContext
 from pathlib import Path
@@ -150,13 +150,12 @@ class SeriesRefused:
 class BatchResult:
     """What a worker played: whole matches only. Times are CLOCK_MONOTONIC seconds, the same in all processes.
 
-    `given`: the series it had work for. `records` of what was played, in the same order, compressed (zlib), if the
-    worker has no record file to append them to.
+    `given`: the series it had work for. What was played has its records if the worker has no record file to append
+    them to.
     """
 
     given: list[str]
     played: list[GameResult]
-    records: list[bytes]
     refused: list[SeriesRefused]
     began: float
     ended: float
@@ -186,7 +185,6 @@ class _State:
     record: int | None = None
     done: int | None = None  # where matches are kept until their chunk is handed over
     played: list[GameResult]
-    records: list[bytes]
     playing = False  # whether SIGTERM may raise StopMatch, and DROP Dropped
     stopped = False
     at = 0  # the match that is played, as `mark` has it
@@ -227,7 +225,7 @@ def play_batch(chunk: list[Batch]) -> BatchResult:
 
     Where a match cannot be played, skip the rest of its series and go on with the next series.
     """
-    state.played, state.records = [], []
+    state.played = []
     if state.done is not None:
         os.ftruncate(state.done, 0)  # the chunk before has been handed over
     refused: list[SeriesRefused] = []
@@ -248,7 +246,7 @@ def play_batch(chunk: list[Batch]) -> BatchResult:
     rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ended, cpu = time.monotonic(), time.process_time() - cpu
     given, number = [work.setup.series for work in chunk], chunk[0].numbers[0]
-    return BatchResult(given, state.played, state.records, refused, began, ended, cpu, rss, number)
+    return BatchResult(given, state.played, refused, began, ended, cpu, rss, number)
 
 
 def _play(work: Batch) -> None:
@@ -274,7 +272,7 @@ def _say_what_is_played(match: int) -> None:
         state.registry.plays(state.slot, match, time.monotonic())
 
 
-def _keep(record: bytes, facts: GameResult) -> None:
+def _keep(record: bytes, result: GameResult) -> None:
     """One write for a whole match, so those of several workers do not mix; it outlives us. The parent syncs.
 
     A worker killed in the middle leaves half a line, and the next match begins behind that: see read_records.
@@ -282,14 +280,14 @@ def _keep(record: bytes, facts: GameResult) -> None:
     """
     state.playing = False  # not to be stopped between the record and the count
     if state.record is None:
-        state.records.append(zlib.compress(record, 1))
+        result = replace(result, record=zlib.compress(record, 1))
         if state.done is not None:
             with contextlib.suppress(OSError):  # without room for it the match counts all the same
                 os.write(state.done, record)  # a bot that kills its worker must not undo what it has lost
     elif os.write(state.record, record) < len(record):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), state.place.record)
-    state.played.append(facts)
-    if not facts.replayed:
+    state.played.append(result)
+    if not result.replayed:
         state.at = 0  # too late to call it off
     state.playing = True
     if state.stopped:

@@ -98,7 +98,7 @@ class _Batch:
             raise StoreError(
                 f"pair {min(unknown)} is not in this store: it was played for another one", code="no-such-pair"
             )
-        keys = {one.key for one in finished}
+        keys = {one.result.key for one in finished}
         self._known = {row.key for row in in_parts(connection, select(games.c.key), games.c.key, keys)}
         self._last: int = connection.execute(select(func.coalesce(func.max(games.c.id), 0))).scalar_one()
         self._done: dict[int, int] = {id: row.done for id, row in self._pairs.items()}
@@ -111,53 +111,53 @@ class _Batch:
         self._endings: Counter[tuple[int, str, int, str]] = Counter()
 
     def keep(self, one: FinishedGame) -> None:
-        pair, facts = self._pairs[one.pair.id], one.facts
-        bit = 1 << one.game
-        if pair.state != ISSUED or self._done[pair.id] & bit or one.key in self._known:
+        pair, played = self._pairs[one.pair.id], one.result
+        bit = 1 << played.number
+        if pair.state != ISSUED or self._done[pair.id] & bit or played.key in self._known:
             return
-        if len(one.key) > KEY:
+        if len(played.key) > KEY:
             raise StoreError(
-                f"the key {one.key[:60]}… is longer than {KEY} characters: shorten the ladder's name",
+                f"the key {played.key[:60]}… is longer than {KEY} characters: shorten the ladder's name",
                 code="key-too-long",
             )
-        self._known.add(one.key)
-        order = seats(one.game)
-        first, second = ordered(pair.first, pair.second, one.game)
-        winner = order.index(facts.winner) + 1 if facts.winner >= 0 else 0
-        culprit = self._culprit(pair, facts)
-        termination = clean(facts.termination, WORD)
-        result = clean(facts.result, WORD)
+        self._known.add(played.key)
+        order = seats(played.number)
+        first, second = ordered(pair.first, pair.second, played.number)
+        winner = order.index(played.winner) + 1 if played.winner >= 0 else 0
+        culprit = self._culprit(pair, played)
+        termination = clean(played.termination, WORD)
+        result = clean(played.result, WORD)
         self._last += 1
         self._games.append(
             {
                 "id": self._last,
-                "key": one.key,
+                "key": played.key,
                 "pair": pair.id,
                 "pool": pair.pool,
-                "game": one.game,
-                "attempt": one.attempt,
-                "finished": not facts.replayed,
+                "game": played.number,
+                "attempt": played.attempt,
+                "finished": not played.replayed,
                 "first": first,
                 "second": second,
                 "result": result,
                 "winner": winner,
                 "termination": termination,
                 "culprit": culprit,
-                "detail": clean(facts.detail, TEXT),
-                "plies": facts.plies,
-                "ms1": facts.used[order[0]],
-                "ms2": facts.used[order[1]],
-                "suspect": facts.suspect,
-                "ended": clean(facts.ended, WORD),
+                "detail": clean(played.detail, TEXT),
+                "plies": played.plies,
+                "ms1": played.used[order[0]],
+                "ms2": played.used[order[1]],
+                "suspect": played.suspect,
+                "ended": clean(played.ended, WORD),
             }
         )
-        self._records.append({"game": self._last, "data": one.record})
+        self._records.append({"game": self._last, "data": played.record})
         self._endings[pair.pool, termination, culprit, "games" if result else "void"] += 1
-        if facts.replayed and culprit not in (NO_CULPRIT, ENGINE):
-            self._voided[pair.pool, culprit] = pair.batch, f"{facts.termination}: {facts.detail}"
-        if not facts.replayed:
+        if played.replayed and culprit not in (NO_CULPRIT, ENGINE):
+            self._voided[pair.pool, culprit] = pair.batch, f"{played.termination}: {played.detail}"
+        if not played.replayed:
             self._done[pair.id] |= bit
-            self._ended[pair.id].append(StoredEnding(one.game, result, winner, termination))
+            self._ended[pair.id].append(StoredEnding(played.number, result, winner, termination))
             self._tallies[pair.pool, first, second, column(result, winner, termination)] += 1
 
     def give_up(self, one: UnplayablePair) -> None:
@@ -214,21 +214,21 @@ class _Batch:
         for pool, number in sorted(played.items()):
             self._connection.execute(pools.update().where(pools.c.id == pool).values(played=pools.c.played + number))
 
-    def _culprit(self, pair: Row[Any], facts: GameResult) -> int:
+    def _culprit(self, pair: Row[Any], played: GameResult) -> int:
         """The version to blame. Who loses by a fault is at fault; for a void match there is only the name."""
-        if facts.culprit in ("", "engine"):
-            return ENGINE if facts.culprit else NO_CULPRIT
-        if facts.winner >= 0:
-            return int(pair.second if facts.winner == 0 else pair.first)
+        if played.culprit in ("", "engine"):
+            return ENGINE if played.culprit else NO_CULPRIT
+        if played.winner >= 0:
+            return int(pair.second if played.winner == 0 else pair.first)
         query = select(versions.c.id, versions.c.name, versions.c.label)
         named = [
             row.id
             for row in in_parts(self._connection, query, versions.c.id, {pair.first, pair.second})
-            if facts.culprit in (row.name, row.label)
+            if played.culprit in (row.name, row.label)
         ]
         if len(named) != 1:
             raise StoreError(
-                f"{facts.key}: its culprit {facts.culprit!r} is not one of the two that played", code="bad-culprit"
+                f"{played.key}: its culprit {played.culprit!r} is not one of the two that played", code="bad-culprit"
             )
         return int(named[0])
 

@@ -223,17 +223,10 @@ class PoolPast:
 
 @dataclass(frozen=True, slots=True)
 class FinishedGame:
-    """A match of a pair that was played to its end, void ones included.
-
-    `game` is 0 or 1, `attempt` counts the void ones before it; `record` is zlib-compressed JSON lines.
-    """
+    """A match of a pair that was played to its end, void ones included."""
 
     pair: Pair
-    game: int
-    key: str
-    attempt: int
-    facts: GameResult
-    record: bytes
+    result: GameResult
 
 
 @dataclass(frozen=True, slots=True)

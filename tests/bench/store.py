@@ -4,6 +4,7 @@ import random
 import statistics
 import tempfile
 import time
+from dataclasses import replace
 
 from referee.store.model import FinishedGame, Pair, Pairing
 from referee.store.store import Store
@@ -40,5 +41,4 @@ def _bench_add(url: str, rounds: int) -> list[tuple[str, float, str]]:
 
 
 def _small(pair: Pair, game: int, record: bytes) -> FinishedGame:
-    one = match(pair, game, names=("first", "second"))
-    return FinishedGame(pair, game, one.key, 0, one.facts, record)
+    return FinishedGame(pair, replace(match(pair, game, names=("first", "second")).result, record=record))

@@ -73,8 +73,8 @@ class Filled:
         came = play(replace(setup, name=f"club-{pool}-{pair.number}"))
         self.store.add(
             [
-                FinishedGame(pair, facts.number, facts.key, 0, facts, zlib.compress(record))
-                for facts, record in zip(came.played, came.kept, strict=True)
+                FinishedGame(pair, replace(result, record=zlib.compress(record)))
+                for result, record in zip(came.played, came.kept, strict=True)
             ]
         )
 

@@ -79,9 +79,9 @@ class AtTable:
         self.kept: list[bytes] = []
         self.suspended: Suspended | None = None
 
-    def keep(self, record: bytes, facts: GameResult) -> None:
+    def keep(self, record: bytes, result: GameResult) -> None:
         self.kept.append(record)
-        self.played.append(facts)
+        self.played.append(result)
 
     @property
     def records(self) -> list[Record]:

@@ -83,7 +83,7 @@ def match(
         ),
     )
     ms = (sum(range(1, plies + 1, 2)), sum(range(2, plies + 1, 2)))
-    facts = GameResult(
+    played = GameResult(
         number=game,
         key=key,
         result=result,
@@ -95,8 +95,9 @@ def match(
         used=(ms[order.index(0)], ms[order.index(1)]),
         suspect=False,
         ended=ENDED,
+        record=zlib.compress(record.lines()),
     )
-    return FinishedGame(pair, game, key, attempt, facts, zlib.compress(record.lines()))
+    return FinishedGame(pair, played)
 
 
 def pairings(store: Store, pool: int, number: int) -> list[Pairing]:

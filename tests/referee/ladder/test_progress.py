@@ -110,9 +110,9 @@ class OneOver(Endless):
         super().drain()
         work, *_ = self.chunks[0]
         made = match(Pair(1, 1, 0, 0, 1, 2), 0)
-        facts = replace(made.facts, key=work.setup.key(work.numbers[0]), number=work.numbers[0])
+        result = replace(made.result, key=work.setup.key(work.numbers[0]), number=work.numbers[0])
         dropped = [SeriesRefused(work.setup.series, REFEREE, ABORTED)]
-        return [BatchResult([work.setup.series], [facts], [made.record], dropped, 0.0, 1.0, 0.0, 0)]
+        return [BatchResult([work.setup.series], [result], dropped, 0.0, 1.0, 0.0, 0)]
 
 
 def test_matches_that_were_over_at_the_end_are_counted(tmp_path: object) -> None:

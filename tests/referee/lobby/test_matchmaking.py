@@ -21,7 +21,7 @@ from referee.lobby import matchmaking
 from referee.lobby.limits import FREE, HOUR, LONGEST, Backoff, Frequency
 from referee.lobby.log import EventLog
 from referee.lobby.matchmaking import OFTEN, Matchmaker
-from referee.lobby.pending import PendingGame, StoreWriter
+from referee.lobby.pending import StoreWriter
 from referee.ratings.bradley_terry import MODELS, Counts, Priors
 from referee.ratings.ratings import rate
 from referee.store.store import Store
@@ -64,7 +64,7 @@ def test_a_lobby_rates_forfeits_as_losses(store: Store) -> None:
                 made = match(pair, game, sides.index("ann"), "illegal_move", names=sides)
             else:
                 made = match(pair, game, game, names=sides)  # whoever has the second seat
-            for result in writer.add_now(PendingGame(pair, game, 0, made.facts, b"")):
+            for result in writer.add_now(made):
                 maker.fix(result)
 
     def elo() -> dict[str, float]:

@@ -88,7 +88,8 @@ def test_a_long_list_takes_little_memory(store: Store) -> None:
     data = zlib.compress(random.Random(1).randbytes(20_000))
     pairs = store.issue(id, 0, [Pairing(one, two)] * 1000)
     for start in range(0, 1000, 100):
-        store.add([replace(match(pair, game), record=data) for pair in pairs[start : start + 100] for game in (0, 1)])
+        games = [match(pair, game) for pair in pairs[start : start + 100] for game in (0, 1)]
+        store.add([replace(one, result=replace(one.result, record=data)) for one in games])
     tracemalloc.start()
     try:
         total = sum(len(lines) for _, lines in store.records())

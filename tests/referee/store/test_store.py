@@ -112,7 +112,7 @@ def test_another_attempt_at_a_finished_game_changes_nothing(store: Store) -> Non
     store.add([match(pair, 0, winner=0)])
     store.add([match(pair, 0, winner=1, attempt=1)])
     assert store.meetings(id) == [PairScore(pair.first, pair.second, wins=1)]
-    assert [row.key for row in store.games()] == [match(pair, 0).key]
+    assert [row.key for row in store.games()] == [match(pair, 0).result.key]
 
 
 def test_a_void_attempt_is_kept_and_finishes_nothing(store: Store) -> None:
@@ -242,12 +242,12 @@ def test_a_pair_of_another_store_is_refused_whole(store: Store) -> None:
 def test_games_and_records_come_back_as_they_were(store: Store) -> None:
     _, (pair, *_) = _issued(store)
     finished = match(pair, 1, winner=1, plies=5)
-    odd = replace(finished, facts=replace(finished.facts, detail="nul \0 lone \udc80 ü"))
+    odd = replace(finished, result=replace(finished.result, detail="nul \0 lone \udc80 ü"))
     store.add([odd])
     (row,) = store.games()
-    assert (row.key, row.pool, row.pair, row.game, row.attempt) == (odd.key, "fast", 0, 1, 0)
+    assert (row.key, row.pool, row.pair, row.game, row.attempt) == (odd.result.key, "fast", 0, 1, 0)
     assert (row.first, row.second, row.winner, row.result) == ("bob", "ann", 1, "B+1")
-    assert (row.plies, row.ms1, row.ms2, row.suspect, row.ended) == (5, 9, 6, False, odd.facts.ended)
+    assert (row.plies, row.ms1, row.ms2, row.suspect, row.ended) == (5, 9, 6, False, odd.result.ended)
     assert row.detail == "nul � lone ? ü"
     ((again, lines),) = store.records()
     assert again == row and lines == store.record(row.key)

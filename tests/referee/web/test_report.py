@@ -143,7 +143,7 @@ def test_names_and_diagnostics_are_never_markup(tmp_path: Path) -> None:
 
 def faulty(one: FinishedGame) -> FinishedGame:
     """The match with a fault's last words, in detail and record."""
-    (record,) = read_records(zlib.decompress(one.record).splitlines(keepends=True))
+    (record,) = read_records(zlib.decompress(one.result.record).splitlines(keepends=True))
     assert isinstance(record.end, MatchEnded)
     left = Diagnostics(dialogue=(TEXT,), stderr=f"{TEXT}\n", exit="killed")
     end = MatchEnded(
@@ -153,7 +153,7 @@ def faulty(one: FinishedGame) -> FinishedGame:
     chain = Chain()
     events: list[Event] = [record.start, *record.plies, end]
     lines = b"".join(map(chain.line, events))
-    return replace(one, record=zlib.compress(lines), facts=replace(one.facts, detail=TEXT))
+    return replace(one, result=replace(one.result, record=zlib.compress(lines), detail=TEXT))
 
 
 def test_an_empty_ladder(filled: Filled) -> None:
