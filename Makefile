@@ -20,7 +20,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_USER PIP_TARGET PIP_PREFIX
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test test-all test-long coverage coverage-models check check-native coverage-native fuzz format docs bench clean
+.PHONY: help setup play test test-all test-long coverage coverage-models check check-native coverage-native fuzz format docs bench pictures clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -82,6 +82,9 @@ docs: setup ## write the generated pages of docs/reference again
 
 bench: setup ## measure the core and the referee, one table
 	@$(BIN)/python -m tests.bench $(ARGS)
+
+pictures: setup ## take pictures of all pages of `ggp web` into games/pictures (needs chromium)
+	@$(BIN)/python -m tests.pictures games/pictures
 
 clean: ## remove .venv, the built core and all caches (never games/)
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*

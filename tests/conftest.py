@@ -37,6 +37,7 @@ settings.load_profile("unhurried")
 # What a test may need, and the Debian package that has it. `.ci/run` installs all of these packages.
 PACKAGES = {
     "bash": "bash",
+    "chromium": "chromium",
     "fish": "fish",
     "gnugo": "gnugo",
     "go": "golang-go",

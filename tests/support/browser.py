@@ -1,0 +1,143 @@
+"""A real browser, Debian's chromium, on the pages of a server that runs as a process."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urldefrag, urljoin
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.support.cli import Ggp, started
+
+CHROMIUM = "/usr/bin/chromium"
+# As root chromium does not start with its sandbox; the pages are ours.
+_ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+# What a browser says of a page that answers 404 or 503 because a test asked for it.
+_EXPECTED = re.compile(r"Failed to load resource: the server responded with a status of (404|429|503)")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class WebServer:
+    """`ggp web` at a port of this machine; `url` has no slash at its end."""
+
+    def __init__(self, *arguments: str, port: int = 0) -> None:
+        self.arguments = arguments
+        self.url = ""
+        self.start(port)
+
+    def start(self, port: int = 0) -> None:
+        """Start it, or start it again at the port that it had."""
+        port = port or int(self.url.rpartition(":")[2] or 0)
+        self.running = Ggp("web", *self.arguments, "--listen", f"127.0.0.1:{port}")
+        started.remove(self.running)  # it may serve the tests of a whole file
+        assert self.running.process.stderr
+        line = self.running.process.stderr.readline()
+        found = re.search(r"http://\S+:\d+(?=/)", line)
+        assert found, line
+        self.url = found[0]
+
+    def kill(self) -> None:
+        """SIGKILL; its engine processes end by themselves."""
+        self.running.process.kill()
+        self.running.process.wait()
+
+    def end(self) -> None:
+        """SIGTERM, after which nothing of it runs and it has said nothing."""
+        self.running.process.terminate()
+        ended = self.running.wait(20)
+        assert (ended.status, ended.err) == (0, ""), ended
+
+    def __enter__(self) -> "WebServer":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if kind is None:
+            self.end()
+        else:
+            self.kill()
+
+
+class Visitor:
+    """A browser window that notes every error of the pages it visits.
+
+    Options are those of Playwright's `new_context`: `color_scheme`, `viewport`, `java_script_enabled` …
+    """
+
+    def __init__(self, browser: Browser, server: WebServer, **options: Any) -> None:
+        self.server = server
+        self.errors: list[str] = []
+        self.context: BrowserContext = browser.new_context(**options)
+        self.page = self.window()
+
+    def window(self) -> Page:
+        """One more window with the same cookies."""
+        page = self.context.new_page()
+        page.on("pageerror", lambda error: self.errors.append(f"{page.url}: {error}"))
+        page.on("console", lambda said: self._heard(page, said.type, said.text))
+        page.on("request", lambda request: self._asked(page, request.url))
+        return page
+
+    def visit(self, path: str) -> Page:
+        answer = self.page.goto(urljoin(f"{self.server.url}/", path))
+        assert answer and answer.status == 200, (path, answer and answer.status)
+        return self.page
+
+    def links(self) -> list[str]:
+        """The addresses of this server that the page links to, without those that download a file."""
+        found = self.page.eval_on_selector_all("a[href]:not([download])", "all => all.map(one => one.href)")
+        return [urldefrag(link).url for link in found if link.startswith(self.server.url)]
+
+    def is_too_wide(self) -> bool:
+        """Whether the page scrolls sideways."""
+        return bool(self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
+
+    def barriers(self) -> list[str]:
+        """What axe finds on the page, WCAG 2.2 AA and best practices."""
+        found = Axe().run(self.page).response["violations"]
+        return [f"{one['id']}: {node['html'][:200]} {node['failureSummary']}" for one in found for node in one["nodes"]]
+
+    def close(self) -> None:
+        """AssertionError if any page had an error."""
+        self.context.close()
+        assert self.errors == []
+
+    def _heard(self, page: Page, kind: str, text: str) -> None:
+        if kind in ("error", "warning") and not _EXPECTED.match(text):
+            self.errors.append(f"{page.url}: {text}")
+
+    def _asked(self, page: Page, url: str) -> None:
+        if not url.startswith((self.server.url, "data:", "blob:", "about:")):
+            self.errors.append(f"{page.url} asks another server: {url}")
+
+
+def save_pictures(browser: Browser, server: WebServer, paths: dict[str, str], folder: Path) -> None:
+    """Each page, by its name, in light, dark, on a phone and printed: `NAME-light.png` …"""
+    folder.mkdir(parents=True, exist_ok=True)
+    wide, phone = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
+    looks: dict[str, dict[str, Any]] = {
+        "light": {"color_scheme": "light", "viewport": wide},
+        "dark": {"color_scheme": "dark", "viewport": wide},
+        "phone": {"color_scheme": "light", "viewport": phone},
+        "print": {"color_scheme": "light", "viewport": wide},
+    }
+    for look, options in looks.items():
+        visitor = Visitor(browser, server, **options)
+        if look == "print":
+            visitor.page.emulate_media(media="print")
+        for name, path in paths.items():
+            visitor.visit(path)
+            visitor.page.wait_for_timeout(300)
+            visitor.page.screenshot(path=folder / f"{name}-{look}.png", full_page=True)
+        visitor.close()
