@@ -7,7 +7,7 @@ import contextlib
 import re
 import sys
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,6 @@ from referee.lobby.zmq_io import Reading
 ENDPOINT = "inproc://zeromq.zap.01"
 DOMAIN = "ggp-lobby"
 RATE, BURST = 2.0, 200  # handshakes a second of one key; at once twice as many as an owner may have bots by default
-SILENCE = 60.0  # seconds between two lines about the same key at the same address
 MOST_REMEMBERED = 10_000
 _VERSION = b"1.0"
 _ADDRESS = re.compile(rb"[0-9A-Fa-f.:%a-z]{0,80}")
@@ -42,45 +41,32 @@ def require_keys(socket: "zmq.Socket[bytes]", pair: KeyPair) -> None:
     socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRefused:
-    """A log line: the refused key and address, the reason, and the number of refusals since the last such line."""
-
-    address: str
-    key: str
-    reason: str
-    times: int
-
-
 class Authenticator:
-    """Answers ZAP requests: accepts the keys of a registry. Pure but for the registry's file; `counts` is by outcome.
+    """Answers ZAP requests: accepts the keys of a registry. Pure but for the registry's file.
 
     User-Id in the answer is the public key, so a message's sender is `frame.get("User-Id")`, whatever its hello says;
-    KeyRegistry.find maps the key to owner and bots.
+    KeyRegistry.find maps the key to owner and bots. `on_refusal(address, key, reason)` is called for every refusal.
     """
 
     def __init__(
-        self, registry: KeyRegistry, on_refusal: Callable[[KeyRefused], object] = lambda refused: None
+        self, registry: KeyRegistry, on_refusal: Callable[[str, str, str], object] = lambda address, key, reason: None
     ) -> None:
-        self.counts: dict[str, int] = {}
         self._registry = registry
         self._on_refusal = on_refusal
         self._buckets = KeyedBuckets(RATE, BURST, MOST_REMEMBERED)  # handshakes, by key
-        self._told: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()  # when last, how often since
 
     def answer(self, frames: list[bytes], now: float) -> list[bytes] | None:
         """The reply to a request, None if it does not even say what to reply to. `now` in seconds, monotonic.
 
-        Never raises: a failure is answered with 500, which refuses the key.
+        Never raises: a failure is answered with a refusal.
         """
         if len(frames) < 2 or len(frames[1]) > 255:
-            self._count("malformed")
             return None
         try:
             status, text, user = self._judge(frames, now)
         except Exception as error:
             status, text, user = b"500", b"Internal error", b""
-            self._refuse("", "", f"internal error: {type(error).__name__}: {printable(str(error), 200)}", now)
+            self._refuse("", "", f"internal error: {type(error).__name__}: {printable(str(error), 200)}")
         return [_VERSION, frames[1], status, text, user, b""]
 
     def _judge(self, frames: list[bytes], now: float) -> tuple[bytes, bytes, bytes]:
@@ -89,43 +75,23 @@ class Authenticator:
         where = address.decode() if _ADDRESS.fullmatch(address) else "?"
         credentials = frames[6:]
         if version != _VERSION or mechanism != b"CURVE" or len(credentials) != 1 or len(credentials[0]) != 32:
-            return self._refuse(where, "", "no handshake with a key", now)
+            return self._refuse(where, "", "no handshake with a key")
         if domain != DOMAIN.encode():
-            return self._refuse(where, "", "another domain", now)
+            return self._refuse(where, "", "another domain")
         key = z85.encode(credentials[0]).decode()
-        if refusal := self._refusal(key):
-            return self._refuse(where, key, refusal, now)
-        if not self._buckets.try_consume(key, now):  # a loop of reconnects must not occupy the I/O thread
-            self._refuse(where, key, "too many handshakes", now)
-            return b"500", b"Too many handshakes", b""  # 300 leaves the connection open for its time
-        self._count("let in")
-        return b"200", b"OK", key.encode()
-
-    def _refusal(self, key: str) -> str:
-        """Why the key is refused; "" if it is accepted."""
         self._registry.refresh()
         found = self._registry.find(key)
-        return found.value if isinstance(found, Refusal) else ""
+        if isinstance(found, Refusal):
+            return self._refuse(where, key, found)
+        if not self._buckets.try_consume(key, now):  # a loop of reconnects must not occupy the I/O thread
+            self._refuse(where, key, "too many handshakes")
+            return b"500", b"Too many handshakes", b""  # 300 leaves the connection open for its time
+        return b"200", b"OK", key.encode()
 
-    def _refuse(self, address: str, key: str, reason: str, now: float) -> tuple[bytes, bytes, bytes]:
-        """Count it, and report it once a minute for each key at an address."""
-        self._count(reason.partition(":")[0])
-        who = (address, key)
-        last, times = self._told.pop(who, (-SILENCE, 0))
-        times += 1
-        if now - last >= SILENCE:
-            last, told, times = now, times, 0
-            try:
-                self._on_refusal(KeyRefused(address, key, reason, told))
-            except Exception:
-                self._count("log failed")
-        self._told[who] = last, times
-        if len(self._told) > MOST_REMEMBERED:
-            self._told.popitem(last=False)
+    def _refuse(self, address: str, key: str, reason: str) -> tuple[bytes, bytes, bytes]:
+        with contextlib.suppress(Exception):  # a log that fails lets no key in, and stops no other handshake
+            self._on_refusal(address, key, reason)
         return b"400", b"No access", b""
-
-    def _count(self, what: str) -> None:
-        self.counts[what] = self.counts.get(what, 0) + 1
 
 
 class Zap:
@@ -279,8 +245,8 @@ class KeyAuth(Admission):
                 raise error
             event_log.log("keys", "problem", reason=f"all keys are refused: {self._registry.problem}")
         self._event_log = event_log
-        self._authenticator = Authenticator(self._registry, self._log_refusal)
-        self._strangers: deque[float] = deque(maxlen=_STRANGERS)  # when unknown keys were told one by one
+        self._authenticator = Authenticator(self._registry, self.log_refusal)
+        self._strangers: deque[float] = deque(maxlen=_STRANGERS)  # when unknown keys were logged one by one
         self._zap: Zap | None = None
         self._reading: Reading | None = None
 
@@ -329,19 +295,12 @@ class KeyAuth(Admission):
         if self._zap is None or not self._zap.handle_one():
             raise zmq.Again
 
-    def _log_refusal(self, refused: KeyRefused) -> None:
-        now, source = time.monotonic(), f"{refused.address} {refused.key}".strip()
-        if self._registry.find(refused.key) is Refusal.UNKNOWN:  # such keys cost nothing to make
+    def log_refusal(self, address: str, key: str, reason: str) -> None:
+        """A line a minute for each key at an address; above a limit, one for all unknown keys of an address."""
+        now, source = time.monotonic(), f"{address} {key}".strip()
+        if reason == Refusal.UNKNOWN:  # such keys cost nothing to make
             if len(self._strangers) == _STRANGERS and now - self._strangers[0] < _MINUTE:
-                source = refused.address
+                source = address
             else:
                 self._strangers.append(now)
-        self._event_log.log_limited(
-            now,
-            "refused",
-            "handshake",
-            source,
-            refused.times,
-            key=refused.key,
-            reason=refused.reason,
-        )
+        self._event_log.log_limited(now, "refused", "handshake", source, key=key, reason=reason)

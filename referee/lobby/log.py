@@ -16,7 +16,7 @@ from protocol.lobby_wire import printable
 from protocol.printed import json_text
 
 _ONCE = 60.0  # seconds in which the same problem of the same source is logged once
-_MOST = 1000  # sources that are remembered
+SOURCES = 1000  # that are remembered
 _LONGEST = 500  # characters of a value
 _FRAMES = 30  # lines of a traceback, the last ones
 
@@ -29,7 +29,8 @@ class EventLog:
         self._as_json = as_json
         self._quiet = quiet
         self._write = write or _to_stderr
-        self._told: OrderedDict[tuple[str, ...], float] = OrderedDict()
+        # Of each source: when it was last logged, and how many events came since.
+        self._limited: OrderedDict[tuple[str, str, str], tuple[float, int]] = OrderedDict()
 
     def log(self, event: str, word: str = "", **fields: str | int | float) -> None:
         """`word` is one of few: it is counted by."""
@@ -40,16 +41,18 @@ class EventLog:
     def log_limited(
         self, now: float, event: str, word: str, source: str, times: int = 1, **fields: str | int | float
     ) -> None:
-        """As `log`, for `times` events of a source that may repeat them for ever: logged once a minute, all counted."""
+        """As `log`, for `times` events of a source that may repeat them for ever: all are counted, and a line a minute
+        says how many there were since the last one."""
         self.counts[event, word] += times
         key = (event, word, source)
-        if now - self._told.get(key, -_ONCE) < _ONCE:
-            return
-        self._told[key] = now
-        self._told.move_to_end(key)
-        while len(self._told) > _MOST:
-            self._told.popitem(last=False)
-        self._write_event(event, word, {"source": source, "times": times, **fields})
+        last, unsaid = self._limited.pop(key, (-_ONCE, 0))
+        times += unsaid
+        due = now - last >= _ONCE
+        self._limited[key] = (now, 0) if due else (last, times)
+        if len(self._limited) > SOURCES:
+            self._limited.popitem(last=False)
+        if due:
+            self._write_event(event, word, {"source": source, "times": times, **fields})
 
     def fault(self, task: str, error: BaseException, **fields: str | int | float) -> None:
         """A background task has failed, or an event handler: counted by `task`, one of few. The traceback is logged

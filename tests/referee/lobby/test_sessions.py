@@ -20,7 +20,7 @@ from protocol.connection import PeerRole
 from protocol.records import Event, MatchEnded
 from protocol.responder import Responder
 from protocol.transports.keys import KeyPair, new_pair, write_pair
-from referee.lobby.auth import Admission, KeyAuth, KeyRefused
+from referee.lobby.auth import Admission, KeyAuth
 from referee.lobby.keys import Book, allow, change, now, read, revoke
 from referee.lobby.limits import Allowances, Arrivals, network
 from referee.lobby.log import EventLog
@@ -354,7 +354,7 @@ async def test_unknown_keys_without_end_are_not_lines_without_end(keys: tuple[Pa
     lines: list[str] = []
     admission = KeyAuth(server, registry, EventLog(quiet=True, write=lines.append))
     for number in range(1000):
-        admission._log_refusal(KeyRefused("10.0.0.1", f"key {number}", "unknown key", 1))
+        admission.log_refusal("10.0.0.1", f"key {number}", "unknown key")
     assert 20 <= len(lines) <= 21
 
 
