@@ -16,7 +16,7 @@ import zmq
 from zmq.utils import z85
 
 from protocol.errors import CodedError
-from protocol.lobby_wire import Hello, printable
+from protocol.lobby_wire import REFUSED, Hello, printable
 from protocol.transports.keys import KeyPair, read_pair
 from referee.lobby.keys import KeyEntry, KeyRegistry, Refusal
 from referee.lobby.limits import KeyedBuckets
@@ -139,11 +139,13 @@ _FOR_LOCAL = "this socket is for bots that the lobby started itself"
 
 
 class NotAdmitted(CodedError):
-    """A connection is refused; str() says why and what to do. `lasting`: time changes nothing."""
+    """A connection is refused; str() says why and what to do. `lasting`: time changes nothing. `bye` is what the other
+    end reads."""
 
     def __init__(self, code: str, reason: str, *, lasting: bool = False) -> None:
         super().__init__(reason, code=code)
         self.lasting = lasting
+        self.bye = f"{REFUSED}: {reason}" if lasting else reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from protocol.lobby_wire import (
     LEFT,
     MAX_FRAME,
     MAX_TEXT,
-    REFUSED,
     REPLACED,
     Bye,
     FrameError,
@@ -143,16 +142,15 @@ class Sessions:
 
     def ready(self) -> list[ConnectedBot]:
         """The bots that can start a match now, within the limit of simultaneous matches of each owner."""
-        found = [one for one in self.bots.values() if one.player and not (one.playing or one.leaving)]
-        found = [one for one in found if one.line.route]
         playing = Counter(one.identity.owner for one in self.bots.values() if one.playing)
-        chosen = []
-        for bot in found:
-            owner = bot.identity.owner
-            playing[owner] += 1
-            if playing[owner] <= self._admission.limits(owner, self._defaults)["matches"]:
-                chosen.append(bot)
-        return chosen
+        ready = []
+        for bot in self.bots.values():
+            if bot.player and bot.line.route and not (bot.playing or bot.leaving):
+                owner = bot.identity.owner
+                playing[owner] += 1
+                if playing[owner] <= self._admission.limits(owner, self._defaults)["matches"]:
+                    ready.append(bot)
+        return ready
 
     def apply_backoff(self, bot: ConnectedBot) -> None:
         """Dismiss the bot if a back-off has begun; it is refused until that ends."""
@@ -182,7 +180,7 @@ class Sessions:
 
     # -- ConnectionListener --------------------------------------------------------------------------------------------
 
-    def on_connect(self, route: bytes, descriptor: int, address: str) -> None:
+    def on_connect(self, route: bytes, address: str) -> None:
         now = self._now()
         bucket = Allowance(STRANGER, self._bounds.octets, now)
         self._connections[route] = LobbyConnection(address, now, "", bucket, bucket)
@@ -207,58 +205,54 @@ class Sessions:
         if connection is None or connection.refused:
             return
         bot = connection.bot
-        if not connection.allowance.consume(sum(map(len, frames)), now):
-            self._refuse(route, connection, "flood", "too many messages or bytes: slow down")
-            return
-        if bot is not None and user != connection.user:
-            self._refuse(route, connection, "forged", "another key was used on this connection")
-            return
-        if frames[0] == b"E" and _SAID < len(frames[-1]) <= MAX_TEXT:
-            frames = [*frames[:-1], frames[-1][:_SAID]]  # what makes characters printable takes time for each
         try:
+            if not connection.allowance.consume(sum(map(len, frames)), now):
+                raise NotAdmitted("flood", "too many messages or bytes: slow down")
+            if bot is not None and user != connection.user:
+                raise NotAdmitted("forged", "another key was used on this connection")
+            if frames[0] == b"E" and _SAID < len(frames[-1]) <= MAX_TEXT:
+                frames = [*frames[:-1], frames[-1][:_SAID]]  # what makes characters printable takes time for each
             said = decode(frames)
+            if bot is not None and type(said) is LobbyAnswer:
+                if not bot.line.on_answer(said.data, now):
+                    self._on_unexpected_answer(bot)
+            else:
+                connection.user = user
+                self._handle(route, connection, said)
         except FrameError as error:
-            self._refuse(route, connection, error.fault.value, str(error), lasting=error.fault is LobbyFault.VERSION)
-            return
-        if bot is not None and type(said) is LobbyAnswer:
-            if not bot.line.on_answer(said.data, now):
-                self._on_unexpected_answer(route, connection, bot)
-        else:
-            connection.user = user
-            self._handle(route, connection, said)
+            lasting = error.fault is LobbyFault.VERSION
+            self._refuse(route, connection, NotAdmitted(error.fault.value, str(error), lasting=lasting))
+        except NotAdmitted as refused:
+            self._refuse(route, connection, refused)
 
-    def _on_unexpected_answer(self, route: bytes, connection: LobbyConnection, bot: ConnectedBot) -> None:
-        """A reconnected bot that cannot continue its match is dismissed, and may dial in again."""
-        if reason := bot.line.unlike:
-            self._event_log.log("refused", "unlike", bot=bot.name, reason=reason)
-            self.dismiss(bot, reason)
-        else:
-            self._refuse(route, connection, "unasked", "unexpected answer: no command was sent")
+    def _on_unexpected_answer(self, bot: ConnectedBot) -> None:
+        """Dismiss a reconnected bot that cannot continue its match; it may dial in again. Raises NotAdmitted."""
+        if not (reason := bot.line.unlike):
+            raise NotAdmitted("unasked", "unexpected answer: no command was sent")
+        self._event_log.log("refused", "unlike", bot=bot.name, reason=reason)
+        self.dismiss(bot, reason)
 
     def _handle(self, route: bytes, connection: LobbyConnection, said: Message) -> None:
-        """Handle every message but an answer."""
-        if connection.bot is None and (isinstance(said, LobbyAsk) or connection.author is not None):
+        """Handle every message but an answer. Raises NotAdmitted."""
+        bot = connection.bot
+        if bot is None and (isinstance(said, LobbyAsk) or connection.author is not None):
             self._handle_command(route, connection, said)
         elif isinstance(said, Hello):
-            if connection.bot is not None and not connection.hellos.consume(0, self._now()):
-                self._refuse(route, connection, "flood", "too many hellos: slow down")
-                return
-            try:
-                self._let_in(route, connection, said)
-            except NotAdmitted as refused:
-                self._refuse(route, connection, refused.code, str(refused), refused.lasting)
-        elif connection.bot is None:
-            self._refuse(route, connection, "stranger", "say hello first")
+            if bot is not None and not connection.hellos.consume(0, self._now()):
+                raise NotAdmitted("flood", "too many hellos: slow down")
+            self._let_in(route, connection, said)
+        elif bot is None:
+            raise NotAdmitted("stranger", "say hello first")
         elif isinstance(said, Stderr):
-            connection.bot.line.on_stderr(said.text)
+            bot.line.on_stderr(said.text)
         elif isinstance(said, Bye) and said.reason.partition(":")[0] == LEAVING:
-            self._leaves(connection.bot, said.reason)
+            self._leaves(bot, said.reason)
         elif isinstance(said, Bye):
-            self._event_log.log("left", "bye", bot=connection.bot.name, reason=said.reason)
-            self.forget(connection.bot, f"it said goodbye: {said.reason[:200]}")
+            self._event_log.log("left", "bye", bot=bot.name, reason=said.reason)
+            self.forget(bot, f"it said goodbye: {said.reason[:200]}")
             self._cut_soon(route)
         else:
-            self._refuse(route, connection, "kind", "a bot sends H, R, E or B")
+            raise NotAdmitted("kind", "a bot sends H, R, E or B")
 
     def _leaves(self, bot: ConnectedBot, reason: str) -> None:
         """The bot finishes its running game, if there is one, and starts no other."""
@@ -269,19 +263,15 @@ class Sessions:
             self.dismiss(bot, FAREWELL)
 
     def _handle_command(self, route: bytes, connection: LobbyConnection, said: Message) -> None:
-        """Handle a command. A command connection is no bot, and sends only commands."""
-        try:
-            author = self._admission.author(connection.user)
-            connection.orders(author, self._connections.values(), self._bounds.octets, self._now())
-        except NotAdmitted as refused:
-            self._refuse(route, connection, refused.code, str(refused), refused.lasting)
-            return
+        """Handle a command. A command connection is no bot, and sends only commands. Raises NotAdmitted."""
+        author = self._admission.author(connection.user)
+        connection.orders(author, self._connections.values(), self._bounds.octets, self._now())
         if isinstance(said, LobbyAsk):
             self.orders(route, author, said.data)
         elif isinstance(said, Bye):
             self.hang_up(route)
         else:
-            self._refuse(route, connection, "kind", "a command connection sends C or B")
+            raise NotAdmitted("kind", "a command connection sends C or B")
 
     def hang_up(self, route: bytes) -> None:
         """End a command connection after `quit`."""
@@ -292,26 +282,11 @@ class Sessions:
     # -- admission ---------------------------------------------------------------------------------------------------
 
     def _let_in(self, route: bytes, connection: LobbyConnection, hello: Hello) -> None:
+        """Admit a bot, or give it back its match. Raises NotAdmitted."""
         identity = self._admission.identify(connection.user, hello)
-        if not NAME.fullmatch(identity.name) or identity.name == TAKEN:
-            why = f"{printable(identity.name, 60)!r} is no valid name: {NAMES}; {TAKEN} is reserved"
-            raise NotAdmitted("name", why, lasting=True)
-        if hello.games and not set(hello.games) & set(self._games):
-            why = f"this lobby plays {', '.join(self._games)}: offer one of these"
-            raise NotAdmitted("games", why, lasting=True)
-        before = self.bots.get(identity.seat)
         limits = self._admission.limits(identity.owner, self._defaults)
-        if before is None or not before.playing:
-            if left := self.backoff.left(identity.key, self._now()):
-                raise NotAdmitted("resting", self._backoff_reason(identity, left))
-            if self._closing:
-                raise NotAdmitted("closing", self._closing)
-            theirs = sum(one.identity.owner == identity.owner for one in self.bots.values())
-            if before is None and theirs >= limits["connections"]:
-                raise NotAdmitted("connections", f"connection limit: {identity.owner} has {theirs} bots connected")
-        if before is not None and before.identity.owner != identity.owner:
-            why = f"the name {identity.name} is another owner's: choose another name"
-            raise NotAdmitted("taken", why, lasting=True)
+        before = self.bots.get(identity.seat)
+        self._check_hello(identity, hello, before, limits["connections"])
         if connection.bot not in (None, before):
             self._lost(connection.bot)  # the connection speaks for another one now
         if before is not None and before.line.route:
@@ -331,6 +306,26 @@ class Sessions:
         bot.set_challenges(hello.challenges)
         line.come_back(route)
         self._tasks.run("welcome", self._welcome(bot, connection.address, hello.session))
+
+    def _check_hello(self, identity: Identity, hello: Hello, before: ConnectedBot | None, connections: int) -> None:
+        """`before`: the bot that is connected, or in a match, under this name. Raises NotAdmitted."""
+        if not NAME.fullmatch(identity.name) or identity.name == TAKEN:
+            why = f"{printable(identity.name, 60)!r} is no valid name: {NAMES}; {TAKEN} is reserved"
+            raise NotAdmitted("name", why, lasting=True)
+        if hello.games and not set(hello.games) & set(self._games):
+            why = f"this lobby plays {', '.join(self._games)}: offer one of these"
+            raise NotAdmitted("games", why, lasting=True)
+        if before is None or not before.playing:
+            if left := self.backoff.left(identity.key, self._now()):
+                raise NotAdmitted("resting", self._backoff_reason(identity, left))
+            if self._closing:
+                raise NotAdmitted("closing", self._closing)
+            theirs = sum(one.identity.owner == identity.owner for one in self.bots.values())
+            if before is None and theirs >= connections:
+                raise NotAdmitted("connections", f"connection limit: {identity.owner} has {theirs} bots connected")
+        if before is not None and before.identity.owner != identity.owner:
+            why = f"the name {identity.name} is another owner's: choose another name"
+            raise NotAdmitted("taken", why, lasting=True)
 
     def _backoff_reason(self, identity: Identity, left: float) -> str:
         times = self.backoff.faults(identity.key)
@@ -387,13 +382,14 @@ class Sessions:
             connection.bot, connection.refused = None, True
         bot.line.end(reason)
 
-    def _refuse(self, route: bytes, connection: LobbyConnection, word: str, reason: str, lasting: bool = False) -> None:
-        """End the connection of a bot that breaks a rule, with the reason. A bot at a table may come back to it, unless
-        time changes nothing (`lasting`)."""
+    def _refuse(self, route: bytes, connection: LobbyConnection, refused: NotAdmitted) -> None:
+        """End the connection, with the reason. A bot in a match may come back to it, unless time changes nothing."""
         connection.refused = True
         who = connection.bot.name if connection.bot else connection.address
-        self._event_log.log_limited(self._now(), "refused", word, who, reason=reason, address=connection.address)
-        self._send_bye(route, f"{REFUSED}: {reason}" if lasting else reason)
+        self._event_log.log_limited(
+            self._now(), "refused", refused.code, who, reason=str(refused), address=connection.address
+        )
+        self._send_bye(route, refused.bye)
         if connection.bot and connection.bot.line.route == route:
             self._lost(connection.bot)
         connection.bot = None
@@ -410,19 +406,19 @@ class Sessions:
         self.router.cut(route)
 
     def _admit_again(self) -> None:
-        """End the connections of keys that were revoked or have expired: bots, also in a match, and orders."""
+        """End the connections of keys that were revoked or have expired: of bots, also in a match, and of authors."""
         for route, connection in list(self._connections.items()):
-            if connection.author is not None and not connection.refused:
-                try:
+            try:
+                if connection.author is not None and not connection.refused:
                     self._admission.author(connection.user)
-                except NotAdmitted as refused:
-                    self._refuse(route, connection, refused.code, str(refused), refused.lasting)
-            if bot := connection.bot:
-                try:
-                    self._admission.identify(connection.user, Hello(bot.name))
-                except NotAdmitted as refused:
+                if connection.bot:
+                    self._admission.identify(connection.user, Hello(connection.bot.name))
+            except NotAdmitted as refused:
+                if bot := connection.bot:
                     self._event_log.log("refused", refused.code, bot=bot.name, reason=str(refused))
-                    self.dismiss(bot, f"{REFUSED}: {refused}" if refused.lasting else str(refused))
+                    self.dismiss(bot, refused.bye)
+                else:
+                    self._refuse(route, connection, refused)
 
     async def _check_keys(self) -> None:
         while True:
@@ -446,11 +442,11 @@ class Sessions:
                 self._event_log.log_limited(now, "refused", why.word, "", times, reason=why.reason)
             self.router.refused.clear()
             self._allowances.forget({one.identity.owner for one in self.bots.values()}, now)
-            silent = [one for one in self._connections.items() if one[1].silent(self._bounds.hello, now)]
-            for route, connection in silent:
-                self._refuse(route, connection, "silent", "no hello, or no command, in time")
+            for route, connection in list(self._connections.items()):
+                if connection.silent(self._bounds.hello, now):
+                    self._refuse(route, connection, NotAdmitted("silent", "no hello, or no command, in time"))
 
 
 def _session(said: str) -> dict[str, str]:
-    """For the log: the session that the bot claims. It proves nothing."""
+    """A field of the log: the session that the bot claims, which proves nothing."""
     return {"session": said} if said else {}

@@ -7,6 +7,7 @@ import struct
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
@@ -22,19 +23,19 @@ from referee.lobby.limits import Arrivals
 from referee.lobby.zmq_io import Reading
 
 BACKLOG = 1024  # connections that wait to be accepted
-_GREETING_MS = 10_000  # for the handshake of a connection
+_HANDSHAKE_MS = 10_000
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow to combine
 _OVERHEAD = 160  # bytes a frame may take on the wire beyond its own
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: process, user, group
 _NO_HANDSHAKE = zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
-_LONGEST_ROUTE = 32  # bytes of a routing id, which comes with every message; of one that ZeroMQ chose 5
-_BEATS = 64  # bytes of heartbeats a second that come and are no message
+_LONGEST_ROUTE = 32  # bytes of a routing id, which comes with every message
+_BEATS = 64  # bytes of heartbeats a second, which are no messages
 _SKIPPED = 500  # frames at a time of a message that has too many
-_GLANCE = 0.05  # seconds between looks whether there is a flood
-_BLINK = 0.005  # seconds between looks at our memory, which take 10 µs each
-_TURN = 0.001  # seconds of a look at all connections, until others in the loop have their turn
+_FLOOD_CHECK = 0.05  # seconds between checks for a flood
+_MEMORY_CHECK = 0.005  # seconds between checks of our memory, which take 10 µs each
+_TURN = 0.001  # seconds of a check of all connections, until others in the loop have their turn
 _AUTOMATIC, _ROUTE = b"\0", 5  # a routing id that ZeroMQ chose: this and a number of four bytes, each one more
-_REMEMBERED = 10_000  # of these
+_REMEMBERED = 10_000  # closed routes
 
 
 class Cut(Enum):
@@ -55,13 +56,23 @@ class ConnectionListener(Protocol):
     """Receives the events of the socket; Sessions implements it."""
 
     def on_message(self, route: bytes, user: str, frames: Sequence[bytes], now: float) -> None:
-        """A message of at most three frames, without its routing id; of one that had more the rest is dropped."""
+        """A message of at most three frames, without its routing id; of a longer one the rest is dropped."""
 
-    def on_connect(self, route: bytes, descriptor: int, address: str) -> None:
+    def on_connect(self, route: bytes, address: str) -> None:
         """The first message of this connection follows."""
 
     def on_disconnect(self, route: bytes) -> None:
         """The connection is gone."""
+
+
+@dataclass(slots=True, eq=False)
+class RouterConnection:
+    """A connection that has sent a message: ZeroMQ's descriptor, "" or the user of a local process, and the bytes of
+    its messages so far."""
+
+    descriptor: int
+    process: str
+    heard: int = 0
 
 
 class RouterSocket:
@@ -89,17 +100,15 @@ class RouterSocket:
         self._socket = self._context.socket(zmq.ROUTER)
         self._monitor: zmq.Socket[bytes] | None = None
         self._inside = inside.removeprefix("ipc://")
-        self._processes: dict[bytes, str] = {}  # local processes
-        self._routes: dict[bytes, int] = {}  # connections that have spoken, with their descriptors
-        self._by_descriptor: dict[int, bytes] = {}
-        self._heard: dict[bytes, int] = {}  # bytes of whole messages, by connection
-        self._silent: dict[int, float] = {}  # accepted, and has not said anything yet: since when
-        self._newcomers: deque[int] = deque()  # whose addresses were not looked at yet
+        self.by_route: dict[bytes, RouterConnection] = {}  # connections that have sent a message
+        self._by_descriptor: dict[int, bytes] = {}  # their routes
+        self._silent: dict[int, float] = {}  # descriptors of connections without a message, and since when
+        self._newcomers: deque[int] = deque()  # descriptors whose addresses are still to be checked
         self._ended: OrderedDict[bytes, None] = OrderedDict()  # closed routes, whose late messages are dropped
-        self._too_many = False  # frames of the message at hand, of which some are still to be read
+        self.skipping = False  # the rest of a message with too many frames is being dropped
         self._arrivals = Arrivals(arrivals)
         self._readings: list[Reading] = []
-        self.refused: Counter[Cut] = Counter()  # connections that were cut here, by why
+        self.refused: Counter[Cut] = Counter()  # connections that were ended here
         options = {
             zmq.ROUTER_MANDATORY: 1,  # say so when a message cannot leave
             zmq.LINGER: 0,
@@ -108,7 +117,7 @@ class RouterSocket:
             zmq.RCVHWM: UNBOUNDED,  # cut_stuffed is the bound
             zmq.HEARTBEAT_IVL: heartbeat[0],
             zmq.HEARTBEAT_TIMEOUT: heartbeat[1],
-            zmq.HANDSHAKE_IVL: _GREETING_MS,
+            zmq.HANDSHAKE_IVL: _HANDSHAKE_MS,
             zmq.BACKLOG: BACKLOG,
             zmq.IPV6: int("[" in url),
         }
@@ -130,7 +139,7 @@ class RouterSocket:
 
     @property
     def connections(self) -> int:
-        return len(self._routes) + len(self._silent)
+        return len(self.by_route) + len(self._silent)
 
     def open(self) -> None:
         """Read from now on, in the running loop."""
@@ -152,7 +161,7 @@ class RouterSocket:
         self._context.term()
 
     def send(self, route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
-        """Whether all could leave. False: the connection is gone, or does not take what it is sent."""
+        """Whether all could leave. False: the connection is gone, or its queue is full."""
         send = self._socket.send
         try:
             for payload in payloads:
@@ -168,13 +177,12 @@ class RouterSocket:
 
     def cut(self, route: bytes) -> bool:
         """End a connection at once; False if it had ended already."""
-        descriptor = self._routes.get(route)
-        if descriptor is None or not self._readings:
+        connection = self.by_route.get(route)
+        if connection is None or not self._readings:
             return False
-        with self._duplicated(descriptor) as theirs:
-            if self._routes.get(route) != descriptor:
+        with self._duplicated(connection.descriptor) as theirs:
+            if self.by_route.get(route) is not connection:
                 return False
-            del self._by_descriptor[descriptor]
             self._forget(route)
             shut(theirs)
         return True
@@ -184,9 +192,9 @@ class RouterSocket:
         a message is delivered only with its last frame."""
         began, full, size = time.monotonic(), self._full(), resident()
         while abs(resident() - size) < grown:
-            await asyncio.sleep(_BLINK)
+            await asyncio.sleep(_MEMORY_CHECK)
             waited = time.monotonic() - began
-            if waited >= seconds or (waited >= _GLANCE and self._full() != full):
+            if waited >= seconds or (waited >= _FLOOD_CHECK and self._full() != full):
                 return
 
     def _full(self) -> int:
@@ -206,31 +214,31 @@ class RouterSocket:
         ZeroMQ keeps the frames of a message until its last one, however many there are, and has no bound for them.
         """
         beats, turn = int(_BEATS * seconds), time.monotonic() + _TURN
-        rest: list[tuple[int, bytes, int]] = []
-        for route, descriptor in [*self._routes.items(), *((b"", one) for one in self._silent)]:
+        rest: list[tuple[int, int, bytes]] = []
+        for descriptor, route in [*self._by_descriptor.items(), *((silent, b"") for silent in self._silent)]:
             if time.monotonic() > turn:
                 await asyncio.sleep(0)
                 turn = time.monotonic() + _TURN
-            came, heard = received(descriptor), self._heard.get(route, 0)
-            if came - heard > most:
-                self._cut_stuffed(route, descriptor)
+            came, connection = received(descriptor), self.by_route.get(route)
+            waiting = came - (connection.heard if connection else 0)
+            if waiting > most:
+                self._cut_stuffed(descriptor, route)
                 continue
-            rest.append((came - heard, route, descriptor))
-            if route in self._heard:  # what was counted too much is not saved up
-                self._heard[route] = min(heard + beats, came)
+            rest.append((waiting, descriptor, route))
+            if connection:  # what was counted too much is not saved up
+                connection.heard = min(connection.heard + beats, came)
         together = sum(max(0, waiting) for waiting, _, _ in rest)
-        if together > in_all:
-            for waiting, route, descriptor in sorted(rest, reverse=True):
-                if together <= in_all:
-                    break
-                self._cut_stuffed(route, descriptor)
-                together -= waiting
+        for waiting, descriptor, route in sorted(rest, reverse=True) if together > in_all else ():
+            if together <= in_all:
+                break
+            self._cut_stuffed(descriptor, route)
+            together -= waiting
 
-    def _cut_stuffed(self, route: bytes, descriptor: int) -> None:
+    def _cut_stuffed(self, descriptor: int, route: bytes) -> None:
         if not route:
             if since := self._silent.get(descriptor):
                 self._cut_silent(descriptor, since, Cut.STUFFED)
-        elif self._routes.get(route) == descriptor and self.cut(route):
+        elif self._by_descriptor.get(descriptor) == route and self.cut(route):
             self.refused[Cut.STUFFED] += 1
             self._listener.on_disconnect(route)
 
@@ -238,7 +246,7 @@ class RouterSocket:
 
     def _receive(self) -> None:
         recv = self._socket.recv
-        if self._too_many:
+        if self.skipping:
             self._skip()
             return
         route = recv(_NOW)
@@ -247,54 +255,55 @@ class RouterSocket:
         while frame.more and len(frames) <= FRAMES:
             frame = recv(_NOW, copy=False)
             frames.append(frame.bytes)
-        self._too_many = frame.more
-        if route not in self._routes and (route in self._ended or not self._arrive(route, frame)):
-            return
-        self._heard[route] += sum(map(len, frames)) + _OVERHEAD * len(frames)
-        user = self._processes.get(route) or (_metadata(frame, "User-Id") if self._admission.authenticated else "")
+        self.skipping = frame.more
+        connection = self.by_route.get(route)
+        if connection is None:
+            connection = None if route in self._ended else self._arrive(route, frame)
+            if connection is None:
+                return
+        connection.heard += sum(map(len, frames)) + _OVERHEAD * len(frames)
+        user = connection.process or (_metadata(frame, "User-Id") if self._admission.authenticated else "")
         self._listener.on_message(route, user, frames, time.monotonic())
 
     def _skip(self) -> None:
-        """Some of the frames that a message had too many; others in the loop have their turn between."""
+        """Drop some of the frames; others in the loop have their turn between two calls."""
         for _ in range(_SKIPPED):
             if not self._socket.recv(_NOW, copy=False).more:
-                self._too_many = False
+                self.skipping = False
                 return
 
-    def _arrive(self, route: bytes, frame: zmq.Frame) -> bool:
-        """The first words of a connection, which the monitor told of.
+    def _arrive(self, route: bytes, frame: zmq.Frame) -> RouterConnection | None:
+        """The first message of a connection, which the monitor reported.
 
-        False: it is none of ours. One that speaks a ZMTP of before 3.0, which does not say on what connection, counts
-        for silent, and ends so.
+        None: it is none of ours. A client that speaks a ZMTP before 3.0, which does not name the connection, counts as
+        silent, and ends so.
         """
         self._drain_monitor()
         try:
             descriptor = int(frame.get(zmq.SRCFD))
         except zmq.ZMQError:
-            return False
+            return None
         before = self._by_descriptor.get(descriptor, b"")
         if before and _is_later(route, before):
             self._lose(before)
-        elif descriptor not in self._silent:  # late words of one that has ended; its descriptor may be another's
-            return False
+        elif descriptor not in self._silent:  # a late message of one that has ended; its descriptor may be another's
+            return None
         if len(route) > _LONGEST_ROUTE:
             self._cut_silent(descriptor, self._silent.get(descriptor, 0.0), Cut.ROUTING_ID)
-            return False
+            return None
         if not route.startswith(_AUTOMATIC) or len(route) != _ROUTE:  # it stays silent, and ends so
             self.refused[Cut.ROUTING_ID] += 1
             self.send(route, b"B", [b"refused: set no routing id (ZMQ_ROUTING_ID, ZMQ_IDENTITY): ZeroMQ chooses one"])
-            return False
+            return None
         self._silent.pop(descriptor, None)
-        self._routes[route] = descriptor
-        self._heard[route] = 0
-        self._by_descriptor[descriptor] = route
-        if process := self._process(descriptor):
-            self._processes[route] = f"{INSIDE}{process}"
-        self._listener.on_connect(route, descriptor, _metadata(frame, "Peer-Address"))
-        return True
+        process = self._process(descriptor)
+        connection = RouterConnection(descriptor, f"{INSIDE}{process}" if process else "")
+        self.by_route[route], self._by_descriptor[descriptor] = connection, route
+        self._listener.on_connect(route, _metadata(frame, "Peer-Address"))
+        return connection
 
     def _on_monitor_event(self) -> None:
-        """A connection came or went. Where there are too many, the one that has been silent for longest goes."""
+        """A connection came or went. Above the limit, the one that has been silent for longest is ended."""
         self._read_monitor_event()
         self._check_arrivals()
         while self.connections > self._most:
@@ -304,7 +313,7 @@ class RouterSocket:
             self._cut_silent(*oldest, Cut.FULL)
 
     def _drain_monitor(self) -> None:
-        """All news that there are."""
+        """Process every event that has come."""
         with contextlib.suppress(zmq.Again):
             while True:
                 self._read_monitor_event()
@@ -324,7 +333,7 @@ class RouterSocket:
             self._newcomers.append(descriptor)
 
     def _check_arrivals(self) -> None:
-        """Of too many from one address the rest is cut before its handshake costs anything, or soon after it began."""
+        """End the connections of an address above its limit, before their handshakes cost anything, or soon after."""
         while self._newcomers:
             descriptor = self._newcomers.popleft()
             if since := self._silent.get(descriptor):
@@ -346,13 +355,11 @@ class RouterSocket:
         return 0
 
     def _lose(self, route: bytes) -> None:
-        self._by_descriptor.pop(self._routes[route], None)
         self._forget(route)
         self._listener.on_disconnect(route)
 
     def _forget(self, route: bytes) -> None:
-        del self._routes[route], self._heard[route]
-        self._processes.pop(route, None)
+        del self._by_descriptor[self.by_route.pop(route).descriptor]
         self._ended[route] = None
         if len(self._ended) > _REMEMBERED:
             self._ended.popitem(last=False)
@@ -360,7 +367,7 @@ class RouterSocket:
     # -- cutting -----------------------------------------------------------------------------------------------------
 
     def _cut_silent(self, descriptor: int, since: float, why: Cut) -> None:
-        """Unless it has ended, or spoken."""
+        """End the connection unless it has ended, or sent a message."""
         with self._duplicated(descriptor) as theirs:
             if self._silent.get(descriptor) == since:
                 del self._silent[descriptor]
@@ -369,9 +376,10 @@ class RouterSocket:
 
     @contextlib.contextmanager
     def _duplicated(self, descriptor: int) -> Iterator[socket.socket | None]:
-        """The socket of a connection, whose number cannot become another's meanwhile; all news were heard since.
+        """The socket of a connection under a number of its own, which cannot become another's meanwhile.
 
-        ZeroMQ tells that a connection has ended before it closes its descriptor: if nothing was told, it is the one.
+        Every event is processed after it was made. ZeroMQ reports the end of a connection before it closes its
+        descriptor: without such a report it is the right one.
         """
         with contextlib.ExitStack() as stack:
             theirs = duplicate(descriptor)
@@ -382,7 +390,7 @@ class RouterSocket:
 
 
 def _is_later(route: bytes, other: bytes) -> bool:
-    """Of two routing ids that ZeroMQ chose, by number, which begins again after the greatest."""
+    """Compare two routing ids that ZeroMQ chose, by number, which begins again after the greatest."""
     ahead = int.from_bytes(route[1:]) - int.from_bytes(other[1:])
     return 0 < ahead % 2**32 < 2**31
 

@@ -287,8 +287,8 @@ async def test_of_many_that_stuff_together_those_with_the_most_are_cut(monkeypat
     monkeypatch.setattr("referee.lobby.socket.received", lambda descriptor: came.get(descriptor, 0))
     async with house() as it:
         seated = [await it.seat(name) for name in ("ann", "bob", "eve")]
-        for number, (route, descriptor) in enumerate(it.router._routes.items()):
-            came[descriptor] = it.router._heard[route] + 1000 * (number + 1)
+        for number, connection in enumerate(it.router.by_route.values()):
+            came[connection.descriptor] = connection.heard + 1000 * (number + 1)
         await it.router.cut_stuffed(5000, 6000, 0.0)
         assert not it.router.refused
         await it.router.cut_stuffed(5000, 5999, 0.0)
@@ -410,7 +410,7 @@ class TwinWire:
         self._responder = Responder("twin", "1", Bot(make_choose(BotRng(1))).handlers())
         self._free, self._arrived = 0.0, [0.0, 0.0]
         self.told_goodbye = False
-        self.house.sessions.on_connect(self.route, 0, "127.0.0.1")
+        self.house.sessions.on_connect(self.route, "127.0.0.1")
         self._say(b"H", msgpack.packb({"ggp": 1, "name": self.name, "games": []}))
 
     def hear(self, kind: bytes, payload: bytes) -> None:
