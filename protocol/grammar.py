@@ -1,5 +1,7 @@
 """Text <-> message, pure functions; the GTP 2 draft is quoted where it is obeyed. No state is kept here."""
 
+from collections.abc import Iterable
+
 from protocol.errors import LocalProtocolError
 from protocol.messages import Command, Reply
 
@@ -7,6 +9,7 @@ MAX_ID = 2**31 - 1
 MAX_LINE = 64 * 1024  # bytes of a command line without its LF
 MAX_ANSWER = 1024 * 1024  # bytes of a whole answer
 MAX_ANSWER_LINES = 10_000
+_ROOM = MAX_ANSWER - 1000  # bytes of lines in one
 
 # "Remove all occurences of the CR and other control characters except for HT and LF."
 CONTROL = bytes(byte for byte in [*range(32), 127] if byte not in b"\t\n")
@@ -117,6 +120,18 @@ def format_reply(reply: Reply) -> bytes:
             raise LocalProtocolError("an answer's text holds no empty line", code="empty-line")
     head = ("=" if reply.ok else "?") + ("" if reply.id is None else str(reply.id))
     return (f"{head} {text}\n\n" if text else f"{head}\n\n").encode("utf-8", "backslashreplace")
+
+
+def fit_lines(lines: Iterable[str]) -> str:
+    """The text of an answer: the lines that fit into it; if some do not, the last line says how many."""
+    fit: list[str] = []
+    size, every = 0, list(lines)
+    for line in every:
+        size += len(line.encode()) + 1
+        if size > _ROOM or len(fit) == MAX_ANSWER_LINES - 2:
+            return "\n".join([*fit, f"cut={len(every) - len(fit)}"])
+        fit.append(line)
+    return "\n".join(fit)
 
 
 def _is_id(word: str) -> bool:

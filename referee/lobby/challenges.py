@@ -6,14 +6,14 @@ before it is challenged again. Everything runs in the event loop except the stor
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from protocol.commands import LOBBIES, TABLE, Who, commands_of
+from protocol.commands import Who, commands_of
 from protocol.errors import CommandFailed
-from protocol.grammar import MAX_ANSWER, MAX_ANSWER_LINES, clean_line, format_reply, parse_command
+from protocol.grammar import clean_line, fit_lines, format_reply, parse_command
 from protocol.installed import version
 from protocol.messages import Reply
 from referee.background import BackgroundTasks
@@ -69,10 +69,6 @@ class Unrated(OpenPairs):
         ids = self.batches.get(batch)
         return self.open[ids[0]] if ids else None
 
-    def played_now(self, batch: int) -> list[int]:
-        """The pairs of this challenge that are running, or wait for their bots."""
-        return [pair.id for pair in self.taken.values() if pair.batch == batch]
-
     def drop(self, batch: int) -> None:
         """Remove the open pairs of this challenge."""
         for id in self.batches.pop(batch, ()):
@@ -83,13 +79,10 @@ class Unrated(OpenPairs):
 class Challenge:
     """An open challenge: `first` challenged `second`. `reason`: why it was withdrawn."""
 
-    id: int
+    row: ChallengeRow
     open_pairs: Unrated
-    batch: int
-    owner: str
     first: PoolEntry
     second: PoolEntry
-    until: str
     reason: str
     turn: int = 0  # grows with every started pair of any challenge
 
@@ -97,6 +90,15 @@ class Challenge:
     def bots(self) -> tuple[tuple[str, str], tuple[str, str]]:
         """By name and version."""
         return (self.first.name, self.first.version), (self.second.name, self.second.version)
+
+    @property
+    def next_pair(self) -> Pair | None:
+        return self.open_pairs.next(self.row.batch)
+
+    @property
+    def played_now(self) -> list[int]:
+        """Its pairs that are running, or wait for their bots."""
+        return [pair.id for pair in self.open_pairs.taken.values() if pair.batch == self.row.batch]
 
 
 class Challenges:
@@ -119,7 +121,7 @@ class Challenges:
         self._turns = count(1)
         for one in open_pairs:
             for row in store.challenges(one.row, only_open=True):
-                self._add(one, row.id, row.batch, row.owner, row.first, row.second, row.until, row.reason)
+                self._add(one, row)
 
     # -- playing -----------------------------------------------------------------------------------------------------
 
@@ -129,11 +131,11 @@ class Challenges:
         for one in list(self.open.values()):
             if reason := one.reason or self._hopeless(one, moment):
                 await self._end(one, reason)
-            elif not one.open_pairs.next(one.batch) and not one.open_pairs.played_now(one.batch):
+            elif not one.next_pair and not one.played_now:
                 await self._over(one)
         idle = {(bot.name, bot.version): bot for bot in self._running.idle()}
         for one in self._in_turn():
-            pair = one.open_pairs.next(one.batch)
+            pair = one.next_pair
             first, second = (idle.get(bot) for bot in one.bots)
             if pair is None or first is None or second is None or not self._running.room_left():
                 continue
@@ -159,8 +161,8 @@ class Challenges:
 
     def _in_turn(self) -> list[Challenge]:
         """The challenges with a pair to play, the one that waited longest first."""
-        some = (one for one in self.open.values() if not one.reason and one.open_pairs.next(one.batch))
-        return sorted(some, key=lambda one: (one.turn, one.id))
+        some = (one for one in self.open.values() if not one.reason and one.next_pair)
+        return sorted(some, key=lambda one: (one.turn, one.row.id))
 
     def _may_be_challenged(self, bot: ConnectedBot) -> bool:
         """At most every second pair is a challenge, if a rated opponent is connected."""
@@ -168,8 +170,8 @@ class Challenges:
 
     def _hopeless(self, one: Challenge, moment: str) -> str:
         """Why no more pairs of it will be played; "" if they may."""
-        if one.until <= moment:
-            return f"it was not finished by {one.until}"
+        if one.row.until <= moment:
+            return f"it was not finished by {one.row.until}"
         for entry in one.bots:
             name, seat = entry[0], one.open_pairs.seats.get(entry)
             if seat is None or not seat.active:
@@ -180,22 +182,23 @@ class Challenges:
 
     async def _end(self, one: Challenge, reason: str) -> None:
         """Withdraw it; a running pair is played to its end. Raises StoreError."""
-        playing, new = one.open_pairs.played_now(one.batch), not one.reason
+        id, playing, new = one.row.id, one.played_now, not one.reason
         if new:
-            one.reason = reason  # from here on nothing of it begins, however long the store takes
-            self._event_log.log("challenge", "withdrawn", id=one.id, reason=reason)
-        if new or not playing or one.open_pairs.next(one.batch):  # what was being played may be open again
-            await self._writer.work(lambda: self._store.withdraw(one.id, one.reason, playing))
-            one.open_pairs.drop(one.batch)
+            one.reason = reason  # from here on no pair of it is started, however long the store takes
+            self._event_log.log("challenge", "withdrawn", id=id, reason=reason)
+        if new or not playing or one.next_pair:  # what was being played may be open again
+            await self._writer.work(lambda: self._store.withdraw(id, one.reason, playing))
+            one.open_pairs.drop(one.row.batch)
         if not playing:
             await self._over(one)
 
     async def _over(self, one: Challenge) -> None:
-        row = await self._writer.work(lambda: self._store.find_challenge(one.id))
-        self.open.pop(one.id, None)
+        id = one.row.id
+        row = await self._writer.work(lambda: self._store.find_challenge(id))
+        self.open.pop(id, None)
         if row is not None and not one.reason:
             self._event_log.log(
-                "challenge", "over", id=one.id, wins=row.wins, draws=row.draws, losses=row.losses, void=row.void
+                "challenge", "over", id=id, wins=row.wins, draws=row.draws, losses=row.losses, void=row.void
             )
 
     # -- orders ------------------------------------------------------------------------------------------------------
@@ -219,16 +222,23 @@ class Challenges:
             )
         first, second = self._seat(open_pairs, mine), self._seat(open_pairs, theirs)
         owner = author.owner or mine
-        if sum(one.owner == owner for one in self.open.values()) >= self._terms.challenges:
+        if sum(one.row.owner == owner for one in self.open.values()) >= self._terms.challenges:
             reason = f"{owner} has {self._terms.challenges} challenges open: wait, or withdraw one"
             raise CommandFailed(reason, code="too-many-challenges")
         if len(self.open) >= MOST:
             raise CommandFailed(f"too many open challenges (limit {MOST}): ask later", code="too-many-challenges")
         until = _now(timedelta(days=self._terms.days))
         pairing = Pairing(first.id, second.id)
-        id, made = await self._writer.work(lambda: self._store.challenge(open_pairs.row, pairing, pairs, owner, until))
+
+        def store() -> tuple[list[Pair], ChallengeRow | None]:
+            id, made = self._store.challenge(open_pairs.row, pairing, pairs, owner, until)
+            return made, self._store.find_challenge(id)
+
+        made, row = await self._writer.work(store)
+        assert row is not None
+        id = row.id
         open_pairs.issued(made)
-        self._add(open_pairs, id, made[0].batch, owner, first.id, second.id, until, "")
+        self._add(open_pairs, row)
         self._event_log.log("challenge", "asked", id=id, by=owner, pool=pool, first=mine, second=theirs, pairs=pairs)
         return id
 
@@ -240,8 +250,8 @@ class Challenges:
             if row is None:
                 raise CommandFailed(f"there is no challenge {id}", code="no-challenge")
             raise CommandFailed(f"challenge {id} is over", code="challenge-over")
-        if one.owner != author.owner and not any(author.speaks_for(name) for name, _ in one.bots):
-            raise CommandFailed(f"challenge {id} is {one.owner}'s, and none of its bots is yours", code="not-yours")
+        if one.row.owner != author.owner and not any(author.speaks_for(name) for name, _ in one.bots):
+            raise CommandFailed(f"challenge {id} is {one.row.owner}'s, and none of its bots is yours", code="not-yours")
         if one.reason:
             raise CommandFailed(f"challenge {id} was withdrawn: {one.reason}", code="withdrawn")
         await self._end(one, f"withdrawn by {author.owner or 'its author'}")
@@ -282,11 +292,9 @@ class Challenges:
 
     # ----------------------------------------------------------------------------------------------------------------
 
-    def _add(
-        self, open_pairs: Unrated, id: int, batch: int, owner: str, first: int, second: int, until: str, reason: str
-    ) -> None:
+    def _add(self, open_pairs: Unrated, row: ChallengeRow) -> None:
         seats = {seat.id: seat for seat in open_pairs.seats.values()}
-        self.open[id] = Challenge(id, open_pairs, batch, owner, seats[first], seats[second], until, reason)
+        self.open[row.id] = Challenge(row, open_pairs, seats[row.first], seats[row.second], row.reason)
 
     def _seat(self, open_pairs: Unrated, name: str) -> PoolEntry:
         """The entry of the current version. Raises CommandFailed."""
@@ -320,7 +328,7 @@ class Challenges:
         one = self.open.get(row.id)
         if one is None:
             return "waiting", ""
-        if one.open_pairs.played_now(one.batch):
+        if one.played_now:
             return "playing", one.reason
         return "waiting", self._why(one)
 
@@ -346,13 +354,12 @@ def _now(later: timedelta = timedelta()) -> str:
 
 
 NAME = "ggp-lobby"
-WAITING = 1000  # orders of all connections that are not answered yet
-PAIRS = 1  # of a challenge, where nothing is said
-_ROOM = MAX_ANSWER - 1000  # bytes of text in an answer
+WAITING = 1000  # commands of all connections that are not answered yet
+PAIRS = 1  # of a challenge, by default
 _DIGITS = 9
 _PAUSE = 0.01  # seconds; a list of a thousand bots takes the loop's thread a fifth of that
+COMMANDS = {row.name: row for row in commands_of(Who.LOBBY)}
 Send = Callable[[bytes, bytes], None]
-_Handler = Callable[[Author, list[str]], Awaitable[str]]
 
 
 class LobbyCommands:
@@ -365,21 +372,6 @@ class LobbyCommands:
         self._challenges, self._event_log, self._send, self._hang_up = challenges, event_log, send, hang_up
         self._waiting: asyncio.Queue[tuple[bytes, Author, bytes]] = asyncio.Queue(WAITING)
         self._tasks = BackgroundTasks(event_log.fault)
-        self._handlers: dict[str, tuple[int, int, _Handler]] = {
-            "protocol_version": (0, 99, _always("2")),
-            "name": (0, 99, _always(NAME)),
-            "version": (0, 99, _always(version("general-game-protocol"))),
-            "known_command": (0, 99, self._known_command),
-            "list_commands": (0, 99, _always("\n".join(sorted(row.name for row in commands_of(Who.LOBBY))))),
-            "quit": (0, 99, _always("")),
-            "ggp-version": (0, 0, _always("1")),
-            "ggp-bots": (0, 0, self._bots),
-            "ggp-pools": (0, 0, self._pools),
-            "ggp-challenge": (3, 4, self._challenge),
-            "ggp-challenge-status": (1, 1, self._status),
-            "ggp-challenges": (0, 0, self._list),
-            "ggp-withdraw": (1, 1, self._withdraw),
-        }
 
     def open(self) -> None:
         self._tasks.keep("orders", self._work)
@@ -400,10 +392,10 @@ class LobbyCommands:
             route, author, line = await self._waiting.get()
             name, arguments, identity = parse_command(clean_line(line))
             try:
-                reply = Reply(True, await self._answer(author, name, [*arguments]), identity)
+                reply = Reply(True, await self._answer(author, name, arguments), identity)
             except (CommandFailed, StoreError) as error:
                 reply = Reply(False, " ".join(str(error).split()), identity)
-            except Exception as error:  # a bug in a handler must not stop the other commands
+            except Exception as error:  # a bug in a command must not stop the others
                 self._event_log.fault("order", error, order=name)
                 reply = Reply(False, f"internal error: {type(error).__name__}", identity)
             self._send(route, format_reply(reply))
@@ -411,63 +403,52 @@ class LobbyCommands:
                 self._hang_up(route)
             await asyncio.sleep(_PAUSE)
 
-    async def _answer(self, author: Author, name: str, arguments: list[str]) -> str:
-        if name not in self._handlers:
-            raise CommandFailed("unknown command")
-        least, most, handler = self._handlers[name]
-        if not least <= len(arguments) <= most:
-            usage = (LOBBIES.get(name) or TABLE[name]).arguments
-            raise CommandFailed(f"syntax error: {name} {usage}".rstrip())
-        return await handler(author, arguments)
+    async def _answer(self, author: Author, name: str, arguments: Sequence[str]) -> str:
+        """Raises CommandFailed, StoreError."""
+        challenges = self._challenges
+        match name, arguments:
+            case "protocol_version", _:
+                return "2"
+            case "name", _:
+                return NAME
+            case "version", _:
+                return version("general-game-protocol")
+            case "known_command", _:
+                return "true" if arguments and arguments[0] in COMMANDS else "false"
+            case "list_commands", _:
+                return "\n".join(sorted(COMMANDS))
+            case "quit", _:
+                return ""
+            case "ggp-version", []:
+                return "1"
+            case "ggp-bots", []:
+                return fit_lines(challenges.bots())
+            case "ggp-pools", []:
+                return fit_lines(challenges.pools())
+            case "ggp-challenges", []:
+                return fit_lines(await challenges.listed())
+            case "ggp-challenge", [pool, mine, theirs]:
+                return f"id={await challenges.order(author, pool, mine, theirs, PAIRS)}"
+            case "ggp-challenge", [pool, mine, theirs, option]:
+                return f"id={await challenges.order(author, pool, mine, theirs, _pairs(option))}"
+            case "ggp-challenge-status", [id]:
+                return await challenges.status(_number(id))
+            case "ggp-withdraw", [id]:
+                await challenges.withdraw(author, _number(id))
+                return ""
+        if name in COMMANDS:
+            raise CommandFailed(f"syntax error: {name} {COMMANDS[name].arguments}".rstrip())
+        raise CommandFailed("unknown command")
 
-    async def _known_command(self, author: Author, arguments: list[str]) -> str:
-        return "true" if arguments and arguments[0] in self._handlers else "false"
 
-    async def _bots(self, author: Author, arguments: list[str]) -> str:
-        return _lines(self._challenges.bots())
-
-    async def _pools(self, author: Author, arguments: list[str]) -> str:
-        return _lines(self._challenges.pools())
-
-    async def _list(self, author: Author, arguments: list[str]) -> str:
-        return _lines(await self._challenges.listed())
-
-    async def _challenge(self, author: Author, arguments: list[str]) -> str:
-        pool, mine, theirs = arguments[:3]
-        pairs = PAIRS
-        if len(arguments) > 3:
-            name, _, value = arguments[3].partition("=")
-            if name != "pairs":
-                raise CommandFailed(f"{arguments[3][:60]!r} is no option: write pairs=N")
-            pairs = _number(value)
-        return f"id={await self._challenges.order(author, pool, mine, theirs, pairs)}"
-
-    async def _status(self, author: Author, arguments: list[str]) -> str:
-        return await self._challenges.status(_number(arguments[0]))
-
-    async def _withdraw(self, author: Author, arguments: list[str]) -> str:
-        await self._challenges.withdraw(author, _number(arguments[0]))
-        return ""
-
-
-def _always(text: str) -> _Handler:
-    async def answer(author: Author, arguments: list[str]) -> str:
-        return text
-
-    return answer
+def _pairs(option: str) -> int:
+    name, _, value = option.partition("=")
+    if name != "pairs":
+        raise CommandFailed(f"{option[:60]!r} is no option: write pairs=N")
+    return _number(value)
 
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
         raise CommandFailed(f"{text[:40]!r} is no number")
     return int(text)
-
-
-def _lines(lines: list[str]) -> str:
-    """The lines that fit into an answer; the last line counts the others."""
-    size = 0
-    for number, line in enumerate(lines):
-        size += len(line.encode()) + 1
-        if size > _ROOM or number == MAX_ANSWER_LINES - 2:
-            return "\n".join([*lines[:number], f"cut={len(lines) - number}"])
-    return "\n".join(lines)

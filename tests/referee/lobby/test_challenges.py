@@ -7,6 +7,7 @@ from types import TracebackType
 
 import pytest
 
+from protocol.commands import Who, commands_of
 from protocol.errors import CommandFailed
 from protocol.records import Record
 from referee.lobby.auth import OWNER, Author
@@ -333,23 +334,27 @@ async def test_a_value_of_a_listing_is_one_word(club: ChallengeClub) -> None:
 
 
 async def test_orders_are_commands_and_bad_ones_change_nothing(club: ChallengeClub) -> None:
-    said: list[bytes] = []
+    answers: list[bytes] = []
     ended: list[bytes] = []
-    orders = LobbyCommands(club.challenges, club.event_log, lambda route, answer: said.append(answer), ended.append)
+    orders = LobbyCommands(club.challenges, club.event_log, lambda route, answer: answers.append(answer), ended.append)
     club.come("ann", "bob")
     orders.open()
 
     async def ask(line: str) -> str:
-        said.clear()
+        answers.clear()
         orders.submit(b"route", ALICE, f"{line}\n".encode())
-        while not said:
+        while not answers:
             await club.writer.work(lambda: None)
-        return said[0].decode()
+        return answers[0].decode()
 
     assert await ask("protocol_version") == "= 2\n\n" and await ask("7 known_command ggp-challenge") == "=7 true\n\n"
     assert await ask("known_command genmove") == "= false\n\n" and "ggp-withdraw" in await ask("list_commands")
     assert await ask("ggp-pools") == "= pool=fast game=yugo,size=5 time=1+0.1 openings=0\n\n"
     assert "name=ann owner=alice state=joining challenges=yes games=all" in await ask("ggp-bots")
+    for row in commands_of(Who.LOBBY):
+        if row.name != "quit":
+            said = await ask(f"{row.name} a b c d e")
+            assert said.startswith("? syntax error: " if row.name.startswith("ggp-") else "= "), row
     for line, wrong in (
         ("genmove black", "unknown command"),
         ("ggp-challenge fast ann", "syntax error: ggp-challenge POOL MINE THEIRS [pairs=N]"),
