@@ -4,24 +4,26 @@ What the published status answers is answered at once. Commands that read the st
 engine, run in the threads of a Background; commands that change something run in the loop's thread.
 """
 
+import inspect
 import shlex
 import signal
 import time
 import zlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from protocol.commands import REFEREES, TABLE
 from protocol.drawing import text
 from protocol.drawing.scene import DrawingError, read_scene
 from protocol.errors import CommandFailed
-from protocol.grammar import MAX_ANSWER, MAX_ANSWER_LINES
+from protocol.grammar import MAX_ANSWER_LINES, fit_lines
 from protocol.installed import version
 from protocol.records import Record, read_records
-from protocol.responder import Handler, LateHandler, Later, Responder
+from protocol.responder import LateHandler, Later, Responder
 from protocol.transports.blocking import run_blocking
 from protocol.transports.pipe import report_on_stderr
 from protocol.transports.zmq import is_loopback
@@ -61,19 +63,17 @@ from referee.store.store import Store
 
 NAME = "ggp-referee"
 Make = Callable[[bool], Responder]
-_MANY = 10_000  # words: a reason, a command line
 _LONGEST_WAIT = 3600.0  # seconds
-_WAIT = 60.0
-_EVENTS = 20
-_ROOM = MAX_ANSWER - 1000  # bytes of text in an answer
+_WAIT = "60"
+_EVENTS = "20"
 _THREADS, _WAITING = 4, 128  # for slow answers; that run or wait
 _MOST_GAMES = 100_000
 _OPTIONS = ("games", "time", "openings", "seed", "record")
 
 
 def responders(commands: CommandQueue, store: Store | None, live: str, background: "Background") -> Make:
-    """Makes the responder of a client, which is trusted or not: such a client may have programs started and files
-    written that the ladder does not name.
+    """Makes the responder of a client, which is trusted or not: a trusted client may start programs and write files
+    that the ladder does not name.
 
     `store`: of the ladder, None without one; `live`: what the names of the workers' side files begin with.
     """
@@ -86,47 +86,56 @@ def responders(commands: CommandQueue, store: Store | None, live: str, backgroun
 
 
 def handlers(queries: "QueryHandlers", commands: "CommandHandlers", background: "Background") -> dict[str, LateHandler]:
-    """Every command of the referee but those that Responder answers itself."""
-    slow: dict[str, tuple[int, int, Handler]] = {
-        "ggp-standings": (0, 1, queries.standings),
-        "ggp-crosstable": (0, 1, queries.crosstable),
-        "ggp-bots": (0, 0, queries.bots),
-        "ggp-events": (0, 1, queries.events),
-        "ggp-matches": (0, 0, queries.matches),
-        "ggp-game": (1, 1, queries.game),
-        "ggp-history": (1, 1, queries.history),
-        "ggp-scene": (1, 2, queries.scene),
-        "showboard": (1, 2, queries.showboard),
-        "ggp-games": (0, 0, queries.games),
-        "ggp-options": (0, 1, queries.options),
-        "ggp-match": (3, _MANY, commands.match),
+    """Every command of the referee but those that Responder answers itself. The signature of a function says how many
+    arguments its command takes."""
+    slow: dict[str, Callable[..., str]] = {
+        "ggp-standings": queries.standings,
+        "ggp-crosstable": queries.crosstable,
+        "ggp-bots": queries.bots,
+        "ggp-events": queries.events,
+        "ggp-matches": queries.matches,
+        "ggp-game": queries.game,
+        "ggp-history": queries.history,
+        "ggp-scene": queries.scene,
+        "showboard": queries.showboard,
+        "ggp-games": queries.games,
+        "ggp-options": queries.options,
+        "ggp-match": commands.match,
     }
-    quick: dict[str, tuple[int, int, LateHandler]] = {
-        "ggp-version": (0, 0, lambda arguments: "1"),
-        "ggp-ladder": (0, 0, queries.ladder),
-        "ggp-result": (1, 2, queries.result),
-        "ggp-wait": (0, 2, queries.wait),
-        "ggp-pause": (0, 0, lambda arguments: commands.order(lambda controller: controller.pause())),
-        "ggp-resume": (0, 0, lambda arguments: commands.order(lambda controller: controller.resume())),
-        "ggp-stop": (0, 1, commands.stop),
-        "ggp-abort": (1, 1, lambda arguments: commands.order(lambda controller: controller.abort(*arguments))),
-        "ggp-suspend": (2, _MANY, commands.suspend),
-        "ggp-readmit": (1, 1, lambda arguments: commands.order(lambda controller: controller.readmit(*arguments))),
-        "ggp-reload": (0, 0, lambda arguments: commands.order(lambda controller: controller.reload())),
+    order = commands.order
+    quick: dict[str, Callable[..., str | Later]] = {
+        "ggp-version": lambda: "1",
+        "ggp-ladder": queries.ladder,
+        "ggp-result": queries.result,
+        "ggp-wait": queries.wait,
+        "ggp-pause": lambda: order(lambda controller: controller.pause()),
+        "ggp-resume": lambda: order(lambda controller: controller.resume()),
+        "ggp-stop": commands.stop,
+        "ggp-abort": lambda key: order(lambda controller: controller.abort(key)),
+        "ggp-suspend": commands.suspend,
+        "ggp-readmit": lambda bot: order(lambda controller: controller.readmit(bot)),
+        "ggp-reload": lambda: order(lambda controller: controller.reload()),
     }
-    every = quick | {name: (least, most, background.slow(handler)) for name, (least, most, handler) in slow.items()}
-    return {name: _checked(name, *row) for name, row in every.items()}
+    in_thread = {name: _checked(name, function, background.submit) for name, function in slow.items()}
+    return in_thread | {name: _checked(name, function, _call) for name, function in quick.items()}
 
 
-def _checked(name: str, least: int, most: int, handler: LateHandler) -> LateHandler:
-    """Refuses less or more arguments."""
+def _checked(name: str, function: Callable[..., Any], call: Callable[..., str | Later]) -> LateHandler:
+    """The handler that calls `call(function, *arguments)`; it refuses too few or too many arguments."""
+    signature = inspect.signature(function)
 
     def answer(arguments: list[str]) -> str | Later:
-        if not least <= len(arguments) <= most:
-            raise _syntax_error(name)
-        return handler(arguments)
+        try:
+            signature.bind(*arguments)
+        except TypeError:
+            raise _syntax_error(name) from None
+        return call(function, *arguments)
 
     return answer
+
+
+def _call(function: Callable[..., str | Later], *arguments: str) -> str | Later:
+    return function(*arguments)
 
 
 def _syntax_error(name: str) -> CommandFailed:
@@ -141,32 +150,29 @@ class Background:
         self._threads = ThreadPoolExecutor(_THREADS, "answers", signal.pthread_sigmask, block)
         self._work: list[Future[str]] = []
 
-    def slow(self, handler: Handler) -> LateHandler:
-        """The handler, called in one of the threads; what the store refuses is its answer."""
+    def submit(self, function: Callable[..., str], *arguments: str) -> Later:
+        """Call the function in one of the threads; a refusal by the store is the answer."""
 
-        def work(arguments: list[str]) -> str:
+        def work() -> str:
             try:
-                return handler(arguments)
+                return function(*arguments)
             except StoreError as error:
                 raise CommandFailed(str(error)) from None
 
-        def answer(arguments: list[str]) -> Later:
-            self._work = [future for future in self._work if not future.done()]
-            if len(self._work) >= _WAITING:
-                raise CommandFailed(BUSY, code="busy")
-            future = self._threads.submit(work, arguments)
-            self._work.append(future)
-            return lambda: future.result() if future.done() else None
-
-        return answer
+        self._work = [future for future in self._work if not future.done()]
+        if len(self._work) >= _WAITING:
+            raise CommandFailed(BUSY, code="busy")
+        future = self._threads.submit(work)
+        self._work.append(future)
+        return lambda: future.result() if future.done() else None
 
     def close(self) -> None:
-        """Begin nothing more."""
+        """Start nothing more."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class QueryHandlers:
-    """The handlers of the commands that look (see responders)."""
+    """The commands that change nothing (see responders). An argument that is not given is ""."""
 
     def __init__(self, commands: CommandQueue, store: Store | None, live: str) -> None:
         self._commands = commands
@@ -175,7 +181,7 @@ class QueryHandlers:
 
     # -- the ladder ------------------------------------------------------------------------------------------------
 
-    def ladder(self, arguments: list[str]) -> str:
+    def ladder(self) -> str:
         """A key a line; `error` is the rest of its line."""
         status = self._commands.status
         return (
@@ -184,9 +190,9 @@ class QueryHandlers:
             f"seconds={time.monotonic() - status.began:.1f}\nerror={_one_line(status.message)}"
         )
 
-    def standings(self, arguments: list[str]) -> str:
+    def standings(self, pool_name: str = "") -> str:
         lines = []
-        for pool in self._pools(arguments):
+        for pool in self._pools(pool_name):
             found = read_standings(self._need_store(), pool)
             zero = "anchors" if found.fit and found.fit.anchors else "mean"
             for rank, place in enumerate(found.places, 1):
@@ -196,20 +202,20 @@ class QueryHandlers:
                     f" games={score.games} score={score.share:.4f} wins={score.wins} ties={score.ties}"
                     f" losses={score.losses} forfeits={score.forfeits} zero={zero}"
                 )
-        return _lines(lines)
+        return fit_lines(lines)
 
-    def crosstable(self, arguments: list[str]) -> str:
+    def crosstable(self, pool_name: str = "") -> str:
         """A line for every two that met, once: the points are of the first."""
-        return _lines(
+        return fit_lines(
             f"pool={pool.name} first={first.label} second={second.label} games={score.games} points={score.points:g}"
             f" wins={score.wins} ties={score.ties} losses={score.losses}"
-            for pool in self._pools(arguments)
+            for pool in self._pools(pool_name)
             for first, second, score in read_crosstable(self._need_store(), pool).pairs
         )
 
-    def bots(self, arguments: list[str]) -> str:
+    def bots(self) -> str:
         """The entries, pool by pool; `reason` is the rest of its line."""
-        return _lines(
+        return fit_lines(
             f"pool={pool.pool.name} name={seat.label} state={'suspended' if seat.suspended else 'active'}"
             f" version={seat.version} games={pool.bot(seat).score.games} faults={pool.faults[seat.label]}"
             + (f" reason={_one_line(seat.suspended)}" if seat.suspended else "")
@@ -218,25 +224,24 @@ class QueryHandlers:
             if seat.entered
         )
 
-    def events(self, arguments: list[str]) -> str:
-        number = _EVENTS if not arguments else _count(arguments[0], 1, MAX_ANSWER_LINES)
-        found = self._need_store().events(number)
-        return _lines(f"{event.at} {event.kind} {_one_line(event.text)}" for event in found)
+    def events(self, number: str = _EVENTS) -> str:
+        found = self._need_store().events(_count(number, 1, MAX_ANSWER_LINES))
+        return fit_lines(f"{event.at} {event.kind} {_one_line(event.text)}" for event in found)
 
     # -- matches ---------------------------------------------------------------------------------------------------
 
-    def matches(self, arguments: list[str]) -> str:
+    def matches(self) -> str:
         """A line for each that is being played, and for each that waits in a worker's chunk (`ply=-`)."""
         now = time.monotonic()
         found: dict[str, Record] = {}
         for record in playing(self._live):
             found[_pair_of(record.start.match)] = record
             found[record.start.match.partition(".")[0]] = record
-        return _lines(_match_line(match, found.get(match.key), now) for match in self._commands.status.under_way)
+        return fit_lines(_match_line(match, found.get(match.key), now) for match in self._commands.status.under_way)
 
-    def game(self, arguments: list[str]) -> str:
+    def game(self, key: str) -> str:
         """The facts of a match; `detail` is the rest of its line."""
-        record = self._record(arguments[0])
+        record = self._record(key)
         start, end = record.start, record.end
         options = "".join(f",{name}={value}" for name, value in start.options.items())
         facts: dict[str, object] = {"key": start.match, "game": f"{start.game}{options}", "time": start.control}
@@ -251,34 +256,34 @@ class QueryHandlers:
             facts |= {"detail": _one_line(end.detail)} if end.detail else {}
         return _words(facts, "\n")
 
-    def history(self, arguments: list[str]) -> str:
-        record = self._record(arguments[0])
+    def history(self, key: str) -> str:
+        record = self._record(key)
         if len(record.plies) > MAX_ANSWER_LINES - 2:
             raise CommandFailed(f"{len(record.plies)} plies do not fit in an answer of {MAX_ANSWER_LINES} lines")
-        return _lines(f"{ply.seat} {ply.colour} {ply.move}" for ply in record.plies)
+        return fit_lines(f"{ply.seat} {ply.colour} {ply.move}" for ply in record.plies)
 
-    def scene(self, arguments: list[str]) -> str:
+    def scene(self, key: str, ply: str = "") -> str:
         """The drawing after so many plies, as one line of JSON."""
-        record = self._record(arguments[0])
+        record = self._record(key)
         last = len(record.plies)
-        plies = _count(arguments[1], 0, last) if len(arguments) > 1 else last
+        plies = _count(ply, 0, last) if ply else last
         return self._ask_engine(record.start.game, lambda engine: _scene(engine, record, plies))
 
-    def showboard(self, arguments: list[str]) -> str:
+    def showboard(self, key: str, ply: str = "") -> str:
         """The board after so many plies, as text without empty lines."""
         try:
-            drawn = read_scene(self.scene(arguments))
+            drawn = read_scene(self.scene(key, ply))
             lines = [*text.draw(drawn).splitlines(), *text.describe(drawn)]
         except DrawingError as error:
             raise CommandFailed(str(error)) from None
         return "\n".join(line for line in lines if line.strip())
 
-    def result(self, arguments: list[str]) -> Later:
-        """How a series stands; with SECONDS once it is over, or after so long. `reason` is the rest of its line."""
-        key, commands = arguments[0], self._commands
+    def result(self, key: str, seconds: str = "0") -> Later:
+        """How a series stands, once it is over or after so many seconds. `reason` is the rest of its line."""
+        commands = self._commands
         if key not in commands.status.series:
             raise CommandFailed(f"no series {key} was asked for here: ggp-match answers its key")
-        until = time.monotonic() + (_seconds(arguments[1]) if len(arguments) > 1 else 0.0)
+        until = time.monotonic() + _seconds(seconds)
 
         def answer() -> str | None:
             series = commands.status.series.get(key)
@@ -293,11 +298,11 @@ class QueryHandlers:
 
     # -- the rest --------------------------------------------------------------------------------------------------
 
-    def wait(self, arguments: list[str]) -> Later:
-        """`change=N state=…`, once the change is another than CHANGE, or than it is now."""
+    def wait(self, seconds: str = _WAIT, change: str = "") -> Later:
+        """`change=N state=…`, once the change is another than this, or than now."""
         commands = self._commands
-        until = time.monotonic() + (_seconds(arguments[0]) if arguments else _WAIT)
-        since = _count(arguments[1], 0, 2**63) if len(arguments) > 1 else commands.status.change
+        until = time.monotonic() + _seconds(seconds)
+        since = _count(change, 0, 2**63) if change else commands.status.change
 
         def answer() -> str | None:
             now = commands.status
@@ -307,16 +312,16 @@ class QueryHandlers:
 
         return answer
 
-    def games(self, arguments: list[str]) -> str:
+    def games(self) -> str:
         async def ask(engine: Engine) -> str:
             return "\n".join(await engine.games())
 
         return self._ask_engine("", ask)
 
-    def options(self, arguments: list[str]) -> str:
-        if not arguments:
+    def options(self, game: str = "") -> str:
+        if not game:
             raise CommandFailed("name a game: ggp-games lists them")
-        return self._ask_engine(arguments[0], lambda engine: engine.option_lines(arguments[0]))
+        return self._ask_engine(game, lambda engine: engine.option_lines(game))
 
     # --------------------------------------------------------------------------------------------------------------
 
@@ -342,11 +347,12 @@ class QueryHandlers:
             raise CommandFailed("there is no ladder: this referee plays matches only")
         return self._store
 
-    def _pools(self, arguments: list[str]) -> Sequence[PoolRow]:
+    def _pools(self, name: str) -> Sequence[PoolRow]:
+        """The pool of this name or key, or all."""
         pools = self._need_store().pools()
-        found = [pool for pool in pools if not arguments or arguments[0] in (pool.name, pool.key)]
-        if arguments and not found:
-            raise CommandFailed(f"no pool {arguments[0]}: there are {', '.join(pool.name for pool in pools) or 'none'}")
+        found = [pool for pool in pools if name in ("", pool.name, pool.key)]
+        if name and not found:
+            raise CommandFailed(f"no pool {name}: there are {', '.join(pool.name for pool in pools) or 'none'}")
         return found
 
     def _record(self, key: str) -> Record:
@@ -403,18 +409,6 @@ def _words(facts: Mapping[str, object], between: str = " ") -> str:
     return between.join(f"{key}={value}" for key, value in facts.items())
 
 
-def _lines(lines: Iterable[str]) -> str:
-    """The lines that fit into an answer; the last line counts the others."""
-    fit: list[str] = []
-    size, every = 0, list(lines)
-    for line in every:
-        size += len(line.encode()) + 1
-        if size > _ROOM or len(fit) == MAX_ANSWER_LINES - 2:
-            return "\n".join([*fit, f"cut={len(every) - len(fit)}"])
-        fit.append(line)
-    return "\n".join(fit)
-
-
 def _count(text: str, least: int, most: int, name: str = "") -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
         raise CommandFailed(f"{name + text[:40]!r} is no number from {least} to {most}")
@@ -435,7 +429,7 @@ def _seconds(text: str) -> float:
 
 
 class CommandHandlers:
-    """The handlers (see responders)."""
+    """The commands that change something (see responders)."""
 
     def __init__(self, commands: CommandQueue, trusted: bool) -> None:
         self._commands = commands
@@ -455,19 +449,18 @@ class CommandHandlers:
 
         return answer
 
-    def stop(self, arguments: list[str]) -> Later:
-        if arguments not in ([], ["after"]):
+    def stop(self, after: str = "") -> Later:
+        if after not in ("", "after"):
             raise _syntax_error("ggp-stop")
-        return self.order(lambda controller: controller.stop(bool(arguments)))
+        return self.order(lambda controller: controller.stop(bool(after)))
 
-    def suspend(self, arguments: list[str]) -> Later:
-        bot, *reason = arguments
-        return self.order(lambda controller: controller.suspend(bot, " ".join(reason)))
+    def suspend(self, bot: str, reason: str, *more: str) -> Later:
+        return self.order(lambda controller: controller.suspend(bot, " ".join((reason, *more))))
 
-    def match(self, arguments: list[str]) -> str:
+    def match(self, *line: str) -> str:
         """The key of the series. Words are read as a shell reads them; many blanks in quotes are one."""
         try:
-            words = shlex.split(" ".join(arguments))
+            words = shlex.split(" ".join(line))
         except ValueError as error:
             raise CommandFailed(f"{str(error).lower()}: a command line stands in quotes") from None
         if len(words) < 3:

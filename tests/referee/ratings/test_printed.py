@@ -219,8 +219,8 @@ def test_the_referee_answers_the_same(tmp_path: Path) -> None:
         folder.mkdir()
         with Filled(folder, ladder([entrant("ann", "v1", anchor=anchor), entrant("bob", "v2")])) as filled:
             filled.meet("ann", "bob", (0, "rules"), (0, "rules"), (1, "rules"), (0, "rules"))
-            desk: CommandQueue = None  # type: ignore[assignment]  # standings come from the store alone
-            said = QueryHandlers(desk, filled.store, "").standings([])
+            commands: CommandQueue = None  # type: ignore[assignment]  # standings come from the store alone
+            said = QueryHandlers(commands, filled.store, "").standings()
         ann, bob = (dict(word.split("=", 1) for word in line.split()) for line in said.splitlines())
         assert ann["zero"] == bob["zero"] == zero and float(bob["error"]) > 0
         if anchor is None:
