@@ -1,7 +1,10 @@
 """`ggp ladder bot NAME` and `ggp ladder pair A B`: a bot in detail, and all matches between two bots."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -11,24 +14,28 @@ from referee.ladder import source
 from referee.ladder.queries import (
     MEANS,
     BotSummary,
-    Duel,
     PoolSummary,
     RecentGames,
+    SequentialTrial,
     format_of,
     plain,
-    read_duel,
+    read_trial,
     recent_games,
     state_of,
     title_of,
     when,
 )
-from referee.ladder.source import ViewError, check_bots, chosen_pools, exact, open_ladder, split
-from referee.ladder.standings import BotScore
+from referee.ladder.source import ViewError, check_bots, chosen_pools, exact, open_ladder, seat_of, split
+from referee.ladder.standings import BotScore, score_of
 from referee.ladder.views import add_game, game_sheet, say_pools, show_each
 from referee.ratings.scale import effect_lines, half
-from referee.ratings.sprt import MODELS, Hypotheses, Model, SprtError, effect
-from referee.store.model import GameRow, PoolEntry
+from referee.ratings.sprt import MODELS, Hypotheses, Model, SprtError, effect, judge
+from referee.store.model import Format, FormatKind, GameRow, PairScore, PoolEntry, PoolRow
 from referee.terminal import TextTable, clean, say, show
+
+if TYPE_CHECKING:
+    from referee.ratings.ratings import Difference
+    from referee.store.store import Store
 
 _SPARE = (("made from",), ("score",), ("games",))  # of the versions, where there is little room
 Fault = tuple[GameRow, list[str]] | None
@@ -48,24 +55,41 @@ def bot(words: tuple[str, ...], pool_name: str | None, games: int, as_object: bo
     with open_ladder(ladder) as store:
         pools = [PoolSummary(store, pool) for pool in chosen_pools(store.pools(), pool_name)]
         check_bots([seat for pool in pools for seat in pool.standings.seats], name)
-        found = [
-            (pool, pool.bot(seat), recent_games(store, pool.pool, seat, games), pool.last_fault(seat))
-            for pool in pools
-            if (seat := pool.latest(name))
-        ]
-        versions = [(pool, seat) for pool in pools for seat in pool.standings.versions(name)]
+        found = read_bot(pools, name, games)
     if as_object:
-        said = {"versions": [_version_json(*one) for one in versions], "pools": [_bot_json(*one) for one in found]}
-        say(json_text({"bot": name.partition("@")[0], **said}))
+        say(json_text(bot_json(pools, found, name)))
         return 0
     _show_versions(pools, name)
-    for pool, bot, recent, fault in found:
+    for one in found:
         say("")
-        _show_bot(pool, bot, recent, fault, games)
+        _show_bot(one, games)
     return 0
 
 
 run_bot = partial(source.run_view, bot)  # argv -> the exit status
+
+
+class BotDetails(NamedTuple):
+    """A version in a pool: all its games, the newest ones, its last fault and what that left behind."""
+
+    pool: PoolSummary
+    summary: BotSummary
+    recent: RecentGames
+    fault: Fault
+
+
+def read_bot(pools: Sequence[PoolSummary], name: str, games: int) -> list[BotDetails]:
+    """The version that a name means in each of the pools that have it; `games` of the newest are looked at."""
+    return [
+        BotDetails(pool, pool.bot(seat), recent_games(pool.store, pool.pool, seat, games), pool.last_fault(seat))
+        for pool in pools
+        if (seat := pool.latest(name))
+    ]
+
+
+def bot_json(pools: Sequence[PoolSummary], found: Sequence[BotDetails], name: str) -> dict[str, Any]:
+    versions = [_version_json(pool, seat) for pool in pools for seat in pool.standings.versions(name)]
+    return {"bot": name.partition("@")[0], "versions": versions, "pools": [_bot_json(*one) for one in found]}
 
 
 def _version_json(pool: PoolSummary, seat: PoolEntry) -> dict[str, Any]:
@@ -139,7 +163,8 @@ def _show_versions(pools: list[PoolSummary], name: str) -> None:
             say(clean(prefix + pool.standings.zero(here=False)))
 
 
-def _show_bot(pool: PoolSummary, bot: BotSummary, recent: RecentGames, fault: Fault, most: int) -> None:
+def _show_bot(found: BotDetails, most: int) -> None:
+    pool, bot, recent, fault = found
     total = bot.score
     say(clean(f"{bot.seat.label} in {title_of(pool.pool)}"))
     if not recent.games:
@@ -179,6 +204,83 @@ def _score(score: BotScore) -> str:
 # -- `ggp ladder pair A B`: all matches between two bots, judged by pairs of games.
 
 
+LISTED = 5  # games of a pair
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """Two versions in a pool, as the first of them sees it. `penta`: pairs by their points, 0, ½, 1, 1½, 2.
+
+    `rated` is the difference of their ratings under `model`, as the standings have it.
+    """
+
+    pool: PoolRow
+    one: PoolEntry
+    other: PoolEntry
+    first: BotScore  # where `one` had seat 1
+    second: BotScore
+    penta: tuple[int, ...]
+    rated: "Difference | None"
+    model: str
+    tests: list[SequentialTrial]
+    last: list[GameRow]
+
+    @property
+    def score(self) -> BotScore:
+        return self.first + self.second
+
+
+def read_duel(
+    store: "Store", pool: PoolRow, one: str, other: str, tested: Hypotheses | Format | None = None
+) -> Duel | None:
+    """None if either is not in the pool. ViewError if they are the same.
+
+    `tested`: the test that is asked for, or the ladder's format, which may be a test.
+    """
+    seats = store.seats(pool.id)
+    a, b = seat_of(seats, one), seat_of(seats, other)
+    if a is None or b is None:
+        return None
+    if a.id == b.id:
+        raise ViewError(f"{one} and {other} are the same version: name two")
+    meetings, penta = store.meetings(pool.id), [0] * 5
+    first = sum((score_of(met) for met in meetings if (met.first, met.second) == (a.id, b.id)), BotScore())
+    second = sum((score_of(met, 2) for met in meetings if (met.first, met.second) == (b.id, a.id)), BotScore())
+    for result in store.pair_results(pool.id, a.id, b.id):
+        if result.points is not None:
+            penta[int(2 * result.points)] += 1
+    tests = []
+    if isinstance(tested, Hypotheses):
+        score = first + second
+        # By pairs; the model bayes knows only games.
+        counts = [score.losses, score.ties, score.wins] if tested.model == "bayes" else penta
+        name = f"[{tested.elo0:g}, {tested.elo1:g}]"
+        tests = [SequentialTrial(name, a, b, tested, tuple(penta), judge(counts, tested))] if any(penta) else []
+    elif tested is not None and tested.kind is FormatKind.TEST:
+        trial = read_trial(store, pool, seats, tested)
+        tests = [trial] if trial and {trial.new.id, trial.old.id} == {a.id, b.id} and any(trial.penta) else []
+    fit = store.fit(pool.id)
+    model = fit.model if fit else "davidson"
+    last = list(islice(store.games(pool.id, bot=a.id, opponent=b.id), LISTED))
+    rated = _difference(model, meetings, seats, a, b)
+    return Duel(pool, a, b, first, second, tuple(penta), rated, model, tests, last)
+
+
+def _difference(
+    model: str, meetings: list[PairScore], seats: list[PoolEntry], a: PoolEntry, b: PoolEntry
+) -> "Difference | None":
+    """Of their ratings by everything that was played in the pool; the covariance is in no stored fit."""
+    from referee.ladder.rating import rate_seats
+    from referee.ratings.bradley_terry import CountsError
+
+    if not any(met.games for met in meetings):
+        return None
+    try:
+        return rate_seats(meetings, seats, model).difference(str(a.id), str(b.id))
+    except (CountsError, ValueError):  # one of them is not rated
+        return None
+
+
 @click.command("pair", epilog=source.EPILOGUE, context_settings=HELP)
 @source.words("A B [LADDER]")
 @source.pool_option
@@ -213,7 +315,7 @@ def pair(
     if not found:
         raise ViewError(f"{one} and {other} are in no pool together")
     if as_object:
-        say_pools({duel.pool.name: _pair_json(duel) for duel in found})
+        say_pools({duel.pool.name: pair_json(duel) for duel in found})
     else:
         show_each(found, _show_pair)
     return 0
@@ -238,7 +340,7 @@ def _hypotheses(
         raise click.UsageError(str(error)) from None
 
 
-def _pair_json(duel: Duel) -> dict[str, Any]:
+def pair_json(duel: Duel) -> dict[str, Any]:
     """Everything as A sees it, but for a test of the ladder, which is of its `new`."""
     return {
         "a": duel.one.label,

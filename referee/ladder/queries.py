@@ -48,7 +48,6 @@ from referee.store.model import (
 from referee.terminal import clean
 
 if TYPE_CHECKING:
-    from referee.ratings.ratings import Difference
     from referee.store.store import Store
 
 
@@ -506,10 +505,9 @@ def allowed(control: TimeControl, plies: float) -> float | None:
             return None
 
 
-# -- two bots, and the test between them ------------------------------------------------------------------------------
+# -- the test between two bots ---------------------------------------------------------------------------------------
 
 
-LISTED = 5  # games of a pair
 CURVE = 400  # points of a plot
 
 
@@ -538,80 +536,6 @@ class SequentialTrial:
     verdict: Verdict
     curve: Curve | None = None
     later: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Duel:
-    """Two versions in a pool, as the first of them sees it. `penta`: pairs by their points, 0, ½, 1, 1½, 2.
-
-    `rated` is the difference of their ratings under `model`, as the standings have it.
-    """
-
-    pool: PoolRow
-    one: PoolEntry
-    other: PoolEntry
-    first: BotScore  # where `one` had seat 1
-    second: BotScore
-    penta: tuple[int, ...]
-    rated: "Difference | None"
-    model: str
-    tests: list[SequentialTrial]
-    last: list[GameRow]
-
-    @property
-    def score(self) -> BotScore:
-        return self.first + self.second
-
-
-def read_duel(
-    store: "Store", pool: PoolRow, one: str, other: str, tested: Hypotheses | Format | None = None
-) -> Duel | None:
-    """None if either is not in the pool. ViewError if they are the same.
-
-    `tested`: the test that is asked for, or the ladder's format, which may be a test.
-    """
-    seats = store.seats(pool.id)
-    a, b = seat_of(seats, one), seat_of(seats, other)
-    if a is None or b is None:
-        return None
-    if a.id == b.id:
-        raise ViewError(f"{one} and {other} are the same version: name two")
-    meetings, penta = store.meetings(pool.id), [0] * 5
-    first = sum((score_of(met) for met in meetings if (met.first, met.second) == (a.id, b.id)), BotScore())
-    second = sum((score_of(met, 2) for met in meetings if (met.first, met.second) == (b.id, a.id)), BotScore())
-    for result in store.pair_results(pool.id, a.id, b.id):
-        if result.points is not None:
-            penta[int(2 * result.points)] += 1
-    tests = []
-    if isinstance(tested, Hypotheses):
-        score = first + second
-        # By pairs; the model bayes knows only games.
-        counts = [score.losses, score.ties, score.wins] if tested.model == "bayes" else penta
-        name = f"[{tested.elo0:g}, {tested.elo1:g}]"
-        tests = [SequentialTrial(name, a, b, tested, tuple(penta), judge(counts, tested))] if any(penta) else []
-    elif tested is not None and tested.kind is FormatKind.TEST:
-        trial = read_trial(store, pool, seats, tested)
-        tests = [trial] if trial and {trial.new.id, trial.old.id} == {a.id, b.id} and any(trial.penta) else []
-    fit = store.fit(pool.id)
-    model = fit.model if fit else "davidson"
-    last = list(islice(store.games(pool.id, bot=a.id, opponent=b.id), LISTED))
-    rated = _difference(model, meetings, seats, a, b)
-    return Duel(pool, a, b, first, second, tuple(penta), rated, model, tests, last)
-
-
-def _difference(
-    model: str, meetings: list[PairScore], seats: list[PoolEntry], a: PoolEntry, b: PoolEntry
-) -> "Difference | None":
-    """Of their ratings by everything that was played in the pool; the covariance is in no stored fit."""
-    from referee.ladder.rating import rate_seats
-    from referee.ratings.bradley_terry import CountsError
-
-    if not any(met.games for met in meetings):
-        return None
-    try:
-        return rate_seats(meetings, seats, model).difference(str(a.id), str(b.id))
-    except (CountsError, ValueError):  # one of them is not rated
-        return None
 
 
 def format_of(word: str) -> Format | None:

@@ -157,7 +157,7 @@ def crosstable(
         pools = chosen_pools(store.pools(), pool_name)
         tables = [read_crosstable(store, pool, seats, everyone) for pool in pools]
     if as_object:
-        say_pools({table.pool.name: _crosstable_json(table) for table in tables})
+        say_pools({table.pool.name: crosstable_json(table) for table in tables})
     elif as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -181,7 +181,7 @@ def _lines(table: Crosstable) -> list[list[object]]:
     ]
 
 
-def _crosstable_json(table: Crosstable) -> dict[str, Any]:
+def crosstable_json(table: Crosstable) -> dict[str, Any]:
     cells = [dict(zip(COLUMNS[1:], line[1:], strict=True)) for line in _lines(table)]
     return {"bots": [bot.label for bot in table.bots], "seats": table.seats, "cells": cells}
 
@@ -374,7 +374,7 @@ def show_game(store: "Store", key: str, ladder: str, as_object: bool) -> int:
     """The exit status. ViewError if there is no such match."""
     record = read_game(store, key)
     if as_object:
-        say(json_text(_game_as_json(record)))
+        say(json_text(game_json(record)))
         return 0
     say(*map(clean, [*_facts(record), *diagnostics(record.end), *_next_game(key, ladder)]))
     return 0
@@ -414,7 +414,7 @@ def _next_game(key: str, ladder: str) -> list[str]:
     ]
 
 
-def _game_as_json(record: Record) -> dict[str, Any]:
+def game_json(record: Record) -> dict[str, Any]:
     """Start and end as they stand in the record, and the time used."""
     return {
         "start": msgspec.to_builtins(record.start),

@@ -13,7 +13,7 @@ from protocol.records import Record
 from referee.ladder.queries import standings_json
 from referee.play.bot_spec import read_engine
 from referee.records import live_path
-from referee.web import app as app_module
+from referee.web import answers, ladder_routes
 from referee.web import site as site_module
 from referee.web.app import make_app
 from referee.web.boards import BoardError, BoardPool
@@ -97,7 +97,7 @@ def test_the_json_of_a_page_is_that_of_the_command(site: Guard, filled: Filled) 
 
 def test_matches_are_listed_by_pages_and_filtered(site: Guard, filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = [row.key for row in filled.store.games()]
-    monkeypatch.setattr(app_module, "PAGE", 5)
+    monkeypatch.setattr(ladder_routes, "PAGE", 5)
     found, url = list[str](), "/games?format=json"
     html = page(site, "/games").text
     while True:
@@ -207,14 +207,14 @@ def test_slow_reading_holds_a_bounded_number_of_threads(
     site: Guard, filled: Filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = threading.Event()
-    monkeypatch.setattr(app_module, "QUERY_TIME", 0.05)
+    monkeypatch.setattr(answers, "QUERY_TIME", 0.05)
     monkeypatch.setattr(Site, "playing", lambda self: gate.wait(20) and [])
     before = threading.active_count()
-    answers = [asked(site, "/live").status for _ in range(app_module.READERS + 10)]
+    statuses = [asked(site, "/live").status for _ in range(answers.READERS + 10)]
     more = threading.active_count() - before
     gate.set()
-    assert set(answers) == {503} and more <= app_module.READERS + 1
-    monkeypatch.setattr(app_module, "QUERY_TIME", 60.0)
+    assert set(statuses) == {503} and more <= answers.READERS + 1
+    monkeypatch.setattr(answers, "QUERY_TIME", 60.0)
     assert asked(site, "/live").status == 200
 
 
