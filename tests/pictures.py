@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.browser import Visitor, WebServer, chromium, save_pictures
 from tests.support.cli import ggp
-from tests.support.ladder_runs import write_ladder
+from tests.support.ladders import write_ladder
 
 HEAD = """\
 seed = 7

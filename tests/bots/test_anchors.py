@@ -6,7 +6,7 @@ import re
 import pytest
 
 from referee.ladder.config import read_ladder
-from tests.support.paths import ROOT
+from tests.support import ROOT
 
 LADDER = read_ladder(ROOT / "bots" / "anchors.toml")
 GAMES = 2 * (LADDER.format.pairs or 0)  # of each two

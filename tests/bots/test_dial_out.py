@@ -11,8 +11,8 @@ import pytest
 
 from protocol.lobby_wire import Bye, Hello
 from protocol.transports.keys import KeyPair, new_pair, write_pair
+from tests.support import ROOT
 from tests.support.lobby_socket import SmallLobby
-from tests.support.paths import ROOT
 
 EXAMPLE = ROOT / "bots" / "examples" / "dialling_bot.py"
 SCRIPT = """

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support import ROOT
 from tests.support.raw_peer import RawPeer
 
 pytestmark = pytest.mark.slow

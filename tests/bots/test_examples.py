@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from protocol.commands import Who
+from tests.support import ROOT
 from tests.support.checked_peer import failed_checks
-from tests.support.paths import ROOT
 from tests.support.raw_peer import RawPeer, play_game
 
 pytestmark = pytest.mark.slow

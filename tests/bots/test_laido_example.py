@@ -9,9 +9,9 @@ import pytest
 from engines.game import read_options
 from engines.registry import Registry
 from protocol.commands import Who
+from tests.support import ROOT
 from tests.support.checked_peer import failed_checks
 from tests.support.cli import ggp
-from tests.support.paths import ROOT
 from tests.support.raw_peer import RawPeer, play_game
 
 PAGE = ROOT / "docs" / "how-to" / "write-a-bot-in-any-language.md"

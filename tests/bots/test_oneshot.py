@@ -17,8 +17,8 @@ from engines.game import read_options
 from engines.history import GameHistory
 from engines.registry import Registry
 from tests.referee.play.test_process import running
+from tests.support import ROOT
 from tests.support.cli import Ggp, ggp, wait_until
-from tests.support.paths import ROOT
 from tests.support.raw_peer import RawPeer, play_game
 from tests.system.test_languages import members
 

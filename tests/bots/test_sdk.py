@@ -15,8 +15,8 @@ from engines.game import State
 from protocol.commands import Who
 from protocol.responder import Responder
 from tests.support.checked_peer import failed_checks
+from tests.support.cli import Client
 from tests.support.raw_peer import RawPeer
-from tests.support.referee_process import Client
 
 
 class SdkTalk:

@@ -25,10 +25,9 @@ from engines.registry import Registry
 from protocol.commands import TABLE
 from referee.ladder.command import SUBCOMMANDS
 from referee.play.player import RULES_OF_KGS
-from tests.support.cli import ggp_in_process
+from tests.support import ROOT
+from tests.support.cli import free_port, ggp_in_process
 from tests.support.doc_session import Reader, check_claim, replay
-from tests.support.paths import ROOT
-from tests.support.zmq_service import free_port
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

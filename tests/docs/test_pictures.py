@@ -7,8 +7,8 @@ import pytest
 from docs.examples import EXAMPLES, Example
 from docs.pictures import position
 from engines.registry import Registry
+from tests.support import ROOT
 from tests.support.memory_session import MemorySession
-from tests.support.paths import ROOT
 
 GAMES = ROOT / "docs" / "reference" / "games"
 SHOWN = [example for example in EXAMPLES if example.game in Registry().names()]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.docs.test_pages import BLOCKS, PYTHON
+from tests.support import ROOT
 from tests.support.doc_session import replay
-from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 

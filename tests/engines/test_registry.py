@@ -12,9 +12,9 @@ import pytest
 from engines.game import IllegalMove, Playouts
 from engines.registry import GROUP, GameError, Registry
 from protocol.installed import entry_points, version
+from tests.support import TESTS
 from tests.support.codes import raises
 from tests.support.memory_session import MemorySession
-from tests.support.paths import TESTS
 from tests.third_party import tictactoe
 
 THIRD_PARTY = TESTS / "third_party"

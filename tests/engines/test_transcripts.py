@@ -12,7 +12,7 @@ import pytest
 
 from protocol.grammar import format_reply, parse_reply
 from protocol.regression import RegressionVerdict, judge, parse
-from tests.support.paths import TESTS
+from tests.support import TESTS
 
 TRANSCRIPTS = sorted((TESTS / "transcripts").glob("*.tst"))
 PROGRAMS = {"# engine:": "engines", "# bot:": "bots"}

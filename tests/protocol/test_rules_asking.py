@@ -20,9 +20,8 @@ from referee.play.clock import TimeControl
 from referee.play.player import meet
 from referee.play.process import Peer
 from referee.play.setting import Setting, Timeouts
-from tests.support.answering_program import BOARD, make_responder
+from tests.support.answering_program import BOARD, BOT, ENGINE, ask, channel_to, hear, make_responder, taken
 from tests.support.codes import raises
-from tests.support.scripted_channel import BOT, ENGINE, ask, channel_to, hear, taken
 
 # -- 1, 2, 3, 4: what is read ---------------------------------------------------------------------------------------
 

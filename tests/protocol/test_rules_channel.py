@@ -14,10 +14,9 @@ from protocol.messages import Reply
 from protocol.transports.blocking import run_blocking
 from protocol.transports.memory import Memory
 from referee.play.clock import GTP, TimeControl, tell
-from tests.support.answering_program import make_responder
+from tests.support import TESTS
+from tests.support.answering_program import BOT, ENGINE, ask, channel_to, make_responder, taken
 from tests.support.codes import raises
-from tests.support.paths import TESTS
-from tests.support.scripted_channel import BOT, ENGINE, ask, channel_to, taken
 
 # -- 11: ids are probed ---------------------------------------------------------------------------------------------
 

@@ -15,9 +15,9 @@ from protocol.transports.blocking import run_blocking
 from protocol.transports.memory import Memory
 from protocol.transports.pipe import Pipe
 from protocol.transports.transcript import Replay, Transcript, format_line
+from tests.support import TESTS
 from tests.support.answering_program import make_responder
 from tests.support.codes import raises
-from tests.support.paths import TESTS
 
 GNUGO = TESTS / "transcripts" / "protocol" / "gnugo.txt"
 QUESTIONS = ["name", "words a\u00a0b c", "board", "fail because", "many 100000"]

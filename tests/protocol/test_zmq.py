@@ -19,9 +19,10 @@ from protocol.transports import zmq as zmq_transport
 from protocol.transports.blocking import run_blocking
 from protocol.transports.zmq import Service, check_listen
 from tests.support.answering_program import make_responder
+from tests.support.cli import free_port
 from tests.support.codes import raises
 from tests.support.raw_zmtp import MORE, Raw, frame, message
-from tests.support.zmq_service import ANY_PORT, Connect, ServedZmq, ask, free_port
+from tests.support.zmq_service import ANY_PORT, Connect, ServedZmq, ask
 
 # -- the same bytes -------------------------------------------------------------------------------------------------
 

@@ -16,8 +16,9 @@ from protocol.transports.blocking import run_blocking
 from protocol.transports.signal_fd import Stopped, Stopping
 from protocol.transports.zmq import Dealer, Service, check_local
 from tests.support.answering_program import make_responder
+from tests.support.cli import free_port
 from tests.support.codes import raises
-from tests.support.zmq_service import ANY_PORT, Connect, ServedZmq, ask, free_port
+from tests.support.zmq_service import ANY_PORT, Connect, ServedZmq, ask
 
 
 @pytest.mark.parametrize(

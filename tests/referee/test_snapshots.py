@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import ROOT
 from tests.support.cli import ggp_in_process
-from tests.support.paths import ROOT
 
 SNAPSHOTS = ROOT / "tests" / "snapshots"
 KEY = "0" * 40

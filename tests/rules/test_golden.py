@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support import playthrough
+from tests.support import ROOT, TESTS, playthrough
 from tests.support.memory_session import MemorySession
 from tests.support.model_walk import MODELS
-from tests.support.paths import ROOT, TESTS
 
 OURS = sorted(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["ggp.games"])
 PERFT = TESTS / "rules" / "perft"

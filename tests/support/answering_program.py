@@ -1,4 +1,4 @@
-"""A program that answers the protocol with a few commands of no game, for the tests of both ends; it is no engine.
+"""Peers for the tests of both ends of a conversation: a program with a few commands of no game, and scripted answers.
 
 `python -m tests.support.answering_program` serves stdin; tests of the Responder call make_responder() in process.
 """
@@ -7,8 +7,13 @@ import os
 import sys
 import time
 
-from protocol.errors import CommandFailed
+from protocol.channel import Channel
+from protocol.connection import Connection, PeerRole, ReadLimits
+from protocol.errors import CommandFailed, ProtocolError
+from protocol.messages import Reply
 from protocol.responder import Handler, Responder
+from protocol.transports.blocking import run_blocking
+from protocol.transports.memory import Memory
 from protocol.transports.pipe import report_on_stderr, serve_stdio
 
 BOARD = "  A B\n2 . X\n1 # .\n  A B"
@@ -63,3 +68,41 @@ def make_responder(**answers: str) -> Responder:
 if __name__ == "__main__":
     serve_stdio(make_responder())
     sys.exit(0)
+
+
+ENGINE, BOT = PeerRole.ENGINE, PeerRole.BOT
+
+
+def hear(data: bytes, asked: int = 1, peer: PeerRole = ENGINE, limits: ReadLimits | None = None) -> list[Reply | str]:
+    """What a Connection without ids makes of `data` and the end of the stream: replies, then the error's type."""
+    connection = Connection(peer, limits)
+    connection.send(*["name"] * asked)
+    connection.receive(data)
+    connection.receive(b"")
+    return taken(connection)
+
+
+def taken(connection: Connection) -> list[Reply | str]:
+    heard: list[Reply | str] = []
+    try:
+        while (reply := connection.next_reply()) is not None:
+            heard.append(reply)
+    except ProtocolError as error:
+        heard.append(type(error).__name__)
+    return heard
+
+
+def channel_to(*answers: bytes, peer: PeerRole = ENGINE) -> tuple[Channel, Memory]:
+    """A channel to a peer that says one of `answers` to each write, and then is silent."""
+    script = iter(answers)
+
+    def answer(data: bytes) -> list[bytes]:
+        said = next(script, None)
+        return [] if said is None else [said]
+
+    memory = Memory(answer)
+    return Channel(memory, peer), memory
+
+
+def ask(channel: Channel, line: str = "name") -> Reply:
+    return run_blocking(channel.ask(line, channel.now() + 1))

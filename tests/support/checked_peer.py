@@ -8,10 +8,8 @@ from bots.sdk import Bot, Position
 from engines.registry import Registry
 from engines.service import engine_handlers
 from engines.session import Session
-from protocol.channel import Channel
 from protocol.commands import Who
 from protocol.conformance import CheckVerdict, Finding, checks_for, run_checks
-from protocol.connection import PeerRole
 from protocol.responder import Handler, Responder
 from protocol.transports.blocking import run_blocking
 from protocol.transports.memory import Memory
@@ -19,31 +17,12 @@ from protocol.transports.pipe import Pipe
 from referee.check.run import Wanted, run_trial
 from referee.check.trial import CheckContext, StepResult
 from referee.play.engine import Engine
-from referee.play.process import Peer
 from referee.play.setting import Timeouts
+from tests.support.memory_match import MemoryPeer
 
 Mistake = Callable[[dict[str, Handler]], Mapping[str, Handler | None]]
 Bytes = Callable[[bytes], bytes]
 PLAIN = ("boardsize", "clear_board", "komi", "play", "genmove", "undo", "final_status_list", "time_left", "loadsgf")
-
-
-class CheckedPeer(Peer):
-    """A Peer that is no process."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.channel = Channel(memory, PeerRole.BOT)
-
-    def exited(self, wait: float = 0) -> str:
-        return ""
-
-    def stderr_tail(self) -> str:
-        return ""
-
-    def stderr_news(self) -> str:
-        return ""
-
-    async def stop(self, kill: bool = False) -> None:
-        self.channel.close()
 
 
 def engine_peer(
@@ -51,11 +30,11 @@ def engine_peer(
     seconds: float = 0.0,
     out: Bytes = bytes,
     registry: Registry | None = None,
-) -> CheckedPeer:
+) -> MemoryPeer:
     return _peer(engine_handlers(Session(registry or Registry())), mistake, seconds, out)
 
 
-def bot_peer(mistake: Mistake = lambda handlers: {}, seconds: float = 0.0, out: Bytes = bytes) -> CheckedPeer:
+def bot_peer(mistake: Mistake = lambda handlers: {}, seconds: float = 0.0, out: Bytes = bytes) -> MemoryPeer:
     """A native bot that takes the first legal move."""
 
     def choose(position: Position) -> str:
@@ -65,7 +44,7 @@ def bot_peer(mistake: Mistake = lambda handlers: {}, seconds: float = 0.0, out: 
     return _peer(bot.handlers(), mistake, seconds, out)
 
 
-def plain_peer(mistake: Mistake = lambda handlers: {}, seconds: float = 0.0, out: Bytes = bytes) -> CheckedPeer:
+def plain_peer(mistake: Mistake = lambda handlers: {}, seconds: float = 0.0, out: Bytes = bytes) -> MemoryPeer:
     """The same, of plain GTP."""
 
     def choose(position: Position) -> str:
@@ -76,7 +55,7 @@ def plain_peer(mistake: Mistake = lambda handlers: {}, seconds: float = 0.0, out
     return _peer({name: handlers[name] for name in PLAIN}, mistake, seconds, out)
 
 
-def _peer(handlers: Mapping[str, Handler], mistake: Mistake, seconds: float, out: Bytes) -> CheckedPeer:
+def _peer(handlers: Mapping[str, Handler], mistake: Mistake, seconds: float, out: Bytes) -> MemoryPeer:
     replaced = mistake(dict(handlers))
     table = {name: handler for name, handler in {**handlers, **replaced}.items() if handler is not None}
     responder = Responder("Program", "1", table)
@@ -86,10 +65,10 @@ def _peer(handlers: Mapping[str, Handler], mistake: Mistake, seconds: float, out
         said = out(b"".join(iter(responder.next_answer, None)))
         return [*([said] if said else []), *([b""] if responder.closed else [])]
 
-    return CheckedPeer(Memory(answer, seconds))
+    return MemoryPeer(Memory(answer, seconds))
 
 
-def judged(start: Callable[[], CheckedPeer], who: Who, *only: str, games: tuple[str, ...] = ()) -> list[StepResult]:
+def judged(start: Callable[[], MemoryPeer], who: Who, *only: str, games: tuple[str, ...] = ()) -> list[StepResult]:
     """The findings of the steps that are named."""
 
     async def run() -> list[StepResult]:
@@ -101,7 +80,7 @@ def judged(start: Callable[[], CheckedPeer], who: Who, *only: str, games: tuple[
     return run_blocking(run())
 
 
-def failing(start: Callable[[], CheckedPeer], who: Who, *only: str, games: tuple[str, ...] = ()) -> set[str]:
+def failing(start: Callable[[], MemoryPeer], who: Who, *only: str, games: tuple[str, ...] = ()) -> set[str]:
     found = judged(start, who, *only, games=games)
     return {one.check.number for one in found if one.verdict is CheckVerdict.FAIL}
 

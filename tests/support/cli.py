@@ -1,18 +1,25 @@
-"""Runs `ggp …` as a user does, and looks for what it leaves behind."""
+"""Runs `ggp …` as a user does, finds the processes that it leaves behind, and asks a referee that listens."""
 
 import contextlib
 import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from protocol.channel import Channel
+from protocol.connection import PeerRole
+from protocol.messages import Reply
+from protocol.transports.blocking import run_blocking
+from protocol.transports.zmq import Dealer
 from referee.cli import main
 
 
@@ -95,9 +102,89 @@ def marked(mark: str) -> dict[int, list[str]]:
     return found
 
 
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
 def wait_until(done: Callable[[], bool], seconds: float = 180, seen: Callable[[], object] = str) -> None:
     """`seen` is what to show of it where it does not come to that."""
     deadline = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < deadline, f"it did not come to that in {seconds} s: {seen()}"
         time.sleep(0.02)
+
+
+SECONDS = 120.0
+
+
+class Client:
+    """Asks over ZeroMQ."""
+
+    def __init__(self, url: str) -> None:
+        self.channel = Channel(Dealer(url), PeerRole.ENGINE)
+
+    def reply(self, line: str) -> Reply:
+        return run_blocking(self.channel.ask(line, self.channel.now() + SECONDS))
+
+    def ask(self, line: str) -> str:
+        """The text of a success."""
+        reply = self.reply(line)
+        assert reply.ok, (line, reply.text)
+        return reply.text
+
+    def refused(self, line: str) -> str:
+        """The text of a failure."""
+        reply = self.reply(line)
+        assert not reply.ok, (line, reply.text)
+        return reply.text
+
+    def facts(self, line: str) -> dict[str, str]:
+        """The keys and values of an answer."""
+        return read_facts(self.ask(line))
+
+    def state(self) -> str:
+        return self.facts("ggp-ladder")["state"]
+
+    def close(self) -> None:
+        self.channel.close()
+
+
+def read_facts(text: str) -> dict[str, str]:
+    """`key=value` words or lines; the last value of a line may hold blanks."""
+    return dict(word.split("=", 1) for line in text.split("\n") for word in line.split(" ") if "=" in word)
+
+
+class Referee(Ggp):
+    """`ggp referee …` or another command of it that listens at an ipc address in this folder."""
+
+    def __init__(self, folder: Path, *arguments: str, option: str = "--bind") -> None:
+        self.url = f"ipc://{folder}/referee.ipc"
+        super().__init__(*arguments, option, self.url)
+        self.file = folder / "referee.ipc"
+
+    def client(self) -> Client:
+        """Once it listens."""
+        wait_until(lambda: self.file.exists() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.process.communicate()
+        return Client(self.url)
+
+
+@contextmanager
+def on_stdin(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
+    """`ggp …` with pipes to its stdin and from its stdout."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "referee.cli", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ},
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()

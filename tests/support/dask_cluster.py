@@ -13,6 +13,8 @@ from itertools import count
 from pathlib import Path
 from types import TracebackType
 
+from tests.support.cli import free_port, marked
+
 PATIENCE = 60.0
 DASK = [sys.executable, "-m", "dask"]
 
@@ -22,7 +24,7 @@ class DaskCluster:
 
     def __init__(self, place: Path, *words: str, protocol: str = "tcp", **environment: str) -> None:
         self.place = place
-        self.port = _free_port()
+        self.port = free_port()
         self.address = f"{protocol}://127.0.0.1:{self.port}"
         self.url = f"dask{'+tls' if protocol == 'tls' else ''}://127.0.0.1:{self.port}"
         self._words = [*words, "--protocol", protocol, "--host", "127.0.0.1", "--no-dashboard"]
@@ -43,11 +45,9 @@ class DaskCluster:
         for program in self._programs:
             program.kill()
             program.wait()
-        for pid in self._marked():
-            try:
+        for pid in marked(self._mark):
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
 
     @contextlib.contextmanager
     def alone(self) -> "Iterator[DaskCluster]":
@@ -59,7 +59,7 @@ class DaskCluster:
                 program.kill()
                 program.wait()
             del self._programs[1:]
-            wait_for(lambda: self._marked() == [self.scheduler.pid], "all but the scheduler to end")
+            wait_for(lambda: [*marked(self._mark)] == [self.scheduler.pid], "all but the scheduler to end")
 
     def add_worker(self, *words: str, nanny: bool = False, slots: int = 1) -> "subprocess.Popen[bytes]":
         """A worker of one slot, a single process without a nanny."""
@@ -68,9 +68,10 @@ class DaskCluster:
             "worker", self.address, "--nthreads", "1", "--nanny" if nanny else "--no-nanny", *more, *words
         )
 
-    def table_processes(self) -> set[int]:
-        """The engines and bots that workers of this cluster started, and what these started."""
-        return {pid for pid in self._marked() if not any(word in _words(pid) for word in (b"dask", b"multiprocessing"))}
+    def table_processes(self) -> dict[int, str]:
+        """The engines and bots that workers of this cluster started, and what these started: their command lines."""
+        lines = {pid: " ".join(words) for pid, words in marked(self._mark).items()}
+        return {pid: line for pid, line in lines.items() if "dask" not in line and "multiprocessing" not in line}
 
     def plays_at(self, worker: int) -> bool:
         """Whether the process that plays for that Dask worker has an engine and both bots."""
@@ -78,11 +79,12 @@ class DaskCluster:
 
     def running(self, word: str) -> int:
         """How many engines and bots have this word in their command line."""
-        return sum(word.encode() in _words(pid) for pid in self.table_processes())
+        return sum(word in line for line in self.table_processes().values())
 
     def nannies_child(self, nanny: "subprocess.Popen[bytes]") -> int:
         """The worker process that a nanny has started."""
-        (child,) = [pid for pid in self._marked() if _parent(pid) == nanny.pid and b"spawn_main" in _words(pid)]
+        lines = {pid: " ".join(words) for pid, words in marked(self._mark).items()}
+        (child,) = [pid for pid, line in lines.items() if _parent(pid) == nanny.pid and "spawn_main" in line]
         return child
 
     def log(self) -> str:
@@ -100,10 +102,6 @@ class DaskCluster:
         self._programs.append(program)
         return program
 
-    def _marked(self) -> list[int]:
-        mark = self._mark.encode()
-        return [pid for pid in _processes() if mark in _read(pid, "environ").split(b"\0")]
-
 
 def wait_for(condition: Callable[[], object], what: str) -> None:
     """Raises AssertionError when it does not come true in a minute."""
@@ -113,27 +111,8 @@ def wait_for(condition: Callable[[], object], what: str) -> None:
         time.sleep(0.02)
 
 
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
-def _processes() -> list[int]:
-    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
-
-
-def _words(pid: int) -> bytes:
-    return _read(pid, "cmdline")
-
-
 def _parent(pid: int) -> int:
-    return int((_read(pid, "stat").rpartition(b")")[2].split() or [b"0", b"0"])[1])
-
-
-def _read(pid: int, name: str) -> bytes:
     try:
-        return Path(f"/proc/{pid}/{name}").read_bytes()
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
     except OSError:
-        return b""
+        return 0

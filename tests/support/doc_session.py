@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.zmq_service import free_port
+from tests.support.cli import free_port
 
 BIN = Path(sys.executable).parent
 

@@ -1,14 +1,30 @@
-"""Runs `ggp serve` for tests: its address, what it says, and the store afterwards."""
+"""Runs `ggp serve` for tests, alone or with dozens of bots, and checks its store afterwards.
+
+The bots are plain pyzmq ones that log what they saw (`dialled_bots`), bots of the SDK that dial by themselves, and bots
+on stdin that `ggp connect` connects.
+"""
 
 import json
+import os
+import subprocess
+import sys
 import threading
+from collections import Counter
 from collections.abc import Iterable
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from protocol.records import Record, read_records
+from protocol.transports.keys import new_pair, write_pair
+from referee.lobby.keys import Book, allow, change, now
+from referee.play.clock import TimeControl
 from referee.store.model import GameRow
-from tests.support.cli import Ggp, Ran, marked, wait_until
+from referee.store.store import Store
+from tests.support import ROOT
+from tests.support.cli import Ggp, Ran, ggp, marked, wait_until
+from tests.support.dialled_bots import THINK
 
 FILE = """\
 [lobby]
@@ -106,3 +122,170 @@ class LobbyProcess(Ggp):
             self.lines.append(line.rstrip("\n"))
             if line.startswith("{") and line.endswith("}\n"):  # a killed server may leave half a line
                 self._events.append(json.loads(line))
+
+
+SDK = """\
+import random
+from bots.rng import BotRng
+from bots.random import make_choose
+from bots.sdk import run
+
+run(make_choose(BotRng(0)))
+"""
+CONTROL = "120+5"  # nobody who is away for less than the grace can lose on time
+GRACE = 60
+
+
+class LobbyWithBots:
+    """`plain` in groups of one process each. `serve` begins; bots dial the `url` that `start_bots` is given."""
+
+    def __init__(
+        self,
+        folder: Path,
+        host: str,
+        plain: list[list[str]],
+        sdk: list[str],
+        connected: list[str],
+        game: str = "yugo,size=5",
+        drain: float = 20,
+        think: float = 0.02,
+        arrivals: int = 200,
+    ) -> None:
+        self.folder, self.servers = folder, list[LobbyProcess]()
+        self._groups = [*plain, *([name] for name in (*sdk, *connected))]
+        self._think = think
+        self._sdk, self._connected = set(sdk), set(connected)
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+        self._died: list[str] = []  # bots that ended by themselves
+        self.names = [name for group in self._groups for name in group]
+        server, book = new_pair(), Book()
+        write_pair(folder / "server.key", server)
+        (folder / "server.pub").write_text(server.public)
+        for name in self.names:
+            pair = new_pair()
+            write_pair(folder / f"{name}.key", pair)
+            book = allow(book, f"owner-of-{name}", name, pair.public, now())
+        with change(folder / "keys.json") as write:
+            write(book)
+        (folder / "sdk.py").write_text(SDK)
+        more = f"grace = {GRACE}\nhello = 60\ndrain = {drain}\narrivals = {arrivals}"
+        self._file = lobby_file(folder, more, "openings = 2", CONTROL)
+        text = self._file.read_text().replace("keys = false", "keys = true").replace("yugo,size=5", game)
+        self._file.write_text(text.replace("127.0.0.1", host))
+
+    @property
+    def server(self) -> LobbyProcess:
+        return self.servers[-1]
+
+    def serve(self, *arguments: str) -> LobbyProcess:
+        """Again on the same port."""
+        self.servers.append(LobbyProcess(self._file, *arguments))
+        parts = urlsplit(self.server.url)
+        self._file.write_text(self._file.read_text().replace(f"{parts.hostname}:*", f"{parts.hostname}:{parts.port}"))
+        return self.server
+
+    @property
+    def port(self) -> int:
+        return int(urlsplit(self.server.url).port or 0)
+
+    def start_bots(self, *urls: str) -> None:
+        """Each group dials one of these."""
+        self._urls = urls
+        for number in range(len(self._groups)):
+            self._start(number)
+
+    def kill_bots(self, number: int) -> None:
+        """One group, as power would; and start it again."""
+        self._end(number)
+        self._start(number)
+
+    def close(self) -> None:
+        for number in list(self._running):
+            self._end(number)
+
+    @property
+    def groups(self) -> int:
+        return len(self._groups)
+
+    def _start(self, number: int) -> None:
+        group, url = self._groups[number], self._urls[number % len(self._urls)]
+        name, keys = group[0], (self.folder / "server.pub").read_text()
+        more = ["--key", str(self.folder / f"{name}.key"), "--server-key", keys, "--name", name]
+        if name in self._sdk:
+            words = [str(self.folder / "sdk.py"), "--connect", url, *more]
+        elif name in self._connected:
+            bot = ["--", sys.executable, "-m", "bots", "random"]
+            words = ["-m", "referee.cli", "connect", url, *more, "--quiet", *bot]
+        else:
+            words = ["-m", "tests.support.dialled_bots", url, str(self.folder), *group]
+        with (self.folder / f"{name}.err").open("ab") as errors:
+            environment = {**os.environ, "PYTHONPATH": str(ROOT), THINK: str(self._think)}
+            program = [sys.executable, *words]
+            self._running[number] = subprocess.Popen(
+                program, stdin=subprocess.PIPE, stdout=errors, stderr=errors, env=environment, start_new_session=True
+            )
+
+    def _end(self, number: int) -> None:
+        process = self._running.pop(number)
+        if process.poll() is not None:
+            self._died.append(self._groups[number][0])
+        process.kill()
+        process.wait()
+        if process.stdin:
+            process.stdin.close()
+
+    # -- what must be true -------------------------------------------------------------------------------------------
+
+    def check(self) -> Counter[str]:
+        """After the last server has ended: the store against what everybody saw. How games ended."""
+        self.close()
+        assert not self._died, f"{self._died} ended by themselves: see their .err"
+        assert {one["bot"] for server in self.servers for one in server.events("joined")} >= set(self.names)
+        told = [one["match"] for server in self.servers for one in server.events("game")]
+        assert len(set(told)) == len(told), "a game was announced twice"
+        with Store.open(f"sqlite:///{self.folder}/club.db") as store:
+            rows = list(store.records())
+        records = {row.key: next(iter(read_records(lines.splitlines(keepends=True)))) for row, lines in rows}
+        assert len(records) == len(rows)
+        assert set(told) <= set(records), "a game was announced and is not kept"
+        seats: dict[int, list[tuple[str, str]]] = {}
+        for row in that_count(row for row, _ in rows):
+            seats.setdefault(row.pair, []).append((row.first, row.second))
+        for pair in seats.values():
+            assert len(pair) == 1 or pair == [pair[1][::-1], pair[0][::-1]], "a pair is two games, seats exchanged"
+
+        for row, _ in rows:
+            _clocks_add_up(records[row.key])
+        self._compare_with_what_bots_saw(list(records.values()))
+        assert ggp("ladder", "check", str(self.folder / "club.db")).status == 0
+        verified = ggp("verify", str(self.folder / "club.db"), "--quiet", "--jobs", "2", seconds=600)
+        assert verified.status == 0, verified.err
+        return Counter(row.termination for row, _ in rows)
+
+    def _compare_with_what_bots_saw(self, records: list[Record]) -> None:
+        """Every move of a record was said by its bot, and every result that counts was told to it, or it was away."""
+        for name in self.names:
+            if name in self._sdk | self._connected:
+                continue
+            seen = [json.loads(line) for line in (self.folder / f"{name}.seen").read_text().splitlines()]
+            said = Counter(text.lower() for what, text in seen if what == "said")
+            moves: Counter[str] = Counter()
+            for record in records:
+                seat = [bot.name for bot in record.start.bots].index(name) + 1 if name in _players(record) else 0
+                plies = record.plies[len(record.start.opening) :]
+                moves.update(ply.move.lower() for ply in plies if ply.seat == seat)
+            assert not moves - said, f"{name} never said {moves - said}"
+
+
+def _players(record: Record) -> list[str]:
+    return [bot.name for bot in record.start.bots]
+
+
+def _clocks_add_up(record: Record) -> None:
+    """Each clock is what its control makes of the times that were used."""
+    control = TimeControl.parse(record.start.control)
+    clocks = (control.clock(), control.clock())
+    for ply in record.plies[len(record.start.opening) :]:
+        clock = clocks[ply.seat - 1]
+        clock.spend(ply.ms)
+        assert ply.left == clock.left, f"{record.start.match}: ply {ply.ply}"

@@ -27,10 +27,8 @@ Wrap = Callable[[Transport], Transport]
 class MemoryPeer(Peer):
     """A Peer that is no process. `written` is all that it was sent."""
 
-    def __init__(
-        self, responder: Responder, role: PeerRole, wrap: Callable[[Transport], Transport] | None = None
-    ) -> None:
-        self.memory = Memory.of(responder)
+    def __init__(self, program: Responder | Memory, role: PeerRole = PeerRole.BOT, wrap: Wrap | None = None) -> None:
+        self.memory = Memory.of(program) if isinstance(program, Responder) else program
         self.channel = Channel(wrap(self.memory) if wrap else self.memory, role)
 
     def exited(self, wait: float = 0) -> str:

@@ -14,8 +14,8 @@ import json
 import sys
 from pathlib import Path
 
+from tests.support import TESTS
 from tests.support.memory_session import MemorySession
-from tests.support.paths import TESTS
 
 FOLDER = TESTS / "rules" / "playthroughs"
 FILES = sorted(FOLDER.glob("*.txt"))

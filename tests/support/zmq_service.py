@@ -1,6 +1,5 @@
 """A ZeroMQ service in a thread of the tests, and how they ask it."""
 
-import socket
 import threading
 from collections.abc import Callable
 
@@ -46,9 +45,3 @@ class ServedZmq:
 
 def ask(channel: Channel, line: str, seconds: float = 60.0) -> str:
     return run_blocking(channel.ask(line, channel.now() + seconds)).text
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.support import ROOT
 from tests.support.cli import Ran, end_all, ggp
-from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 

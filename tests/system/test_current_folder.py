@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.ladder_runs import write_ladder
+from tests.support.ladders import write_ladder
 
 pytestmark = pytest.mark.slow
 

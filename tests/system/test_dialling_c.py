@@ -12,9 +12,9 @@ from protocol.lobby_wire import Bye, Stderr
 from protocol.transports.keys import KeyPair, new_pair, write_pair
 from referee.lobby.keys import Book, allow, change, now
 from referee.store.store import Store
+from tests.support import ROOT
 from tests.support.lobby_server import LobbyProcess, lobby_file
 from tests.support.lobby_socket import SmallLobby
-from tests.support.paths import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("zmq.h")]
 SOURCE = ROOT / "bots" / "examples" / "dialling_bot.c"

@@ -15,8 +15,8 @@ from protocol.commands import Who
 from protocol.conformance import checks_for, run_checks
 from protocol.transports.blocking import run_blocking
 from protocol.transports.zmq import LONGEST_COMMAND, Dealer
+from tests.support import ROOT
 from tests.support.checked_peer import failed_checks
-from tests.support.paths import ROOT
 from tests.support.raw_peer import PATIENCE, RawPeer
 
 CONNECT4 = [sys.executable, str(ROOT / "engines/examples/connect4.py")]

@@ -12,7 +12,7 @@ from referee.play.record_file import Recorder
 from referee.play.series import attempt_of
 from referee.records import done_path, interrupted, live_path, remove_side_files, take_interrupted
 from tests.support.cli import ggp
-from tests.support.ladder_runs import check_whole, open_store
+from tests.support.ladders import check_whole, open_store
 from tests.support.memory_match import MemoryMatch, bot
 from tests.support.series import AtTable, make_setup
 

@@ -15,7 +15,7 @@ import pytest
 
 from referee.store.model import FormatKind, StoreError
 from tests.support.cli import Ggp, ggp, wait_until
-from tests.support.ladder_runs import check_whole, elos, open_store, results, write_ladder
+from tests.support.ladders import check_whole, elos, open_store, results, write_ladder
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ import pytest
 from referee.store.model import StoreError
 from tests.bench.ladder import LADDER, bots_of
 from tests.support.cli import Ggp
-from tests.support.ladder_runs import check_whole, open_store
+from tests.support.ladders import check_whole, open_store
 
 GAMES = 50_000
 

@@ -21,8 +21,8 @@ from referee.play.bot_spec import BotSpec, ProcessLimits, read_engine, start_eng
 from referee.play.match_runner import MatchRunner
 from referee.play.process import Process
 from referee.play.setting import Timeouts
+from tests.support import ROOT
 from tests.support.cli import wait_until
-from tests.support.paths import ROOT
 from tests.support.raw_peer import RawPeer
 from tests.support.series import AtTable, make_setup
 

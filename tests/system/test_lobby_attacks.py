@@ -18,7 +18,7 @@ import zmq
 from protocol.transports.keys import KeyPair, new_pair, read_pair
 from referee.lobby.keys import allow, change, now, read, revoke
 from tests.bench.lobby import memory
-from tests.support.lobby_with_bots import LobbyWithBots
+from tests.support.lobby_server import LobbyWithBots
 from tests.support.raw_zmtp import Raw
 
 SECONDS = 6.0  # of an attack, and of the peace before it

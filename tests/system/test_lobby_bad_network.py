@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from protocol.lobby_wire import Bye, Hello, LobbyAnswer
+from tests.support.bad_network import LossyProxy
 from tests.support.cli import Ggp
 from tests.support.lobby_socket import PATIENCE, SmallLobby
-from tests.support.tcp_proxy import LossyProxy
 
 pytestmark = pytest.mark.slow
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import lossy_network
-from tests.support.lobby_with_bots import LobbyWithBots
-from tests.support.lossy_network import HERE, THERE, LossyNetwork
-from tests.support.tcp_proxy import LossyProxy
+from tests.support import bad_network
+from tests.support.bad_network import HERE, THERE, LossyNetwork, LossyProxy
+from tests.support.lobby_server import LobbyWithBots
 
 SECONDS = 75.0
 PLAIN = [[f"plain-{group}-{number}" for number in range(11)] for group in range(4)]
@@ -85,7 +84,7 @@ def test_chaos_loses_doubles_and_misjudges_no_match(tmp_path: Path, club: list[L
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("loss", [0.01, 0.05] if lossy_network.available() else [])
+@pytest.mark.parametrize("loss", [0.01, 0.05] if bad_network.available() else [])
 def test_lost_and_late_packets_decide_nothing(tmp_path: Path, club: list[LobbyWithBots], loss: float) -> None:
     with LossyNetwork(loss, 0.05, 0.02, seed=int(loss * 100)) as network:
         it = LobbyWithBots(tmp_path, HERE, PLAIN[:1], SDK[:2], CONNECTED[:2])

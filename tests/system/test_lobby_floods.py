@@ -18,9 +18,8 @@ from referee.lobby.keys import Book, allow, change, now
 from tests.bench.lobby import memory
 from tests.support.cli import ggp
 from tests.support.dialled_bots import Dialled, dial
-from tests.support.lobby_flood import Flooding
 from tests.support.lobby_server import LobbyProcess, lobby_file
-from tests.support.raw_zmtp import MORE, Raw, frame
+from tests.support.raw_zmtp import MORE, Flooding, Raw, frame
 
 pytestmark = pytest.mark.slow
 

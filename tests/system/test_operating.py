@@ -15,7 +15,7 @@ from protocol.transports.keys import new_pair, write_pair
 from referee.lobby.command import serve
 from referee.lobby.config import LobbyFile, read_lobby
 from referee.lobby.keys import Book, allow, change, now
-from tests.support.paths import ROOT
+from tests.support import ROOT
 
 FOLDER = ROOT / "docs" / "operating"
 MOST_OF_THE_LOBBY = 1.0  # seconds that it takes beside `drain`, and some to spare

@@ -11,8 +11,8 @@ from msgspec import structs
 
 from referee.archive.verify import main as main_verify
 from referee.play.bot_spec import BotSpec
+from tests.support import TESTS
 from tests.support.cli import ggp
-from tests.support.paths import TESTS
 from tests.support.series import SHORT, AtTable, make_setup, play, script
 
 pytestmark = pytest.mark.slow

@@ -13,8 +13,8 @@ from referee.archive.import_ import main as main_import
 from referee.archive.verify import verify
 from referee.play.bot_spec import ProcessLimits, read_engine, start_engine
 from referee.play.setting import Timeouts
+from tests.support import ROOT
 from tests.support.memory_session import MemorySession
-from tests.support.paths import ROOT
 from tests.support.series import make_setup, play
 
 pytestmark = pytest.mark.slow

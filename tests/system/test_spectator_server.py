@@ -18,10 +18,10 @@ from protocol.spectator_wire import Begun
 from protocol.transports.keys import new_pair, write_pair
 from protocol.transports.spectator import Down, Happened, MatchUnavailable, SeenEvents, Spectator, Up
 from referee.store.store import Store
+from tests.support import ROOT
 from tests.support.codes import raises
 from tests.support.dialled_bots import DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file
-from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 

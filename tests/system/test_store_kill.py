@@ -12,12 +12,11 @@ import pytest
 
 from referee.store.model import FinishedGame, FormatKind
 from referee.store.store import Store
-from tests.support.paths import TESTS
 from tests.support.stores import ladder, match, pairings
 
 pytestmark = pytest.mark.slow
 
-_PROGRAM = TESTS / "support" / "store_program.py"
+_PROGRAM = [sys.executable, "-m", "tests.support.stores"]
 _ADD = """
 import pickle, sys
 from pathlib import Path
@@ -54,7 +53,7 @@ def test_killed_at_any_instant_nothing_is_lost_or_half_counted(url: str, kills: 
 
 def _run_and_kill(url: str, seconds: float, sure: int) -> int:
     """Let a process add games, and kill it so long after its first batch; what it said is stored for certain."""
-    with subprocess.Popen([sys.executable, str(_PROGRAM), url], stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen([*_PROGRAM, url], stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         first = running.stdout.readline()
         time.sleep(seconds)

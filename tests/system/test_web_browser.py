@@ -12,10 +12,9 @@ from protocol.records import MovePlayed, Record
 from referee.records import live_path
 from tests.support.browser import Visitor, WebServer, chromium
 from tests.support.cli import Ggp, wait_until
-from tests.support.ladder_runs import write_ladder
-from tests.support.ladder_views import Filled, a_season, real_setup
+from tests.support.ladders import write_ladder
 from tests.support.sample_records import CUT_OFF
-from tests.support.stores import entrant, ladder
+from tests.support.stores import Filled, a_season, entrant, ladder, real_setup
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
 

@@ -9,9 +9,9 @@ import pytest
 
 from protocol.records import Record, read_records
 from referee.archive.bisect import main
+from tests.support import TESTS
 from tests.support.cli import ggp
 from tests.support.memory_match import MemoryMatch, bot
-from tests.support.paths import TESTS
 from tests.support.series import make_setup, play
 
 pytestmark = pytest.mark.slow

@@ -17,9 +17,8 @@ from referee.archive.export import sgf
 from referee.archive.verify import main as main_verify
 from referee.ladder import views
 from referee.ratings.commands import run_rate as main_rate
-from tests.support.ladder_views import LOST, TIED, WON, Filled, a_season, real_setup
 from tests.support.memory_session import MemorySession
-from tests.support.stores import ladder, pool
+from tests.support.stores import LOST, TIED, WON, Filled, a_season, ladder, pool, real_setup
 
 Capture = pytest.CaptureFixture[str]
 

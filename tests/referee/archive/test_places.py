@@ -18,8 +18,7 @@ from referee.play.setting import Timeouts
 from referee.store.schema import games, records
 from referee.store.store import Store
 from referee.web import report
-from tests.support.ladder_views import Filled, real_setup
-from tests.support.stores import ladder, pool
+from tests.support.stores import Filled, ladder, pool, real_setup
 
 Capture = pytest.CaptureFixture[str]
 KEY = "club-fast-0-1"

@@ -16,11 +16,11 @@ import pytest
 
 from protocol.records import MatchStarted, MovePlayed, Party, Record
 from referee.archive.show import main
+from tests.support import TESTS
 from tests.support.cli import ggp
-from tests.support.paths import TESTS
 from tests.support.sample_records import CUT_OFF
 
-ENGINE = TESTS / "support" / "scene_engine.py"
+ENGINE = TESTS / "support" / "foreign_engine.py"
 
 
 def record(match: str = "m-1", game: str = "yugo", moves: str = "D4 D5 button", **options: str) -> Record:
@@ -246,7 +246,7 @@ def test_a_game_without_a_scene_lists_its_moves(scene: str, tmp_path: Path, caps
 
 
 def foreign(scene: str) -> str:
-    return f"{sys.executable} {ENGINE} {scene}"
+    return f"{sys.executable} {ENGINE} stones {scene}"
 
 
 @pytest.mark.slow

@@ -13,13 +13,13 @@ from referee.archive.verify import Checker, VerifiedMatch, main
 from referee.play.bot_spec import read_engine
 from referee.play.setting import Timeouts
 from referee.records import records_in
+from tests.support import TESTS
 from tests.support.cli import ggp
-from tests.support.paths import TESTS
 from tests.support.series import make_setup, play
 
 pytestmark = pytest.mark.slow
 
-LIAR = TESTS / "support" / "wrong_engine.py"
+LIAR = TESTS / "support" / "foreign_engine.py"
 Capture = pytest.CaptureFixture[str]
 
 
@@ -36,7 +36,7 @@ def records(path: Path) -> list[Record]:
 
 
 def foreign(fault: str, ply: int) -> str:
-    return f"{sys.executable} {LIAR} {fault} {ply}"
+    return f"{sys.executable} {LIAR} wrong {fault} {ply}"
 
 
 def test_many_at_a_time_come_out_in_their_order(file: Path) -> None:

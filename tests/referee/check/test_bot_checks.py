@@ -10,7 +10,8 @@ from protocol.errors import CommandFailed
 from protocol.responder import Handler
 from referee.check.command import loses_games, to_change, usable
 from tests.referee.check.test_engine_checks import answers, refuses, says
-from tests.support.checked_peer import CheckedPeer, Mistake, bot_peer, failing, judged, plain_peer
+from tests.support.checked_peer import Mistake, bot_peer, failing, judged, plain_peer
+from tests.support.memory_match import MemoryPeer
 
 GAME = ("yugo size=3",)
 STEPS = ("4.1", "4.2", "5.1", "5.2")
@@ -211,7 +212,7 @@ def test_what_is_wrong_with_the_answer_to_genmove_alone_is_found_out(said: bytes
 def test_two_commands_in_one_write() -> None:
     """Whoever reads a line a read loses the second."""
 
-    def start() -> CheckedPeer:
+    def start() -> MemoryPeer:
         peer = bot_peer()
         answer = peer.channel.transport.answer  # type: ignore[attr-defined]
         peer.channel.transport.answer = lambda data: answer(data.split(b"\n")[0] + b"\n")  # type: ignore[attr-defined]

@@ -12,7 +12,8 @@ from protocol.commands import Who
 from protocol.conformance import ENGINE, CheckVerdict
 from protocol.errors import CommandFailed
 from protocol.responder import Handler
-from tests.support.checked_peer import CheckedPeer, Mistake, engine_peer, failing, judged
+from tests.support.checked_peer import Mistake, engine_peer, failing, judged
+from tests.support.memory_match import MemoryPeer
 from tests.third_party import auction, pie, tictactoe
 
 GAME = "yugo size=3"
@@ -274,7 +275,7 @@ def test_games_of_one_board_only_may_refuse_every_boardsize() -> None:
             games: list[Game] = [auction.GAME, pie.GAME, tictactoe.GAME]
             return next(game for game in games if game.name == name)
 
-    def start() -> CheckedPeer:
+    def start() -> MemoryPeer:
         return engine_peer(registry=Third())
 
     for name in Third().names():

@@ -21,8 +21,8 @@ from referee.check.trial import CheckContext
 from referee.play.process import Process
 from referee.play.setting import Timeouts
 from tests.referee.check.test_engine_checks import answers
+from tests.support import TESTS
 from tests.support.checked_peer import Mistake, bot_peer, engine_peer, failing, judged, plain_peer
-from tests.support.paths import TESTS
 
 pytestmark = pytest.mark.slow
 

@@ -51,7 +51,7 @@ def choose(position: Position) -> str:
 
 run(choose)
 """
-LESSER = (sys.executable, "-m", "tests.support.minimal_engine")
+LESSER = (sys.executable, "-m", "tests.support.foreign_engine", "without")
 
 
 @pytest.fixture(autouse=True)

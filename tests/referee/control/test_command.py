@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import ggp, wait_until
-from tests.support.ladder_runs import check_whole, open_store, results, write_ladder
-from tests.support.referee_process import Client, Referee, on_stdin, read_facts
+from tests.support.cli import Client, Referee, ggp, on_stdin, read_facts, wait_until
+from tests.support.ladders import check_whole, open_store, results, write_ladder
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from protocol.records import read_records
-from tests.support.cli import wait_until
-from tests.support.referee_process import Client, Referee, on_stdin, read_facts
+from tests.support.cli import Client, Referee, on_stdin, read_facts, wait_until
 
 pytestmark = pytest.mark.slow
 

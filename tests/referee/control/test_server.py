@@ -21,9 +21,8 @@ from protocol.transports.pipe import Pipe
 from referee.control.control import COMMANDS, CommandQueue, RunController
 from referee.control.handlers import Background, responders
 from referee.control.server import ControlServer, StandardInput
-from tests.support.cli import wait_until
+from tests.support.cli import Client, wait_until
 from tests.support.codes import raises
-from tests.support.referee_process import Client
 
 PROMPT = 30.0  # seconds, on a machine that does much else
 

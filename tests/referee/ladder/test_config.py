@@ -11,7 +11,7 @@ from referee.play.bot_spec import BOTS, ENGINE
 from referee.play.clock import TimeControl
 from referee.play.setting import Timeouts
 from referee.store.model import Entrant, Format, FormatKind
-from tests.support.ladder_files import FILE, PAIR, POOL, write, wrong
+from tests.support.ladders import FILE, PAIR, POOL, write, wrong
 
 
 def program(folder: Path, name: str, text: str = "#!/bin/sh\n") -> Path:

@@ -6,7 +6,7 @@ import pytest
 
 from referee.ladder.config import read_ladder
 from referee.store.model import Format, FormatKind
-from tests.support.ladder_files import FILE, write, wrong
+from tests.support.ladders import FILE, write, wrong
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from referee.ladder.config import read_ladder
-from tests.support.ladder_files import FILE, write, wrong
+from tests.support.ladders import FILE, write, wrong
 
 
 @pytest.mark.parametrize(

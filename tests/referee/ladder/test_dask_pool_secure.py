@@ -12,9 +12,9 @@ import pytest
 from referee.ladder.dask_pool import DaskPool
 from referee.play.pool import WorkersLost
 from tests.referee.ladder.test_dask_pool import play, whole
+from tests.support import ROOT
 from tests.support.codes import raises
 from tests.support.dask_cluster import DaskCluster
-from tests.support.paths import ROOT
 from tests.support.series import make_setup
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("openssl")]

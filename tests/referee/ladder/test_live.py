@@ -21,7 +21,7 @@ from rich.console import Console
 from referee.ladder.live import LiveTable, LogLines, compose, duration, final_summary, shares, status_line, tolerate
 from referee.ladder.progress import Playing, Progress
 from referee.ladder.standings import StandingLine
-from tests.support.screen import TerminalScreen
+from tests.support.terminal import TerminalScreen
 
 HOSTILE = (
     "[bold red]markup[/]",

@@ -9,7 +9,7 @@ from referee.ladder import queries
 from referee.ladder.queries import PoolSummary, expectations, thinned
 from referee.ladder.standings import BotScore, fit_meetings
 from referee.play.clock import TimeControl
-from tests.support.ladder_views import Filled, a_season
+from tests.support.stores import Filled, a_season
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from referee.store.model import StoreError
 from tests.support.cli import Ggp, ggp, wait_until
-from tests.support.ladder_runs import BOTS, HEAD, check_whole, elos, first_line, open_store, results, write_ladder
+from tests.support.ladders import BOTS, HEAD, check_whole, elos, first_line, open_store, results, write_ladder
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import Ggp, ggp, wait_until
-from tests.support.ladder_runs import check_whole, first_line, open_store, results, write_ladder
+from tests.support.ladders import check_whole, first_line, open_store, results, write_ladder
 
 pytestmark = pytest.mark.slow
 

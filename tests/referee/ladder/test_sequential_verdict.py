@@ -9,7 +9,7 @@ from referee.control import command
 from referee.ladder import views
 from referee.ladder.sequential import in_words
 from referee.ratings.sprt import Hypotheses, judge
-from tests.support.ladder_runs import write_ladder
+from tests.support.ladders import write_ladder
 
 TEST = '[format]\nkind = "test"\nbots = ["a", "b"]\npreset = "big"\npairs = {pairs}\n'
 

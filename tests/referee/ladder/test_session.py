@@ -9,7 +9,7 @@ from bots.command import find_problem
 from referee.ladder.config import read_ladder
 from referee.ladder.session import check_programs, prepare_pools
 from referee.ladder.toml_file import ConfigError
-from tests.support.ladder_files import FILE, PAIR, POOL, write
+from tests.support.ladders import FILE, PAIR, POOL, write
 
 COUNTED = """#!{python}
 import os, sys

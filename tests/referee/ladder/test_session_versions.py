@@ -10,7 +10,7 @@ import bots
 from referee.ladder.config import read_ladder
 from referee.ladder.session import Watched
 from referee.play.bot_spec import Snapshot, version_of
-from tests.support.ladder_files import POOL, write
+from tests.support.ladders import POOL, write
 
 SCRIPT = 'command = "python3 bot.py net=net.bin level"'
 

@@ -19,8 +19,7 @@ from referee.ladder import check, details, views
 from referee.ladder.rating import rate_seats
 from referee.store.store import Store
 from referee.web.report import main as report
-from tests.support.ladder_views import LOST, TIED, WON, Filled, a_season
-from tests.support.stores import entrant, ladder, pool
+from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, pool
 
 VIEWS: dict[str, Callable[[list[str]], int]] = {
     "standings": views.run_standings,

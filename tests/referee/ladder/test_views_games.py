@@ -12,8 +12,7 @@ import pytest
 from referee.ladder import details, views
 from referee.ladder.rating import rate_seats
 from referee.ratings.sprt import Hypotheses, effect, judge
-from tests.support.ladder_views import LOST, TIED, WON, Filled, a_season, real_setup
-from tests.support.stores import entrant, ladder, pool
+from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, pool, real_setup
 
 Capture = pytest.CaptureFixture[str]
 Command = Callable[[list[str]], int]

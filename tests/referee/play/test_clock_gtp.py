@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from protocol.errors import CommandFailed
 from protocol.responder import Handler
 from referee.play.clock import GTP, KATA, KGS, LIST, Clock, ClockCommand, ControlKind, TimeControl, tell
+from tests.support import ROOT
 from tests.support.memory_match import MemoryMatch, plain
-from tests.support.paths import ROOT
 
 DONE: Handler = lambda arguments: ""  # noqa: E731
 

@@ -160,7 +160,7 @@ def test_ctrl_c_drops_the_match(tmp_path: Path) -> None:
     [("ggp-scene", "the engine draws no board"), ("scene=broken", "the engine's board cannot be drawn")],
 )
 def test_an_engine_that_tells_less(lacks: str, told: str) -> None:
-    argv = (sys.executable, "-m", "tests.support.minimal_engine", "ggp-legal", "ggp-score", lacks)
+    argv = (sys.executable, "-m", "tests.support.foreign_engine", "without", "ggp-legal", "ggp-score", lacks)
     setup = replace(make_setup("go,size=2,agreement=on", HUMAN, OTHER), engine=BotSpec("engine", "lesser", argv))
     terminal = HumanScript("Z9", "a1", ":score", "pass", "pass", "b1,", "a1")
     with Recorder(None) as recorder:

@@ -8,8 +8,8 @@ import pytest
 from engines.registry import GROUP
 from protocol.records import read_records
 from tests.engines.test_registry import distribute
+from tests.support import ROOT
 from tests.support.cli import Ran, ggp
-from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 

@@ -16,8 +16,7 @@ from referee.ladder.standings import fit_meetings, places, scores
 from referee.ratings import commands
 from referee.ratings.bradley_terry import ELO
 from referee.store.model import PairScore, PoolEntry, PoolRow
-from tests.support.ladder_views import Filled
-from tests.support.stores import entrant, ladder
+from tests.support.stores import Filled, entrant, ladder
 
 Capture = pytest.CaptureFixture[str]
 Line = tuple[str, float, float | None]  # name, Elo, half of the 95 % interval

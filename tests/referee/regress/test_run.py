@@ -13,8 +13,8 @@ import pytest
 from referee.play.bot_spec import read_bot
 from referee.regress import run as running
 from referee.regress.run import read_suite
+from tests.support import TESTS
 from tests.support.cli import Ggp, Ran, ggp, wait_until
-from tests.support.paths import TESTS
 
 pytestmark = pytest.mark.slow
 

@@ -13,10 +13,9 @@ from referee.store import database
 from referee.store.model import FormatKind, Locked, StoredFit, StoreError
 from referee.store.store import Store
 from tests.support.codes import raises
-from tests.support.paths import TESTS
 from tests.support.stores import ladder, match, pairings
 
-_PROGRAM = TESTS / "support" / "store_program.py"
+_PROGRAM = [sys.executable, "-m", "tests.support.stores"]
 
 
 def test_a_database_that_another_process_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +84,7 @@ def test_a_small_disk_that_is_full_loses_nothing(tmp_path: Path) -> None:
 
 def _fill_up(folder: Path, *options: str) -> int:
     """Add games until there is no room; how many games were acknowledged."""
-    command = [sys.executable, str(_PROGRAM), f"sqlite:///{folder}/store.db", "--until-full", *options]
+    command = [*_PROGRAM, f"sqlite:///{folder}/store.db", "--until-full", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     *_, count, error = done.stdout.splitlines()
     assert done.returncode == 0, done.stderr

@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol.transports.transcript import read_lines
+from tests.support import ROOT
 from tests.support.cli import ggp, wait_until
-from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 

@@ -20,9 +20,8 @@ from referee.web.boards import BoardError, BoardPool
 from referee.web.follow import Follower
 from referee.web.guard import Guard
 from referee.web.site import Site
-from tests.support.ladder_views import Filled, a_season, real_setup
 from tests.support.sample_records import CUT_OFF
-from tests.support.stores import entrant, ladder
+from tests.support.stores import Filled, a_season, entrant, ladder, real_setup
 from tests.support.web_site import WebAnswer, asked
 
 HOSTILE = "<script>alert(1)</script>"

@@ -9,11 +9,11 @@ import pytest
 from protocol.records import MatchStarted, MovePlayed, Party
 from referee.play.bot_spec import read_engine
 from referee.web.boards import BoardError, BoardPool
-from tests.support.paths import ROOT
+from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
 
-LESSER = f"{sys.executable} {ROOT / 'tests/support/minimal_engine.py'}"
+LESSER = f"{sys.executable} {ROOT / 'tests/support/foreign_engine.py'} without"
 MOVES = (("black", "A1"), ("white", "B1"), ("black", "pass"), ("white", "pass"))
 
 

@@ -15,8 +15,8 @@ import pytest
 from referee.records import live_path
 from referee.store.store import Store
 from tests.support.cli import Ggp, ggp, wait_until
-from tests.support.ladder_views import Filled, a_season
 from tests.support.sample_records import CUT_OFF
+from tests.support.stores import Filled, a_season
 
 pytestmark = pytest.mark.slow
 

@@ -17,8 +17,7 @@ from referee.store.model import FinishedGame, FitRow, Pairing, PoolEntry
 from referee.web.pages import file_of, render_plot
 from referee.web.plots import llr_plot, rating_plot, ticks
 from referee.web.report import main
-from tests.support.ladder_views import LOST, TIED, WON, Filled, a_season
-from tests.support.stores import entrant, ladder, match, pool
+from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, match, pool
 
 HOSTILE = ("<script>alert(1)</script>", "a&b\"'>", "[red]x[/]", "囲碁", "../../evil", "index", "CON.html", "ann")
 ALONE = {"meta", "br"}

@@ -1,10 +1,36 @@
-"""For the tests of whole ladders: a small ladder.toml, what its store holds, and whether that is as it should be."""
+"""Small ladder files, the errors of wrong ones, and what the store of a ladder that ran holds."""
 
 from pathlib import Path
 
+import pytest
+
+from referee.ladder.config import read_ladder
+from referee.ladder.toml_file import ConfigError
 from referee.store.model import FormatKind
 from referee.store.store import Store
 from tests.support.cli import Ggp
+
+POOL = '[pool.small]\ngame = "yugo,size=7"\n'
+PAIR = '[bot.a]\ncommand = "random"\n[bot.b]\ncommand = "greedy"\n'
+FILE = POOL + PAIR
+
+
+def write(folder: Path, text: str | bytes) -> Path:
+    path = folder / "club.toml"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def wrong(folder: Path, text: str | bytes) -> ConfigError:
+    """The error of the file: one line that begins with its name, then the key."""
+    path = write(folder, text)
+    with pytest.raises(ConfigError) as caught:
+        read_ladder(path)
+    error = caught.value
+    assert "\n" not in str(error)
+    assert str(error).startswith(f"{path}: {error.key}: " if error.key else f"{path}: ")
+    return error
+
 
 HEAD = """\
 seed = 7

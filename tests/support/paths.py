@@ -1,6 +1,0 @@
-"""Where the checkout and its tests are."""
-
-from pathlib import Path
-
-TESTS = Path(__file__).resolve().parent.parent
-ROOT = TESTS.parent
