@@ -26,6 +26,7 @@ BENCHMARKS = (
     "ladder_size",
     "console",
     "lobby",
+    "web",
 )
 
 

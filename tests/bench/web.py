@@ -1,0 +1,239 @@
+"""`ggp web` on a ladder of 1000 bots and 10⁶ stored games: start, pages, steps of a match, live streams, memory.
+
+The server has one process; the clients are in this one. Pages are asked from many loopback addresses, since the site
+limits the requests of each. Times are of the clock, from the request to the last byte.
+"""
+
+import contextlib
+import fcntl
+import http.client
+import os
+import re
+import selectors
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+from protocol.records import MovePlayed, Record
+from referee.records import live_path
+from tests.bench.filled import fill, ladder_of
+from tests.bench.lobby import memory
+from tests.support.ladder_views import Filled, real_setup
+from tests.support.sample_records import CUT_OFF
+
+BOTS, GAMES = 1000, 1_000_000
+ROUNDS = 20
+WATCHERS = 2000
+REQUESTS = 100_000
+RATE = 2.0  # plies a second of a live match
+PAGES = {
+    "overview": "/",
+    "pool": "/pools/fast.html",
+    "bot": "/bots/bot7.html",
+    "games": "/games",
+    "games of a bot": "/games?bot=bot7",
+    "games of two bots, a termination": "/games?bot=bot7&against=bot9&termination=time",
+    "live": "/live",
+}
+Row = tuple[str, float, str]
+_addresses = count(2)
+
+
+def main(quick: bool = False) -> list[Row]:
+    """Rows (what, figure, unit)."""
+    bots, games = (BOTS // 10, GAMES // 100) if quick else (BOTS, GAMES)
+    watchers, requests = (WATCHERS // 10, REQUESTS // 100) if quick else (WATCHERS, REQUESTS)
+    with tempfile.TemporaryDirectory(prefix="ggp-bench-") as folder:
+        store = Path(folder) / "club.db"
+        fill(store, bots, games)
+        rows = [*_start(store), *_pages(store)]
+        small = Path(folder) / "small"
+        small.mkdir()
+        rows += _match(small)
+        rows += _streams(small, watchers, 1)
+        rows += _streams(small, watchers, watchers // 4)
+        rows += _requests(store, requests)
+    return [(f"web: {name}", figure, unit) for name, figure, unit in rows]
+
+
+@contextlib.contextmanager
+def _serving(store: Path) -> Iterator[tuple[int, int]]:
+    """The process and the port of a server on that store."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "referee.cli", "web", str(store), "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr
+        line = process.stderr.readline().decode()
+        found = re.search(r":(\d+)/", line)
+        assert found, line
+        try:
+            yield process.pid, int(found[1])
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def _get(port: int, path: str) -> tuple[int, float, int]:
+    """Status, seconds, bytes of the body as it came, packed."""
+    source = f"127.0.{next(_addresses) // 200 % 200 + 1}.{next(_addresses) % 200 + 1}"
+    began = time.perf_counter()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=(source, 0))
+    connection.request("GET", path, headers={"Accept-Encoding": "gzip", "Accept": "text/html"})
+    answer = connection.getresponse()
+    body = answer.read()
+    took = time.perf_counter() - began
+    connection.close()
+    return answer.status, took, len(body)
+
+
+def _figures(name: str, seconds: list[float]) -> list[Row]:
+    ordered = sorted(seconds)
+    return [
+        (f"{name}, median", statistics.median(ordered) * 1000, "ms"),
+        (f"{name}, 99 %", ordered[-1 - len(ordered) // 100] * 1000, "ms"),
+    ]
+
+
+def _start(store: Path) -> list[Row]:
+    taken, used = [], 0
+    for _ in range(5):
+        began = time.perf_counter()
+        with _serving(store) as (pid, port):
+            assert _get(port, "/live")[0] == 200
+            taken.append(time.perf_counter() - began)
+            used = memory(pid)
+    return [("start until it answers", statistics.median(taken), "s"), ("memory after the start", used / 1024, "MiB")]
+
+
+def _pages(store: Path) -> list[Row]:
+    rows: list[Row] = []
+    for name, path in PAGES.items():
+        with _serving(store) as (_, port):
+            status, cold, size = _get(port, path)
+            assert status == 200, (path, status)
+            rows += [(f"{name}, cold", cold * 1000, "ms"), (f"{name}, packed", size / 1024, "KiB")]
+            rows += _figures(f"{name}, warm", [_get(port, path)[1] for _ in range(ROUNDS)])
+    return rows
+
+
+def _match(folder: Path) -> list[Row]:
+    """A match of go of a few hundred plies: the page, a step that the engine draws, a step that was drawn before."""
+    with Filled(folder, ladder_of(2)) as filled:
+        filled.play(real_setup("bot0=random:seed=1", "bot1=random:seed=2", "go"))
+        key = max(filled.store.games(), key=lambda row: row.plies).key
+        plies = next(row.plies for row in filled.store.games() if row.key == key)
+        store = filled.path
+    with _serving(store) as (_, port):
+        assert _get(port, f"/match/{key}")[0] == 200  # the engine starts
+        page = [_get(port, f"/match/{key}?ply={plies - one}")[1] for one in range(1, ROUNDS + 1)]
+        steps = range(ROUNDS + 1, plies - ROUNDS, max(1, plies // 200))
+        drawn = [_get(port, f"/match/{key}/ply/{one}")[1] for one in steps]
+        again = [_get(port, f"/match/{key}/ply/{one}")[1] for one in steps]
+    name = f"match of {plies} plies"
+    return [
+        *_figures(f"{name}, page", page),
+        *_figures(f"{name}, a step", drawn),
+        *_figures(f"{name}, a step again", again),
+    ]
+
+
+def _streams(folder: Path, watchers: int, matches: int) -> list[Row]:
+    """So many streams over so many matches, each of which gets a ply now and then: from the record to the stream."""
+    store = folder / "club.db"
+    heads = [_live(f"live{number}") for number in range(matches)]
+    with contextlib.ExitStack() as stack:
+        files = []
+        for number, (start, _) in enumerate(heads):
+            file = stack.enter_context(Path(live_path(str(store), number + 1)).open("wb", buffering=0))
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.write(start)
+            files.append(file)
+        pid, port = stack.enter_context(_serving(store))
+        _get(port, "/live")
+        before = memory(pid)
+        streams = selectors.DefaultSelector()
+        for number in range(watchers):
+            line = socket.create_connection(
+                ("127.0.0.1", port), 60, (f"127.1.{number // 30 // 200}.{number // 30 % 200 + 1}", 0)
+            )
+            stack.callback(line.close)
+            line.sendall(b"GET /match/live%d/stream HTTP/1.1\r\nHost: site\r\n\r\n" % (number % matches))
+            streams.register(line, selectors.EVENT_READ)
+            if number % 50 == 49:
+                _drain(streams, time.perf_counter() + 0.01, {}, [])
+        _drain(streams, time.perf_counter() + 10, {}, [])
+        each = (memory(pid) - before) / watchers
+        delays: list[float] = []
+        used, began = _processor(pid), time.perf_counter()
+        for ply in range(1, 21):
+            sent = {}
+            for number, file in enumerate(files):
+                file.write(heads[number][1][ply - 1])
+                sent[b'"ply":%d,' % ply] = time.perf_counter()
+            _drain(streams, time.perf_counter() + 1 / RATE, sent, delays)
+        share = (_processor(pid) - used) / (time.perf_counter() - began)
+        for number in range(matches):
+            Path(live_path(str(store), number + 1)).unlink()
+    assert len(delays) > 0.99 * 20 * watchers, f"{len(delays)} events of {20 * watchers} came"
+    name = f"{watchers} watchers of {matches} matches, {RATE:.0f} plies/s"
+    return [
+        *_figures(f"{name}: a ply's way", delays),
+        (f"{name}: of a core", share * 100, "%"),
+        (f"{name}: memory each", each, "KiB"),
+    ]
+
+
+def _live(match: str) -> tuple[bytes, list[bytes]]:
+    """The record of a match that is being played: its first line, then a line a ply."""
+    from msgspec.structs import replace
+
+    plies = tuple(MovePlayed(ply, match, ply, 2 - ply % 2, "black", f"A{ply}", 5) for ply in range(1, 21))
+    first, *others = Record(replace(CUT_OFF.start, match=match), plies, None).lines().splitlines(keepends=True)
+    return first, others
+
+
+def _drain(streams: selectors.BaseSelector, until: float, sent: dict[bytes, float], delays: list[float]) -> None:
+    """Read what comes until then; `delays` grows by the time since a ply was `sent`."""
+    while (left := until - time.perf_counter()) > 0:
+        for key, _ in streams.select(left):
+            assert isinstance(key.fileobj, socket.socket)
+            came = key.fileobj.recv(65536)
+            now = time.perf_counter()
+            delays += [now - when for mark, when in sent.items() if mark in came]
+
+
+def _processor(pid: int) -> float:
+    """Seconds of the processor that it has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _descriptors(pid: int) -> int:
+    return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+
+
+def _requests(store: Path, requests: int) -> list[Row]:
+    """Memory and descriptors over many requests of all pages."""
+    paths = [*PAGES.values(), "/match/bench-0000001-1", "/static/match.js", "/no/such/page", "/games?format=json"]
+    with _serving(store) as (pid, port):
+        for path in paths * 20:
+            _get(port, path)
+        before, open_before = memory(pid), _descriptors(pid)
+        began = time.perf_counter()
+        for number in range(requests):
+            _get(port, paths[number % len(paths)])
+        seconds = time.perf_counter() - began
+        time.sleep(1)
+        after, open_after = memory(pid), _descriptors(pid)
+    return [
+        (f"{requests} requests", requests / seconds, "requests/s"),
+        (f"memory after {requests} requests", after / 1024, "MiB"),
+        (f"memory after {requests} requests, growth", (after / before - 1) * 100, "%"),
+        ("descriptors kept", open_after - open_before, ""),
+    ]
