@@ -14,6 +14,7 @@ from referee.web.follow import Follower
 from referee.web.guard import Guard
 from referee.web.ladder_routes import LadderRoutes
 from referee.web.match_routes import MatchRoutes
+from referee.web.page_cache import PageCache
 from referee.web.site import Site
 
 _STATIC = Path(__file__).parent / "static"
@@ -30,4 +31,4 @@ def make_app(site: Site, boards: BoardPool, follower: Follower, hosts: frozenset
         ],
         exception_handlers={HTTPException: answers.problem, Exception: answers.failure},
     )
-    return Guard(GZipMiddleware(app, minimum_size=500), hosts)
+    return Guard(PageCache(GZipMiddleware(app, minimum_size=500), site.version), hosts)

@@ -81,6 +81,17 @@ class Site:
             return found and (found.live or found.record)
         return None
 
+    def version(self) -> object:
+        """Changes whenever the file of an SQLite store does; of another database it is always new."""
+        if self._identity() is None:
+            return object()
+        found = []
+        for path in (self._base, f"{self._base}-wal"):
+            with contextlib.suppress(OSError):
+                status = os.stat(path)  # noqa: PTH116
+                found.append((status.st_ino, status.st_mtime_ns, status.st_size))
+        return found
+
     def close(self) -> None:
         with self._lock:
             self._close()

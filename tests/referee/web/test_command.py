@@ -70,7 +70,7 @@ def test_an_address_that_is_taken_is_said_in_one_line(store: Path) -> None:
 
 def test_an_ipv6_address_and_room_for_streams(store: Path) -> None:
     server, connection = started(store, host="[::1]")
-    connection.request("GET", "/")
+    connection.request("GET", "/live")
     assert connection.getresponse().status == 200
     soft, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
     assert soft == hard, "streams need descriptors"

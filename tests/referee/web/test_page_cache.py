@@ -1,0 +1,102 @@
+"""Pages that are kept: made once for all who ask, made again when the store changes, and how old they may be."""
+
+import asyncio
+
+import pytest
+
+from referee.web.guard import App, Message, Receive, Scope, Send
+from referee.web.page_cache import PageCache
+from tests.support.web_site import asked
+
+
+class Pages:
+    """An application that counts what it makes; a page takes `took` seconds of its own clock."""
+
+    def __init__(self, took: float = 0.0, status: int = 200) -> None:
+        self.made, self.now, self.version, self.took, self.status = 0, 0.0, 0, took, status
+        self.cache = PageCache(self.app, lambda: self.version, lambda: self.now)
+
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.made += 1
+        self.now += self.took
+        await asyncio.sleep(0)
+        await send({"type": "http.response.start", "status": self.status, "headers": []})
+        await send({"type": "http.response.body", "body": f"{scope['path']} {self.made}".encode(), "more_body": True})
+        await send({"type": "http.response.body", "body": b"."})
+
+
+def test_a_page_is_made_again_when_the_store_has_changed() -> None:
+    pages = Pages()
+    assert [asked(pages.cache, "/games").text for _ in range(3)] == ["/games 1."] * 3
+    pages.version, pages.now = 1, 0.1
+    assert asked(pages.cache, "/games").text == "/games 2."
+
+
+def test_a_page_that_took_long_is_sent_again_for_a_while_and_one_of_an_unchanged_store_not_for_ever() -> None:
+    pages = Pages(took=1.0)
+    asked(pages.cache, "/games")
+    pages.version, pages.now = 1, 4.9
+    assert asked(pages.cache, "/games").text == "/games 1."
+    pages.now = 5.1
+    assert asked(pages.cache, "/games").text == "/games 2."
+    pages.now += 10.1
+    assert asked(pages.cache, "/games").text == "/games 3."
+
+
+@pytest.mark.parametrize(("url", "method"), [("/match/m1", "GET"), ("/live", "GET"), ("/games", "HEAD")])
+def test_what_changes_without_the_store_is_not_kept(url: str, method: str) -> None:
+    pages = Pages()
+    for _ in range(2):
+        asked(pages.cache, url, method)
+    assert pages.made == 2
+
+
+def test_a_query_and_a_coding_are_pages_of_their_own_and_a_failure_is_not_kept() -> None:
+    pages = Pages()
+    for url, coding in (("/games", ""), ("/games?bot=a", ""), ("/games", "gzip")):
+        asked(pages.cache, url, accept_encoding=coding)
+    assert pages.made == 3
+    pages.status = 503
+    assert [asked(pages.cache, "/index.html").status for _ in range(2)] == [503, 503]
+    assert pages.made == 5
+
+
+def test_a_page_that_the_browser_has_is_not_sent_again() -> None:
+    pages = Pages()
+    etag = asked(pages.cache, "/").headers["etag"]
+    again = asked(pages.cache, "/", if_none_match=etag)
+    assert (again.status, again.body, again.headers["etag"]) == (304, b"", etag)
+
+
+def test_a_page_is_made_once_for_all_who_ask_at_once() -> None:
+    pages = Pages()
+
+    async def ask_all(app: App) -> list[bytes]:
+        bodies: list[bytes] = []
+
+        async def one() -> None:
+            async def send(message: Message) -> None:
+                bodies.append(message.get("body", b""))
+
+            async def receive() -> Message:
+                return {"type": "http.request"}
+
+            scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
+            await app(scope, receive, send)
+
+        await asyncio.gather(*(one() for _ in range(50)))
+        return [body for body in bodies if body]
+
+    assert asyncio.run(ask_all(pages.cache)) == [b"/ 1."] * 50
+    assert pages.made == 1
+
+
+def test_old_pages_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("referee.web.page_cache._BYTES", 100)
+    pages = Pages()
+    for number in range(50):
+        asked(pages.cache, f"/games?before={number}")
+    asked(pages.cache, "/games?before=49")
+    assert pages.made == 50, "the newest is kept"
+    asked(pages.cache, "/games?before=0")
+    assert pages.made == 51
