@@ -24,8 +24,8 @@ from protocol.records import MovePlayed, Record
 from referee.records import live_path
 from tests.bench.filled import fill, ladder_of
 from tests.bench.lobby import memory
-from tests.support.ladder_views import Filled, real_setup
 from tests.support.sample_records import CUT_OFF
+from tests.support.stores import Filled, real_setup
 
 BOTS, GAMES = 1000, 1_000_000
 ROUNDS = 20
