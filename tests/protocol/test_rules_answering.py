@@ -1,6 +1,6 @@
-"""Every rule of framing that binds the answering end, by its number, on a Responder and on a real process.
+"""Every rule of framing for the answering end, by its number, on a Responder and on a process.
 
-What engines owe beyond framing (2.6, 2.7, parts of 2.4 and 2.5) is tested with the engines.
+The engines' tests cover their rules beyond framing (2.6, 2.7, parts of 2.4 and 2.5).
 """
 
 import os
@@ -26,11 +26,15 @@ from tests.support.codes import raises
 from tests.support.raw_peer import RawPeer
 
 PROGRAM = [sys.executable, "-m", "tests.support.answering_program"]
+LISTED = b"""add board echo empty-line fail known_command list_commands many name protocol_version quit sleep stderr
+version words
+
+""".replace(b" ", b"\n")
 Talk = Callable[[bytes], bytes]
 
 
 def in_memory(data: bytes) -> bytes:
-    """All that a Responder answers to `data` and the end of input."""
+    """What a Responder answers to `data` and the end of input."""
     responder = make_responder()
     responder.receive(data)
     answers = list(iter(responder.next_answer, None))
@@ -40,13 +44,13 @@ def in_memory(data: bytes) -> bytes:
 
 
 def in_a_process(data: bytes) -> bytes:
-    """The same of a process, which must end with status 0."""
+    """The answers of a process, which must end with status 0."""
     result = subprocess.run(PROGRAM, input=data, capture_output=True, timeout=120)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
 
-@pytest.fixture(params=[in_memory, in_a_process])
+@pytest.fixture(params=[in_memory, pytest.param(in_a_process, marks=pytest.mark.slow)])
 def talk(request: pytest.FixtureRequest) -> Talk:
     chosen: Talk = request.param
     return chosen
@@ -58,44 +62,79 @@ def peer() -> Iterator[RawPeer]:
         yield started
 
 
-# -- 1: bytes in ----------------------------------------------------------------------------------------------------
+EXCHANGES = {
+    "2.1 carriage returns and control characters are dropped": [
+        (b"ec\x00ho\x1b a\r\n", b"= a\n\n"),
+        (b"words a" + CONTROL + b"b\n", b"= ab\n\n"),
+    ],
+    "2.1 a comment is cut to the end of its line": [(b"echo a#b\necho c # d # e\n#f\n", b"= a\n\n= c\n\n")],
+    "2.1 a tab becomes a blank": [(b"words\ta\t \tb\n3\techo\tc\n", b"= a|b\n\n=3 c\n\n")],
+    "2.1 blank lines get no answer": [(b"\n\r\n   \n\t\n\x01\n#\n \t # c\n\x00# c\n", b"")],
+    # A control character neither separates words nor hides a comment. A comment is cut with its tabs; what is left of
+    # the line may be blank.
+    "2.1 in this order": [
+        (b"words a\x0bb\x0c c\n", b"= ab|c\n\n"),
+        (b"words a\x01#b\tc\n", b"= a\n\n"),
+        (b"\t#words\n\x7f\t\x7f\r\n", b""),
+    ],
+    "2.1 other bytes are text": [
+        ("words ü\u00a0\u2028ß\n".encode(), "= ü\u00a0\u2028ß\n\n".encode()),
+        (b"echo \xff\n", b"= \\xff\n\n"),  # not UTF-8: escaped, so that it can be read
+    ],
+    "2.2 zeros before an id do not count": [
+        (b"00000000000000000007 echo a\n" + b"0" * 5000 + b" echo b\n", b"=7 a\n\n? unknown command\n\n")
+    ],
+    "2.2 an id is echoed only if given": [(b"8 echo a\necho b\n0 echo\n", b"=8 a\n\n= b\n\n=0\n\n")],
+    "2.2 digits of other scripts are no id": [("٣ echo\n３ echo\n".encode(), b"? unknown command\n\n" * 2)],
+    "2.2 a number may be the name after an id": [(b"7 8 echo\n", b"?7 unknown command\n\n")],
+    "2.3 the four forms of a success are exact": [
+        (b"7 echo text\n7 echo\necho text\necho\n", b"=7 text\n\n=7\n\n= text\n\n=\n\n")
+    ],
+    "2.3 the four forms of a failure are exact": [
+        (b"7 fail text\n7 fail\nfail text\nfail\n", b"?7 text\n\n?7\n\n? text\n\n?\n\n")
+    ],
+    "2.3 an answer of several lines ends at the first empty one": [
+        (b"board\n2 fail a||b|\n", b"= \n" + BOARD.encode() + b"\n\n?2 a\nb\n\n")
+    ],
+    "2.3 pipelined commands are answered in order": [
+        (
+            b"".join(b"%d echo %d\n" % (number, number) for number in range(500)),
+            b"".join(b"=%d %d\n\n" % (number, number) for number in range(500)),
+        )
+    ],
+    "2.4 an unknown command has an exact answer": [
+        (b"no-such-command\n4 no-such-command a b\n", b"? unknown command\n\n?4 unknown command\n\n")
+    ],
+    "2.5 known_command never fails": [
+        (
+            b"known_command quit\nknown_command x\nknown_command\nknown_command echo x\nknown_command 7\n",
+            b"= true\n\n= false\n\n= false\n\n= true\n\n= false\n\n",
+        )
+    ],
+    "2.5 quit answers in full, then closes": [(b"9 quit\n10 echo a\n", b"=9\n\n")],
+    "2.5 name, version and commands": [(b"protocol_version\nversion\nlist_commands\n", b"= 2\n\n= 1.0\n\n= " + LISTED)],
+    "2.6 command names are case-sensitive": [
+        (b"NAME\nEcho a\nname\n", b"? unknown command\n\n? unknown command\n\n= Answerer\n\n")
+    ],
+    "2.8 a line of 64 KiB is read": [(b"echo " + b"x" * 65_531 + b"\n", b"= " + b"x" * 65_531 + b"\n\n")],
+}
+"""What is sent and what is answered, by rule: each to a Responder and to a process of its own."""
 
 
-@pytest.mark.slow
-def test_rule_2_1_carriage_returns_and_control_characters_are_dropped(talk: Talk) -> None:
-    assert talk(b"ec\x00ho\x1b a\r\n") == b"= a\n\n"
-    assert talk(b"words a" + CONTROL + b"b\n") == b"= ab\n\n"
+@pytest.mark.parametrize(
+    ("sent", "answered"),
+    [
+        pytest.param(*exchange, id=f"{rule} {number}")
+        for rule, exchanges in EXCHANGES.items()
+        for number, exchange in enumerate(exchanges, 1)
+    ],
+)
+def test_rule(talk: Talk, sent: bytes, answered: bytes) -> None:
+    assert talk(sent) == answered
+
+
+def test_rule_2_1_the_control_characters() -> None:
     assert set(CONTROL) == {*range(32), 127} - {9, 10}
-
-
-@pytest.mark.slow
-def test_rule_2_1_a_comment_is_cut_to_the_end_of_its_line(talk: Talk) -> None:
-    assert talk(b"echo a#b\necho c # d # e\n#f\n") == b"= a\n\n= c\n\n"
-
-
-@pytest.mark.slow
-def test_rule_2_1_a_tab_becomes_a_blank(talk: Talk) -> None:
-    assert talk(b"words\ta\t \tb\n3\techo\tc\n") == b"= a|b\n\n=3 c\n\n"
-
-
-@pytest.mark.slow
-def test_rule_2_1_blank_lines_get_no_answer(talk: Talk) -> None:
-    assert talk(b"\n\r\n   \n\t\n\x01\n#\n \t # c\n\x00# c\n") == b""
-
-
-@pytest.mark.slow
-def test_rule_2_1_in_this_order(talk: Talk) -> None:
-    # A control character between words does not part them, nor does one hide a comment; a tab that a comment
-    # holds is gone; what a comment leaves may be blank.
-    assert talk(b"words a\x0bb\x0c c\n") == b"= ab|c\n\n"
-    assert talk(b"words a\x01#b\tc\n") == b"= a\n\n"
-    assert talk(b"\t#words\n\x7f\t\x7f\r\n") == b""
-
-
-@pytest.mark.slow
-def test_rule_2_1_other_bytes_are_text(talk: Talk) -> None:
-    assert talk("words ü\u00a0\u2028ß\n".encode()) == "= ü\u00a0\u2028ß\n\n".encode()
-    assert talk(b"echo \xff\n") == b"= \\xff\n\n"  # not UTF-8: said so that it can be read
 
 
 # -- 2: a line ------------------------------------------------------------------------------------------------------
@@ -106,16 +145,6 @@ def test_rule_2_2_an_id_is_echoed_with_success_and_failure(number: int) -> None:
     assert in_memory(b"%d echo a\n%d fail b\n" % (number, number)) == b"=%d a\n\n?%d b\n\n" % (number, number)
 
 
-@pytest.mark.slow
-def test_rule_2_2_zeros_before_an_id_do_not_count(talk: Talk) -> None:
-    assert talk(b"00000000000000000007 echo a\n" + b"0" * 5000 + b" echo b\n") == b"=7 a\n\n? unknown command\n\n"
-
-
-@pytest.mark.slow
-def test_rule_2_2_an_id_is_echoed_only_if_given(talk: Talk) -> None:
-    assert talk(b"8 echo a\necho b\n0 echo\n") == b"=8 a\n\n= b\n\n=0\n\n"
-
-
 @pytest.mark.parametrize(
     "line", ["7", "7 # echo", "7echo", "2147483648 echo", "99999999999 echo", "-1 echo", "+1 echo"]
 )
@@ -123,36 +152,10 @@ def test_rule_2_2_what_is_no_id_is_an_unknown_command(line: str) -> None:
     assert in_memory(f"{line}\n".encode()) == b"? unknown command\n\n"
 
 
-@pytest.mark.slow
-def test_rule_2_2_digits_of_other_scripts_are_no_id(talk: Talk) -> None:
-    assert talk("٣ echo\n３ echo\n".encode()) == b"? unknown command\n\n" * 2
-
-
-@pytest.mark.slow
-def test_rule_2_2_a_number_may_be_the_name_after_an_id(talk: Talk) -> None:
-    assert talk(b"7 8 echo\n") == b"?7 unknown command\n\n"
-
-
 # -- 3: an answer ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_rule_2_3_the_four_forms_of_a_success_are_exact(talk: Talk) -> None:
-    assert talk(b"7 echo text\n7 echo\necho text\necho\n") == b"=7 text\n\n=7\n\n= text\n\n=\n\n"
-
-
-@pytest.mark.slow
-def test_rule_2_3_the_four_forms_of_a_failure_are_exact(talk: Talk) -> None:
-    assert talk(b"7 fail text\n7 fail\nfail text\nfail\n") == b"?7 text\n\n?7\n\n? text\n\n?\n\n"
-
-
-@pytest.mark.slow
-def test_rule_2_3_a_result_of_several_lines_ends_at_the_first_empty_one(talk: Talk) -> None:
-    assert talk(b"board\n2 fail a||b|\n") == b"= \n" + BOARD.encode() + b"\n\n?2 a\nb\n\n"
-
-
-@pytest.mark.slow
-def test_rule_2_3_a_result_never_holds_an_empty_line(talk: Talk) -> None:
+def test_rule_2_3_an_answer_never_holds_an_empty_line(talk: Talk) -> None:
     answer = talk(b"empty-line\nadd 1\n")
     assert answer.startswith(b"? internal error: ") and answer.endswith(b"\n\n= 1\n\n")
     assert answer.count(b"\n\n") == 2
@@ -177,19 +180,7 @@ def test_rule_2_3_every_answer_leaves_before_the_next_command_is_worked_on(peer:
     assert peer.answer() == "= first"
 
 
-@pytest.mark.slow
-def test_rule_2_3_pipelined_commands_are_answered_in_order(talk: Talk) -> None:
-    assert talk(b"".join(b"%d echo %d\n" % (i, i) for i in range(500))) == b"".join(
-        b"=%d %d\n\n" % (i, i) for i in range(500)
-    )
-
-
-# -- 4, 5, 6: exact texts, failures, case ---------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_rule_2_4_an_unknown_command_is_said_to_be_so_exactly(talk: Talk) -> None:
-    assert talk(b"no-such-command\n4 no-such-command a b\n") == b"? unknown command\n\n?4 unknown command\n\n"
+# -- 4, 5: exact texts, failures ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -207,7 +198,6 @@ def test_rule_2_4_a_handlers_text_is_said_exactly(text: str) -> None:
     assert in_memory(f"fail {text}\n".encode()) == f"? {text}\n\n".encode()
 
 
-@pytest.mark.slow
 def test_rule_2_5_the_session_goes_on_unchanged_after_failures(talk: Talk) -> None:
     answers = talk(b"add 5\nadd -1\nadd x\nadd\nadd 1\n").split(b"\n\n")
     assert answers[0] == b"= 5" and answers[1] == b"? illegal move: it is negative" and answers[4] == b"= 6"
@@ -222,17 +212,6 @@ def test_rule_2_5_an_internal_error_needs_no_report() -> None:
     responder = Responder("n", "v", {"crash": crash})
     responder.receive(b"1 crash\n")
     assert responder.next_answer() == b"?1 internal error: KeyError: 'a\\n\\n \\nb'\n\n"
-
-
-@pytest.mark.slow
-def test_rule_2_5_known_command_never_fails(talk: Talk) -> None:
-    lines = b"known_command quit\nknown_command x\nknown_command\nknown_command echo x\nknown_command 7\n"
-    assert talk(lines) == b"= true\n\n= false\n\n= false\n\n= true\n\n= false\n\n"
-
-
-@pytest.mark.slow
-def test_rule_2_5_quit_answers_in_full_then_closes(talk: Talk) -> None:
-    assert talk(b"9 quit\n10 echo a\n") == b"=9\n\n"
 
 
 @pytest.mark.slow
@@ -266,26 +245,7 @@ def test_rule_2_5_the_end_of_input_ends_at_once_silently_with_status_0(peer: Raw
     assert peer.exit_status() == 0 and peer.stderr == b""
 
 
-@pytest.mark.slow
-def test_rule_2_6_command_names_are_case_sensitive(talk: Talk) -> None:
-    assert talk(b"NAME\nEcho a\nname\n") == b"? unknown command\n\n? unknown command\n\n= Answerer\n\n"
-
-
-@pytest.mark.slow
-def test_a_program_tells_its_name_version_and_commands(talk: Talk) -> None:
-    lists = b"add board echo empty-line fail known_command list_commands many name protocol_version quit sleep stderr"
-    listed = b"\n".join([*lists.split(), b"version", b"words"])
-    assert talk(b"protocol_version\nversion\nlist_commands\n") == b"= 2\n\n= 1.0\n\n= " + listed + b"\n\n"
-
-
 # -- 8: bounds ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_rule_2_8_a_line_of_64_kib_is_read(talk: Talk) -> None:
-    line = b"echo " + b"x" * (65_536 - 5)
-    assert len(line) == 65_536
-    assert talk(line + b"\n") == b"= " + line[5:] + b"\n\n"
 
 
 @pytest.mark.slow
