@@ -46,8 +46,8 @@ class Connection:
     """Commands out, replies in, in the order they were asked.
 
     States: open -> gone (the stream ended) or broken (the peer broke the protocol); both are final, and
-    next_reply and send raise the same error again. `ids` says whether commands carry ids; `warnings` collects
-    the tolerated faults.
+    next_reply and send raise the same error again. `ids`: whether commands carry ids; `next_id`: the next of them;
+    `warnings`: the tolerated faults.
     """
 
     def __init__(self, peer: PeerRole, limits: ReadLimits | None = None) -> None:
@@ -56,7 +56,7 @@ class Connection:
         self.warnings: list[str] = []
         self._limits = limits or ReadLimits()
         self._short = min(4096, self._limits.answer) if self._limits.lines else 0  # bytes read in one step
-        self._next_id = 1
+        self.next_id = 1
         self._probing = False  # the last command sent is to show whether ids come back
         self._expected: deque[int | None] = deque()
         self._head = b""  # what the awaited answers begin with if they are all successes; until something else comes
@@ -87,7 +87,7 @@ class Connection:
         next_reply would raise: the peer's error, or RemoteProtocolError if it has begun an answer unasked.
         """
         self._check_open()
-        number, ids, clean = self._next_id, self.ids, not (self._expected or self._buffer)
+        number, ids, clean = self.next_id, self.ids, not (self._expected or self._buffer)
         for line in lines:
             check_line(line, _LONGEST_ID if ids else "")
         out = heads = ""
@@ -102,7 +102,7 @@ class Connection:
                 heads += "\n\n="
                 self._expected.append(None)
         self._head = heads[2:].encode() if clean else b""
-        self._next_id, self._probing = number, False
+        self.next_id, self._probing = number, False
         return out.encode()
 
     def send_probe(self, line: str) -> bytes:

@@ -63,6 +63,11 @@ class Turns:
         return max(0.0, self._next - time.monotonic()) if self._unanswered else math.inf
 
     @property
+    def running(self) -> int:
+        """How many slow commands have a process now."""
+        return len(self._running)
+
+    @property
     def idle(self) -> bool:
         """Whether everything that was received is answered."""
         return not self._busy

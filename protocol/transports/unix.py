@@ -67,14 +67,14 @@ class UnixService:
         self._full = False  # no more connections are accepted
         self._poll = select.epoll()
         self._poll.register(self._listener, select.EPOLLIN)
-        self._turns = Turns()
-        self._poll.register(self._turns.descriptor, select.EPOLLIN)
+        self.turns = Turns()
+        self._poll.register(self.turns.descriptor, select.EPOLLIN)
 
     def serve(self, stopping: Stopping) -> NoReturn:
         """Answer until a signal comes: raises Stopped."""
         self._poll.register(stopping.descriptor, select.EPOLLIN)
         while True:
-            events = self._poll.poll(0) if self._turns.ready else self._poll.poll()
+            events = self._poll.poll(0) if self.turns.ready else self._poll.poll()
             with stopping.raising(again=True):  # also out of an answer that takes long
                 if stopping.number or any(descriptor == stopping.descriptor for descriptor, _ in events):
                     stopping.check()
@@ -82,8 +82,8 @@ class UnixService:
 
     def serve_some(self, seconds: float) -> bool:
         """Answer what has come, each session for a moment; False if nothing came in time."""
-        events = self._poll.poll(0 if self._turns.ready else seconds)
-        worked = bool(events) or self._turns.ready
+        events = self._poll.poll(0 if self.turns.ready else seconds)
+        worked = bool(events) or self.turns.ready
         self._serve(events)
         return worked
 
@@ -91,14 +91,14 @@ class UnixService:
         """Also remove the socket's file, unless another service has taken the address over."""
         for session in list(self.sessions.values()):
             self._end(session)
-        self._turns.close()
+        self.turns.close()
         self._poll.close()
         self._listener.close()
         if self._file == self._which():
             self._path.unlink()
 
     def _serve(self, events: list[tuple[int, int]]) -> None:
-        listener, sessions, turns = self._listener.fileno(), self.sessions, self._turns
+        listener, sessions, turns = self._listener.fileno(), self.sessions, self.turns
         for descriptor, mask in events:
             if descriptor == listener:
                 self._accept()
@@ -125,12 +125,12 @@ class UnixService:
         peer.setblocking(False)
         responder = self._make()
         responder.slow = self._slow
-        self.sessions[peer.fileno()] = _StreamSession(peer, responder, self._poll, self._turns, self._ended)
+        self.sessions[peer.fileno()] = _StreamSession(peer, responder, self._poll, self.turns, self._ended)
 
     def _end(self, session: "_StreamSession") -> None:
         if self.sessions.pop(session.peer.fileno(), None) is None:
             return
-        self._turns.forget(session)
+        self.turns.forget(session)
         session.peer.close()  # which takes it out of the poll, too
         if self._full:
             self._poll.register(self._listener, select.EPOLLIN)

@@ -222,13 +222,13 @@ class Service:
             raise
         self._file = SocketFile(self.url)
         self._peers: dict[int, bytes] = {}  # by the descriptor of their connection
-        self._turns = Turns()
+        self.turns = Turns()
         self._poll = select.epoll()
         self._readable = _descriptor(self._socket)
         self._poll.register(self._readable, select.EPOLLIN)
-        self._poll.register(self._turns.descriptor, select.EPOLLIN)
-        self._unread = Unread(self._socket, self._poll, self._lose)
-        self._others = {self._turns.descriptor}  # what ends a wait besides a message
+        self._poll.register(self.turns.descriptor, select.EPOLLIN)
+        self.unread = Unread(self._socket, self._poll, self._lose)
+        self._others = {self.turns.descriptor}  # what ends a wait besides a message
 
     def serve(self, stopping: Stopping) -> NoReturn:
         """Answer until a signal comes: raises Stopped."""
@@ -249,24 +249,24 @@ class Service:
 
     def _go_on(self, came: bool) -> bool:
         took = came and self._take()
-        self._turns.collect()
-        worked = self._turns.ready
+        self.turns.collect()
+        worked = self.turns.ready
         if worked:
-            self._turns.step()
+            self.turns.step()
         return took or worked
 
     @property
     def idle(self) -> bool:
         """Whether every command is answered that was taken."""
-        return self._turns.idle
+        return self.turns.idle
 
     def close(self, linger_ms: int = 0) -> None:
         """Also remove the socket file of an ipc address, unless another service has taken the address over.
 
         The last answers have `linger_ms` to leave.
         """
-        self._turns.close()
-        self._unread.close()
+        self.turns.close()
+        self.unread.close()
         self._poll.close()
         self._socket.close(linger=linger_ms)
         self._context.term()
@@ -276,13 +276,13 @@ class Service:
         """Until there is something to do, so long at most; whether that is a message, most likely."""
         until = time.monotonic() + seconds
         while True:
-            self._unread.look()
+            self.unread.look()
             if _readable(self._socket):  # asked before each wait, because the descriptor tells only of changes
                 return True
-            left = min(self._turns.wait, until - time.monotonic())
-            ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, min(left, self._unread.wait, _DAY)))}
-            if self._unread.news in ready:
-                self._unread.hear_news()
+            left = min(self.turns.wait, until - time.monotonic())
+            ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, min(left, self.unread.wait, _DAY)))}
+            if self.unread.news in ready:
+                self.unread.hear_news()
             if self._readable in ready:
                 return True
             if left <= 0 or not self._others.isdisjoint(ready):
@@ -302,9 +302,9 @@ class Service:
             size += len(frame) + _OVERHEAD
         descriptor = int(frame.get(zmq.SRCFD))
         if self._peers.get(descriptor) != peer:  # a new connection, perhaps with the number of one that has ended
-            self._unread.hear_news()
+            self.unread.hear_news()
             self._peers[descriptor] = peer
-        self._unread.heard(descriptor, size + _OVERHEAD)
+        self.unread.heard(descriptor, size + _OVERHEAD)
         if not strange:
             self._receive(peer, data)
         return True
@@ -314,7 +314,7 @@ class Service:
         if session is None:
             responder = self._make()
             responder.slow = self._slow
-            session = _ZmqSession(self._socket, peer, responder, self._turns, self._receive, self._end)
+            session = _ZmqSession(self._socket, peer, responder, self.turns, self._receive, self._end)
         self.sessions[peer] = session  # the end of the order is the latest that spoke
         if len(self.sessions) > self._limit:
             self._end(next(iter(self.sessions)))
@@ -324,11 +324,11 @@ class Service:
     def _lose(self, descriptor: int) -> None:
         """A connection has ended: what takes long for its peer is of no use any more."""
         peer = self._peers.pop(descriptor, b"")
-        if (session := self.sessions.get(peer)) and self._turns.busy(session):
+        if (session := self.sessions.get(peer)) and self.turns.busy(session):
             self._end(peer)
 
     def _end(self, peer: bytes) -> None:
-        self._turns.forget(self.sessions.pop(peer))
+        self.turns.forget(self.sessions.pop(peer))
 
 
 class _ZmqSession:
@@ -382,26 +382,38 @@ class _ZmqSession:
 
 
 @dataclass(slots=True)
-class _Connection:
-    """heard: bytes of its messages. guessed: where the system counts no bytes, how much we have grown since its last
-    whole message, as far as that was while it sent something.
+class UnreadBytes:
+    """What one connection sent and was not read.
+
+    heard: bytes of its messages. guessed: where the system counts no bytes, how much this process has grown since its
+    last whole message, while it sent something.
     """
 
     heard: int = 0
     guessed: int = 0
 
+    def size(self, descriptor: int, grown: int, beats: int) -> int:
+        """Since the last call this process has grown by `grown` bytes, and `beats` bytes of heartbeats came at most."""
+        came = received(descriptor)
+        if came:
+            count = came - self.heard
+            self.heard = min(self.heard + beats, came)  # what was counted too much is not saved up
+            return max(0, count)
+        if waiting(descriptor):
+            self.guessed += grown
+        return self.guessed // _PER_GUESS
+
 
 class Unread:
-    """What came on the connections of a ROUTER and is no message yet, or was not read. ZeroMQ keeps all frames of a
-    message until its last one, and has no bound for them, nor for the messages of a connection; so those that send too
-    much are cut.
+    """What came on the connections of a ROUTER and is no message yet, or was not read.
 
-    The system reports when bytes arrive (`_arrivals`), so nothing is done while none do.
+    ZeroMQ keeps all frames of a message until the last one and bounds neither them nor the messages of a connection, so
+    connections that send too much are cut. The system reports when bytes arrive (`_arrivals`); without, nothing runs.
     """
 
     def __init__(self, router: "zmq.Socket[bytes]", poll: select.epoll, lost: Callable[[int], None]) -> None:
-        """poll: where the owner waits, `wait` seconds at most; after each wait it calls `look`. lost: is called with
-        the descriptor of a connection that has ended."""
+        """poll: where the owner waits, `wait` seconds at most, and then calls `look`. `lost` gets the descriptor
+        of each connection that ends."""
         self._router, self._poll, self._lost = router, poll, lost
         self._monitor = router.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         self.news = _descriptor(self._monitor)  # when it is readable, the owner calls `hear_news`
@@ -409,7 +421,7 @@ class Unread:
         self._arrivals = select.epoll()
         poll.register(self._arrivals, select.EPOLLIN)
         self._quiet = True  # nothing has come since the last look
-        self._connections: dict[int, _Connection] = {}  # by descriptor
+        self._connections: dict[int, UnreadBytes] = {}  # by descriptor
         self._next, self._size, self._looked = 0.0, resident(), 0.0
         self.hear_news()  # until it was asked once, a ZeroMQ socket's descriptor tells of nothing
 
@@ -418,6 +430,11 @@ class Unread:
         """Seconds until the next look, if nothing comes before."""
         return math.inf if self._quiet else max(0.0, self._next - time.monotonic())
 
+    @property
+    def connections(self) -> int:
+        """How many there are."""
+        return len(self._connections)
+
     def heard(self, descriptor: int, size: int) -> None:
         """A message of so many bytes came on this connection."""
         if connection := self._connections.get(descriptor):
@@ -425,8 +442,8 @@ class Unread:
             connection.guessed = 0
 
     def look(self) -> None:
-        """Cut the connections that have sent more than they may, if we have grown, now and then, or at the end of what
-        came."""
+        """Cut the connections that sent more than they may: when this process has grown, now and then, and once no more
+        comes."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -450,27 +467,16 @@ class Unread:
             self._next = 0.0  # what comes is looked at as soon as it does
 
     def _cut(self, now: float, size: int) -> None:
-        """Those that have sent too much. size: of our memory."""
+        """Cut those that sent too much. size: of this process's memory."""
         grown, beats = max(0, size - self._size), int(_BEATS * (now - self._looked))
         self._size, self._looked = size, now
-        unread = sorted(((self._unread(*one, grown, beats), one[0]) for one in self._connections.items()), reverse=True)
+        unread = sorted(((one.size(fd, grown, beats), fd) for fd, one in self._connections.items()), reverse=True)
         together = sum(count for count, _ in unread)
         for count, descriptor in unread:
             if count <= MOST_UNREAD and together <= MOST_UNREAD_IN_ALL:
                 return
             together -= count
             cut(descriptor)
-
-    def _unread(self, descriptor: int, connection: _Connection, grown: int, beats: int) -> int:
-        """In bytes."""
-        came = received(descriptor)
-        if came:
-            count = came - connection.heard
-            connection.heard = min(connection.heard + beats, came)  # what was counted too much is not saved up
-            return max(0, count)
-        if waiting(descriptor):
-            connection.guessed += grown
-        return connection.guessed // _PER_GUESS
 
     def hear_news(self) -> None:
         """Connections that have come and gone."""
@@ -479,7 +485,7 @@ class Unread:
             if self._connections.pop(event["value"], None):
                 self._lost(event["value"])
             if event["event"] == zmq.EVENT_ACCEPTED:
-                self._connections[event["value"]] = _Connection()
+                self._connections[event["value"]] = UnreadBytes()
                 with contextlib.suppress(OSError):  # it has ended already
                     self._arrivals.register(event["value"], select.EPOLLIN | select.EPOLLET)
                 self._set_quiet(False)  # what it sent before this, ZeroMQ may have read: no arrival will be reported

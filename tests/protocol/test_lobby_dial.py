@@ -187,7 +187,7 @@ def test_a_key_that_is_refused_is_not_tried_again_but_where_the_lobby_is_busy(
     dialling: Dialling, status: bytes
 ) -> None:
     with SmallLobby(SERVER) as lobby:
-        zap = lobby._context.socket(zmq.REP)
+        zap = lobby.context.socket(zmq.REP)
         zap.bind("inproc://zeromq.zap.01")
         dial, told = dialling(LobbyLink(lobby.url, MINE, SERVER.public))
 

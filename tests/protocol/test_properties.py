@@ -142,9 +142,7 @@ def test_every_line_that_counts_gets_exactly_one_answer_that_can_be_read(data: b
     out, closed = answered([data] if data else [])
     assert closed == bool(quits)
     connection = Connection(PeerRole.ENGINE)
-    connection.send(*["name"] * len(asked))
-    connection._expected.clear()
-    connection._expected.extend(parse_command(line).id for line in asked)
+    connection.send_exactly("".join(f"{line}\n" for line in asked).encode())
     for piece in pieces_of(out, []):
         connection.receive(piece)
     for _ in asked:

@@ -43,7 +43,7 @@ def test_rule_2_2_every_command_has_its_own_id_and_replies_must_match() -> None:
 
 def test_rule_2_2_ids_stay_within_their_range() -> None:
     connection = Connection(ENGINE)
-    connection.ids, connection._next_id = True, 2**31 - 1
+    connection.ids, connection.next_id = True, 2**31 - 1
     assert connection.send("a", "b") == b"2147483647 a\n1 b\n"
 
 
@@ -201,8 +201,7 @@ def test_rule_2_9_a_hash_and_a_tab_in_an_answer_are_text() -> None:
 )
 def test_rule_2_9_blanks_around_the_text_are_the_frames(answer: bytes, reply: Reply) -> None:
     connection = Connection(ENGINE)
-    connection.send("name")
-    connection._expected[0] = reply.id
+    connection.send_exactly(b"name\n" if reply.id is None else b"%d name\n" % reply.id)
     connection.receive(answer + b"\n\n")
     assert connection.next_reply() == reply
 

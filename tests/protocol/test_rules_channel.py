@@ -166,7 +166,7 @@ def test_rule_2_13_a_line_with_its_id_is_never_longer_than_64_kib() -> None:
     assert max(map(len, connection.send(*[longest[11:]] * 20).splitlines())) < 65_536
     with raises(LocalProtocolError, "line-too-long"):  # the longest id has 10 digits
         connection.send("name", longest[10:])
-    connection._next_id = 2**31 - 1
+    connection.next_id = 2**31 - 1
     assert len(connection.send(longest[11:])) == 65_537
 
 

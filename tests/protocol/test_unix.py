@@ -131,7 +131,6 @@ def test_a_wake_up_for_nothing_ends_no_session(tmp_path: Path) -> None:
         assert service.serve_some(PATIENCE)
         (session,) = service.sessions.values()
         session.go_on(select.EPOLLIN)
-        assert not service._ended
         peer.sendall(b"echo a\n")
         assert service.serve_some(PATIENCE) and read(peer, 1) == "= a\n\n"
     service.close()
@@ -274,10 +273,10 @@ def test_who_waits_for_a_slow_command_holds_up_no_session_and_its_end_is_noticed
         assert heard[other] == b"= here\n\n" and not hears(busy, 1)
         serve_until(lambda: hears(busy, 2))
         assert heard[busy] == b"=1\n\n=2 later\n\n"
-        assert len(service._turns._running) == 1
+        assert service.turns.running == 1
         busy.shutdown(socket.SHUT_RDWR)  # closing it would leave the copy that the child process has
         serve_until(lambda: len(service.sessions) == 1)
-        assert not service._turns._running
+        assert service.turns.running == 0
         other.sendall(b"echo still\n")
         serve_until(lambda: hears(other, 2))
     service.close()
@@ -306,9 +305,9 @@ def test_who_leaves_before_its_turn_is_forgotten_once(tmp_path: Path, monkeypatc
         service.serve_some(PATIENCE)
         rude.sendall(b"echo a\necho b\n")
         service.serve_some(PATIENCE)
-        assert service._turns.ready
+        assert service.turns.ready
     assert service.serve_some(0)  # its end and its turn come together
-    assert not service.sessions and not service._turns.ready and not service.serve_some(0)
+    assert not service.sessions and not service.turns.ready and not service.serve_some(0)
     service.close()
 
 

@@ -8,7 +8,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import zmq
@@ -327,12 +326,12 @@ def test_a_slow_command_ends_with_the_connection_that_asked_for_it() -> None:
             peer.shake_hands()
         other.send(message(b"add 1\n"))
         busy.send(message(b"sleep 1000\n"))
-        serve_until(lambda: len(service._turns._running) == 1 and len(service.sessions) == 2)
+        serve_until(lambda: service.turns.running == 1 and len(service.sessions) == 2)
         assert not service.idle
         for peer in (busy, other):
             peer.socket.shutdown(socket.SHUT_RDWR)  # closing it would leave the copy that the child process has
-        serve_until(lambda: not service._unread._connections)
-        assert service.idle and not service._turns._running
+        serve_until(lambda: not service.unread.connections)
+        assert service.idle and service.turns.running == 0
         assert len(service.sessions) == 1  # the other one may come back
     service.close()
 
@@ -343,13 +342,13 @@ def test_a_peer_that_left_before_its_message_was_read_loses_its_session() -> Non
         peer.shake_hands()
         peer.send(message(b"echo a\n"))
         until = time.monotonic() + 60
-        while not service._unread._connections and time.monotonic() < until:
-            service._unread.hear_news()
-        assert len(service._unread._connections) == 1
-    while service._unread._connections and time.monotonic() < until:
-        service._unread.hear_news()
+        while not service.unread.connections and time.monotonic() < until:
+            service.unread.hear_news()
+        assert service.unread.connections == 1
+    while service.unread.connections and time.monotonic() < until:
+        service.unread.hear_news()
     assert service.serve_one(0)
-    assert not service.sessions and not service._unread._connections
+    assert not service.sessions and not service.unread.connections
     service.close()
 
 
@@ -382,18 +381,16 @@ def test_what_came_before_its_connection_was_looked_at_counts(monkeypatch: pytes
     service.close()
 
 
-def test_where_the_system_counts_no_bytes_our_growth_counts_while_some_wait(tmp_path: Path) -> None:
-    service = Service(f"ipc://{tmp_path}/socket", make_responder)
+def test_where_the_system_counts_no_bytes_our_growth_counts_while_some_wait() -> None:
     growth = 8_000  # bytes; one of eight is taken for unread
     one, two = socket.socketpair()
     with one, two:
-        connection = zmq_transport._Connection()
-        assert service._unread._unread(two.fileno(), connection, growth, 0) == 0
+        unread = zmq_transport.UnreadBytes()
+        assert unread.size(two.fileno(), growth, 0) == 0
         one.send(b"x")
-        assert service._unread._unread(two.fileno(), connection, growth, 0) == 1_000
+        assert unread.size(two.fileno(), growth, 0) == 1_000
         two.recv(1)
-        assert service._unread._unread(two.fileno(), connection, growth, 0) == 1_000
-    service.close()
+        assert unread.size(two.fileno(), growth, 0) == 1_000
 
 
 def test_connections_are_looked_at_now_and_then_while_bytes_come_and_once_they_have_come(
@@ -402,7 +399,7 @@ def test_connections_are_looked_at_now_and_then_while_bytes_come_and_once_they_h
     monkeypatch.setattr(zmq_transport, "_LOOK", 0.0)
     monkeypatch.setattr(zmq_transport, "_GROWN", 1 << 60)
     service = Service(ANY_PORT, make_responder)
-    unread, looks, look = service._unread, list[float](), service._unread._cut
+    unread, looks, look = service.unread, list[float](), service.unread._cut
 
     def noted(now: float, size: int) -> None:
         looks.append(now)

@@ -15,8 +15,8 @@ class SmallLobby:
     """Listens on loopback; with `keys` as a CURVE server that lets every key in. The caller is its only thread."""
 
     def __init__(self, keys: KeyPair | None = None, url: str = "tcp://127.0.0.1:*") -> None:
-        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self._router = self._context.socket(zmq.ROUTER)
+        self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._router = self.context.socket(zmq.ROUTER)
         self._router.setsockopt(zmq.LINGER, 0)
         self._router.setsockopt(zmq.ROUTER_MANDATORY, 1)
         if keys is not None:
@@ -37,7 +37,7 @@ class SmallLobby:
         self.close()
 
     def close(self) -> None:
-        self._context.destroy(linger=0)
+        self.context.destroy(linger=0)
 
     def hello(self) -> Hello:
         """Wait for somebody new."""
