@@ -81,16 +81,13 @@ def test_a_file_that_holds_no_pair_is_refused(tmp_path: Path, pair: KeyPair, tex
     assert pair.secret not in str(caught.value)
 
 
-def test_the_public_half_is_said_to_be_one_one_that_may_read_it(tmp_path: Path, pair: KeyPair) -> None:
+def test_the_public_half_is_no_pair(tmp_path: Path, pair: KeyPair) -> None:
     file = tmp_path / "my.pub"
     file.write_text(pair.public)
     file.chmod(0o644)
-    with pytest.raises(
-        KeyFileError, match=r"my\.pub holds only the public half .* which is in the file that ggp keys new"
-    ):
-        read_pair(file)
-    with raises(KeyFileError, "no-secret-key"):
-        read_pair(Path("0" * 40))
+    for path in (file, Path("0" * 40)):
+        with raises(KeyFileError, "no-secret-key"):
+            read_pair(path)
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:

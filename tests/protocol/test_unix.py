@@ -6,8 +6,6 @@ import resource
 import select
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +20,7 @@ from protocol.transports.signal_fd import Stopped, Stopping
 from protocol.transports.unix import UnixService
 from tests.support.answering_program import make_responder
 from tests.support.codes import raises
+from tests.support.zmq_service import run_with_signal_at_poll
 
 PATIENCE = 60.0  # seconds
 
@@ -336,32 +335,7 @@ def test_the_file_goes_with_its_service_and_not_with_an_earlier_one(tmp_path: Pa
     third.close()
 
 
-# The signal and the endless poll in one call of C: Python, which would run the handler in between, has no turn there.
-SIGNAL_AND_POLL = """
-import ctypes, operator, signal, sys
-from functools import partial
-from protocol.transports.signal_fd import Stopped, Stopping
-from protocol.transports.unix import UnixService
-from tests.support.answering_program import make_responder
-interrupt = partial(ctypes.CDLL(None)["raise"], int(signal.SIGINT))
-service = UnixService(f"unix://{sys.argv[1]}", make_responder)
-class Poll:
-    def __init__(self, poll):
-        self.register, self.close = poll.register, poll.close
-        self.poll = lambda: list(map(operator.call, [interrupt, poll.poll]))[-1]
-service._poll = Poll(service._poll)
-try:
-    with Stopping() as stopping:
-        service.serve(stopping)
-except Stopped as stopped:
-    print(stopped)
-finally:
-    service.close()
-"""
-
-
 @pytest.mark.slow
 def test_a_signal_right_before_the_poll_ends_a_service(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", SIGNAL_AND_POLL, str(tmp_path / "socket")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    done = run_with_signal_at_poll(f"UnixService('unix://{tmp_path}/socket', make_responder)")
     assert (done.stdout, done.stderr, [*tmp_path.iterdir()]) == ("SIGINT\n", "", [])

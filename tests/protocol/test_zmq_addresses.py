@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +17,7 @@ from protocol.transports.zmq import Dealer, Service, check_local
 from tests.support.answering_program import make_responder
 from tests.support.cli import free_port
 from tests.support.codes import raises
-from tests.support.zmq_service import ANY_PORT, Connect, ServedZmq, ask
+from tests.support.zmq_service import ANY_PORT, Connect, ServedZmq, ask, run_with_signal_at_poll
 
 
 @pytest.mark.parametrize(
@@ -158,33 +157,9 @@ def test_a_service_ends_by_a_signal_only(connect: Connect) -> None:
     assert sum(served) == 3
 
 
-# The signal and the endless poll in one call of C: Python, which would run the handler in between, has no turn there.
-SIGNAL_AND_POLL = f"""
-import ctypes, operator, signal
-from functools import partial
-from types import SimpleNamespace
-from protocol.transports.signal_fd import Stopped, Stopping
-from protocol.transports.zmq import Service
-from tests.support.answering_program import make_responder
-service = Service({ANY_PORT!r}, make_responder)
-poll = service._poll
-interrupt = partial(ctypes.CDLL(None)["raise"], int(signal.SIGINT))
-def signal_and_poll(seconds):
-    return list(map(operator.call, [interrupt, partial(poll.poll, seconds)]))[-1]
-service._poll = SimpleNamespace(poll=signal_and_poll, register=poll.register, close=poll.close)
-try:
-    with Stopping() as stopping:
-        service.serve(stopping)
-except Stopped as stopped:
-    print(stopped)
-finally:
-    service.close()
-"""
-
-
 @pytest.mark.slow
 def test_a_signal_right_before_the_poll_ends_a_service() -> None:
-    done = subprocess.run([sys.executable, "-c", SIGNAL_AND_POLL], capture_output=True, text=True, timeout=30)
+    done = run_with_signal_at_poll(f"Service({ANY_PORT!r}, make_responder)")
     assert (done.stdout, done.stderr) == ("SIGINT\n", "")
 
 

@@ -434,58 +434,49 @@ def test_very_long_texts_are_refused_shortly(taigo: Any) -> None:
         assert 0 < len(reason) < 200
 
 
-@core_only
-@pytest.mark.parametrize(
-    ("dark", "light", "text", "reason"),
-    [
-        (5, 5, "0,-1/1,-1", "0,0 is a hole: add +d:0,0 or +l:0,0"),
-        (0, 2, "0,-1/1,-1", "0,0 is a hole: add +l:0,0"),
-        (1, 0, "0,-1/1,-1", "0,0 is a hole: add +d:0,0"),
-        (0, 2, "0,-1/1,-1+d:0,0", "no dark cones are left"),
-        (2, 0, "0,-1/1,-1+l:0,0", "no light cones are left"),
-        (0, 0, "0,-1/1,-1+l:0,0", "no light cones are left"),
-        (5, 5, "0,-1/1,-1+l:0,0+d:0,0", "the hole 0,0 is named twice"),
-        (5, 5, "0,-1/1,-1+l:0,0+l:0,0", "the hole 0,0 is named twice"),
-        (5, 5, "0,-1/1,-1+l:0,0+d:5,5", "5,5 is not a hole"),
-        (5, 5, "0,-1/1,-1+l:0,-1", "0,-1 is not a hole"),
-    ],
-)
-def test_why_the_cone_is_wrong(taigo: Any, dark: int, light: int, text: str, reason: str) -> None:
-    _refused(taigo_board(taigo, RING, dark_cones=dark, light_cones=light), text, reason)
+ONE_HOLE = (RING, "0,-1/1,-1")  # a board, and a tile that makes so many holes
+TWO_HOLES = (walls(TWO, 4), "0,0/1,0")
+FOUR_HOLES = (walls({(0, 0), (1, 0), *FOUR[0]}, 5), "0,0/1,0")
 
 
 @core_only
 @pytest.mark.parametrize(
-    ("dark", "light", "cones", "reason"),
+    ("holes", "dark", "light", "cones", "reason"),
     [
-        (5, 5, "", "-1,0 2,0 are holes: fill all of them, like +d:-1,0 or +l:-1,0"),
-        (5, 5, "+l:-1,0", "2,0 is a hole: add +d:2,0 or +l:2,0"),
-        (0, 5, "+l:2,0", "-1,0 is a hole: add +l:-1,0"),
-        (1, 1, "+l:2,0", "-1,0 is a hole: add +d:-1,0"),
-        (1, 0, "", "-1,0 2,0 are holes and only 1 cone is left: fill 1 of them, like +d:-1,0"),
-        (1, 0, "+d:-1,0+d:2,0", "too many cones: only 1 dark cone is left"),
-        (0, 1, "+l:-1,0+l:2,0", "too many cones: only 1 light cone is left"),
+        (ONE_HOLE, 5, 5, "", "0,0 is a hole: add +d:0,0 or +l:0,0"),
+        (ONE_HOLE, 0, 2, "", "0,0 is a hole: add +l:0,0"),
+        (ONE_HOLE, 1, 0, "", "0,0 is a hole: add +d:0,0"),
+        (ONE_HOLE, 0, 2, "+d:0,0", "no dark cones are left"),
+        (ONE_HOLE, 2, 0, "+l:0,0", "no light cones are left"),
+        (ONE_HOLE, 0, 0, "+l:0,0", "no light cones are left"),
+        (ONE_HOLE, 5, 5, "+l:0,0+d:0,0", "the hole 0,0 is named twice"),
+        (ONE_HOLE, 5, 5, "+l:0,0+l:0,0", "the hole 0,0 is named twice"),
+        (ONE_HOLE, 5, 5, "+l:0,0+d:5,5", "5,5 is not a hole"),
+        (ONE_HOLE, 5, 5, "+l:0,-1", "0,-1 is not a hole"),
+        (TWO_HOLES, 5, 5, "", "-1,0 2,0 are holes: fill all of them, like +d:-1,0 or +l:-1,0"),
+        (TWO_HOLES, 5, 5, "+l:-1,0", "2,0 is a hole: add +d:2,0 or +l:2,0"),
+        (TWO_HOLES, 0, 5, "+l:2,0", "-1,0 is a hole: add +l:-1,0"),
+        (TWO_HOLES, 1, 1, "+l:2,0", "-1,0 is a hole: add +d:-1,0"),
+        (TWO_HOLES, 1, 0, "", "-1,0 2,0 are holes and only 1 cone is left: fill 1 of them, like +d:-1,0"),
+        (TWO_HOLES, 1, 0, "+d:-1,0+d:2,0", "too many cones: only 1 dark cone is left"),
+        (TWO_HOLES, 0, 1, "+l:-1,0+l:2,0", "too many cones: only 1 light cone is left"),
+        (FOUR_HOLES, 5, 5, "+d:-1,0+l:0,1+d:1,-1+l:2,0+d:9,9", "too many cones: a tile makes four holes at most"),
+        (
+            *(FOUR_HOLES, 2, 1, ""),
+            "-1,0 0,1 1,-1 2,0 are holes and only 3 cones are left: fill 3 of them, like +d:-1,0 or +l:-1,0",
+        ),
+        (
+            *(FOUR_HOLES, 2, 1, "+d:-1,0+d:1,-1"),
+            "0,1 2,0 are holes and only 1 cone is left: fill 1 of them, like +l:0,1",
+        ),
+        (FOUR_HOLES, 2, 1, "+d:-1,0+d:0,1+d:1,-1", "too many cones: only 2 dark cones are left"),
     ],
 )
-def test_why_two_cones_are_wrong(taigo: Any, dark: int, light: int, cones: str, reason: str) -> None:
-    _refused(taigo_board(taigo, walls(TWO, 4), dark_cones=dark, light_cones=light), "0,0/1,0" + cones, reason)
-
-
-@core_only
-def test_why_four_cones_are_wrong(taigo: Any) -> None:
-    board, tile = walls({(0, 0), (1, 0), *FOUR[0]}, 5), "0,0/1,0"
-    four = "+d:-1,0+l:0,1+d:1,-1+l:2,0"
-    _refused(taigo_board(taigo, board), f"{tile}{four}+d:9,9", "too many cones: a tile makes four holes at most")
-    state = taigo_board(taigo, board, dark_cones=2, light_cones=1)
-    _refused(
-        state, tile, "-1,0 0,1 1,-1 2,0 are holes and only 3 cones are left: fill 3 of them, like +d:-1,0 or +l:-1,0"
-    )
-    _refused(
-        state,
-        f"{tile}+d:-1,0+d:1,-1",
-        "0,1 2,0 are holes and only 1 cone is left: fill 1 of them, like +l:0,1",
-    )
-    _refused(state, f"{tile}+d:-1,0+d:0,1+d:1,-1", "too many cones: only 2 dark cones are left")
+def test_why_the_cones_are_wrong(
+    taigo: Any, holes: tuple[str, str], dark: int, light: int, cones: str, reason: str
+) -> None:
+    board, tile = holes
+    _refused(taigo_board(taigo, board, dark_cones=dark, light_cones=light), tile + cones, reason)
 
 
 @core_only

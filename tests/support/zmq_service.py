@@ -1,5 +1,7 @@
-"""A ZeroMQ service in a thread of the tests, and how they ask it."""
+"""ZeroMQ services of tests: in a thread, in a process, or stopped by a signal; and how tests ask them."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 
@@ -45,3 +47,34 @@ class ServedZmq:
 
 def ask(channel: Channel, line: str, seconds: float = 60.0) -> str:
     return run_blocking(channel.ask(line, channel.now() + seconds)).text
+
+
+# The signal and the endless poll in one call of C: Python, which would run the handler in between, has no turn there.
+SIGNAL_AT_POLL = """
+import ctypes, operator, signal
+from functools import partial
+from protocol.transports.signal_fd import Stopped, Stopping
+from protocol.transports.unix import UnixService
+from protocol.transports.zmq import Service
+from tests.support.answering_program import make_responder
+interrupt = partial(ctypes.CDLL(None)["raise"], int(signal.SIGINT))
+service = {service}
+class Poll:
+    def __init__(self, poll):
+        self.register, self.close = poll.register, poll.close
+        self.poll = lambda *seconds: list(map(operator.call, [interrupt, partial(poll.poll, *seconds)]))[-1]
+service._poll = Poll(service._poll)
+try:
+    with Stopping() as stopping:
+        service.serve(stopping)
+except Stopped as stopped:
+    print(stopped)
+finally:
+    service.close()
+"""
+
+
+def run_with_signal_at_poll(service: str) -> "subprocess.CompletedProcess[str]":
+    """Run this service, an expression, in a process that gets SIGINT right before it waits."""
+    program = [sys.executable, "-c", SIGNAL_AT_POLL.format(service=service)]
+    return subprocess.run(program, capture_output=True, text=True, timeout=30, check=False)
