@@ -36,7 +36,9 @@ OPTIONS = (
     Option("fault", "enum", "none", ",".join([*FAULTS, "any"])),
     Option("when", "enum", "auto", ",".join(["auto", *MOMENTS])),
     Option("move", "int", "1", "0..1000"),  # the which-th moment of a game; 0: all
-    Option("game", "int", "0", "0..1000000"),  # the which-th game; 0: all; in a seeded match: one in so many, by chance
+    Option(
+        "game", "int", "0", "0..1000000"
+    ),  # the number of the game; 0: all; in a seeded match: one in this many, at random
     Option("ms", "int", "500", "0..600000"),
     Option("mb", "int", "100", "1..10000"),
     Option("status", "int", "1", "0..255"),
@@ -192,7 +194,7 @@ class Chaos:
         return ""
 
     def _find_illegal_move(self) -> str:
-        """A move that can be read but not played: one that was played on the board, else one off the board."""
+        """A well-formed illegal move: a move of this game again, else one off the board."""
         line = self._bot.line
         if line is None or self._cue.fault != "illegal":
             return self._wire.illegal_move

@@ -139,7 +139,7 @@ def even_bid(candidates: Sequence[Candidate], games: int, chance: random.Random,
 
 
 def look_closely(candidate: Candidate, games: int, chance: random.Random, deadline: float | None) -> None:
-    """Play on until there were so many games, or until time is over; one round at least after every move."""
+    """Play on until this many games are played or the time is over; at least one round after every move."""
     while candidate.games < games and not (candidate.games and _is_over(deadline)):
         candidate.sample(min(ROUND, games - candidate.games), chance.getrandbits(63))
 

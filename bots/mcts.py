@@ -201,7 +201,7 @@ def worth(won: float, proof: str) -> float:
 
 
 def play_on(position: Position, stone: str) -> State:
-    """The position as play goes on when the sides do not agree on the dead: one list has that stone, one has not."""
+    """The position when the sides disagree on the dead and play resumes: one list has that stone, the other has not."""
     for first in ("dead:", f"dead:{stone}"):
         state = position.copy()
         state.play(first)

@@ -24,7 +24,7 @@ _NO_CHALLENGES = "--no-challenges"
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a script of the SDK was told: where to dial or to listen, "" for standard input; `name` at the lobby,
+    """The options of a script of the SDK: where to dial or to listen, "" for standard input; `name` at the lobby,
     `challenges`: whether others may challenge it there."""
 
     connect: str = ""
@@ -35,7 +35,7 @@ class Words:
     bind: str = ""
 
     def with_environment(self, environment: Mapping[str, str]) -> "Words":
-        """GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME where nothing else was said; not for one that listens."""
+        """With GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME as defaults, unless it listens."""
         if self.bind:
             return self
         return replace(

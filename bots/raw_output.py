@@ -33,7 +33,7 @@ class RawOutput:
             write_all(1, data)
 
     def limit_life(self, more_ms: int = 0) -> None:
-        """Die (SIGALRM) after `life` seconds at the latest, and so many milliseconds more."""
+        """End by SIGALRM after at most `life` seconds and this many milliseconds."""
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(self.life + more_ms // 1000)
 

@@ -19,7 +19,7 @@ class BotRng(random.Random):
     def begin_ply(self, ply: int) -> None:
         """In a match with a seed what is drawn next depends on the ply, too, and not on what was drawn before.
 
-        So a match that was interrupted goes on as it would have, although its bots are new processes.
+        So an interrupted match continues unchanged, although its bots are new processes.
         """
         if self._match:
             self.seed(f"{self._match} {ply}")

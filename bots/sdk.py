@@ -80,7 +80,7 @@ def run(
     try:
         others, game = split_words(words or sys.argv[1:])
         if game:
-            Bot(choose, games=games, game=game)  # a game or an option that cannot be is said before anything is asked
+            Bot(choose, games=games, game=game)  # report an invalid game or option before the first command
     except (ValueError, CommandFailed) as error:
         print(f"{name}: {error}", file=sys.stderr)
         sys.exit(BAD_USAGE)
@@ -327,7 +327,7 @@ def _to_move(line: GameHistory, colour: str) -> State:
 
 
 def _fixed_points(line: GameHistory, most: int) -> list[str]:
-    """As many of GTP's points for handicap stones as the board has, at most so many."""
+    """GTP's points for handicap stones on this board, at most this many."""
     for number in range(min(most, 9), 1, -1):
         with contextlib.suppress(OptionError):
             return [point for (point,) in GameHistory(line.game, {**line.options, "handicap": number}).state.groups()]

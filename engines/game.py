@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 MAX_NUMBER = 1_000_000
-"""No option may be larger than this, either way; no board has so many points."""
+"""The largest absolute value of an option; no board has this many points."""
 
 OptionValue = int | float | str
 Options = Mapping[str, OptionValue]
@@ -109,7 +109,7 @@ class Search(Protocol):
     """
 
     def run(self, playouts: int = 0, seconds: float = 0.0) -> None:
-        """Play so many playouts more, or for so long (0: no such limit); less if they could not change the best move.
+        """Play more playouts, up to this number or time (0: no limit); fewer if they could not change the best move.
 
         Without the GIL; Ctrl-C is heard. Raises ValueError without any limit, IllegalMove when the game is over.
         """
@@ -152,7 +152,7 @@ class State(Protocol):
 
     @property
     def seat(self) -> int:
-        """1 or 2, who is to act; 0 when over."""
+        """The seat to act, 1 or 2; 0 when over."""
 
     @property
     def ply(self) -> int:
@@ -214,7 +214,7 @@ class State(Protocol):
     def search(self, seed: int, threads: int, megabytes: int) -> Search | None:
         """A search from here, which is not over; None: this game has none. seed: 0..2**64-1; threads: 1..64.
 
-        megabytes: 1..65536, for its nodes: when they are full it goes on without adding any.
+        megabytes: 1..65536, for its nodes; when they are full, it searches on without new ones.
         """
 
 

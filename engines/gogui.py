@@ -1,7 +1,7 @@
 """The ruler commands by which GoGui learns a game it does not know (PROTOCOL §3, "GoGui ruler"), and its menu entries.
 
 `gogui-rules_legal_moves` lists `pass` exactly where `play COLOUR pass` is accepted, because GoGui keeps every pass that
-it sends in its game tree. Under `--gogui` a pass stands for Session.pass_means; without it `play B pass` is a pass or
+it sends in its game tree. Under `--gogui` a pass means Session.pass_means; without it `play B pass` is a pass or
 illegal, as for every other controller. `ggp-play` is always strict.
 A turn that is being entered cell by cell (engines.gogui_input) is on the board here and in `showboard`; the `ggp-`
 commands know of whole plies only.

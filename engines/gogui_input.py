@@ -16,7 +16,7 @@ SHOWN = 5  # of the cells that may come next, in a reason
 def point_of(game: Game, cell: str) -> str:
     """How GoGui names a cell; empty if it lies outside the window on an unbounded board.
 
-    GoGui's columns are A to Z and then AA to AZ, BA, BB, without I: it has 52 at most, and so many rows.
+    GoGui's columns are A to Z and then AA to AZ, BA, BB, without I: at most 52, and as many rows.
     """
     if not game.window:
         return cell

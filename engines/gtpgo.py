@@ -191,7 +191,7 @@ class _Loading:
             return
         try:
             given = GameHistory(self._game, {**self._options, "handicap": stones})
-        except OptionError:  # there are no fixed points for so many, or on this board
+        except OptionError:  # there are no fixed points for this number or board
             return
         self._board = list(cast(SetupState, given.state).board())
 

@@ -1,4 +1,4 @@
-"""Counting and random games within bounds, because one command must not occupy an engine for ever."""
+"""Counting and random games within bounds, so that no command occupies an engine without end."""
 
 import time
 
@@ -10,7 +10,7 @@ MAX_DEPTH = 100
 MAX_PLAYOUTS = 10_000_000
 SLOW = frozenset({"ggp-perft", "ggp-playouts"})
 """The commands that count and play here: they may take MAX_SECONDS, and change nothing."""
-FEW, SAMPLE = 1_000, 8  # so many games are played without asking what they take; else a sample tells
+FEW, SAMPLE = 1_000, 8  # this many games run at once; for more, a sample estimates the time
 
 
 def perft(state: State, depth: int) -> int:

@@ -1,4 +1,4 @@
-"""What one controller has before it: the game at hand and the next one's options. Its commands: service, gtp, gogui."""
+"""The state of one conversation with an engine: the current game and the options of the next one."""
 
 from collections.abc import Callable, Mapping
 
@@ -12,15 +12,15 @@ Handler = Callable[[list[str]], str]
 
 COLOURS = {"black": "black", "white": "white", "b": "black", "w": "white"}
 PASS_MEANS = ("pass", "button", "keep-sides", "bid:0", "dead:")
-"""What `pass` stands for under --gogui: the first of these that is legal."""
-MAX_REASON = 300  # characters of a reason; it may quote what came from outside
+"""What `pass` means under --gogui: the first of these that is legal."""
+MAX_REASON = 300  # characters of a reason, which may quote input
 
 
 class Session:
     """The state behind the commands. Every method that fails raises CommandFailed and has changed nothing.
 
-    `line` is the game at hand (None: none yet). `options` are those that `clear_board` will use; GTP's
-    `komi` may set them ahead of the game at hand.
+    `line` is the current game (None: none yet). `options` are those that `clear_board` will use; GTP's
+    `komi` may set them before the game starts.
     """
 
     def __init__(self, registry: Registry, gogui: bool = False) -> None:
@@ -31,7 +31,7 @@ class Session:
         self.entry = GoguiEntry()
 
     def need(self) -> GameHistory:
-        """The game at hand."""
+        """The current game."""
         if self.line is None:
             raise CommandFailed("no game: use ggp-new")
         return self.line
@@ -84,7 +84,7 @@ class Session:
             entry.played(line, cells)
 
     def pass_means(self, state: State) -> str:
-        """The move that GoGui's `pass` stands for; empty when over."""
+        """The move that GoGui's `pass` means; empty when over."""
         legal = set(state.legal_moves())
         return next((move for move in PASS_MEANS if move in legal), "")
 

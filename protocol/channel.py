@@ -84,7 +84,7 @@ class Channel:
             raise
 
     async def probe_ids(self, deadline: float) -> Reply:
-        """`1 protocol_version`: does the peer echo ids? One that does not gets none (PROTOCOL §2.11)."""
+        """Ask `1 protocol_version`; a peer that does not echo the id gets no ids (PROTOCOL §2.11)."""
         data = self.connection.send_probe("protocol_version")
         self._passed.append((">", data[-_CHUNK:]))
         await self.transport.write(data, deadline)

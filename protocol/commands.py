@@ -1,6 +1,6 @@
 """THE command table: one row per command of the protocol. It feeds help, completion, documents and checks.
 
-Dispatch is elsewhere (engines.service, bots.sdk), but a test holds every handler against this table.
+Dispatch is elsewhere (engines.service, bots.sdk); a test compares every handler with this table.
 """
 
 from enum import StrEnum
@@ -17,7 +17,7 @@ class Who(StrEnum):
 
 
 class Level(StrEnum):
-    """How much it is needed: by the referee (required), by other programs (recommended), or not at all."""
+    """Who needs it: the referee (required), other programs (recommended), or neither (optional)."""
 
     REQUIRED = "required"
     RECOMMENDED = "recommended"
@@ -25,7 +25,7 @@ class Level(StrEnum):
 
 
 class CommandRow(NamedTuple):
-    """One command. `engine`, `bot`, `referee` and `lobby`: how much each needs it, None: it has no such command.
+    """One command. `engine`, `bot`, `referee` and `lobby`: its level for each, None: it has no such command.
 
     A bot's level is that of a native bot; a plain GTP bot needs what `plain` lists.
     """
@@ -165,26 +165,26 @@ REFEREES: dict[str, CommandRow] = {
         ),
     )
 }
-"""What a referee answers under a name of TABLE in another way: about matches, of which it has many."""
+"""The commands of TABLE that a referee answers differently: for one of its matches."""
 
 LOBBIES: dict[str, CommandRow] = {
     "ggp-bots": CommandRow(
         "ggp-bots", "", "key=value lines", "who is here, what it plays, whether it takes challenges", *_LOBBYS
     )
 }
-"""What a lobby answers under a name of TABLE in another way."""
+"""The commands of TABLE that a lobby answers differently."""
 
 PLAIN_BOT = ("name", "version", "list_commands", "quit", "boardsize", "clear_board", "komi", "play", "genmove")
-"""What a plain GTP v2 bot needs to sit down to a game of go."""
+"""The commands that a plain GTP v2 bot needs to play go."""
 
 
 def level(row: CommandRow, who: Who) -> Level | None:
-    """How much this one needs the command; None: it has no such command."""
+    """The level of the command for this kind of program; None: it has no such command."""
     return {Who.ENGINE: row.engine, Who.BOT: row.bot, Who.REFEREE: row.referee, Who.LOBBY: row.lobby}[who]
 
 
 def commands_of(who: Who) -> tuple[CommandRow, ...]:
-    """The rows of those that this one answers, as it answers them."""
+    """The rows that this kind of program answers, in its form."""
     ours = tuple(row for row in COMMANDS if level(row, who) is not None)
     if who is Who.LOBBY:
         return tuple(LOBBIES.get(row.name, row) for row in ours)
@@ -192,5 +192,5 @@ def commands_of(who: Who) -> tuple[CommandRow, ...]:
 
 
 def required(who: Who) -> tuple[str, ...]:
-    """The names that an engine or a native bot must answer to be used by the referee, or a referee to be one."""
+    """The commands that this kind of program must answer."""
     return tuple(row.name for row in COMMANDS if level(row, who) is Level.REQUIRED)

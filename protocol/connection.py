@@ -34,7 +34,7 @@ class PeerRole(Enum):
 class ReadLimits(NamedTuple):
     """Bounds on what is read: bytes (with every LF) and lines of one answer, lines of junk before it.
 
-    `answer` bounds each line before an answer too, and `lines` the blank ones, so that nothing is read for ever.
+    `answer` bounds each line before an answer too, and `lines` the blank ones, so that every read ends.
     """
 
     answer: int = MAX_ANSWER
@@ -118,7 +118,7 @@ class Connection:
         return data
 
     def send_exactly(self, data: bytes) -> bytes:
-        """Any bytes -> the same, to be written as they are: for who tries what a peer makes of them.
+        """Any bytes -> the same, to be written as they are, for tests of a peer.
 
         Nothing in them is checked. Each whole line that gets an answer then expects one, under the id it carries; half
         a line waits for the next bytes that are sent this way. Raises what send raises of the peer's errors.

@@ -126,7 +126,7 @@ def decode(frames: Sequence[bytes]) -> Message:
 
 
 def encode(message: Message) -> list[bytes]:
-    """The message -> its two frames. Raises LocalProtocolError for one that decode would refuse or change."""
+    """The message -> its two frames. Raises LocalProtocolError if decode would refuse or change it."""
     frames = _frames(message)
     try:
         same = decode(frames) == message

@@ -30,7 +30,7 @@ Seat = Annotated[int, Meta(ge=0, le=2)]
 
 
 class RecordError(CodedError, ValueError):
-    """Not a record, or one that was changed; str() names the line and what is wrong with it."""
+    """Not a record, or a changed one; str() names the line and the fault."""
 
     code = "bad-record"
 
@@ -125,7 +125,7 @@ class Chain:
         self._link = FIRST_LINK
 
     def line(self, event: Event) -> bytes:
-        """The next line, with its LF. Raises RecordError for one that could not be read back, and adds no link."""
+        """The next line, with its LF. Raises RecordError, and adds no link, if it could not be read back."""
         try:
             canonical = _encode(event)
         except UnicodeEncodeError as error:

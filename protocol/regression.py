@@ -64,7 +64,7 @@ class RegressionVerdict(StrEnum):
 
 
 class Expectation(NamedTuple):
-    """What a `#?` line says. `text` is what stands in the brackets; None where there are none: any success."""
+    """A `#?` line. `text` is between the brackets; None without brackets: any success."""
 
     line: int
     text: str | None
@@ -89,7 +89,7 @@ class Step(NamedTuple):
 
 
 class Script(NamedTuple):
-    """A transcript: every line as it stands in the file, without its LF, and the steps."""
+    """A transcript: every line of the file, without its LF, and the steps."""
 
     lines: tuple[str, ...]
     steps: tuple[Step, ...]
@@ -181,7 +181,7 @@ def update(script: Script, answers: Mapping[Step, Reply], passed: Collection[Ste
 
 
 def compile_pattern(pattern: str) -> regex.Pattern[str]:
-    """The pattern in the dialect of the package `regex`; `.` is any character, `^` and `$` stand at every line.
+    """The pattern in the dialect of the package `regex`; `.` is any character, `^` and `$` match at every line.
 
     Raises PatternError for a pattern that is wrong, recurses or repeats more than MAX_REPETITIONS.
     """

@@ -26,7 +26,7 @@ class Responder:
     A command whose name is in `slow` is not answered by `next_answer` but `held`, until answer_held or drop_held.
 
     `report` is called with an exception that no handler should have raised; the peer reads
-    `? internal error: …` and the session goes on.
+    `? internal error: …` and the session continues.
     """
 
     def __init__(

@@ -166,7 +166,7 @@ def _main_line(text: str, at: int, unclosed: bool) -> tuple[list[Node], int, int
 
 
 def _after_tree(text: str, at: int, depth: int) -> int:
-    """The place where so many open `(` are closed; the end of the file if they never are."""
+    """The place where this many open `(` are closed, or the end of the file."""
     while depth > 0:
         found = _TREE.search(text, at)
         if found is None:

@@ -17,7 +17,7 @@ class Demand(StrEnum):
 
 
 class RuleSource(StrEnum):
-    """Whose rule it is: the GTP 2 draft's, or ours. One of ours never counts against a program as GTP."""
+    """The source of a rule: the GTP 2 draft or this protocol. A rule of this protocol is no fault in GTP."""
 
     GTP = "GTP 2"
     GGP = "GGP"
@@ -57,7 +57,7 @@ class Check(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """The number of the rule that says so: `2.1` of `2.1.3`."""
+        """The number of its rule: `2.1` of `2.1.3`."""
         return self.number.rpartition(".")[0]
 
 

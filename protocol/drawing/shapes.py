@@ -36,7 +36,7 @@ CROWN = ((-0.26, 0.17), (-0.27, -0.15), (-0.13, 0.0), (0.0, -0.22), (0.13, 0.0),
 
 
 def element(name: str, content: str | None = None, /, **attributes: str | float) -> str:
-    """One element; `content` is markup already. Attributes: `_` stands for `-`, a trailing one is dropped."""
+    """One element; `content` is markup. In names of attributes `_` is written as `-`; a trailing one is dropped."""
     pairs = (f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items())
     start = f"<{name}{''.join(pairs)}"
     return f"{start}/>" if content is None else f"{start}>{content}</{name}>"
@@ -64,7 +64,7 @@ def moved(x: float, y: float) -> str:
 
 @lru_cache(maxsize=256)
 def piece_shape(piece: tuple[str, str, str], radius: float) -> str:
-    """What stands at 0: (colour, kind, glyph), without its mark; a stone has this radius."""
+    """The piece at 0: (colour, kind, glyph), without its mark; a stone has this radius."""
     colour, kind, glyph = piece
     look: dict[str, str | float] = {"fill": FILL[colour], "stroke": EDGE[colour], "stroke_width": 0.04}
     if kind == "cone":

@@ -11,7 +11,7 @@ from protocol.drawing.scene import Cell, Scene, clean, sentence
 from protocol.drawing.shapes import BOARD, GRID, INK, ON, PAGE, SHADE, element, moved, number, text, written
 
 UNIT = 40  # pixels of a distance, of a big picture less
-NAMED_UNIT = 56  # where names stand in the cells
+NAMED_UNIT = 56  # for cells that contain their names
 MAX_WIDTH, MAX_NAMED_WIDTH = 1600, 4000  # pixels
 LETTER = 0.62  # width of a letter in a sans-serif font, at most on average, in font sizes
 LABEL, NAME = 0.36, 0.21  # font sizes
@@ -162,7 +162,7 @@ def _names(scene: Scene) -> Iterator[str]:
 
 
 def _caption_lines(scene: Scene, letters: int) -> list[str]:
-    """Whose turn it is and what lies beside the board, in lines of at most so many letters."""
+    """The side to act and the tokens beside the board, in lines of at most this many letters."""
     lines = [sentence(scene), *(clean(token.text) for token in scene.tokens), "; ".join(_signs(scene))]
     return [part for line in lines for part in wrap(line, letters)]
 

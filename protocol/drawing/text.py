@@ -19,7 +19,7 @@ GLYPHS = {
 }
 FIXED = "\N{NO-BREAK SPACE}"  # which `clean` lets through nowhere
 EMPTY, MARKS = ".", {"black": "+", "white": "-"}
-"""The mark of an empty uncontrolled cell, and of one that a side controls."""
+"""The mark of an empty uncontrolled cell, and of a controlled one."""
 
 
 def draw(scene: Scene, width: int = WIDTH) -> str:

@@ -16,7 +16,7 @@ _RST = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent is dropped
 
 
 def duplicate(descriptor: int) -> socket.socket | None:
-    """The same connection under a number of ours; None: it is no socket, or none any more."""
+    """A duplicate descriptor of the connection; None: it is not or no longer a socket."""
     try:
         number = os.dup(descriptor)
     except OSError:
@@ -54,7 +54,7 @@ def cut(descriptor: int) -> None:
 
 
 def received(descriptor: int) -> int:
-    """Bytes that came on a connection so far; 0 for one that is not TCP, or gone."""
+    """Bytes that a connection has received; 0 if it is not TCP or has ended."""
     try:
         theirs = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, descriptor)
     except OSError:

@@ -1,4 +1,4 @@
-"""CURVE keys as text (Z85, 40 characters) and pairs of them in files; not who is let in with which (the lobby's part).
+"""CURVE keys as text (Z85, 40 characters) and pairs of them in files; the lobby decides which keys it admits.
 
 A pair's file is TOML with `public` and `secret`, for its owner's eyes only. A file with a public key alone may
 also hold just the 40 characters.
@@ -58,7 +58,7 @@ def write_pair(path: Path, pair: KeyPair) -> None:
 
 
 def read_pair(path: Path) -> KeyPair:
-    """The pair in a file. Raises KeyFileError, also for one that others than its owner may read."""
+    """The pair in a file. Raises KeyFileError, also if others than the owner may read the file."""
     table = _read_table(path, private=True)
     public, secret = table.get("public"), table.get("secret")
     if secret is None and isinstance(public, str) and is_key(public):
@@ -129,7 +129,7 @@ def _read_table(path: Path, *, private: bool) -> dict[str, object]:
 
 
 def _number(five: str) -> int:
-    """What five characters of Z85 stand for; it may be more than 32 bits hold."""
+    """The number that five characters of Z85 encode; it may exceed 32 bits."""
     value = 0
     for char in five:
         value = value * 85 + _ORDER[char]

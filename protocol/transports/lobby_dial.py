@@ -1,8 +1,8 @@
 """The way of a bot that dials out: one connection after another to a lobby, with back-off (PROTOCOL §7).
 
 It is dialled again as long as time may help, and not where the author has to change something (AccessRefused).
-A new connection is a new socket, so that nothing said on the last one arrives late. What is said on it is the
-caller's part (`ggp connect`, the SDK); who is let in is the lobby's.
+A new connection is a new socket, so that no message of the last one arrives late. The messages are the
+caller's part (`ggp connect`, the SDK); admission is the lobby's.
 """
 
 import math
@@ -60,9 +60,9 @@ _ENDS: dict[int, str] = {
     zmq.EVENT_CLOSED: "no program listens there",
     zmq.EVENT_DISCONNECTED: "the connection was lost",
 }
-_BUSY = 500  # of a ZAP answer; of the 300 that would say so, a client of libzmq hears nothing
+_BUSY = 500  # of a ZAP answer; libzmq does not report 300, the proper one, to the client
 _DAY = 86400.0  # seconds; as long as one wait may be
-_MOVING = (b"play", b"genmove", b"ggp-genmove_analyze", b"ggp-play")  # what is said only in the middle of a game
+_MOVING = (b"play", b"genmove", b"ggp-genmove_analyze", b"ggp-play")  # commands of a running game
 
 
 class Replaced(Exception):
@@ -105,7 +105,7 @@ class LobbyLink:
 class Dial:
     """Poll it; take what it received; send when it is `up`. Raises AccessRefused where dialling again cannot help.
 
-    `number` counts the connections: what was asked on one is not answered on the next. `tell(what, why)` hears of
+    `number` counts the connections: a command of one is not answered on the next. `tell(what, why)` reports
     `up`, `lost`, `bye` and `wait`. Descriptors of the caller's are waited for, too (`watch`). A client that is no
     bot sends no `hello`.
     """
@@ -157,7 +157,7 @@ class Dial:
                 self.send(self._leaving)
 
     def poll(self, seconds: float | None) -> list[int]:
-        """Wait for something to do, so long at most (None: a day); the caller's descriptors that are ready.
+        """Wait for something to do, at most this long (None: a day); the caller's descriptors that are ready.
 
         Raises Replaced, LeftLobby, AccessRefused.
         """
@@ -202,7 +202,7 @@ class Dial:
         return message
 
     def send(self, message: Message) -> None:
-        """A line of stderr that cannot leave now is let go; a lobby that takes no answer for so long is left."""
+        """A line of stderr that cannot leave now is dropped; a lobby that takes no answer for this long is left."""
         if self.up:
             assert self._socket is not None
             try:
@@ -299,7 +299,7 @@ class Dial:
         if self._leaving and kind == LEFT:
             self._drop(0)
             raise LeftLobby
-        self._fail("")  # a lobby that is started again goes on with the game under way
+        self._fail("")  # a restarted lobby continues the game
 
     def _fail(self, reason: str) -> None:
         """This connection is none (any more): wait, longer each time, and then try again."""

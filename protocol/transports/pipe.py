@@ -95,7 +95,7 @@ class Pipe:
                 raise PeerTimeout("no whole answer before the deadline")
 
     def drain_stderr(self) -> bytes:
-        """Read what stderr holds now, and return the tail; not for ever, though a flood never ends."""
+        """Read what stderr holds now, a bounded amount, and return the tail."""
         drained = 0
         while self._stderr is not None and drained < _FULL_PIPE and (size := self._drain_stderr()):
             drained += size

@@ -1,7 +1,7 @@
-"""The sessions of a service take turns: each answers for a moment; what takes long has a process of its own.
+"""The sessions of a service take turns: each answers for a moment; a slow command runs in a process of its own.
 
-So a session holds up the others for one short command at most. A slow command must change nothing, because the process
-that answers it is a copy of this one.
+So a session delays the others by at most one short command. A slow command must change nothing, because a copy of this
+process answers it.
 """
 
 import contextlib
@@ -31,10 +31,10 @@ class ServiceSession(Protocol):
     responder: Responder
 
     def send(self, answer: bytes) -> bool:
-        """Whether it takes more answers now; else `Turns.add` follows once it does, or `Turns.forget`."""
+        """Whether it takes more answers now; else it calls `Turns.add` once it does, or `Turns.forget`."""
 
     def rest(self) -> None:
-        """All that it received is answered."""
+        """Everything that it received is answered."""
 
 
 class Turns:
@@ -77,13 +77,13 @@ class Turns:
         return id(session) in self._busy
 
     def add(self, session: ServiceSession) -> None:
-        """It may have something to answer."""
+        """The session may have something to answer."""
         if id(session) not in self._busy:
             self._busy.add(id(session))
             self._ready.append(session)
 
     def forget(self, session: ServiceSession) -> None:
-        """It has ended, and so does what was done for it."""
+        """The session has ended: end its slow command."""
         if id(session) in self._busy:
             self._busy.discard(id(session))
             for queue in (self._ready, self._waiting, self._unanswered):
@@ -116,7 +116,7 @@ class Turns:
             session.rest()
 
     def collect(self) -> None:
-        """The answers to slow commands that are there; and sessions without an answer have their turn again."""
+        """Take the answers to slow commands; sessions that wait for an answer get a turn again."""
         if self._unanswered and time.monotonic() >= self._next:
             self._next = time.monotonic() + _RETRY
             self._ready += self._unanswered
@@ -138,7 +138,7 @@ class Turns:
         self._start()
 
     def close(self) -> None:
-        """End all that is done."""
+        """End all slow commands."""
         for descriptor in list(self._running):
             self._end(descriptor, kill=True)
         self._poll.close()

@@ -172,7 +172,7 @@ class _StreamSession:
                     return
             elif not self._turns.busy(self):
                 self.responder.receive(self.peer.recv(CHUNK))
-            elif mask & (select.EPOLLHUP | select.EPOLLERR):  # the answer would reach no one
+            elif mask & (select.EPOLLHUP | select.EPOLLERR):  # the peer has gone
                 self._ended.append(self)
                 return
             else:

@@ -1,7 +1,7 @@
 """The same bytes over ZeroMQ: a service that binds, and the Transport that connects to it (PROTOCOL §7).
 
 One command (with its LF) or one whole answer (with its empty line) is one message of one frame. A peer
-that vanished is noticed as gone, by the socket's monitor or a missed heartbeat, not as slow.
+that vanished counts as gone, by the socket's monitor or a missed heartbeat, not as slow.
 Not the lobby, where bots dial in under keys.
 """
 
@@ -35,7 +35,7 @@ UNBOUNDED = 0
 """Of messages from a peer, RCVHWM: libzmq (4.3.5) aborts where a connection whose input stands still at such a bound is
 reset, and a heartbeat is due or lies in its buffer. So no socket has one; the reader bounds what comes."""
 WRITE_PATIENCE = 10.0  # seconds
-SESSIONS = 1_000  # the one that was quiet longest gives way to a newcomer
+SESSIONS = 1_000  # a new one replaces the one that was silent longest
 MOST_KEPT = 4 * LONGEST_COMMAND  # bytes of commands that wait while a session is busy
 _END_SIZE = 1024  # bytes that an empty message counts there
 MOST_UNREAD = 2 * 1024 * 1024  # bytes of a connection that came and are no message yet, or were not read
@@ -69,11 +69,11 @@ class AccessRefused(Problem):
 
 
 class Handshakes:
-    """Those with one server: tells keys that do not fit, which time does not change, from a server in trouble.
+    """The handshakes with one server. They tell wrong keys, which stay wrong, from a server in trouble.
 
     A wrong server key shows as a connection that the server ends during the handshake, as a server that is overloaded
-    ends it; so it is believed only where none has succeeded, and a few have failed. `keys`: whether we have any;
-    `options`: what to add where they are asked for.
+    ends it; so it counts only after a few failures and no success. `keys`: whether this side has keys; `options`: what
+    to add if the server asks for them.
     """
 
     MOST = 5
@@ -273,7 +273,7 @@ class Service:
         self._file.remove()
 
     def _wait(self, seconds: float) -> bool:
-        """Until there is something to do, so long at most; whether that is a message, most likely."""
+        """Wait for something to do, at most this long; whether it is a message, most likely."""
         until = time.monotonic() + seconds
         while True:
             self.unread.look()
@@ -322,7 +322,7 @@ class Service:
             self._end(peer)
 
     def _lose(self, descriptor: int) -> None:
-        """A connection has ended: what takes long for its peer is of no use any more."""
+        """A connection has ended, so the slow command of its peer is of no use."""
         peer = self._peers.pop(descriptor, b"")
         if (session := self.sessions.get(peer)) and self.turns.busy(session):
             self._end(peer)
@@ -436,7 +436,7 @@ class Unread:
         return len(self._connections)
 
     def heard(self, descriptor: int, size: int) -> None:
-        """A message of so many bytes came on this connection."""
+        """A message of this many bytes came on this connection."""
         if connection := self._connections.get(descriptor):
             connection.heard += size
             connection.guessed = 0
@@ -531,7 +531,7 @@ def check_listen(url: str) -> None:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether `url`, one that check_url takes, is on this machine."""
+    """Whether `url`, which check_url accepts, is on this machine."""
     parts = _LISTEN.fullmatch(url)
     return parts is not None and _is_loopback(parts[1].strip("[]"))
 
@@ -551,7 +551,7 @@ def bind_router(context: "zmq.Context[zmq.Socket[bytes]]", url: str) -> "tuple[z
     """
     check_local(url)
     router = _socket(context, zmq.ROUTER, LONGEST_COMMAND)
-    router.setsockopt(zmq.ROUTER_MANDATORY, 1)  # say so when an answer cannot leave
+    router.setsockopt(zmq.ROUTER_MANDATORY, 1)  # report an answer that cannot leave
     router.setsockopt(zmq.IPV6, "[" in url)
     try:
         with owner_only():
@@ -565,7 +565,7 @@ def bind_router(context: "zmq.Context[zmq.Socket[bytes]]", url: str) -> "tuple[z
 
 
 def check_local(url: str) -> None:
-    """Raise AddressError unless `url` is one that only this machine can reach."""
+    """Raise AddressError unless only this machine can reach `url`."""
     if url.startswith("ipc://") and url != "ipc://":
         return
     # ZeroMQ's own grammar knows more (`;` before the address that counts), so only what is plain is let through.
