@@ -90,4 +90,24 @@ concept GameState =
     { s.ready_for_playouts() };               // what a long run of plies need not do again: reserve, stop logging
 };
 
+// What games have alike. A Game has read(), which makes a move of a text or throws IllegalMove.
+template <class Game, class GameMove>
+class GameBase {
+  public:
+    using Move = GameMove;
+
+    std::string play(std::string_view text) {
+        const Move move = static_cast<const Game&>(*this).read(text);
+        static_cast<Game&>(*this).apply(move);
+        return std::string(std::string_view(static_cast<const Game&>(*this).text(move)));
+    }
+    void check(std::string_view text) const { static_cast<const Game&>(*this).read(text); }
+    std::vector<Move> legal_moves() const {
+        std::vector<Move> moves;
+        static_cast<const Game&>(*this).list_moves(moves);
+        return moves;
+    }
+    void ready_for_playouts() {}
+};
+
 }  // namespace ggp

@@ -20,9 +20,9 @@
 
 namespace ggp {
 
-class Go {
+// A move is a Point, `pass` or `dead_none`.
+class Go : public GameBase<Go, std::int16_t> {
   public:
-    using Move = std::int16_t;  // a Point, or one of these
     static constexpr Move pass = 0, dead_none = -1;
     static constexpr std::size_t keys = max_area;
 
@@ -44,13 +44,13 @@ class Go {
     std::pair<int, int> captured() const { return {captured_[1], captured_[2]}; }  // black stones, white stones
     Score score() const;
 
+    struct Read {
+        Move move;
+        bool list = false;
+        DeadList dead;
+    };
+    Read read(std::string_view text) const;  // throws IllegalMove
     std::string play(std::string_view text);
-    void check(std::string_view text) const { read(text); }
-    std::vector<Move> legal_moves() const {
-        std::vector<Move> moves;
-        list_moves(moves);
-        return moves;
-    }
     void list_moves(std::vector<Move>& moves) const;
     std::string_view text(Move move) const;
     void apply(Move move);
@@ -72,12 +72,6 @@ class Go {
     static constexpr std::uint64_t seed = 0x476f;  // sets the hashes of this game apart
     static constexpr auto zobrist = zobrist_keys<3, max_area>(seed);
 
-    struct Read {
-        Move move;
-        bool list = false;
-        DeadList dead;
-    };
-    Read read(std::string_view text) const;
     void answer(DeadList list);
     std::uint64_t board_after(Point p, Colour side) const;
     bool ko_allows(Point p, Colour side) const {

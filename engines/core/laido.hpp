@@ -24,9 +24,9 @@ enum class HalfPoint : std::uint8_t { final, first };
 
 // Stones never leave the board and nothing is counted before the end, so a position is its stones and the list of its
 // empty points, in any order: a random point is drawn from the list, and the last one takes its place.
-class Laido {
+// A move is a Point, `pass` or `swap_sides`.
+class Laido : public GameBase<Laido, std::int16_t> {
   public:
-    using Move = std::int16_t;  // a Point, or one of these
     static constexpr Move pass = 0, swap_sides = -1;
     static constexpr std::size_t keys = max_hexagon_area;
 
@@ -50,13 +50,7 @@ class Laido {
     Score score() const;
     Colour half_point() const { return rule_ == HalfPoint::final ? turns_.first_passer() : first_passer_; }
 
-    std::string play(std::string_view text);
-    void check(std::string_view text) const { read(text); }
-    std::vector<Move> legal_moves() const {
-        std::vector<Move> moves;
-        list_moves(moves);
-        return moves;
-    }
+    Move read(std::string_view text) const;  // throws IllegalMove
     void list_moves(std::vector<Move>& moves) const;
     std::string_view text(Move move) const;
     void apply(Move move);
@@ -81,7 +75,6 @@ class Laido {
     // Who wins however the opponent plays on; none if that is not plain.
     Colour certain_winner();
     Move play_random(Rng& rng, Policy policy);
-    void ready_for_playouts() {}
 
     // Begins with that board (as board() writes it) and side, after the opening. Before ply 0; std::invalid_argument.
     void set_up(std::string_view cells, Colour side);
@@ -90,7 +83,6 @@ class Laido {
     static constexpr std::uint64_t seed = 0x4c6169646f;  // sets the hashes of this game apart
     static constexpr auto zobrist = zobrist_keys<3, max_hexagon_area>(seed);
 
-    Move read(std::string_view text) const;
     void put(Point p, Colour colour);
     void do_pass();
     unsigned around(Point p, Colour colour) const;
@@ -153,12 +145,6 @@ inline Laido::Move Laido::read(std::string_view text) const {
     const Point p = hexagon_.parse(text);
     if (stones_.at(p) != Colour::none) throw IllegalMove(hexagon_.name(p) + " is occupied");
     return static_cast<Move>(p);
-}
-
-inline std::string Laido::play(std::string_view text) {
-    const Move move = read(text);
-    apply(move);
-    return std::string(this->text(move));
 }
 
 inline void Laido::apply(Move move) {

@@ -20,9 +20,9 @@ namespace ggp {
 // There is always a legal move: a side that may not pass can take the button or has an empty uncontrolled cell.
 // A game cannot be drawn: in the end each of the N cells is a point of one side, and N is odd, so the margin is odd with an
 // even komi, and even with an odd one, when the button has been taken.
-class Stigmergy {
+// A move is a Cell, one of the constants, or first_bid + k.
+class Stigmergy : public GameBase<Stigmergy, std::int16_t> {
   public:
-    using Move = std::int16_t;  // a Cell, or one of these, or first_bid + k
     static constexpr Move pass = -1, button_move = -2, keep_sides = -3, swap_sides = -4, first_bid = 1000;
     static constexpr std::size_t keys = max_hexagon_cells + 1;
 
@@ -47,13 +47,7 @@ class Stigmergy {
     Colour button() const { return button_; }
     std::optional<std::int64_t> komi() const { return komi_; }  // none: no bid is made yet
 
-    std::string play(std::string_view text);
-    void check(std::string_view text) const { read(text); }
-    std::vector<Move> legal_moves() const {
-        std::vector<Move> moves;
-        list_moves(moves);
-        return moves;
-    }
+    Move read(std::string_view text) const;  // throws IllegalMove
     void list_moves(std::vector<Move>& moves) const;
     std::string_view text(Move move) const;
     void apply(Move move);
@@ -67,7 +61,6 @@ class Stigmergy {
         apply(move);
         return move;
     }
-    void ready_for_playouts() {}
 
     // Begins with that board (as board() writes it) and side. Before ply 0, with a fixed komi; std::invalid_argument.
     void set_up(std::string_view cells, Colour side);
@@ -80,7 +73,6 @@ class Stigmergy {
     struct Count {
         std::array<int, 2> stones{}, controlled{};
     };
-    Move read(std::string_view text) const;
     Move read_bid(std::string_view text) const;
     void check_pass() const;
     void check_button() const;
@@ -212,12 +204,6 @@ inline void Stigmergy::check_cell(Cell cell) const {
         throw IllegalMove("you do not control " + name(cell) + ": it sees " + std::to_string(visibility_.seen(cell, side_)) +
                           " of your stones and needs " + std::to_string(visibility_.needed(cell)));
     }
-}
-
-inline std::string Stigmergy::play(std::string_view text) {
-    const Move move = read(text);
-    apply(move);
-    return std::string(this->text(move));
 }
 
 inline void Stigmergy::apply(Move move) {

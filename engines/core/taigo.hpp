@@ -20,9 +20,8 @@ namespace ggp {
 
 // A cell that a tile makes a hole lies beside the tile, and no hole is made by filling another: so all that a turn
 // changes is found round its tile. A hole that stays open can be filled by nothing, because a tile needs two cells.
-class Taigo {
+class Taigo : public GameBase<Taigo, TaigoMove> {
   public:
-    using Move = TaigoMove;
     static constexpr int row = 5;            // that wins
     static constexpr std::size_t keys = 6 * 32 * 32;
     static constexpr int set_up_reach = 100;  // a set up cell's largest coordinate; the tiles then stay on the lattice
@@ -49,13 +48,7 @@ class Taigo {
     int tiles_left() const { return tiles_ - 1 - ply_; }
     std::vector<std::pair<std::string, std::string>> tiles() const;  // dark half, light half; none of a set up board
 
-    std::string play(std::string_view text);
-    void check(std::string_view text) const { read(text); }
-    std::vector<Move> legal_moves() const {
-        std::vector<Move> moves;
-        list_moves(moves);
-        return moves;
-    }
+    Move read(std::string_view text) const;  // throws IllegalMove
     void list_moves(std::vector<Move>& moves) const;
     MoveText text(const Move& move) const { return move_text(move); }
     void apply(const Move& move);
@@ -69,7 +62,6 @@ class Taigo {
     // Priors of the moves of this position: see TaigoMovePriors.
     TaigoMovePriors move_priors() { return {lattice_, side_}; }
     Move play_random(Rng& rng, Policy policy);
-    void ready_for_playouts() {}
 
     // Begins with that board (as board() writes it, in any order) and side. Before ply 0; std::invalid_argument.
     void set_up(std::string_view board, Colour side);
@@ -80,8 +72,6 @@ class Taigo {
     void list(const Move& move, std::vector<Move>& moves) const;
     Move draw(Rng& rng) const;
     int longest_line(Colour colour) const;
-
-    Move read(std::string_view text) const;
 
     int tiles_, dark_cones_, light_cones_;
     Lattice lattice_;
@@ -130,12 +120,6 @@ inline void Taigo::set_up(std::string_view board, Colour side) {
         if (lattice.line(lattice.place(piece.at)) >= row) five[piece.colour] = true;
     lattice_ = std::move(lattice), five_ = five, side_ = side;
     set_up_ = last_ = lattice_.pieces().size();
-}
-
-inline std::string Taigo::play(std::string_view text) {
-    const Move move = read(text);
-    apply(move);
-    return std::string(std::string_view(this->text(move)));
 }
 
 inline void Taigo::apply(const Move& move) {

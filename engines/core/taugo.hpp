@@ -24,9 +24,8 @@ namespace ggp {
 
 // A single stone may stand wherever it makes no knot: with a friend beside it, it grows from that friend, without one it
 // is new. So a move is either one such point, or a run of two and more, which has one text and one stone it grows from.
-class Taugo {
+class Taugo : public GameBase<Taugo, taugo::Run> {
   public:
-    using Move = taugo::Run;
     static constexpr std::size_t keys = 5 * max_edge * max_edge;
     enum class CutFrom : std::uint8_t { lateral, any };
 
@@ -48,13 +47,7 @@ class Taugo {
     std::pair<int, int> captured() const { return {replaced_[0], replaced_[1]}; }  // black stones, white stones
     Score score() const;
 
-    std::string play(std::string_view text);
-    void check(std::string_view text) const { read(text); }
-    std::vector<Move> legal_moves() const {
-        std::vector<Move> moves;
-        list_moves(moves);
-        return moves;
-    }
+    Move read(std::string_view text) const;  // throws IllegalMove
     void list_moves(std::vector<Move>& moves) const;
     std::string_view text(Move move) const { return texts_->of(move); }
     void apply(Move move);
@@ -67,7 +60,6 @@ class Taugo {
         return static_cast<std::uint16_t>((way * max_edge + row) * max_edge + column);
     }
     Move play_random(Rng& rng, Policy policy);
-    void ready_for_playouts() {}
 
     // Begins with that board (as board() writes it) and side, the opening over. Before ply 0; std::invalid_argument.
     void set_up(std::string_view cells, Colour side);
@@ -84,7 +76,6 @@ class Taugo {
         std::uint32_t total = 0;
     };
 
-    Move read(std::string_view text) const;
     bool legal(Move run) const;
     taugo::Line line(taugo::Axis axis, int number) const {
         return {board_, axis, number, to_play(), cut_from_ == CutFrom::any};
@@ -151,12 +142,6 @@ inline bool Taugo::legal(Move run) const {
     if (run.length == 1) return line.singles() >> run.first & 1;
     const int last = run.at(run.length - 1), stop = step_of(run.way) > 0 ? last : 32 + board_.opposite(last);
     return line.stops() >> stop & 1 && line.length(stop) == run.length;
-}
-
-inline std::string Taugo::play(std::string_view text) {
-    const Move move = read(text);
-    apply(move);
-    return std::string(this->text(move));
 }
 
 inline void Taugo::apply(Move move) {

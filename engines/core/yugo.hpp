@@ -19,9 +19,9 @@ namespace ggp {
 // Between turns every group without liberties consists of kings only. A piece put on an empty point p takes p from its
 // neighbours and nothing else, so it surrounds an enemy group iff p is that group's only liberty, and its own group iff
 // that has no other. Hence: a king iff p is the only liberty of some enemy group, else a pawn iff its group breathes.
-class Yugo {
+// A move is a Point or one of the constants.
+class Yugo : public GameBase<Yugo, std::int16_t> {
   public:
-    using Move = std::int16_t;  // a Point, or one of these
     static constexpr Move pass = 0, button_move = -1, dead_none = -2;
     static constexpr std::size_t keys = max_area;
 
@@ -44,13 +44,12 @@ class Yugo {
     Score score() const;
     Colour button() const { return button_; }
 
+    struct Read {
+        Move move;
+        DeadList dead;
+    };
+    Read read(std::string_view text) const;  // throws IllegalMove
     std::string play(std::string_view text);
-    void check(std::string_view text) const { read(text); }
-    std::vector<Move> legal_moves() const {
-        std::vector<Move> moves;
-        list_moves(moves);
-        return moves;
-    }
     void list_moves(std::vector<Move>& moves) const;
     std::string_view text(Move move) const;
     void apply(Move move);
@@ -60,7 +59,6 @@ class Yugo {
         return move > 0 && chains_.is_eye(static_cast<Point>(move), stone_of(to_play()));
     }
     Move play_random(Rng& rng, Policy policy);
-    void ready_for_playouts() {}
 
     // Begins with that board (as board() writes it) and side. Before ply 0, no handicap; std::invalid_argument.
     void set_up(std::string_view cells, Colour side);
@@ -71,15 +69,10 @@ class Yugo {
     static constexpr std::uint64_t seed = 0x5975676f;  // sets the hashes of this game apart
     static constexpr auto zobrist = zobrist_keys<5, max_area>(seed);
 
-    struct Read {
-        Move move;
-        DeadList dead;
-    };
     // Points by colour.
     struct Count {
         std::array<int, 3> territory{}, pieces{}, prisoners{};
     };
-    Read read(std::string_view text) const;
     bool legal(Point p) const { return chains_.playable(p, stone_of(to_play())); }
     std::string why_not(Point p) const;
     void answer(DeadList list);
