@@ -18,18 +18,10 @@ from protocol.printed import without_password
 from protocol.records import Event
 from protocol.transports.subreaper import adopting_orphans
 from referee.cli import BAD_USAGE, HELP, make_folder, run_command
-from referee.play.bot_spec import (
-    ProcessLimits,
-    WordError,
-    distinct,
-    is_built_in,
-    is_human,
-    read_bot,
-    read_engine,
-    read_game,
-)
+from referee.play.bot_spec import WordError, distinct, is_built_in, is_human, read_bot, read_engine, read_game
 from referee.play.clock import FORMS, TimeControl
 from referee.play.pool import SeriesReport, resume_series, run_series
+from referee.play.process import ProcessLimits
 from referee.play.record_file import Recorder
 from referee.play.series import SeriesConfig, SeriesScore, SeriesTally, prepare
 from referee.play.setting import Setting, Timeouts

@@ -20,12 +20,12 @@ from protocol.records import Record
 from protocol.transports.blocking import run_blocking
 from referee.archive.places import open_match
 from referee.cli import HELP, run_command
-from referee.play.bot_spec import BotSpec, ProcessLimits, read_bot, read_engine, start_bot, started
+from referee.play.bot_spec import BotSpec, read_bot, read_engine
 from referee.play.clock import FORMS, Clock, TimeControl
-from referee.play.engine import Engine, GameRefused
+from referee.play.engine import Engine, GameRefused, start_engine
 from referee.play.match import read_move
 from referee.play.outcome import BotFault, CannotStart, EngineFailed, Termination
-from referee.play.player import SEED, Player
+from referee.play.player import SEED, Player, start_bot
 from referee.play.series import seeds_of
 from referee.play.setting import Setting, Timeouts, new_game
 from referee.terminal import clean, progress_bar
@@ -67,7 +67,7 @@ class BotReplayer:
     async def started(self) -> Player:
         """Raises CannotStart."""
         if self._player is None:
-            self._player = await start_bot(self.start, self._budgets, ProcessLimits())
+            self._player = await start_bot(self.start, self._budgets)
             self.seeded = SEED in self._player.commands
             self._known = -1
         return self._player
@@ -343,7 +343,7 @@ class _Job:
 
     async def run(self, engine_word: str | None) -> dict[str, Any]:
         """The result as a JSON object."""
-        engine = await started(read_engine(engine_word))
+        engine = await start_engine(read_engine(engine_word))
         try:
             setting = await self._setting(engine)
             judge = Judge(self.record, engine)

@@ -15,8 +15,8 @@ from protocol.sgf import Node, SgfError, board_size, decode, main_lines, read_mo
 from protocol.transports.blocking import run_blocking
 from referee.archive.export import PROGRAM, opened
 from referee.cli import HELP, run_command
-from referee.play.bot_spec import read_engine, started
-from referee.play.engine import OVER, Engine, GameRefused, Status
+from referee.play.bot_spec import read_engine
+from referee.play.engine import OVER, Engine, GameRefused, Status, start_engine
 from referee.play.outcome import BotFault, EngineFailed, Termination
 from referee.play.player import fixed_handicap
 from referee.play.setting import new_game
@@ -254,7 +254,7 @@ def import_files(
 
 async def _import_all(files: tuple[str, ...], output: str | None, text: str | None, rules: Rules, quiet: bool) -> int:
     contents = [(file, _read(file)) for file in files]
-    engine = await started(read_engine(text))
+    engine = await start_engine(read_engine(text))
     done = cut = failed = 0
     keys = set[str]()
     try:

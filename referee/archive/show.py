@@ -20,8 +20,8 @@ from protocol.safe_files import replace_file
 from protocol.transports.blocking import run_blocking
 from referee.archive.places import count_plies, open_match
 from referee.cli import HELP, run_command
-from referee.play.bot_spec import read_engine, started
-from referee.play.engine import OVER, Engine, GameRefused, Status
+from referee.play.bot_spec import read_engine
+from referee.play.engine import OVER, Engine, GameRefused, Status, start_engine
 from referee.play.outcome import BotFault, EngineFailed
 from referee.play.setting import new_game
 from referee.terminal import clean, draw_scene
@@ -113,7 +113,7 @@ def _read_plies(words: str | None, placed: int, record: Record) -> list[int]:
 
 async def _replay(record: Record, wanted: "list[int] | range", word: str | None) -> list[ShownPosition]:
     """The positions after so many plies, from the engine."""
-    engine = await started(read_engine(word))
+    engine = await start_engine(read_engine(word))
     try:
         found = {position.number: position async for position in _positions(record, set(wanted), engine)}
         return [found[number] for number in wanted]

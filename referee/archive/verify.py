@@ -19,8 +19,8 @@ from protocol.records import Record
 from protocol.transports.blocking import run_blocking
 from referee.archive.places import open_matches
 from referee.cli import BAD_USAGE, HELP, run_command
-from referee.play.bot_spec import BotSpec, read_engine, started
-from referee.play.engine import OVER, Engine, GameRefused, Status
+from referee.play.bot_spec import BotSpec, read_engine
+from referee.play.engine import OVER, Engine, GameRefused, Status, start_engine
 from referee.play.outcome import BotFault, EngineFailed, Termination
 from referee.play.setting import Timeouts, new_game
 from referee.terminal import clean
@@ -306,7 +306,7 @@ class _EnginePair:
     async def open(self) -> None:
         for who, start in self._starts.items():
             if who not in self._engines:
-                self._engines[who] = await started(start, self._budgets)
+                self._engines[who] = await start_engine(start, self._budgets)
 
     async def check(self, record: Record, deep: bool) -> Deviation | None:
         """On our engine and the other; a game that ours does not know, on the other alone."""

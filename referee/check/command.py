@@ -18,8 +18,9 @@ from protocol.transports.blocking import run_blocking
 from referee.check.run import Wanted, run_trial
 from referee.check.trial import CheckContext, StepResult
 from referee.cli import HELP, run_command
-from referee.play.bot_spec import ProcessLimits, read_engine, read_game, start_engine
-from referee.play.process import Peer, Process, Remote, find_program
+from referee.play.bot_spec import find_program, read_engine, read_game
+from referee.play.engine import start_engine
+from referee.play.process import Peer, Process, Remote
 from referee.play.setting import Timeouts
 from referee.terminal import ShowProgress, progress_bar
 
@@ -106,7 +107,7 @@ def check(
 
 async def _run(trial: CheckContext, wanted: Wanted, judge: str | None, tell: ShowProgress) -> list[StepResult]:
     if trial.who is Who.BOT:
-        trial.judge = await start_engine(read_engine(judge), Timeouts(), ProcessLimits())
+        trial.judge = await start_engine(read_engine(judge))
     try:
         return await run_trial(trial, wanted, tell)
     finally:

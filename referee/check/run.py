@@ -10,9 +10,9 @@ from protocol.grammar import MAX_LINE
 from referee.check import bot_checks, engine_checks, process_checks
 from referee.check.raw_channel import NO_ANSWER, UnexpectedEnd
 from referee.check.trial import CheckContext, StepResult, read_option, refusal
+from referee.play.bot_spec import LaunchError
 from referee.play.engine import GameRefused
 from referee.play.outcome import EngineFailed
-from referee.play.process import LaunchError
 from referee.terminal import ShowProgress
 
 SCRIPTS = {**process_checks.SCRIPTS, **bot_checks.GTP_SCRIPTS, **engine_checks.SCRIPTS, **bot_checks.SCRIPTS}

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from protocol.commands import Who
 from protocol.conformance import Check, CheckVerdict
 from referee.check.raw_channel import RawAnswer, RawChannel, UnexpectedEnd
+from referee.play.bot_spec import LaunchError
 from referee.play.engine import Engine
-from referee.play.process import LaunchError, Peer, Process
+from referee.play.process import Peer, Process
 
 Start = Callable[[], Peer]
 

@@ -17,7 +17,7 @@ from referee.console.completion import LIST, PeerInfoReader, PeerKind
 from referee.console.dialogue import CHANGING, MOMENT, Dialogue, PeerLost, Target
 from referee.console.own_commands import OwnCommand, OwnFailed
 from referee.console.replay import MatchCaption
-from referee.play.process import LaunchError
+from referee.play.bot_spec import LaunchError
 from referee.terminal import visible
 
 MARKS = (":", "!")

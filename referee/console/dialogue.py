@@ -15,8 +15,8 @@ from protocol.grammar import MAX_LINE, clean_line, parse_command
 from protocol.messages import Reply
 from protocol.transports.blocking import run_blocking
 from protocol.transports.transcript import Sink
-from referee.play.bot_spec import ENGINE, WordError, read_game, read_url
-from referee.play.process import LAST_WORDS, Peer, Process, Remote, find_program
+from referee.play.bot_spec import ENGINE, WordError, find_program, read_game, read_url
+from referee.play.process import LAST_WORDS, Peer, Process, Remote
 from referee.play.setting import Timeouts
 from referee.terminal import quote
 

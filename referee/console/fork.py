@@ -35,14 +35,14 @@ from referee.console.replay import (
 )
 from referee.console.replay import rows as travel_rows
 from referee.match_command import progress_bar, score_line
-from referee.play.bot_spec import ENGINE, BotSpec, ProcessLimits, WordError, distinct, is_human, read_bot, start_bot
+from referee.play.bot_spec import ENGINE, BotSpec, LaunchError, WordError, distinct, is_human, read_bot
 from referee.play.clock import TimeControl
 from referee.play.engine import AGREE, OVER, Status
 from referee.play.human import announce, open_terminal, play_by_hand
 from referee.play.outcome import BotFault, CannotStart
-from referee.play.player import Player
+from referee.play.player import Player, start_bot
 from referee.play.pool import SeriesReport, run_series
-from referee.play.process import LaunchError
+from referee.play.process import NO_LIMITS
 from referee.play.record_file import Recorder, RecorderError
 from referee.play.series import PrepareError, SeriesConfig, SeriesTally, prepare
 from referee.play.setting import Setting, Timeouts, new_game
@@ -102,7 +102,7 @@ class BotHints:
         if player is not None and player.peer.exited():
             await player.peer.stop(kill=True)
             player = None
-        player = self._players[bot] = player or await start_bot(bot, Timeouts(), ProcessLimits())
+        player = self._players[bot] = player or await start_bot(bot)
         await self._make_room()
         await player.new_game(setting)
         for colour, move in cursor.coloured(at):
@@ -229,7 +229,7 @@ def _setup(cursor: ReplayCursor, engine: BotSpec, asked: _Asked, human: bool) ->
             openings=0,
             budgets=Timeouts(),
             restart=False,
-            extras=ProcessLimits(),
+            extras=NO_LIMITS,
             pin=True,
             record=asked.options.get("record", ""),
             referee=f"general-game-protocol {version('general-game-protocol')}",

@@ -46,7 +46,7 @@ from protocol.safe_files import open_to_append, replace_file
 from referee.console.completion import PeerInfoReader, agreed, complete, ends_a_word, hint, needs, wants_file
 from referee.console.console import Console
 from referee.console.screen import PROMPT, SIGNALS, ConsoleView, ends_in_order
-from referee.play.process import LaunchError
+from referee.play.bot_spec import LaunchError
 from referee.terminal import BoardText, duration, wrapped
 
 _QUICK = 0.005  # seconds that a line just sent is waited for at once: most answers are there by then

@@ -20,7 +20,7 @@ from referee.console.completion import (
 from referee.console.console import Console
 from referee.console.dialogue import MOMENT, Exchange, PeerLost, streams
 from referee.console.own_commands import OwnFailed
-from referee.play.process import LaunchError
+from referee.play.bot_spec import LaunchError
 from referee.terminal import NOTHING, BoardText, draw_scene, draw_text, duration, quote, visible, wrapped
 
 PROMPT = "> "

@@ -24,8 +24,8 @@ from protocol.transports.spectator import Again, Down, Happened, Missing, NoSuch
 from referee.cli import HELP, run_command
 from referee.console.own_commands import OwnFailed
 from referee.console.replay import MatchCaption, ReplayCursor, line_of
-from referee.play.bot_spec import read_engine, started
-from referee.play.engine import Engine
+from referee.play.bot_spec import read_engine
+from referee.play.engine import Engine, start_engine
 from referee.play.setting import Timeouts
 from referee.terminal import NOTHING, BoardText, clean, draw_scene
 
@@ -209,8 +209,8 @@ class BoardRenderer:
         self._record: Record | None = None
 
     def draw(self, record: Record) -> BoardText:
-        """The position after the last ply, with a caption. ClickException if the engine cannot be started."""
-        engine = self._engine = self._engine or run_blocking(started(read_engine(self._word)))
+        """The position after the last ply, with a caption. EngineFailed if the engine does not start."""
+        engine = self._engine = self._engine or run_blocking(start_engine(read_engine(self._word)))
         cursor = self._cursor
         if cursor is None or self._record is None or self._record.start != record.start:
             cursor = self._cursor = ReplayCursor(record, self._ask, lambda: self._record)

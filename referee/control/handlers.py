@@ -39,20 +39,19 @@ from referee.control.control import (
 from referee.ladder.queries import PoolSummary, read_crosstable, read_standings
 from referee.play.bot_spec import (
     BotSpec,
-    ProcessLimits,
+    LaunchError,
     WordError,
     distinct,
     is_built_in,
     read_bot,
     read_engine,
     read_game,
-    start_engine,
 )
 from referee.play.clock import TimeControl
-from referee.play.engine import Engine, GameRefused
+from referee.play.engine import Engine, GameRefused, start_engine
 from referee.play.outcome import BotFault, EngineFailed
 from referee.play.pool import resume_series
-from referee.play.process import LaunchError
+from referee.play.process import NO_LIMITS
 from referee.play.record_file import RecorderError
 from referee.play.series import PrepareError, SeriesConfig, prepare
 from referee.play.setting import Setting, Timeouts, new_game
@@ -331,7 +330,7 @@ class QueryHandlers:
         spec, budgets = _engine_for(self._commands.status, game), ladder.budgets if ladder else Timeouts()
 
         async def session() -> str:
-            engine = await start_engine(spec, budgets, ProcessLimits())
+            engine = await start_engine(spec, budgets)
             try:
                 return await ask(engine)
             finally:
@@ -339,7 +338,7 @@ class QueryHandlers:
 
         try:
             return run_blocking(session())
-        except (EngineFailed, LaunchError, GameRefused, BotFault) as error:
+        except (EngineFailed, GameRefused, BotFault) as error:
             raise CommandFailed(_one_line(str(error))) from None
 
     def _need_store(self) -> Store:
@@ -502,7 +501,7 @@ class CommandHandlers:
             openings=_count(options.get("openings", str(pool.openings if pool else 0)), 0, 1000, "openings="),
             budgets=ladder.budgets if ladder else Timeouts(),
             restart=False,
-            extras=ProcessLimits(),
+            extras=NO_LIMITS,
             pin=True,
             record=str(Path(record).absolute()) if record else "",
             referee=f"general-game-protocol {version('general-game-protocol')}",

@@ -27,9 +27,18 @@ from referee.ladder.toml_file import (
     read_toml,
     shown,
 )
-from referee.play.bot_spec import BOTS, BotSpec, Snapshot, WordError, is_built_in, read_bot, read_engine, read_game
+from referee.play.bot_spec import (
+    BOTS,
+    BotSpec,
+    LaunchError,
+    Snapshot,
+    WordError,
+    is_built_in,
+    read_bot,
+    read_engine,
+    read_game,
+)
 from referee.play.clock import FORMS, TimeControl
-from referee.play.process import LaunchError
 from referee.play.setting import Setting, Timeouts
 from referee.ratings.sprt import PRESETS, Hypotheses, Model, SprtError
 from referee.store.model import Entrant, Format, FormatKind, Ladder, Pool

@@ -7,7 +7,8 @@ from functools import cache
 
 from protocol.installed import version
 from protocol.records import Record
-from referee.play.bot_spec import BotSpec, ProcessLimits
+from referee.play.bot_spec import BotSpec
+from referee.play.process import NO_LIMITS, ProcessLimits
 from referee.play.series import SeriesConfig
 from referee.play.setting import Timeouts
 from referee.play.worker import REFEREE, Batch, BatchResult, mark
@@ -18,13 +19,10 @@ from referee.store.store import Store
 # -- Pairs of a ladder as work for a pool of workers, and their results as rows for the store.
 
 
-NO_EXTRAS = ProcessLimits()
-
-
 class PairsUnderWay:
     """The pairs that workers have, by the name that their games have in keys. Results of any other are dropped."""
 
-    def __init__(self, series: str, extras: ProcessLimits = NO_EXTRAS) -> None:
+    def __init__(self, series: str, extras: ProcessLimits = NO_LIMITS) -> None:
         self._series, self._extras = series, extras
         self._pairs: dict[str, tuple[Pair, Mapping[str, int], float]] = {}
         self._ids: set[int] = set()
@@ -103,7 +101,7 @@ def make_setup(
     pool: Pool,
     starts: Mapping[int, BotSpec],
     budgets: Timeouts,
-    extras: ProcessLimits = NO_EXTRAS,
+    extras: ProcessLimits = NO_LIMITS,
 ) -> SeriesConfig:
     """The pair as a series of two matches. Its chance, openings and bots', follows from its name alone."""
     name = pair_name(series, pool, pair.number)

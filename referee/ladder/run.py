@@ -12,13 +12,14 @@ from typing import Protocol
 
 from protocol.records import Record
 from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
-from referee.ladder.jobs import NO_EXTRAS, CommitBuffer, PairsUnderWay, series_of
+from referee.ladder.jobs import CommitBuffer, PairsUnderWay, series_of
 from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.schedule import PoolSchedule, pairs_each
 from referee.ladder.toml_file import ConfigError
 from referee.ladder.tracker import ProgressTracker
-from referee.play.bot_spec import CHANGED, ProcessLimits
+from referee.play.bot_spec import CHANGED
 from referee.play.pool import WorkerPool, WorkersLost
+from referee.play.process import NO_LIMITS, ProcessLimits
 from referee.play.worker import Batch, BatchResult
 from referee.store.model import GAMES, Ladder, Pair, StoreError, Taken, UnplayablePair
 from referee.store.store import Store
@@ -85,7 +86,7 @@ class LadderRun:
         read: Callable[[], Ladder | None] = lambda: None,
         control: RunControl | None = None,
         left: Callable[[], dict[str, Record]] = dict,
-        extras: ProcessLimits = NO_EXTRAS,
+        extras: ProcessLimits = NO_LIMITS,
     ) -> None:
         self.progress = Progress(ladder.name, target=limits.games)
         self.ladder = ladder  # as it was read last

@@ -19,10 +19,11 @@ from protocol.transports.blocking import run_blocking
 from protocol.transports.subreaper import adopting_orphans
 from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.toml_file import ConfigError, dotted
-from referee.play.bot_spec import BOTS, BotSpec, ProcessLimits, Snapshot, is_built_in, start_engine
+from referee.play.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, is_built_in
+from referee.play.engine import start_engine
 from referee.play.outcome import EngineFailed
 from referee.play.pool import LocalPool, WorkerPool
-from referee.play.process import LaunchError
+from referee.play.process import ProcessLimits
 from referee.play.series import PrepareError, ask, lacks
 from referee.play.setting import Timeouts
 from referee.play.worker import WorkerConfig
@@ -251,9 +252,9 @@ def check_programs(ladder: Ladder) -> None:
 async def _ask(file: str, engine: BotSpec, pools: list[Pool], budgets: Timeouts) -> tuple[list[Pool], list[str]]:
     place = dotted("pool", pools[0].name)
     try:
-        running = await start_engine(engine, budgets, ProcessLimits())
-    except (EngineFailed, LaunchError) as error:
-        raise ConfigError(file, f"{place}.engine", f"{engine.command}: {error}") from None
+        running = await start_engine(engine, budgets)
+    except EngineFailed as error:
+        raise ConfigError(file, f"{place}.engine", str(error)) from None
     prepared: list[Pool] = []
     try:
         for pool in pools:

@@ -14,8 +14,7 @@ from referee.lobby.challenges import Terms
 from referee.lobby.remote_bot import Local
 from referee.lobby.server import Plan
 from referee.lobby.sessions import Bounds
-from referee.play.bot_spec import ENGINE
-from referee.play.process import executable_hash, find_program
+from referee.play.bot_spec import ENGINE, executable_hash, find_program
 from referee.play.setting import Timeouts
 from referee.store.model import Entrant, Ladder, Pool
 

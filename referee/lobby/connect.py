@@ -36,8 +36,8 @@ from protocol.transports.signal_fd import Stopped, Stopping
 from protocol.transports.subreaper import adopt_orphans, end_with_parent
 from protocol.transports.zmq import AccessRefused
 from referee.cli import HELP, run_command
-from referee.play.bot_spec import CHANGED, BotSpec, version_of
-from referee.play.process import LAST_WORDS, LaunchError, Process
+from referee.play.bot_spec import CHANGED, BotSpec, LaunchError, version_of
+from referee.play.process import LAST_WORDS, Process
 from referee.play.setting import Timeouts
 
 # -- the bot: start, handshake, reading -------------------------------------------------------------------------------

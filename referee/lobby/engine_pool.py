@@ -25,10 +25,10 @@ from protocol.transports.zmq import UNBOUNDED
 from referee.background import BackgroundTasks
 from referee.lobby.log import EventLog
 from referee.lobby.zmq_io import Inbox, Reading
-from referee.play.bot_spec import BotSpec
+from referee.play.bot_spec import BotSpec, LaunchError
 from referee.play.engine import Engine
 from referee.play.outcome import EngineFailed
-from referee.play.process import LaunchError, Peer, Process
+from referee.play.process import Peer, Process
 from referee.play.setting import Timeouts
 
 # -- sessions of one engine -------------------------------------------------------------------------------------------

@@ -1,43 +1,22 @@
-"""Reads the words of the command line: `GAME[,name=value…]` and `[name=]BOT`. It starts nothing."""
+"""How a bot or an engine is started: its words on a command line, its program, its version. It starts nothing."""
 
-import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import re
 import shlex
+import shutil
 import stat
 import sys
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path, PurePath
 
-import click
-
-from protocol.connection import PeerRole
 from protocol.errors import Problem
-from protocol.lobby_wire import printable
 from protocol.printed import without_passwords
-from protocol.records import (
-    Party,
-)
-from protocol.transports.transcript import Sink
-from referee.play.engine import Engine
-from referee.play.outcome import CannotStart, EngineFailed
-from referee.play.player import Player, meet
-from referee.play.process import LaunchError, Peer, Process, Remote, executable_hash, find_program
-from referee.play.setting import Timeouts
-
-# -- Starts an engine or a bot and asks who it is, up to the point where it can be set a game. It plays n
-
 
 HUMAN = "human"
-LOG_SIZE = 10 * 1024 * 1024  # bytes of a file of stderr; there are two for each bot
-LOG_LINE = 2000  # bytes
-_DIALOGUE_LINE = 1 << 20  # bytes of a line of dialogue that are shown
 CHANGED = "its program is not the one that was entered"
 
 
@@ -60,140 +39,17 @@ class BotSpec:
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessLimits:
-    """What every process of a series gets: `memory` MiB of address space (0: no limit), its dialogue on stderr."""
-
-    memory: int = 0
-    verbose: bool = False  # and what bots write to stderr
-    stderr_folder: str = ""  # where that is kept, "" for nowhere
-
-
 def is_human(start: BotSpec) -> bool:
     """Whether it is a person at the terminal, for whom no process is started."""
     return start.command == HUMAN and not (start.argv or start.url)
 
 
-async def start_engine(start: BotSpec, budgets: Timeouts, extras: ProcessLimits) -> Engine:
-    """Raises EngineFailed, LaunchError."""
-    peer = _launch(start, PeerRole.ENGINE, budgets, extras)
-    engine = Engine(peer, start.command, budgets)
-    try:
-        await engine.start()
-    except BaseException:  # Ctrl-C, too
-        await peer.stop(kill=True)
-        raise
-    return engine
-
-
-async def start_bot(start: BotSpec, budgets: Timeouts, extras: ProcessLimits) -> Player:
-    """Raises CannotStart."""
-    try:
-        if start.version and (found := version_of(start)) != start.version:
-            raise CannotStart(start.name, f"{CHANGED}: its version is {found}, not {start.version}")
-        digest = executable_hash(find_program(start.argv[0])) if start.argv else ""
-        peer = _launch(start, PeerRole.BOT, budgets, extras)
-    except LaunchError as error:
-        raise CannotStart(start.name, str(error)) from None
-    try:
-        return await meet(peer, Party(name=start.name, command=start.command, hash=digest), budgets)
-    except BaseException:
-        await peer.stop(kill=True)
-        raise
-
-
-def _launch(start: BotSpec, role: PeerRole, budgets: Timeouts, extras: ProcessLimits) -> Peer:
-    kept = extras.verbose or extras.stderr_folder
-    sink = _dialogue(start.name) if extras.verbose else None
-    if start.url:
-        return Remote(start.url, role, budgets, sink=sink)
-    return Process(
-        start.argv,
-        role,
-        budgets,
-        memory=start.memory or extras.memory,
-        environment=start.environment,
-        spread=start.cores > 1,
-        sink=sink,
-        stderr=BotStderr(start.name, extras) if kept else None,
-    )
-
-
-class BotStderr:
-    """Shows what a bot writes to stderr line by line, with its name and the time, or keeps it in FOLDER/NAME.log.
-
-    A file that would grow above LOG_SIZE becomes NAME.log.1, in place of the one before; workers write the same file.
-    """
-
-    def __init__(self, name: str, extras: ProcessLimits) -> None:
-        self._name, self._verbose = name, extras.verbose
-        self._path = Path(extras.stderr_folder) / f"{safe_name(name)}.log" if extras.stderr_folder else None
-        self._partial = b""
-        self._heading = ""  # of the match at hand, until something is written in it
-
-    def take(self, data: bytes) -> None:
-        """Take the next bytes, b"" at the end. A line that is too long is cut into several."""
-        *lines, self._partial = (self._partial + data).split(b"\n")
-        if len(self._partial) > LOG_LINE or (self._partial and not data):
-            lines.append(self._partial)
-            self._partial = b""
-        if not lines:
-            return
-        at = _now()
-        texts = [printable(line[start : start + LOG_LINE], LOG_LINE) for line in lines for start in _pieces(line)]
-        if self._verbose:
-            os.write(2, "".join(f"{self._name} ! {at[11:23]} {text}\n" for text in texts).encode())
-        self._keep("".join(f"{at} {text}\n" for text in texts))
-
-    def begin_game(self, key: str) -> None:
-        """What comes from here on belongs to the match of this key."""
-        self._heading = f"{_now()} -- match {key}\n"
-
-    def _keep(self, text: str) -> None:
-        """Append to the file; what a full disk does not take is lost."""
-        if self._path is None:
-            return
-        data = f"{self._heading}{text}".encode()
-        self._heading = ""
-        with contextlib.suppress(OSError), self._path.open("ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            here = os.fstat(file.fileno())
-            if here.st_size + len(data) <= LOG_SIZE or not here.st_size:
-                os.write(file.fileno(), data)
-                return
-            if self._path.stat().st_ino == here.st_ino:  # no other worker has renamed it meanwhile
-                self._path.replace(f"{self._path}.1")
-            with self._path.open("ab") as fresh:
-                fresh.write(data)
-
-
-def _now() -> str:
-    return datetime.now().astimezone().isoformat(timespec="milliseconds")
-
-
-def _pieces(line: bytes) -> range:
-    return range(0, max(1, len(line)), LOG_LINE)
-
-
-def safe_name(name: str) -> str:
-    """A bot's name as the name of a file in a folder."""
-    return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip(".")[:100] or "bot"
-
-
-def _dialogue(name: str) -> Sink:
-    """A sink that writes the dialogue to stderr, one line each."""
-
-    def show(mark: str, seconds: float, data: bytes) -> None:
-        text = data.decode("utf-8", "backslashreplace") or "(end of stream)"
-        lines = [f"{name} {mark} {printable(line, _DIALOGUE_LINE)}\n" for line in text.split("\n") if line.strip()]
-        os.write(2, "".join(lines).encode())
-
-    return show
-
-
 # -P: what happens to lie in the current folder, such as a `random.py` or a `bots.py`, is not imported instead.
 ENGINE = (sys.executable, "-P", "-m", "engines")
 BOTS = (sys.executable, "-P", "-m", "bots")
+
+# Debian keeps gnugo and others here, and root's PATH leaves them out.
+GAMES = ("/usr/games", "/usr/local/games")
 
 BUILT_IN = ("random", "greedy", "mcts", "chaos")  # as `ggp bot` lists them
 
@@ -202,6 +58,15 @@ _BUILT_IN = re.compile(r"([a-z][a-z0-9_]*)(?::(.*))?")
 _URL = re.compile(r"tcp://[^\s/@]+:\d{1,5}|ipc://[^\s\0]{1,100}")
 _SCHEMES = ("tcp://", "ipc://")
 _INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|node|lua|bash|sh|java|mono)[\d.]*")
+
+
+class LaunchError(Problem):
+    """Nothing that could be started; str() is one line that names the remedy, without passwords."""
+
+    code = "cannot-launch"
+
+    def __init__(self, text: str, *, code: str = "") -> None:
+        super().__init__(without_passwords(text), code=code)
 
 
 class WordError(Problem, ValueError):
@@ -376,6 +241,25 @@ def _as_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-") or "bot"
 
 
+def find_program(name: str) -> str:
+    """The file that the first word of a command line means. Raises LaunchError naming the remedy."""
+    if "/" not in name:
+        found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(GAMES))
+        if found is None:
+            raise LaunchError(f"no program called {name!r} in PATH, {' or '.join(GAMES)}: install it or give its path")
+        return found
+    path = Path(name)
+    if path.is_dir():
+        raise LaunchError(f"{name} is a directory, not a program: name the file in it")
+    if not path.exists():
+        relative = "" if path.is_absolute() else f" (it is relative to {Path.cwd()})"
+        quoted = "; a command line stands here word by word, without quotes around it" if " " in name else ""
+        raise LaunchError(f"{name} does not exist: check the path{relative}{quoted}")
+    if not os.access(path, os.X_OK):
+        raise LaunchError(f'{name} is not executable: chmod +x it, or name its interpreter, as in "python3 {name}"')
+    return str(path.absolute())  # setpriv would look a bare name up in PATH
+
+
 # -- versions of programs: a hash of everything that decides how they play ------------------------------------------
 
 
@@ -447,29 +331,25 @@ def _module(name: str) -> list[str]:
 
 
 def _hash(file: str) -> str:
-    """The hash of what is in a file, "" if it names none."""
+    """The hash of a regular file, "" for anything else and for a very large one."""
     try:
         status = Path(file).stat()
     except (OSError, ValueError):
         return ""
-    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-        return ""
-    return _content(file, status.st_mtime_ns, status.st_size, status.st_ino)
+    return executable_hash(file) if stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST else ""
 
 
-@cache
-def _content(path: str, modified: int, size: int, inode: int) -> str:
-    """SHA-256 of a file; the numbers only tell one state of it from another."""
+def executable_hash(program: str) -> str:
+    """SHA-256 of a file in hex; "" if it is unreadable."""
     try:
-        with Path(path).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        status = Path(program).stat()
+        return _content(program, status.st_mtime_ns, status.st_size, status.st_ino)
     except OSError:
         return ""
 
 
-async def started(start: BotSpec, budgets: Timeouts | None = None) -> Engine:
-    """The engine, ready to be asked; a ClickException if it does not start."""
-    try:
-        return await start_engine(start, budgets or Timeouts(), ProcessLimits())
-    except (EngineFailed, LaunchError) as error:
-        raise click.ClickException(f"{start.command}: {error}") from None
+@cache
+def _content(path: str, modified: int, size: int, inode: int) -> str:
+    """SHA-256 of a file; the numbers tell its states apart. Raises OSError."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

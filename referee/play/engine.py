@@ -6,12 +6,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from protocol.channel import PEER_FAULTS
+from protocol.connection import PeerRole
 from protocol.errors import CodedError
 from protocol.messages import Reply
 from protocol.records import Party
+from referee.play.bot_spec import BotSpec, LaunchError
 from referee.play.outcome import BotFault, EngineFailed, Termination
-from referee.play.process import LAST_WORDS, Peer
-from referee.play.setting import Timeouts
+from referee.play.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch
+from referee.play.setting import TIMEOUTS, Timeouts
 
 REQUIRED = ("ggp-games", "ggp-options", "ggp-new", "ggp-play", "ggp-legal_moves")
 _MAX_MOVE = 8192  # characters
@@ -33,6 +35,21 @@ class Status(NamedTuple):
     ply: int
     result: str = ""
     winner: int = 0
+
+
+async def start_engine(spec: BotSpec, budgets: Timeouts = TIMEOUTS, limits: ProcessLimits = NO_LIMITS) -> "Engine":
+    """An engine that runs and has said who it is. Raises EngineFailed, which names its command."""
+    try:
+        peer = launch(spec, PeerRole.ENGINE, budgets, limits)
+        engine = Engine(peer, spec.command, budgets)
+        try:
+            await engine.start()
+        except BaseException:  # Ctrl-C, too
+            await peer.stop(kill=True)
+            raise
+    except (EngineFailed, LaunchError) as error:
+        raise EngineFailed(f"{spec.command}: {error}", code=error.code) from None
+    return engine
 
 
 class Engine:

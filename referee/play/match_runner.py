@@ -4,12 +4,11 @@ import time
 from collections.abc import Callable, Mapping
 
 from protocol.records import Event, Record
-from referee.play.bot_spec import BotSpec, is_human, start_bot, start_engine
-from referee.play.engine import Engine, GameRefused
+from referee.play.bot_spec import BotSpec, is_human
+from referee.play.engine import Engine, GameRefused, start_engine
 from referee.play.match import Match, play_match
 from referee.play.outcome import REPLAYS, CannotStart, EngineFailed, Outcome
-from referee.play.player import Player
-from referee.play.process import LaunchError
+from referee.play.player import Player, start_bot
 from referee.play.record_file import RecordWriter, SideFile
 from referee.play.series import GameResult, SeriesConfig, draw_opening, seats
 
@@ -108,7 +107,7 @@ class MatchRunner:
             outcome = await play_match(match, engine, (first, second), emit, lambda: self._new_engine(setup))
         except CannotStart as error:
             raise Suspended(error.who, str(error)) from None
-        except (EngineFailed, GameRefused, LaunchError) as error:
+        except (EngineFailed, GameRefused) as error:
             raise Suspended("engine", str(error)) from None
         finally:
             if self._live is not None:
@@ -121,7 +120,7 @@ class MatchRunner:
     # -- engines and bots -----------------------------------------------------------------------------------
 
     async def _engine(self, setup: SeriesConfig) -> Engine:
-        """The engine, started if there is none or it has ended. Raises EngineFailed, LaunchError."""
+        """The engine, started if there is none or it has ended. Raises EngineFailed."""
         engine = self._engines.get(setup.engine)
         if engine is not None and engine.peer.exited():
             await self._end_engine(setup)
@@ -134,10 +133,7 @@ class MatchRunner:
     async def _new_engine(self, setup: SeriesConfig) -> Engine:
         """Another engine in the place of one that failed. Raises EngineFailed."""
         await self._end_engine(setup)
-        try:
-            return await self._engine(setup)
-        except LaunchError as error:
-            raise EngineFailed(str(error)) from None
+        return await self._engine(setup)
 
     async def _end_engine(self, setup: SeriesConfig) -> None:
         if engine := self._engines.pop(setup.engine, None):

@@ -8,14 +8,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable
 
 from protocol.channel import PEER_FAULTS
+from protocol.connection import PeerRole
 from protocol.errors import PeerGone, PeerTimeout, RemoteProtocolError
 from protocol.messages import Reply
 from protocol.records import Diagnostics, Party
 from referee.play import clock
+from referee.play.bot_spec import CHANGED, BotSpec, LaunchError, executable_hash, find_program, version_of
 from referee.play.clock import Clock, ggp_clock
 from referee.play.outcome import BotFault, CannotStart, Termination
-from referee.play.process import LAST_WORDS, Peer
-from referee.play.setting import Setting, Timeouts
+from referee.play.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch
+from referee.play.setting import TIMEOUTS, Setting, Timeouts
 
 DIALOGUE_LINES = 20
 SEED = "set_random_seed"
@@ -235,6 +237,22 @@ RULES_OF_KATAGO, RULES_OF_KGS = "kata-set-rules", "kgs-rules"
 FIXED, FREE = "fixed_handicap", "set_free_handicap"
 _LONGEST = 200  # characters of a bot's name and version, which stand in every record
 _NEEDED = ("play", "genmove")
+
+
+async def start_bot(spec: BotSpec, budgets: Timeouts = TIMEOUTS, limits: ProcessLimits = NO_LIMITS) -> Player:
+    """The player of a bot that was started or is listening. Raises CannotStart."""
+    try:
+        if spec.version and (found := version_of(spec)) != spec.version:
+            raise CannotStart(spec.name, f"{CHANGED}: its version is {found}, not {spec.version}")
+        digest = executable_hash(find_program(spec.argv[0])) if spec.argv else ""
+        peer = launch(spec, PeerRole.BOT, budgets, limits)
+    except LaunchError as error:
+        raise CannotStart(spec.name, str(error)) from None
+    try:
+        return await meet(peer, Party(name=spec.name, command=spec.command, hash=digest), budgets)
+    except BaseException:
+        await peer.stop(kill=True)
+        raise
 
 
 async def meet(peer: Peer, party: Party, budgets: Timeouts) -> Player:

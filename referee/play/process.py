@@ -4,8 +4,9 @@ What is said with them is the players' and the engine's part. Only processes of 
 """
 
 import contextlib
-import hashlib
+import fcntl
 import os
+import re
 import resource
 import select
 import shlex
@@ -14,34 +15,34 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from protocol.channel import PEER_FAULTS, Channel
 from protocol.connection import PeerRole
-from protocol.errors import Problem
-from protocol.printed import without_passwords
+from protocol.lobby_wire import printable
 from protocol.transports.pipe import Pipe
 from protocol.transports.subreaper import kill_strays
 from protocol.transports.transcript import Sink, Transcript
+from referee.play.bot_spec import BotSpec, LaunchError, find_program
 from referee.play.setting import Timeouts
 
-if TYPE_CHECKING:
-    from referee.play.bot_spec import BotStderr
-
-# Debian keeps gnugo and others here, and root's PATH leaves them out.
-GAMES = ("/usr/games", "/usr/local/games")
 LAST_WORDS = 0.5  # seconds: a process's output ends a little before it does
 
 
-class LaunchError(Problem):
-    """Nothing that could be started; str() is one line that names the remedy, without passwords."""
+@dataclass(frozen=True, slots=True)
+class ProcessLimits:
+    """What every process of a series gets: `memory` MiB of address space (0: no limit), its dialogue on stderr."""
 
-    code = "cannot-launch"
+    memory: int = 0
+    verbose: bool = False  # and what bots write to stderr
+    stderr_folder: str = ""  # where that is kept, "" for nowhere
 
-    def __init__(self, text: str, *, code: str = "") -> None:
-        super().__init__(without_passwords(text), code=code)
+
+NO_LIMITS = ProcessLimits()
 
 
 class Peer(Protocol):
@@ -255,33 +256,32 @@ class Remote(Peer):
         self.channel.close()
 
 
-def find_program(name: str) -> str:
-    """The file that the first word of a command line means. Raises LaunchError naming the remedy."""
-    if "/" not in name:
-        found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(GAMES))
-        if found is None:
-            raise LaunchError(f"no program called {name!r} in PATH, {' or '.join(GAMES)}: install it or give its path")
-        return found
-    path = Path(name)
-    if path.is_dir():
-        raise LaunchError(f"{name} is a directory, not a program: name the file in it")
-    if not path.exists():
-        relative = "" if path.is_absolute() else f" (it is relative to {Path.cwd()})"
-        quoted = "; a command line stands here word by word, without quotes around it" if " " in name else ""
-        raise LaunchError(f"{name} does not exist: check the path{relative}{quoted}")
-    if not os.access(path, os.X_OK):
-        raise LaunchError(f'{name} is not executable: chmod +x it, or name its interpreter, as in "python3 {name}"')
-    return str(path.absolute())  # setpriv would look a bare name up in PATH
+def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimits) -> Peer:
+    """Start the program, or connect to the one that listens. Raises LaunchError."""
+    sink = dialogue_sink(spec.name) if limits.verbose else None
+    if spec.url:
+        return Remote(spec.url, role, budgets, sink=sink)
+    return Process(
+        spec.argv,
+        role,
+        budgets,
+        memory=spec.memory or limits.memory,
+        environment=spec.environment,
+        spread=spec.cores > 1,
+        sink=sink,
+        stderr=BotStderr(spec.name, limits) if limits.verbose or limits.stderr_folder else None,
+    )
 
 
-@cache
-def executable_hash(program: str) -> str:
-    """SHA-256 of a file in hex; "" if it is unreadable."""
-    try:
-        with Path(program).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
+def dialogue_sink(name: str) -> Sink:
+    """A sink that writes the dialogue to stderr, one line each."""
+
+    def show(mark: str, seconds: float, data: bytes) -> None:
+        text = data.decode("utf-8", "backslashreplace") or "(end of stream)"
+        lines = [f"{name} {mark} {printable(line, _DIALOGUE_LINE)}\n" for line in text.split("\n") if line.strip()]
+        os.write(2, "".join(lines).encode())
+
+    return show
 
 
 def _start(
@@ -336,6 +336,75 @@ def _in_words(ended: "os.waitid_result | None") -> str:
         return f"killed by {signal.Signals(ended.si_status).name}"
     except ValueError:  # a real-time signal has no name
         return f"killed by signal {ended.si_status}"
+
+
+# -- What bots write to stderr, shown or kept in files ---------------------------------------------------------------
+
+
+LOG_SIZE = 10 * 1024 * 1024  # bytes of a file of stderr; there are two for each bot
+LOG_LINE = 2000  # bytes
+_DIALOGUE_LINE = 1 << 20  # bytes of a line of dialogue that are shown
+
+
+class BotStderr:
+    """Shows what a bot writes to stderr line by line, with its name and the time, or keeps it in FOLDER/NAME.log.
+
+    A file that would grow above LOG_SIZE becomes NAME.log.1, in place of the one before; workers write the same file.
+    """
+
+    def __init__(self, name: str, limits: ProcessLimits) -> None:
+        self._name, self._verbose = name, limits.verbose
+        self._path = Path(limits.stderr_folder) / f"{safe_name(name)}.log" if limits.stderr_folder else None
+        self._partial = b""
+        self._heading = ""  # of the match at hand, until something is written in it
+
+    def take(self, data: bytes) -> None:
+        """Take the next bytes, b"" at the end. A line that is too long is cut into several."""
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        if len(self._partial) > LOG_LINE or (self._partial and not data):
+            lines.append(self._partial)
+            self._partial = b""
+        if not lines:
+            return
+        at = _now()
+        texts = [printable(line[start : start + LOG_LINE], LOG_LINE) for line in lines for start in _pieces(line)]
+        if self._verbose:
+            os.write(2, "".join(f"{self._name} ! {at[11:23]} {text}\n" for text in texts).encode())
+        self._keep("".join(f"{at} {text}\n" for text in texts))
+
+    def begin_game(self, key: str) -> None:
+        """What comes from here on belongs to the match of this key."""
+        self._heading = f"{_now()} -- match {key}\n"
+
+    def _keep(self, text: str) -> None:
+        """Append to the file; what a full disk does not take is lost."""
+        if self._path is None:
+            return
+        data = f"{self._heading}{text}".encode()
+        self._heading = ""
+        with contextlib.suppress(OSError), self._path.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            here = os.fstat(file.fileno())
+            if here.st_size + len(data) <= LOG_SIZE or not here.st_size:
+                os.write(file.fileno(), data)
+                return
+            if self._path.stat().st_ino == here.st_ino:  # no other worker has renamed it meanwhile
+                self._path.replace(f"{self._path}.1")
+            with self._path.open("ab") as fresh:
+                fresh.write(data)
+
+
+def _now() -> str:
+    return datetime.now().astimezone().isoformat(timespec="milliseconds")
+
+
+def _pieces(line: bytes) -> range:
+    return range(0, max(1, len(line)), LOG_LINE)
+
+
+def safe_name(name: str) -> str:
+    """A bot's name as the name of a file in a folder."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip(".")[:100] or "bot"
 
 
 # -- Keeping a process on one core, letting another off it, and the time spent in the queue for one. Linu

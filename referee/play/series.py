@@ -14,10 +14,10 @@ from functools import cached_property
 from protocol.errors import Problem
 from protocol.records import Record
 from protocol.transports.blocking import run_blocking
-from referee.play.bot_spec import BotSpec, ProcessLimits, start_engine
-from referee.play.engine import OVER, Engine, GameRefused
+from referee.play.bot_spec import BotSpec
+from referee.play.engine import OVER, Engine, GameRefused, start_engine
 from referee.play.outcome import REPLAYS, WINDOW, BotFault, EngineFailed, Termination, void_reason
-from referee.play.process import LaunchError
+from referee.play.process import ProcessLimits
 from referee.play.setting import Setting, Timeouts
 
 MOST_SUSPECTS = 1000  # whose keys a tally keeps
@@ -258,8 +258,8 @@ def prepare(setup: SeriesConfig) -> tuple[SeriesConfig, list[str]]:
 async def _prepare(setup: SeriesConfig) -> tuple[SeriesConfig, list[str]]:
     try:
         engine = await start_engine(setup.engine, setup.budgets, setup.extras)
-    except (EngineFailed, LaunchError) as error:
-        raise PrepareError(f"{setup.engine.command}: {error}") from None
+    except EngineFailed as error:
+        raise PrepareError(str(error)) from None
     try:
         return await _ask(engine, setup)
     except EngineFailed as error:

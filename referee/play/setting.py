@@ -41,6 +41,9 @@ class Timeouts(Struct, frozen=True, forbid_unknown_fields=True):
         return cls(**given)
 
 
+TIMEOUTS = Timeouts()
+
+
 @dataclass(frozen=True)
 class Setting:
     """A game with the `options` that were given, `defaults` for all it has, and the time control."""

@@ -12,8 +12,7 @@ from protocol.messages import Reply
 from protocol.regression import RegressionVerdict, Step, update
 from protocol.safe_files import replace_file
 from referee.cli import HELP, run_command
-from referee.play.bot_spec import BotSpec, WordError, read_bot
-from referee.play.process import LaunchError
+from referee.play.bot_spec import BotSpec, LaunchError, WordError, read_bot
 from referee.regress.run import CommandOutcome, FileReport, RegressLimits, SuiteError, TestFile, read_suite
 
 EPILOG = """\b

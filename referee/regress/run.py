@@ -22,8 +22,8 @@ from protocol.safe_files import open_to_append
 from protocol.transports.blocking import run_blocking
 from protocol.transports.subreaper import adopt_orphans
 from protocol.transports.transcript import Sink, format_line
-from referee.play.bot_spec import BotSpec
-from referee.play.process import LaunchError, Peer, Process, Remote
+from referee.play.bot_spec import BotSpec, LaunchError
+from referee.play.process import Peer, Process, Remote
 from referee.play.setting import Timeouts
 from referee.terminal import progress_bar
 

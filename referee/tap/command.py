@@ -15,8 +15,8 @@ from pathlib import Path
 import click
 
 from referee.cli import HELP, run_command
-from referee.play.bot_spec import read_bot
-from referee.play.process import LaunchError, find_program, with_death_signal
+from referee.play.bot_spec import LaunchError, find_program, read_bot
+from referee.play.process import with_death_signal
 from referee.tap.recording import Recording, default_path
 
 EPILOG = """\b

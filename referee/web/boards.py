@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TypeVar
 
-import click
-
 from protocol.drawing import svg
 from protocol.drawing.scene import DrawingError, clean, read_scene
 from protocol.records import MatchStarted, MovePlayed
 from protocol.transports.blocking import run_blocking
-from referee.play.bot_spec import BotSpec, started
+from referee.play.bot_spec import BotSpec
 from referee.play.clock import ControlKind, TimeControl
-from referee.play.engine import OVER, Engine, GameRefused, Status
+from referee.play.engine import OVER, Engine, GameRefused, Status, start_engine
 from referee.play.outcome import BotFault, EngineFailed
 from referee.play.setting import Setting
 
@@ -125,9 +123,9 @@ class _BoardEngine:
 
     def __init__(self, spec: BotSpec) -> None:
         try:
-            self._engine: Engine = run_blocking(started(spec))
-        except click.ClickException as error:
-            raise BoardError(clean(f"the engine does not start: {error.format_message()}")) from None
+            self._engine: Engine = run_blocking(start_engine(spec))
+        except EngineFailed as error:
+            raise BoardError(clean(f"the engine does not start: {error}")) from None
         self._new_game = ""
         self._moves: list[tuple[str, str]] = []
         self._status: Status | None = None

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from bots.sdk import Bot
-from referee.play.process import find_program
+from referee.play.bot_spec import find_program
 from tests.support.memory_session import MemorySession
 
 

@@ -16,7 +16,7 @@ from referee.ladder.dask_pool import address_of
 from referee.ladder.example import main as main_init
 from referee.lobby.command import main as main_serve
 from referee.match_command import main as main_match
-from referee.play import bot_spec
+from referee.play.process import dialogue_sink
 from referee.ratings.commands import run_rate as main_rate
 from referee.regress import report as junit
 from referee.regress.command import main as main_regress
@@ -122,7 +122,7 @@ def test_addresses_of_peers_and_clusters() -> None:
 
 
 def test_what_a_bot_says_does_not_reach_the_terminal_raw(capfd: pytest.CaptureFixture[str]) -> None:
-    bot_spec._dialogue("ann")("<", 0.0, "=1 A1\x9b31m\u202e\t\x7f é\n\n".encode())
+    dialogue_sink("ann")("<", 0.0, "=1 A1\x9b31m\u202e\t\x7f é\n\n".encode())
     assert capfd.readouterr().err == "ann < =1 A1\\u009b31m\\u202e  é\n"
 
 

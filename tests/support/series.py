@@ -7,9 +7,10 @@ from functools import cache
 
 from protocol.records import MatchEnded, Record, read_records
 from protocol.transports.blocking import run_blocking
-from referee.play.bot_spec import BotSpec, ProcessLimits, distinct, read_bot, read_engine, read_game
+from referee.play.bot_spec import BotSpec, distinct, read_bot, read_engine, read_game
 from referee.play.clock import TimeControl
 from referee.play.match_runner import MatchRunner, Suspended
+from referee.play.process import NO_LIMITS
 from referee.play.series import GameResult, SeriesConfig, prepare
 from referee.play.setting import Setting, Timeouts
 
@@ -48,7 +49,7 @@ def _setup(setting: Setting, bots: tuple[BotSpec, BotSpec], max_plies: int) -> S
         openings=0,
         budgets=SHORT,
         restart=False,
-        extras=ProcessLimits(),
+        extras=NO_LIMITS,
         pin=False,
         record="",
         referee="test",

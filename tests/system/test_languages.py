@@ -17,7 +17,8 @@ from protocol.connection import PeerRole
 from protocol.transports.blocking import run_blocking
 from referee.check.run import Wanted, run_trial
 from referee.check.trial import CheckContext
-from referee.play.bot_spec import BotSpec, ProcessLimits, read_engine, start_engine
+from referee.play.bot_spec import BotSpec, read_engine
+from referee.play.engine import start_engine
 from referee.play.match_runner import MatchRunner
 from referee.play.process import Process
 from referee.play.setting import Timeouts
@@ -90,7 +91,7 @@ def missed(command: list[str], judge: str | None, *games: str) -> list[str]:
 
     async def run() -> list[str]:
         trial = CheckContext(Who.BOT, partial(Process, tuple(command), PeerRole.BOT, Timeouts()), 30.0, 60.0)
-        trial.judge = await start_engine(read_engine(judge), Timeouts(), ProcessLimits())
+        trial.judge = await start_engine(read_engine(judge))
         try:
             found = await run_trial(trial, Wanted((), games))
         finally:

@@ -11,8 +11,8 @@ from protocol.transports.blocking import run_blocking
 from referee.archive.export import sgf
 from referee.archive.import_ import main as main_import
 from referee.archive.verify import verify
-from referee.play.bot_spec import ProcessLimits, read_engine, start_engine
-from referee.play.setting import Timeouts
+from referee.play.bot_spec import read_engine
+from referee.play.engine import start_engine
 from tests.support import ROOT
 from tests.support.memory_session import MemorySession
 from tests.support.series import make_setup, play
@@ -45,7 +45,7 @@ def records(game: str, openings: int) -> list[Record]:
 def test_records_come_out_as_they_were_played(game: str, openings: int) -> None:
     played = records(game, openings)
     assert len(played) == 12
-    engine = run_blocking(start_engine(read_engine(None), Timeouts(), ProcessLimits()))
+    engine = run_blocking(start_engine(read_engine(None)))
     try:
         for record in played:
             assert record.end is not None and record.end.termination == "rules"

@@ -10,9 +10,8 @@ from click.testing import CliRunner
 from protocol.connection import PeerRole
 from protocol.records import Diagnostics, MatchEnded, MatchStarted, MovePlayed, Party, Record
 from referee.archive.show import show
-from referee.play import bot_spec
-from referee.play.bot_spec import BotStderr, ProcessLimits
-from referee.play.process import Process
+from referee.play import process
+from referee.play.process import BotStderr, Process, ProcessLimits
 from referee.play.setting import Timeouts
 from tests.support.cli import ggp
 from tests.support.memory_match import MemoryMatch, MemoryPeer, bot
@@ -96,7 +95,7 @@ def test_lines_are_kept_with_the_time_and_the_match(tmp_path: Path) -> None:
 
 
 def test_a_file_is_bounded_and_the_one_before_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bot_spec, "LOG_SIZE", 10_000)
+    monkeypatch.setattr(process, "LOG_SIZE", 10_000)
     one, other = (BotStderr("bot", ProcessLimits(stderr_folder=str(tmp_path))) for _ in range(2))  # two workers
     for number in range(2000):
         (one if number % 2 else other).take(b"line %d\n" % number)

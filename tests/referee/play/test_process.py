@@ -12,7 +12,8 @@ import pytest
 
 from protocol.connection import PeerRole
 from protocol.transports.blocking import run_blocking
-from referee.play.process import LaunchError, Process, executable_hash, find_program
+from referee.play.bot_spec import LaunchError, executable_hash, find_program
+from referee.play.process import Process
 from referee.play.setting import Timeouts
 
 BUDGETS = Timeouts(quit=0.5, grace=0.2)
