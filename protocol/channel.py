@@ -1,7 +1,8 @@
 """The asking end of a conversation: a Connection over a Transport, with deadlines. It knows no kind of transport."""
 
 from collections import deque
-from typing import Protocol
+from collections.abc import Coroutine
+from typing import Any, Protocol
 
 from protocol.connection import Connection, PeerRole, ReadLimits
 from protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, RemoteProtocolError
@@ -44,11 +45,11 @@ class Channel:
     def warnings(self) -> list[str]:
         return self.connection.warnings
 
-    async def send(self, *lines: str, deadline: float | None = None) -> None:
-        """Send command lines (no LF) in one write; return after the complete write."""
+    def send(self, *lines: str, deadline: float | None = None) -> Coroutine[Any, Any, None]:
+        """Send command lines (no LF) in one write, which is complete once this was awaited."""
         data = self.connection.send(*lines)
         self._passed.append((">", data[-_CHUNK:]))
-        await self.transport.write(data, deadline)
+        return self.transport.write(data, deadline)
 
     async def send_exactly(self, data: bytes, deadline: float | None = None) -> None:
         """Send any bytes as they are (see Connection.send_exactly); return after the complete write."""
@@ -58,14 +59,16 @@ class Channel:
     async def receive(self, deadline: float) -> Reply:
         """The next reply in order. Raises PeerTimeout, PeerGone, RemoteProtocolError."""
         connection, passed = self.connection, self._passed
-        while (reply := connection.next_reply()) is None:
+        reply = connection.next_reply()
+        while reply is None:
             data = await self.transport.read(deadline)
             # The pieces of what one side said belong together, however small they came.
             said = passed.pop()[1] + data if passed and passed[-1][0] == "<" else data
             passed.append(("<", said[-_CHUNK:]))
             connection.receive(data)
+            reply = connection.next_reply()
             # A transport gives what has arrived even when it is late; a peer that dribbles must not live on that.
-            if not connection.ready and self.now() > deadline:
+            if reply is None and self.now() > deadline:
                 raise PeerTimeout("no whole answer before the deadline")
         return reply
 

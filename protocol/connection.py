@@ -20,7 +20,7 @@ from protocol.messages import Reply
 
 MAX_JUNK_LINES = 200
 _LONGEST_ID = f"{MAX_ID} "
-_reply = Reply._make
+_new_reply = tuple.__new__  # half of the time of Reply(…)
 _UNASKED = "the peer sent an answer without a question"
 
 
@@ -88,21 +88,22 @@ class Connection:
         """
         self._check_open()
         number, ids, clean = self.next_id, self.ids, not (self._expected or self._buffer)
+        longest = _LONGEST_ID if ids else ""
         for line in lines:
-            check_line(line, _LONGEST_ID if ids else "")
-        out = heads = ""
+            check_line(line, longest)
+        self._probing = False
+        if not ids:
+            self._expected += [None] * len(lines)
+            self._head = b"\n\n".join([b"="] * len(lines)) if clean else b""
+            return "".join([f"{line}\n" for line in lines]).encode()
+        out = head = ""
         for line in lines:
-            if ids:
-                out += f"{number} {line}\n"
-                heads += f"\n\n={number}"
-                self._expected.append(number)
-                number = number % MAX_ID + 1
-            else:
-                out += f"{line}\n"
-                heads += "\n\n="
-                self._expected.append(None)
-        self._head = heads[2:].encode() if clean else b""
-        self.next_id, self._probing = number, False
+            out += f"{number} {line}\n"
+            head += f"\n\n={number}"
+            self._expected.append(number)
+            number = number % MAX_ID + 1
+        self._head = head[2:].encode() if clean else b""
+        self.next_id = number
         return out.encode()
 
     def send_probe(self, line: str) -> bytes:
@@ -203,8 +204,8 @@ class Connection:
             return False
         *before, last = self._expected
         for number in before:
-            self._replies.append(_reply((True, "", number)))
-        self._replies.append(_reply((True, text.strip(" "), last)))
+            self._replies.append(_new_reply(Reply, (True, "", number)))
+        self._replies.append(_new_reply(Reply, (True, text.strip(" "), last)))
         self._junk = self._blank = 0
         return True
 

@@ -67,7 +67,7 @@ class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", 
     started: Text = ""  # UTC, ISO 8601
 
 
-class MovePlayed(msgspec.Struct, frozen=True, tag_field="event", tag="ply", omit_defaults=True):
+class MovePlayed(msgspec.Struct, frozen=True, tag_field="event", tag="ply", omit_defaults=True, gc=False):
     """One ply: the colour that the seat held before it, the canonical move, whole ms used and left.
 
     `ply` counts from 1. `left` is None where the control has no limit; a ply of the opening took 0 ms.
@@ -132,15 +132,15 @@ class Chain:
             raise RecordError(
                 f"{_name(event)} event {event.seq} holds text that is not Unicode: {error}", code="not-unicode"
             ) from None
-        link = sha256(self._link + canonical)
-        line = b'%b,"link":"%b"}' % (canonical[:-1], link.hexdigest().encode())
+        link = sha256(self._link + canonical).digest()
+        line = b'%b,"link":"%b"}' % (canonical[:-1], link.hex().encode())
         if not canonical.isascii() or 0x7F in canonical:
             line = escaped_line(line)
         if len(line) > MAX_RECORD_LINE:
             raise RecordError(
                 f"{_name(event)} event {event.seq} is {len(line)} bytes: shorten its texts", code="too-long"
             )
-        self._link = link.digest()
+        self._link = link
         return line + b"\n"
 
 

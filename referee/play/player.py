@@ -177,17 +177,17 @@ class Player(ABC):
             raise self._fault(error, void=isinstance(error, RemoteProtocolError)) from None
         began = channel.now()
         early, deadline = began + self.patience, began + seconds
+        receive = channel.receive
+        if self.peer.look > seconds:  # no check is due before the deadline
+            receive, early = self._receive_late, deadline
         try:
             while self._owed:
                 await channel.receive(deadline)
                 self._owed -= 1
             for asked in lines:
                 try:
-                    if self.peer.look > seconds:  # no check is due before
-                        reply = channel.next_reply() or await self._receive_late(deadline)
-                    else:
-                        reply = channel.next_reply() or await channel.receive(early)
-                except PeerTimeout:  # who thinks longer than our patience is waited for with care
+                    reply = channel.next_reply() or await receive(early)
+                except PeerTimeout:  # it thinks longer than our patience
                     reply = await self._receive_late(deadline)
                 if not reply.ok and asked.startswith("play "):
                     raise BotFault(Termination.REJECTS_LEGAL_MOVE, f"answers `{asked}` with `? {reply.text[:200]}`")
