@@ -36,8 +36,8 @@ from referee.play.setting import Timeouts
 
 _QUEUE = 1000
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow to combine
-_MOMENT_MS = 1  # that an answer is waited for in place, which is the least that poll can wait
-_IN_VAIN, _AGAIN = 3, 64  # after so many waits in vain in a row, only one in so many questions is waited for so
+_MOMENT_MS = 1  # of blocking for an answer, the least that poll can wait
+_IN_VAIN, _AGAIN = 3, 64  # after so many such waits in vain in a row, only one in so many commands is waited for so
 _HELD = 0.01  # seconds of such waits after which others in the loop have their turn
 _ACCEPT = 0.01  # seconds between attempts to connect to an engine that accepts no connection now
 
@@ -96,12 +96,6 @@ class EngineSession(Peer, ABC):
     def exited(self, wait: float = 0) -> str:
         return self._link.exited()
 
-    def stderr_tail(self) -> str:
-        return ""
-
-    def stderr_news(self) -> str:
-        return ""
-
     async def stop(self, kill: bool = False) -> None:
         """Its engine goes on."""
 
@@ -113,7 +107,7 @@ class StreamLink(EngineLink):
         super().__init__(lost, exited)
         self._path = path_of(url)
         self._in_vain = self._skipped = 0
-        self._held = 0.0  # seconds that were waited in place since others had their turn
+        self._held = 0.0  # seconds of blocking since others had their turn
 
     def listens(self) -> bool:
         """Whether a session can be opened."""
@@ -138,8 +132,8 @@ class StreamLink(EngineLink):
         return _EngineStream(self, theirs)
 
     def answers_at_once(self, poll: select.poll) -> bool:
-        """Wait for an answer in place, for a moment, if that has been worth it: it saves a turn of the loop. False: it
-        did not come, or was not waited for."""
+        """Block for an answer for a moment, if that was worth it lately: it saves a turn of the loop. False: it did not
+        come, or was not waited for."""
         self._skipped += 1
         if self._held >= _HELD:
             self._held = 0.0
@@ -178,11 +172,11 @@ class _EngineStream(EngineSession):
 
     @property
     def usable(self) -> bool:
-        """See EngineSession; nor has it said anything unasked, or ended."""
+        """See EngineSession; nor has it sent anything unasked, or ended."""
         return super().usable and not self._poll.poll(0)
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
-        """An engine for which not all fits has stopped reading: there is room for many commands."""
+        """An engine that does not take all of it has stopped reading: there is room for many commands."""
         self._asked = True
         try:
             if self._socket is not None and self._socket.send(data) < len(data):
@@ -217,7 +211,7 @@ class _EngineStream(EngineSession):
             self.inbox.put(data)
 
     def _receive(self) -> bytes:
-        """b"": it has ended."""
+        """b"" at the end."""
         assert self._socket is not None
         try:
             data = self._socket.recv(CHUNK)
@@ -233,7 +227,7 @@ class _EngineStream(EngineSession):
 
 
 class RouterLink(EngineLink):
-    """To an engine at a ZeroMQ address: each session is a connection of one ROUTER socket, with a name of its own."""
+    """To an engine at a ZeroMQ address: each session is a named connection of one ROUTER socket."""
 
     def __init__(
         self,
@@ -318,8 +312,8 @@ class _EngineRoute(EngineSession):
 
 
 SESSIONS = 900  # of one process, whose service keeps 1,000
-_LOOK = 0.02  # seconds between looks whether a new engine listens
-_SWEEP = 1.0  # seconds between looks at what engines say on stderr
+_LOOK = 0.02  # seconds between checks whether a new engine listens
+_SWEEP = 1.0  # seconds between checks of the processes and their stderr
 
 
 class Engines:
@@ -354,7 +348,7 @@ class Engines:
 
     @contextlib.asynccontextmanager
     async def session(self, start: BotSpec) -> AsyncIterator[Engine]:
-        """An engine for one match. Raises EngineFailed when none can be had."""
+        """An engine for one match. Raises EngineFailed if it does not start."""
         share = min(self._shares[start], key=lambda one: one.leased)
         share.leased += 1
         engine: Engine | None = None
@@ -379,7 +373,7 @@ class Engines:
 
 
 class _EngineShare:
-    """One engine that plays many matches. `ended`: why it does not any more."""
+    """One engine that plays many matches. `ended`: why it stopped, "" while it runs."""
 
     def __init__(
         self, start: BotSpec, path: Path, context: "zmq.Context[zmq.Socket[bytes]]", budgets: Timeouts

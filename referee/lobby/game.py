@@ -109,7 +109,6 @@ class PairGame:
         self, room: Room, pool: Pool, pair: Pair, bots: tuple[ConnectedBot, ConnectedBot], before: Record | None = None
     ) -> None:
         self.pool, self.pair, self.bots = pool, pair, bots
-        self.key = ""  # of the match at hand
         self.unplayable = False
         self._room = room
         self._before = before
@@ -168,8 +167,6 @@ class PairGame:
                     raise
                 await asyncio.sleep(_BREATH)
                 continue
-            finally:
-                self.key = ""
             self._count_faults(result)
             kept = await _to_the_end(self._store(result, lines))
             self._log(result)
@@ -217,7 +214,6 @@ class PairGame:
             # In the store's thread: the file system may delay an open while it writes for the store.
             descriptor, kept = await room.writer.work(lambda: room.live.open(key, before is not None))
             record_writer = RecordWriter(descriptor, kept)
-            self.key = key
 
             def emit(event: Event) -> None:
                 record_writer.emit(event)
@@ -333,7 +329,7 @@ class LeftOver:
     def __init__(self, room: Room) -> None:
         self.until = 0.0
         self._room = room
-        self._waiting: dict[int, Waiting] = {}  # by pair
+        self.waiting: dict[int, Waiting] = {}  # by pair
 
     def load(self, all_open_pairs: Sequence[OpenPairs]) -> None:
         """Read the files of the previous run; a file that cannot be used stays. Raises StoreError."""
@@ -353,17 +349,17 @@ class LeftOver:
 
     def reserved(self) -> Counter[tuple[str, str]]:
         """The number of matches that wait for a bot, by name and version."""
-        return Counter(bot for one in self._waiting.values() for bot in one.bots)
+        return Counter(bot for one in self.waiting.values() for bot in one.bots)
 
     def back(self, bots: Sequence[ConnectedBot]) -> Iterator[tuple[Waiting, tuple[ConnectedBot, ConnectedBot]]]:
         """Remove and return the matches whose bots are both ready again."""
         here: dict[tuple[str, str], list[ConnectedBot]] = {}
-        for bot in bots if self._waiting else ():
+        for bot in bots if self.waiting else ():
             here.setdefault((bot.name, bot.version), []).append(bot)
-        for id, one in list(self._waiting.items()):
+        for id, one in list(self.waiting.items()):
             first, second = one.bots
             if here.get(first) and here.get(second):
-                del self._waiting[id]
+                del self.waiting[id]
                 yield one, (here[first].pop(), here[second].pop())
 
     async def expire(self, bots: Iterable[ConnectedBot]) -> None:
@@ -371,13 +367,13 @@ class LeftOver:
 
         Raises StoreError.
         """
-        if not self._waiting or time.monotonic() <= self.until:
+        if not self.waiting or time.monotonic() <= self.until:
             return
         here = {(bot.name, bot.version) for bot in bots if bot.player is not None and bot.line.route}
-        for id, one in list(self._waiting.items()):
+        for id, one in list(self.waiting.items()):
             absent = [bot for bot in one.bots if bot not in here]
             if absent:
-                del self._waiting[id]
+                del self.waiting[id]
                 await self._end(one, absent)
 
     async def _end(self, one: Waiting, absent: Sequence[tuple[str, str]]) -> None:
@@ -400,26 +396,28 @@ class LeftOver:
         room.spectators.end(start.match)
 
     def _resume(self, all_open_pairs: Sequence[OpenPairs], record: Record, lines: bytes) -> bool:
-        """Whether it is to be played on; a match that was finished is kept, if its pair is still open."""
+        """Whether the match is to be played on; a finished one is stored, if its pair is still open."""
         series, game = _key_parts(record.start.match)
-        for open_pairs in all_open_pairs:
-            for pair in (*open_pairs.open.values(), *open_pairs.taken.values()):
-                if pair_name(self._room.series, open_pairs.pool, pair.number) == series:
-                    if record.end is not None:
-                        self._store_finished(open_pairs, pair, game, record, lines)
-                        return False
-                    if pair.id in self._waiting or game in pair.played:
-                        return False
-                    bots = {seat.id: bot for bot, seat in open_pairs.seats.items()}
-                    open_pairs.claim(pair)
-                    self._waiting[pair.id] = Waiting(open_pairs, pair, (bots[pair.first], bots[pair.second]), record)
-                    return True
-        return False
-
-    def _store_finished(self, open_pairs: OpenPairs, pair: Pair, game: int, record: Record, lines: bytes) -> None:
-        for result in self._room.writer.add_now(self._game(open_pairs, pair, game, record, lines)):
-            open_pairs.fix(result)
-        open_pairs.load()
+        found = (
+            (open_pairs, pair)
+            for open_pairs in all_open_pairs
+            for pair in (*open_pairs.open.values(), *open_pairs.taken.values())
+            if pair_name(self._room.series, open_pairs.pool, pair.number) == series
+        )
+        open_pairs, pair = next(found, (None, None))
+        if open_pairs is None or pair is None:
+            return False
+        if record.end is not None:
+            for result in self._room.writer.add_now(self._game(open_pairs, pair, game, record, lines)):
+                open_pairs.fix(result)
+            open_pairs.load()
+            return False
+        if pair.id in self.waiting or game in pair.played:
+            return False
+        bots = {seat.id: bot for bot, seat in open_pairs.seats.items()}
+        open_pairs.claim(pair)
+        self.waiting[pair.id] = Waiting(open_pairs, pair, (bots[pair.first], bots[pair.second]), record)
+        return True
 
     def _game(self, open_pairs: OpenPairs, pair: Pair, game: int, record: Record, lines: bytes) -> FinishedGame:
         names = [bot.name for bot in record.start.bots]

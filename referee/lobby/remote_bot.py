@@ -14,7 +14,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from protocol.channel import Channel
 from protocol.connection import PeerRole
@@ -30,9 +30,9 @@ from referee.store.model import Entrant, Pool
 # -- event-loop lag ---------------------------------------------------------------------------------------------------
 
 
-TICK = 0.01  # seconds between looks
-STANDSTILL = 0.05  # seconds; a delay this long counts for every question asked meanwhile, whenever it is answered
-_RECENT = 0.05  # seconds for which a shorter delay is held against the answers that came in with it
+TICK = 0.01  # seconds between measurements
+STANDSTILL = 0.05  # seconds; a delay this long counts for every command sent meanwhile, whenever it is answered
+_RECENT = 0.05  # seconds for which a shorter delay counts for the answers that came in with it
 _MOST = 16  # standstills that are remembered
 
 
@@ -48,7 +48,7 @@ class Lateness:
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """From now on, in the running loop."""
+        """Measure from now on, in the running loop."""
         self._due = self.now() + TICK
         self._timer = asyncio.get_running_loop().call_later(TICK, self._tick)
 
@@ -58,8 +58,8 @@ class Lateness:
             self._timer = None
 
     def between(self, asked: float, now: float) -> float:
-        """Seconds since `asked` in which the loop could neither send nor see anything: all standstills, and the
-        delay in which what is seen `now` may have come."""
+        """Seconds since `asked` in which the loop could neither send nor receive: all standstills, and the delay in
+        which what is received `now` may have come."""
         due = self._due
         late = now - due if now > due > asked else now - asked if now > asked >= due else 0.0
         if now - self._when < _RECENT:
@@ -73,7 +73,7 @@ class Lateness:
     def _tick(self) -> None:
         try:
             self._measure()
-        finally:  # whatever was wrong with one look, there is a next one
+        finally:  # a measurement that fails does not end them
             self._timer = asyncio.get_running_loop().call_later(TICK, self._tick)
 
     def _measure(self) -> None:
@@ -87,12 +87,12 @@ class Lateness:
         self._due = now + TICK
 
 
-SAMPLES = 8  # of the way's time; the least counts, so that one slow answer is no credit
+SAMPLES = 8  # of the round-trip time; the least counts, so that one slow answer gives no credit
 _WINDOW = 32  # lines that are on their way at a time: the socket's queue for a connection is bounded
-_WORDS = 20  # lines of stderr
+_LINES = 20  # of stderr that are kept
 _PROBE = "protocol_version"  # which every bot answers, and at once
-_WHO = ("name", "version")  # what tells one program from another
-_LONGEST_WHO = 200  # bytes of that
+_WHO = ("name", "version")  # commands whose answers identify a program
+_LONGEST_WHO = 200  # bytes of such an answer
 _FOR_EVER = 1e9
 Send = Callable[[bytes, bytes, Sequence[bytes]], bool]
 
@@ -113,23 +113,23 @@ class RemoteBot(Peer):
         self._cap = cap
         self._script = MatchTranscript()
         self._inbox = Inbox(self.now)
-        self.way = 0.0  # seconds to the bot and back, the least of the last few times
+        self.way = 0.0  # round-trip time in seconds, the least of the last few samples
         self._ways: deque[float] = deque(maxlen=SAMPLES)
-        self._way = 0.0  # of the last question
-        self._asked = self._came = 0.0  # when it was last asked, and last answered
-        self._probe = 0.0  # when something quick was asked
+        self._way = 0.0  # the last sample
+        self._asked = self._came = 0.0  # times of the last write, and of the last answer
+        self._probe = 0.0  # when a quick command was sent whose answer is measured
         self._late = 0.0  # seconds that the server was late for its answers, in all
-        self._host = 0.0  # the same since it was last asked
-        self._held = 0.0  # seconds that the last line waited here, since it was last asked
-        self._was_away = False  # since it was last asked
+        self._host = 0.0  # the same since the last write
+        self._held = 0.0  # seconds that the last line waited here, since the last write
+        self._was_away = False  # since the last write
         self._out = 0  # lines that were sent and not answered
-        self._queue: deque[bytes] = deque()  # lines that wait until those are answered, and
-        self._since = 0.0  # since when they do
-        self._to_tell: deque[str] | None = None  # what we say to it ourselves, as far as it was not yet sent
-        self._telling: deque[str] = deque()  # what of that it has not answered yet
+        self._queue: deque[bytes] = deque()  # lines that wait for these answers,
+        self._since = 0.0  # and since when
+        self._own: deque[str] = deque()  # lines of our own that it has not answered yet
+        self._catching_up = False  # they come before what it is asked
         self._who: dict[str, bytes] = {}
-        self._said: deque[str] | None = None
-        self._news = 0  # new lines since the last stderr_news
+        self._stderr: list[str] = []
+        self._news = 0  # lines since the last stderr_news
         self.channel = Channel(self, PeerRole.BOT)
 
     # -- a Transport -------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class RemoteBot(Peer):
         self._was_away = not self.route
         for line in lines:
             self._script.sent(line)
-        if self.route and self._to_tell is None:
+        if self.route and not self._catching_up:
             self._put(lines, probe=idle)
 
     async def read(self, deadline: float) -> bytes:
@@ -172,17 +172,18 @@ class RemoteBot(Peer):
         return f"network: its connection was lost {self.now() - self.away:.1f} s ago" if self.away else ""
 
     def stderr_tail(self) -> str:
-        return "\n".join(self._said or ())
+        return "\n".join(self._stderr)
 
     def end_game(self) -> None:
-        self._said, self._news = None, 0
+        self._news = 0
+        self._stderr.clear()
 
     def stderr_news(self) -> str:
         news, self._news = self._news, 0
-        return "\n".join(list(self._said or ())[-news:] if news else ())
+        return "\n".join(self._stderr[-news:] if news else ())
 
     async def stop(self, kill: bool = False) -> None:
-        """Nothing: Sessions ends the connection."""
+        """Sessions ends the connection."""
 
     def waited(self) -> float:
         return self._late
@@ -205,15 +206,15 @@ class RemoteBot(Peer):
             whose = "bot"
         return f"{whose} ({self.credit_because()})"
 
-    # -- what happens to it ------------------------------------------------------------------------------------------
+    # -- events ------------------------------------------------------------------------------------------------------
 
     @property
     def awaited(self) -> int:
         """Answers that are still to come."""
-        return len(self._script.awaited) + len(self._telling)
+        return len(self._script.awaited) + len(self._own)
 
     def on_answer(self, answer: bytes, now: float) -> bool:
-        """An answer arrived; False if it is unexpected, or shows that another program reconnected (`unlike`)."""
+        """An answer arrived; False if it is unexpected, or the bot cannot continue its match (`unlike`)."""
         self._out -= 1
         taken = self._on_match_answer(answer, now)
         if self._queue and self._send_queued() and not self._queue:
@@ -221,7 +222,7 @@ class RemoteBot(Peer):
         return taken
 
     def _on_match_answer(self, answer: bytes, now: float) -> bool:
-        if self._telling:
+        if self._own:
             return self._on_own_answer(answer, now)
         line = self._script.answered(answer)
         if line is None:
@@ -239,15 +240,14 @@ class RemoteBot(Peer):
 
     def on_stderr(self, text: str) -> None:
         """A line of its stderr."""
-        if self._said is None:
-            self._said = deque(maxlen=_WORDS)
-        self._said.append(text[:200])
-        self._news = min(self._news + 1, _WORDS)
+        self._stderr.append(text[:200])
+        del self._stderr[:-_LINES]
+        self._news = min(self._news + 1, _LINES)
 
     def begin_match(self) -> None:
         """Start the transcript, and measure the round-trip time again."""
         self._script.start()
-        if self.route and self._to_tell is None and not self._script.awaited:
+        if self.route and not (self._catching_up or self._script.awaited):
             self._send_own([_PROBE])
 
     def end_match(self) -> None:
@@ -257,8 +257,8 @@ class RemoteBot(Peer):
         """The connection is lost; the clock keeps running."""
         if self.route and not self.ended:
             self.route, self.away, self._was_away = b"", self.now(), True
-            self._probe, self._to_tell, self._out = 0.0, None, 0
-            self._telling.clear()
+            self._probe, self._catching_up, self._out = 0.0, False, 0
+            self._own.clear()
             self._queue.clear()
 
     def come_back(self, route: bytes) -> None:
@@ -275,7 +275,7 @@ class RemoteBot(Peer):
             self._inbox.end()
 
     def _put(self, lines: Sequence[str], probe: bool) -> None:
-        """`probe`: the answer to the first is measured, if it is a quick one."""
+        """`probe`: measure the answer to the first line, if it is a quick command."""
         if probe and lines:
             self._probe = self.now() if without_id(lines[0]).partition(" ")[0] in QUICK else 0.0
         self._queue.extend(f"{line}\n".encode() for line in lines)
@@ -283,7 +283,7 @@ class RemoteBot(Peer):
             self._since = self.now()
 
     def _send_queued(self) -> bool:
-        """Send of what waits as much as may be on its way; False: the connection is lost."""
+        """Send what fits into the window; False: the connection is lost."""
         some = [self._queue.popleft() for _ in range(min(_WINDOW - self._out, len(self._queue)))]
         self._out += len(some)
         if some and not self._send(self.route, b"C", some):
@@ -292,40 +292,35 @@ class RemoteBot(Peer):
         return True
 
     def _measure(self, now: float) -> None:
-        """The answer to a probe came. What we were late ourselves is not the way's."""
+        """The answer to a probe came. Delays of our own are not part of the round-trip time."""
         self._way = max(0.0, now - self._probe - self._lateness.between(self._probe, now))
         self._ways.append(self._way)
         self.way = min(self._ways)
         self._probe = 0.0
 
-    # -- what we say to it ourselves, and hear of ourselves -----------------------------------------------------------
+    # -- lines of our own ---------------------------------------------------------------------------------------------
 
     def _send_own(self, lines: list[str]) -> None:
-        """Before anything else is said; the latency is measured again with it."""
+        """Send these before anything else; the latency is measured again with the first."""
         self._ways.clear()
         self.way = 0.0
-        self._to_tell = deque(lines)
-        self._send_next(probe=True)
+        self._catching_up = True
+        self._own.extend(lines)
+        if lines:
+            self._put(lines, probe=True)
+        else:
+            self._ask_again()
 
-    def _send_next(self, probe: bool = False) -> None:
-        """The next lines of that; after the last one, what it was asked."""
-        assert self._to_tell is not None
-        while self._to_tell and len(self._telling) < _WINDOW:
-            line = self._to_tell.popleft()
-            self._telling.append(line)
-            self._put([line], probe)
-            if self._to_tell is None:  # gone again
-                return
-            probe = False
-        if not self._telling:
-            self._to_tell = None
-            elapsed = int((self.now() - self._asked) * 1000)
-            if clock := self._script.clock(elapsed):
-                self._telling.append(clock)
-            self._put([*self._telling, *self._script.again(elapsed)], probe=True)
+    def _ask_again(self) -> None:
+        """Send what the bot is asked, with clocks that have run on."""
+        self._catching_up, self._held = False, 0.0
+        elapsed = int((self.now() - self._asked) * 1000)
+        if clock := self._script.clock(elapsed):
+            self._own.append(clock)
+        self._put([*self._own, *self._script.again(elapsed)], probe=True)
 
     def _on_own_answer(self, answer: bytes, now: float) -> bool:
-        line = self._telling.popleft()
+        line = self._own.popleft()
         if self._probe:
             self._measure(now)
         if line in _WHO and _body(answer) != self._who[line]:
@@ -334,13 +329,13 @@ class RemoteBot(Peer):
         elif answer[:1] == b"?" and (line.startswith("play ") or line.split(" ")[0] not in QUICK):
             said = answer[1:_LONGEST_WHO].decode("utf-8", "replace").strip()
             self.unlike = f"it reconnected, and refuses the match so far: {said}"
-        elif self._to_tell is not None:
-            self._send_next()
+        elif self._catching_up and not self._own:
+            self._ask_again()
         return not self.unlike
 
 
 def _body(answer: bytes) -> bytes:
-    """What an answer says, without its id."""
+    """The text of an answer, bounded."""
     return answer[1 : _LONGEST_WHO + 20].lstrip(b"0123456789").strip()[:_LONGEST_WHO]
 
 
@@ -361,9 +356,10 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who speaks: proved by a key, or only said where no keys are asked for. Bots of one owner do not meet.
+    """Who a connection speaks for: proved by a key, or only claimed where no keys are used. Bots of one owner are not
+    paired.
 
-    Of a local bot the server knows it, and `copy` counts from 0: copies are one bot that plays many matches at a time.
+    A local bot is known by its process. Its copies, counted from 0, are one bot that plays several matches at a time.
     """
 
     owner: str
@@ -378,13 +374,13 @@ class Identity:
 
     @property
     def key(self) -> str:
-        """What it is remembered by."""
+        """The key of its back-off."""
         return f"{self.owner}/{self.seat}"
 
 
 @dataclass(slots=True, eq=False)
 class ConnectedBot:
-    """One bot. `player` is None until it has said what it is; `playing`: it sits at a table."""
+    """One bot. `player` is None until the handshake is over; `playing`: it is in a match."""
 
     identity: Identity
     games: frozenset[str]  # empty: all
@@ -392,11 +388,10 @@ class ConnectedBot:
     player: Player | None = None
     version: str = ""
     playing: bool = False
-    challenges: bool = True  # whether it takes any
-    leaving: bool = False  # it has said that it takes no other game
-    challenged: bool = False  # its last meeting was a challenge, and it has not been offered a rated one since
+    challenges: bool = True  # whether it accepts any
+    leaving: bool = False  # it has announced that it plays no other game
+    challenged: bool = False  # its last pair was a challenge, and no rated one was offered since
     _entry: Entrant | None = None
-    barred: set[str] = field(default_factory=set)  # pools that it cannot play in
 
     @property
     def name(self) -> str:
@@ -415,11 +410,11 @@ class ConnectedBot:
         return Party(name=self.name, command=self.start.command, hash=local.hash if local else "")
 
     def entry(self, pools: Sequence[Pool]) -> Entrant:
-        """What it is entered as: a local bot as the file says, another one in every pool whose game it plays.
+        """Its ladder entry: of a local bot as in the file, of others in every pool whose game they play.
 
         A bot that accepts challenges is in the unrated pools beside these, too.
         """
-        if self._entry is None:  # it is asked for with every look
+        if self._entry is None:  # every round of pairing asks for it
             if local := self.identity.local:
                 rated = local.entrant
             else:
@@ -429,11 +424,11 @@ class ConnectedBot:
         return self._entry
 
     def set_challenges(self, takes: bool) -> None:
-        """Whether it takes any from now on."""
+        """Whether it accepts any from now on."""
         self.challenges, self._entry = takes, None
 
     def met(self, player: Player) -> None:
-        """It has said what it is."""
+        """The handshake is over."""
         said = json.dumps([DIALLED, player.party.program, player.party.version])
         self.player = player
         self.version = hashlib.sha256(said.encode()).hexdigest()[:DIGITS]
@@ -456,18 +451,18 @@ _KEPT = (
 _CLOCKS = ("ggp-clock", "time_left")
 _TIMES = ("time_settings", "kgs-time_settings", "kata-time_settings")
 QUICK = frozenset(("play", "ggp-clock", "time_left", "protocol_version", "name", "version"))
-"""Commands that take no thought: how long their answers take is how long the way is."""
+"""Commands that need no computation: the time of their answers is the round-trip time."""
 
 
 class MatchTranscript:
-    """The commands of one bot: `told` were answered, `awaited` were not (as they were sent, with ids)."""
+    """The commands of one bot: `told` set up the match and were answered, `awaited` were not (as sent, with ids)."""
 
     __slots__ = ("_clock", "awaited", "told")
 
     def __init__(self) -> None:
-        self._clock = ""  # what it was told of the time for the move that is awaited, if it has answered that
+        self._clock = ""  # the clock command for the awaited move, if it was answered
         self.awaited: deque[str] = deque()
-        self.told: list[str] | None = None  # None: no match is at hand
+        self.told: list[str] | None = None  # None between matches
 
     def start(self) -> None:
         """A new match."""
@@ -490,12 +485,12 @@ class MatchTranscript:
         return line
 
     def again(self, elapsed: int) -> list[str]:
-        """What is awaited, to be sent once more `elapsed` ms after it was sent first: clocks have run on."""
+        """The awaited commands, to be sent once more `elapsed` ms later, with clocks that have run on."""
         mover = self._mover()
         return [run_on(line, mover, elapsed) for line in self.awaited]
 
     def clock(self, elapsed: int) -> str:
-        """What it must be told of the time before that, because it was told before; "" if nothing."""
+        """The clock command to send before these, because it was answered already; "" if there is none."""
         mover = self._mover()
         return run_on(self._clock, mover, elapsed) if mover else ""
 
@@ -509,7 +504,7 @@ class MatchTranscript:
         command, _, rest = line.partition(" ")
         if command in _GENMOVES:
             self._clock = ""
-        if answer[:1] != b"=":  # what it refused it need not be told again
+        if answer[:1] != b"=":  # a refused command changed nothing
             return
         if command in _GENMOVES:
             words = answer[:MAX_LINE].decode("utf-8", "replace").partition("\n")[0].lstrip("=0123456789").split()
@@ -547,10 +542,10 @@ def run_on(line: str, mover: str, elapsed: int) -> str:
 
 
 def _after(left: int, period: int, periods: int, elapsed: int) -> tuple[int, int]:
-    """What is left of main time, and periods of Japanese byo-yomi, `elapsed` ms later.
+    """Main time and periods of Japanese byo-yomi that are left, `elapsed` ms later.
 
-    What is left of a period that has begun comes in place of main time, and the period is counted no more: the sum
-    is what is left. Main time that is exactly as long as a period is taken for one: no clock shows too much time.
+    The rest of a period that has begun is given as main time, and the period is not counted: the sum is the time left.
+    Main time that is exactly as long as a period counts as one: no clock shows too much time.
     """
     if not periods:
         return max(0, left - elapsed), 0

@@ -407,18 +407,6 @@ class _NoProcess(Peer):
     def __init__(self) -> None:
         self.channel = Channel(Memory.of(Responder(HUMAN, "", {})), PeerRole.BOT)
 
-    def exited(self, wait: float = 0) -> str:
-        return ""
-
-    def stderr_tail(self) -> str:
-        return ""
-
-    def stderr_news(self) -> str:
-        return ""
-
-    async def stop(self, kill: bool = False) -> None:
-        self.channel.close()
-
 
 # -- matches in this process, for a human or a viewer -------------------------------------------------------------
 

@@ -53,9 +53,11 @@ class Peer(Protocol):
 
     def exited(self, wait: float = 0) -> str:
         """How it ended, in words; "" while it runs or if that is unknown. Waits at most `seconds`."""
+        return ""
 
     def stderr_tail(self) -> str:
         """The last 64 KiB that it wrote to stderr since `end_game`, as text."""
+        return ""
 
     def begin_game(self, key: str) -> None:
         """The match of this key begins; kept stderr gets a heading for it."""
@@ -67,9 +69,11 @@ class Peer(Protocol):
 
     def stderr_news(self) -> str:
         """What came since this was last asked, at most the tail."""
+        return ""
 
     async def stop(self, kill: bool = False) -> None:
         """End it; `kill`: without asking. Returns when it is gone."""
+        self.channel.close()
 
     def waited(self) -> float:
         """Seconds by which we ourselves were late for its answers so far; only differences mean something."""
@@ -239,12 +243,6 @@ class Remote(Peer):
 
     def exited(self, wait: float = 0) -> str:
         return f"no program listens at {self._url}" if self._dealer.absent else ""
-
-    def stderr_tail(self) -> str:
-        return ""
-
-    def stderr_news(self) -> str:
-        return ""
 
     async def stop(self, kill: bool = False) -> None:
         if self._stopped:

@@ -31,18 +31,6 @@ class MemoryPeer(Peer):
         self.memory = Memory.of(program) if isinstance(program, Responder) else program
         self.channel = Channel(wrap(self.memory) if wrap else self.memory, role)
 
-    def exited(self, wait: float = 0) -> str:
-        return ""
-
-    def stderr_tail(self) -> str:
-        return ""
-
-    def stderr_news(self) -> str:
-        return ""
-
-    async def stop(self, kill: bool = False) -> None:
-        self.channel.close()
-
     @property
     def lines(self) -> list[str]:
         """The lines it was sent, without their ids."""

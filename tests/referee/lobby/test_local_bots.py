@@ -152,7 +152,7 @@ def test_copies_are_one_bot_at_several_tables(tmp_path: Path) -> None:
     left.until = float("inf")
     for number, other in enumerate(others):
         pair, bots = Pair(number, 0, number, 0, 1, 2), (("one", "v"), (other.name, "v"))
-        left._waiting[number] = Waiting(cast(OpenPairs, None), pair, bots, cast(Record, None))
+        left.waiting[number] = Waiting(cast(OpenPairs, None), pair, bots, cast(Record, None))
     assert left.reserved()["one", "v"] == 3
     met = [bots for _, bots in left.back([*copies, *others])]
     assert len(met) == 2 and {id(bots[0]) for bots in met} == set(map(id, copies))
