@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 COMMANDS = 64  # that wait for the loop
-PATIENCE = 20.0  # seconds that the loop has to begin with a command: it may be waiting for a locked store
+PATIENCE = 20.0  # seconds in which the loop must start a command: it may be waiting for a locked store
 BUSY = "the referee is busy: ask again"
 T = TypeVar("T")
 
@@ -37,12 +37,12 @@ T = TypeVar("T")
 class RunState(StrEnum):
     """What a referee does."""
 
-    STARTING = "starting"  # the loop has not begun, and nothing is known of the ladder yet
+    STARTING = "starting"  # the loop has not begun, and the ladder was not read yet
     RUNNING = "running"
-    PAUSED = "paused"  # gives out no pairs of the ladder
-    STOPPING = "stopping"  # ends after what is being played
-    OVER = "over"  # nothing of the ladder is left to play; or the referee has ended
-    IDLE = "idle"  # there is no ladder and nothing else to play
+    PAUSED = "paused"  # starts no pairs of the ladder
+    STOPPING = "stopping"  # ends after the running matches
+    OVER = "over"  # nothing of the ladder is left to play, or the referee has ended
+    IDLE = "idle"  # there is no ladder and no series
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class MatchUnderWay:
 
 @dataclass(frozen=True, slots=True)
 class SeriesStatus:
-    """How a series of ggp-match stands. `wins`, `draws`, `losses` of the first bot; `state`: playing, over, aborted,
-    or failed."""
+    """The progress of a series of ggp-match. `wins`, `draws`, `losses` are the first bot's; `state`: playing, over,
+    aborted, or failed."""
 
     key: str
     state: str
@@ -77,7 +77,7 @@ class SeriesStatus:
 
 @dataclass(frozen=True, slots=True)
 class ControlStatus:
-    """What clients read. `change` grows with all that ggp-wait waits for; `records` are those of extra series,
+    """What clients read. `change` grows with everything that ggp-wait waits for; `records` are those of extra series,
     compressed."""
 
     name: str = ""
@@ -158,8 +158,8 @@ KEPT = 256  # series that are remembered, and matches whose records are
 
 @dataclass(slots=True)
 class ExtraSeries:
-    """A series that is being played. `left`: numbers that were not given out yet; `tally`: also of the matches that its
-    record file held before; `out`: number and start of each match under way, by key."""
+    """A series that is being played. `left`: numbers of matches that were not started; `tally`: with the matches that
+    its record file held before; `out`: number and start of each running match, by key."""
 
     setup: SeriesConfig
     left: deque[int]
@@ -170,7 +170,7 @@ class ExtraSeries:
     reason: str = ""
 
     def end(self, state: str, reason: str) -> None:
-        """Give out no more of it."""
+        """Start no more matches of it."""
         self.left.clear()
         self.state, self.reason = state, reason
 
@@ -197,7 +197,7 @@ class SeriesQueue:
         return bool(self._open)
 
     def begin(self, series: ExtraSeries) -> str:
-        """The name of the series, which is played from now on. Raises CommandFailed."""
+        """Start the series; returns its name. Raises CommandFailed."""
         name = series.setup.series
         if name in self.status:
             raise CommandFailed(f"{name} is such a series already: choose another seed=N")
@@ -209,27 +209,27 @@ class SeriesQueue:
         return name
 
     def keys(self, key: str) -> list[str]:
-        """The matches under way of the series of this name, or the one of this key; [] for another's."""
+        """The running matches of the series of this name, or the one of this key; [] if there is none."""
         if found := self._open.get(key):
             return list(found.out)
         bare = key.partition(".")[0]
         return [bare for series in self._open.values() if bare in series.out]
 
     def abort(self, key: str) -> None:
-        """Give out no more of the series of this name; what is under way of it comes back."""
+        """Start no more matches of the series of this name; the running ones still end."""
         if found := self._open.get(key):
             found.end(ABORTED, "by ggp-abort")
             self._publish(found)
 
     def under_way(self) -> Iterator[MatchUnderWay]:
-        """Every match that was given out."""
+        """Every running match."""
         for series in self._open.values():
             for key, (number, since) in series.out.items():
                 first, second = (series.setup.bots[bot].name for bot in seats(number))
                 yield MatchUnderWay(key, "", first, second, since)
 
     def next_batches(self, now: float) -> list[Batch]:
-        """The next match of the series that has fewest under way."""
+        """The next match of the series with the fewest running ones."""
         waiting = [series for series in self._open.values() if series.left]
         if not waiting:
             return []
@@ -239,7 +239,7 @@ class SeriesQueue:
         return [Batch(replace(series.setup, record=""), (number,))]
 
     def on_result(self, chunk: BatchResult) -> bool:
-        """Count what came back, durable first if it is recorded; whether it was of a series of ours."""
+        """Record and count what came back; False if it belongs to no series of ours."""
         series = self._open.get(chunk.given[0]) if len(chunk.given) == 1 else None
         if series is None:
             return False
@@ -268,20 +268,20 @@ class SeriesQueue:
         return True
 
     def on_workers_lost(self) -> None:
-        """What the workers had is played again."""
+        """Play the running matches again."""
         for series in self._open.values():
             series.left.extendleft(sorted((number for number, _ in series.out.values()), reverse=True))
             series.out.clear()
 
     def close(self) -> None:
-        """Nothing more is played: the record files are closed."""
+        """End every series, and close the record files."""
         for series in list(self._open.values()):
             series.end(ABORTED, "the referee ended")
             series.out.clear()
             self._publish(series)
 
     def _publish(self, series: ExtraSeries) -> None:
-        """A series with nothing left is over."""
+        """Publish the status; a series with nothing left is over."""
         name, over = series.setup.series, not (series.out or series.left)
         if over:
             series.state = "over" if series.state == "playing" else series.state
@@ -295,7 +295,7 @@ class SeriesQueue:
 
 
 def _forget(kept: "OrderedDict[str, Any]", but: Collection[str] = ()) -> None:
-    """The oldest, if there are more than KEPT besides these."""
+    """Delete the oldest, above KEPT, except these."""
     for key in [key for key in kept if key not in but][:-KEPT]:
         del kept[key]
 
@@ -305,7 +305,7 @@ def _forget(kept: "OrderedDict[str, Any]", but: Collection[str] = ()) -> None:
 
 WHO = "local"  # any client: see server
 STOPPED = "it was told to stop"
-_OFTEN = 0.1  # seconds between two looks at what is under way
+_OFTEN = 0.1  # seconds between two snapshots of the running matches
 
 
 class RunController:
@@ -319,7 +319,7 @@ class RunController:
         self.commands = commands
         self.extras = SeriesQueue()
         self.run: LadderRun | None = None
-        self.workers: LadderRun | IdleRunner | None = None  # what has the workers
+        self.workers: LadderRun | IdleRunner | None = None  # the owner of the workers
         self.ending = ""
         self._remains = remains
         self._read = read
@@ -383,7 +383,7 @@ class RunController:
     # -- commands: each raises CommandFailed and has then changed nothing ---------------------------------------------
 
     def pause(self) -> None:
-        """Give out no pairs of the ladder until resume; not kept for a later run."""
+        """Start no pairs of the ladder until resume; a later run is not paused."""
         self._need_run()
         if self.ending or self._leaving:
             raise CommandFailed("the referee is stopping")
@@ -398,14 +398,14 @@ class RunController:
         self._note("resumed")
 
     def stop(self, after: bool) -> None:
-        """End now, or `after` the ladder's matches that are being played and all series of ggp-match."""
+        """End now, or `after` the running matches of the ladder and all series of ggp-match."""
         self._leaving = True
         if not after:
             self.ending = STOPPED
         self._note("stop", "after what is being played" if after else "")
 
     def abort(self, key: str) -> None:
-        """Drop a match or a series of ggp-match, or a match of the ladder, whose pair is then given up."""
+        """Drop a match or a series of ggp-match, or a match of the ladder and with it its pair."""
         keys = self.extras.keys(key) or self._pair(key)
         if self.workers is None or not self.workers.drop(keys):
             raise CommandFailed("workers on a cluster drop no single match: ggp-stop ends all")
@@ -443,7 +443,7 @@ class RunController:
         self._note("order", "ggp-reload")
 
     def begin(self, series: ExtraSeries) -> str:
-        """Play a series that is not rated; its key."""
+        """Play a series that is not rated; returns its key."""
         if self._leaving or self.ending:
             raise CommandFailed("the referee is stopping")
         key = self.extras.begin(series)
@@ -453,7 +453,7 @@ class RunController:
     # -----------------------------------------------------------------------------------------------------------------
 
     def _note(self, kind: str, more: str = "") -> None:
-        """An event of the ladder; whether the store takes it now or not, the command is executed."""
+        """Store an event of the ladder; the command is executed even if the store fails."""
         if self.run is not None:
             text = f"{more} by {WHO}" if kind == "order" else f"by {WHO}" + (f": {more}" if more else "")
             with contextlib.suppress(StoreError):
@@ -466,7 +466,7 @@ class RunController:
         return self.run
 
     def _pair(self, key: str) -> list[str]:
-        """The matches of a pair of the ladder that is under way, by its name or the key of one of them."""
+        """The matches of a running pair of the ladder, by its name or the key of one of them."""
         for name, pair, _ in self.run.under_way.named() if self.run else ():
             if key.partition(".")[0] in (name, *(f"{name}-{game}" for game in (1, 2))):
                 return [f"{name}-{game + 1}" for game in range(2) if game not in pair.played]
@@ -516,7 +516,7 @@ class RunController:
 
 @contextlib.contextmanager
 def _refused() -> Iterator[None]:
-    """What the store or the ladder's file refuses is the client's answer."""
+    """An error of the store or of the ladder's file is the client's answer."""
     from referee.ladder.toml_file import ConfigError
 
     try:
@@ -528,7 +528,7 @@ def _refused() -> Iterator[None]:
 # -- a referee without a ladder ---------------------------------------------------------------------------------------
 
 
-_TURN = 0.05  # seconds that the loop waits for one thing before it looks at the other
+_TURN = 0.05  # seconds that the loop waits for results, or for commands
 _DEATHS = 3  # times in a row that workers may die without a match in between
 
 
@@ -587,7 +587,7 @@ class IdleRunner:
             self._controller.on_result(chunk)
 
     def _wind_up(self) -> None:
-        """Drop what is being played, keep what was."""
+        """Drop the running matches, and count the finished ones."""
         if self._pool is not None:
             if self._pool.running:
                 self._pool.stop()

@@ -204,7 +204,7 @@ class QueryHandlers:
         return fit_lines(lines)
 
     def crosstable(self, pool_name: str = "") -> str:
-        """A line for every two that met, once: the points are of the first."""
+        """A line for every two bots that met, once; the points are the first one's."""
         return fit_lines(
             f"pool={pool.name} first={first.label} second={second.label} games={score.games} points={score.points:g}"
             f" wins={score.wins} ties={score.ties} losses={score.losses}"
@@ -230,7 +230,7 @@ class QueryHandlers:
     # -- matches ---------------------------------------------------------------------------------------------------
 
     def matches(self) -> str:
-        """A line for each that is being played, and for each that waits in a worker's chunk (`ply=-`)."""
+        """A line for each running match, and for each that waits in a worker's batch (`ply=-`)."""
         now = time.monotonic()
         found: dict[str, Record] = {}
         for record in playing(self._live):
@@ -325,7 +325,7 @@ class QueryHandlers:
     # --------------------------------------------------------------------------------------------------------------
 
     def _ask_engine(self, game: str, ask: Callable[[Engine], Awaitable[str]]) -> str:
-        """An engine that is started for this."""
+        """Ask an engine that is started for this. Raises CommandFailed."""
         ladder = self._commands.status.ladder
         spec, budgets = _engine_for(self._commands.status, game), ladder.budgets if ladder else Timeouts()
 
@@ -355,7 +355,7 @@ class QueryHandlers:
         return found
 
     def _record(self, key: str) -> Record:
-        """Of a match that is being played, was played for a client, or is stored."""
+        """The record of a running match, of one of an extra series, or of a stored one. Raises CommandFailed."""
         for record in playing(self._live):
             if key in (record.start.match, _pair_of(record.start.match)):
                 return record
@@ -435,7 +435,7 @@ class CommandHandlers:
         self._trusted = trusted
 
     def order(self, command: Callable[[RunController], None]) -> Later:
-        """Empty once the loop has executed this."""
+        """Have the loop execute this; the answer is empty."""
         done, until = self._commands.submit(command), time.monotonic() + PATIENCE
 
         def answer() -> str | None:
@@ -484,7 +484,7 @@ class CommandHandlers:
     # --------------------------------------------------------------------------------------------------------------
 
     def _setup(self, game: str, one: str, two: str, options: dict[str, str]) -> SeriesConfig:
-        """As the words say, without what the engine adds."""
+        """The series as the words describe it, without what the engine adds. Raises CommandFailed, Problem."""
         status, record = self._commands.status, options.get("record", "")
         ladder = status.ladder
         pool = next((pool for pool in ladder.pools if pool.name == game), None) if ladder else None

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from referee.store.store import Store
 
 CLIENTS = 64  # over ZeroMQ; a newcomer replaces the one that was silent longest
-_TURN_MS = 100  # a thread looks whether it is to end
-_RETRY = 0.02  # seconds between two looks for an answer that is not there yet
+_TURN_MS = 100  # between checks whether a thread is to end
+_RETRY = 0.02  # seconds between checks for a late answer
 _LAST, _LINGER_MS = 2.0, 500  # seconds for the last answers, and ms for them to leave
 _AFTER_FAULT = 0.1  # seconds until the server goes on after a failure of its own
 PUBLIC = "every user of this machine may control and stop this over tcp; --bind ipc://FILE is for you alone"
@@ -46,12 +46,12 @@ class ControlServer:
         self._thread = _start_thread(self._serve, "control")
 
     def close(self) -> None:
-        """Send what was answered, and end the thread."""
+        """Send the last answers, and end the thread."""
         self._closing = True
         self._thread.join()
 
     def _serve(self) -> None:
-        """Answer until `close`, and then what is not answered yet, within reason."""
+        """Answer until `close`, and for a moment longer what was not answered yet."""
         end = 0.0
         while not self._closing or (not self.service.idle and time.monotonic() < end):
             end = end if self._closing else time.monotonic() + _LAST
@@ -75,7 +75,7 @@ class StandardInput:
         self._thread = _start_thread(self._serve, "standard input")
 
     def close(self) -> None:
-        """End the thread; one that waits for a reader ends with the process."""
+        """End the thread; one that is blocked by its reader ends with the process."""
         self._closing = True
         self._thread.join(_LAST)
 
@@ -125,7 +125,7 @@ class ControlAddresses(NamedTuple):
 
 
 def controlled(name: str, addresses: ControlAddresses) -> Control:
-    """Makes the run of a ladder answer there, as the command `name`. Raises UsageError for a bad address."""
+    """Makes the run of a ladder answer there, for the command `name`. Raises UsageError for a bad address."""
 
     @contextlib.contextmanager
     def control(run: RunContext) -> Iterator[RunControl]:
@@ -141,7 +141,7 @@ def controlled(name: str, addresses: ControlAddresses) -> Control:
 def serving(
     name: str, addresses: ControlAddresses, commands: CommandQueue, store: "Store | None", live: str
 ) -> Iterator[None]:
-    """Clients are answered in here (see handlers.responders). Raises UsageError."""
+    """Answer clients within this context (see handlers.responders). Raises UsageError."""
     with contextlib.ExitStack() as stack:
         background = Background()
         stack.callback(background.close)

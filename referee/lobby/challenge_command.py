@@ -27,7 +27,7 @@ class ChallengeRefused(Exception):
 
 
 class Ordering:
-    """`stopping` is looked at while an answer is waited for, which raises Stopped. `close` at the end."""
+    """Asks a lobby. While it waits, a signal raises Stopped. `close` at the end."""
 
     def __init__(self, lobby: LobbyLink, stopping: Stopping) -> None:
         self._stopping = stopping
@@ -37,8 +37,8 @@ class Ordering:
         self._dial.watch(stopping.descriptor)
 
     def ask(self, line: str, patient: bool = False) -> str:
-        """The answer. `patient`: asked again on the next connection if this one is lost, for ever, once the lobby was
-        reached. Raises NotReached, ChallengeRefused, AccessRefused, Replaced."""
+        """The answer. `patient`: once the lobby was reached, ask again on the next connection after each lost one.
+        Raises NotReached, ChallengeRefused, AccessRefused, Replaced."""
         asked = 0
         while True:
             if self._dial.up and self._dial.number != asked:
@@ -54,7 +54,7 @@ class Ordering:
                 raise NotReached(self._trouble)
 
     def wait(self, seconds: float) -> None:
-        """So long at most, until something comes."""
+        """Wait for an event, so long at most."""
         self._dial.poll(seconds)
         self._stopping.check()
 
@@ -64,12 +64,12 @@ class Ordering:
     def _told(self, what: str, why: str) -> None:
         if what == "up":
             self._reached, self._trouble = True, ""
-        elif what in ("lost", "bye") and (self._reached or why != NO_HANDSHAKE):  # of that Dial itself has enough soon
+        elif what in ("lost", "bye") and (self._reached or why != NO_HANDSHAKE):  # Dial itself gives up after a few
             self._trouble = why
 
 
 NOT_PLAYED, INTERRUPTED, TERMINATED = 1, 130, 143
-LOOK = 1.0  # seconds between questions how it goes
+LOOK = 1.0  # seconds between questions about the progress
 EPILOGUE = """Exit status: 0 if every pair was played (with --no-wait: is asked for), 1 if it was refused, withdrawn or
 ran out of time, or there is no lobby, 2 for a wrong command line or a key that the lobby refuses. Ctrl-C (130) ends the
 watching and leaves the challenge: --withdraw ID takes it back."""
@@ -137,7 +137,7 @@ def challenge(
 
 
 def _follow(ordering: Ordering, id: str, quiet: bool, as_json: bool) -> int:
-    """Until nothing of it is left to be played."""
+    """Show the progress until nothing of it is left to play."""
     if not quiet and not as_json:
         click.echo(f"challenge {id}: Ctrl-C leaves it to the lobby, --withdraw {id} takes it back", err=True)
     shown = ""
@@ -202,7 +202,7 @@ def _result(values: Values) -> str:
 
 
 def _values(line: str) -> Values:
-    """`key=value …`; the reason runs to the end of the line. What a lobby says is made printable."""
+    """`key=value …`; the reason runs to the end of the line. Values become printable."""
     head, mark, reason = line.partition(" reason=")
     found = dict(word.partition("=")[::2] for word in head.split())
     return {name: printable(value, 1000) for name, value in (found | ({"reason": reason} if mark else {})).items()}

@@ -1,7 +1,7 @@
 """Challenges: unrated series between two bots that an author requested, and the commands for them.
 
 A challenge is a batch of pairs in the unrated pool beside a pool. A bot that was challenged is offered a rated game
-before it is challenged again. Everything runs in the event loop except the store's work.
+before it is challenged again. Everything but the store's work runs in the event loop.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class Unrated(OpenPairs):
             self.batches[pair.batch].append(pair.id)
 
     def issued(self, pairs: list[Pair]) -> None:
-        """New ones, of one challenge."""
+        """Add new pairs, all of one challenge."""
         for pair in pairs:
             self.open[pair.id] = pair
             self.batches[pair.batch].append(pair.id)
@@ -160,7 +160,7 @@ class Challenges:
         return set(held.values())
 
     def _in_turn(self) -> list[Challenge]:
-        """The challenges with a pair to play, the one that waited longest first."""
+        """The challenges with a pair to play, the one that has waited longest first."""
         some = (one for one in self.open.values() if not one.reason and one.next_pair)
         return sorted(some, key=lambda one: (one.turn, one.row.id))
 
@@ -169,7 +169,7 @@ class Challenges:
         return not bot.challenged or not self._rated.anybody_for(bot)
 
     def _hopeless(self, one: Challenge, moment: str) -> str:
-        """Why no more pairs of it will be played; "" if they may."""
+        """Why no more pairs of it can be played; "" if they can."""
         if one.row.until <= moment:
             return f"it was not finished by {one.row.until}"
         for entry in one.bots:
@@ -201,7 +201,7 @@ class Challenges:
                 "challenge", "over", id=id, wins=row.wins, draws=row.draws, losses=row.losses, void=row.void
             )
 
-    # -- orders ------------------------------------------------------------------------------------------------------
+    # -- commands ----------------------------------------------------------------------------------------------------
 
     async def order(self, author: Author, pool: str, mine: str, theirs: str, pairs: int) -> int:
         """Store a new challenge; returns its id. Raises CommandFailed, StoreError."""

@@ -48,17 +48,16 @@ MOST_PENDING = 4 * 1024 * 1024  # bytes of commands for a bot that does not read
 
 
 class BotEnded(Problem):
-    """The bot is of no use any more; str() says how it ended or what it did."""
+    """The bot has ended, or broke the protocol; str() says how."""
 
     code = "bot-ended"
 
 
 class BotProcess:
-    """One process; `memory` and `environment` as launch.Process has them, `nice`: how much nicer than we are it is.
+    """One process; `memory` and `environment` as for Process, `nice`: its niceness, relative to ours.
 
-    Raises LaunchError, or BotEnded if it does not say what it is.
-
-    `name` and `games` are what it says, `games` () for a native bot that does not say.
+    Raises LaunchError, or BotEnded if the handshake fails. `name` and `games` are its answers, `games` () for a native
+    bot that does not list any.
     """
 
     def __init__(
@@ -91,10 +90,10 @@ class BotProcess:
         self._answers = AnswerSplitter()
         self._pending = bytearray()
         self._said = StderrLines()
-        self.early = self._process.stderr_tail().encode()  # what it wrote to stderr before it was heard
+        self.early = self._process.stderr_tail().encode()  # what it wrote to stderr during the handshake
 
     def write(self, data: bytes) -> bool:
-        """Whether it took all; else call write(b"") when stdin can be written again."""
+        """Whether all was written; else call write(b"") when stdin can be written again."""
         self._pending += data
         try:
             while self._pending:
@@ -102,7 +101,7 @@ class BotProcess:
         except BlockingIOError:
             if len(self._pending) > MOST_PENDING:
                 raise BotEnded("it does not read what it is asked") from None
-        except BrokenPipeError:  # what it still says, and how it ended, is found by reading
+        except BrokenPipeError:  # its last answers, and how it ended, are found by reading
             self._pending.clear()
         return not self._pending
 
@@ -123,7 +122,7 @@ class BotProcess:
         return answers
 
     def read_stderr(self) -> bytes:
-        """What it has written there, without waiting; `said` has it, too. At its end `stderr` becomes None."""
+        """What it has written there, without waiting; `said` returns it, too. At its end `stderr` becomes None."""
         if self.stderr is None:
             return b""
         try:
@@ -137,11 +136,11 @@ class BotProcess:
 
     @property
     def last_line(self) -> str:
-        """Of stderr: often it says why a bot ended."""
+        """The last line of stderr, which often says why a bot ended."""
         return self._said.last
 
     def said(self, now: float) -> list[str]:
-        """Lines of stderr to be passed on, not too many a second."""
+        """Lines of stderr to pass on, a bounded number a second."""
         return self._said.lines(now)
 
     def stop(self, kill: bool = False) -> None:
@@ -159,8 +158,8 @@ async def _meet(channel: Channel, budgets: Timeouts) -> tuple[str, tuple[str, ..
     return name, () if "ggp-new" in commands else ("go",)
 
 
-QUICK = 10.0  # seconds: a bot that ends sooner after its start has not done well
-MOST_QUICK = 3  # such ends in a row, after which it leaves the lobby
+QUICK = 10.0  # seconds: a bot that ends sooner after its start has failed
+MOST_QUICK = 3  # such failures in a row, after which it leaves the lobby
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before the next start
 GOODBYE = "its author ended it"
 _LAST_READS = 64  # reads of stderr after the end of a bot; a pipe holds no more
@@ -173,8 +172,8 @@ class Connector:
     """`run` never returns: it raises Replaced, AccessRefused, Stopped, or Left where `stopping` is patient; then
     `close`.
 
-    `start` starts the bot: raises BotEnded or LaunchError. `name` is what the bot is called at the lobby ("": as it
-    calls itself), `challenges` whether it takes any there; `echo` gets its stderr.
+    `start` starts the bot: raises BotEnded or LaunchError. `name` is the bot's name at the lobby ("": as it calls
+    itself), `challenges`: whether it accepts any; `echo` gets its stderr.
     """
 
     def __init__(
@@ -220,7 +219,7 @@ class Connector:
                 quick = 0
 
     def close(self, reason: str) -> None:
-        """Say goodbye and end the bot; one more signal, and it is not asked."""
+        """Say goodbye and end the bot; after one more signal it is killed."""
         self._dial.close(reason)
         if self._bot is not None:
             try:
@@ -236,7 +235,7 @@ class Connector:
             return self._start_bot()
 
     def _restart(self, reason: str, hopeless: bool) -> bool:
-        """Start it again, the connection kept meanwhile; False, and the lobby knows, if that was in vain."""
+        """Start the bot again and keep the connection; if that fails, hang up with the reason and return False."""
         if not hopeless:
             try:
                 self._bot = self._start()
@@ -264,15 +263,15 @@ class Connector:
         bot.stop(kill=True)
 
     def _hello(self, bot: BotProcess) -> Hello:
-        """Its name as a name of the ladder's, so that a bot that calls itself `GNU Go` is `GNU-Go`."""
+        """The hello, with a name that a ladder accepts: `GNU Go` becomes `GNU-Go`."""
         name = self._name or re.sub(r"[^A-Za-z0-9_.-]+", "-", bot.name).strip("-.")[:40] or "bot"
         games = tuple(printable(game, NAME) for game in bot.games[:MAX_GAMES])
         return Hello(name, games, bot.session, self._challenges)
 
-    # -- the way of a command ----------------------------------------------------------------------------------------
+    # -- commands and answers ----------------------------------------------------------------------------------------
 
     def _serve(self, bot: BotProcess) -> str:
-        """Pass on what is said until the bot has ended; how."""
+        """Pass commands and answers on until the bot has ended; returns how."""
         self._dial.watch(bot.stdout)
         if bot.stderr is not None:
             self._dial.watch(bot.stderr)
@@ -304,7 +303,7 @@ class Connector:
         for data in bot.read():
             if not self._owed:
                 raise BotEnded(f"unexpected answer: {printable(data[:80])}")
-            if self._owed.popleft() == self._dial.number:  # else it was asked on a connection that is no more
+            if self._owed.popleft() == self._dial.number:  # else it was asked on an earlier connection
                 self._dial.send(LobbyAnswer(data))
         self._pass_said(bot)
 
@@ -331,7 +330,7 @@ class Connector:
                 self._dial.forget(bot.stdin)
 
     def _drain(self, bot: BotProcess) -> None:
-        """The last words on stderr, which tell why."""
+        """Pass on the last lines of stderr, which say why it ended."""
         watched = bot.stderr
         for _ in range(_LAST_READS):
             if not (data := bot.read_stderr()):
@@ -384,9 +383,9 @@ def connect(
     if name and (len(name) > 40 or not name.isprintable()):
         raise click.UsageError(f"--name {printable(name, 60)}: a name has at most 40 printable characters")
     lobby = LobbyLink(url, read_pair(key) if key else None, read_public(server_key) if server_key else "")
-    show = _show_json if as_json else _show_nothing if quiet else _show_text
+    show = _show_json if as_json else _nothing if quiet else _show_text
     with Stopping(NOTICE) as stopping:
-        echo = _echo_nothing if quiet else _echo
+        echo = _nothing if quiet else _echo
         start = partial(BotProcess, words, Timeouts())
         connector = Connector(start, lobby, name, show, echo, stopping, challenges=not no_challenges)
         reason = GOODBYE
@@ -404,44 +403,40 @@ def connect(
     return REPLACED
 
 
-_TEXTS: dict[str, Callable[[str], str]] = {
-    "up": lambda why: "connected",
-    "lost": lambda why: why,
-    "bye": lambda why: f"the lobby said goodbye: {why}",
-    "wait": lambda why: f"trying again in {why} s",
-    "started": lambda why: f"the bot runs: {why}",
-    "ended": lambda why: f"the bot ended: {why}",
+_TEXTS = {
+    "up": "connected",
+    "lost": "{}",
+    "bye": "the lobby said goodbye: {}",
+    "wait": "trying again in {} s",
+    "started": "the bot runs: {}",
+    "ended": "the bot ended: {}",
 }
 
 
 def _show_text(what: str, why: str) -> None:
-    click.echo(f"{datetime.now():%H:%M:%S} {_TEXTS[what](printable(why, 1000))}", err=True)
+    click.echo(f"{datetime.now():%H:%M:%S} {_TEXTS[what].format(printable(why, 1000))}", err=True)
 
 
 def _show_json(what: str, why: str) -> None:
     print(json.dumps({"time": round(time.time(), 3), "event": what, **({"reason": why} if why else {})}), flush=True)
 
 
-def _show_nothing(what: str, why: str) -> None:
-    return
+def _nothing(*event: object) -> None:
+    """For --quiet."""
 
 
 def _echo(data: bytes) -> None:
-    """What the bot writes to stderr, as it is."""
+    """Copy what the bot writes to stderr."""
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.buffer.write(data)
         sys.stderr.buffer.flush()
-
-
-def _echo_nothing(data: bytes) -> None:
-    return
 
 
 # -- the process that connects a local bot: `python -m referee.lobby.connect`, started by local_bots only -------------
 
 
 class LocalOrder(msgspec.Struct, frozen=True):
-    """What is to be started (see BotSpec), whom to dial, how nice the bot is to be, which process started us."""
+    """The bot to start (see BotSpec), the address to dial, the bot's niceness, and the process that started us."""
 
     url: str
     name: str
@@ -455,7 +450,7 @@ class LocalOrder(msgspec.Struct, frozen=True):
 
 
 class LocalReport(msgspec.Struct, frozen=True):
-    """Why there is no bot now, and whose doing that was."""
+    """Why there is no bot now, and who caused it."""
 
     culprit: Literal["bot", "host"]
     reason: str
@@ -474,7 +469,7 @@ def run_local() -> int:
             LobbyLink(order.url, inside=True),
             order.name,
             _report_end,
-            lambda data: None,
+            _nothing,
             stopping,
         )
         try:
@@ -491,7 +486,7 @@ def run_local() -> int:
 
 
 def _start_local(order: LocalOrder) -> BotProcess:
-    """Raises BotEnded, LaunchError: also for a program that is not the one whose version it would play as."""
+    """Raises BotEnded, also for a program of another version than the order's, and LaunchError."""
     start = BotSpec(order.name, order.command, order.argv, "", order.environment, order.memory)
     if (found := version_of(start)) != order.version:
         raise BotEnded(f"{CHANGED}: its version is {found}, not {order.version}: start the lobby again")
@@ -504,7 +499,7 @@ def _report_end(what: str, why: str) -> None:
 
 
 def _report(said: LocalReport) -> None:
-    with contextlib.suppress(OSError):  # a lobby that is gone hears nothing
+    with contextlib.suppress(OSError):  # the lobby has ended
         sys.stdout.buffer.write(msgspec.json.encode(said) + b"\n")
         sys.stdout.buffer.flush()
 

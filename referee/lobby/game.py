@@ -87,7 +87,7 @@ _BREATH = 1.0  # seconds before a void game is played again
 
 @dataclass(slots=True)
 class Room:
-    """What every pair game needs, and what they count."""
+    """What every pair game uses, and the counts of all."""
 
     sessions: Sessions
     engines: Engines
@@ -97,9 +97,9 @@ class Room:
     event_log: EventLog
     budgets: Timeouts
     series: str
-    engine_voids: Counter[tuple[int, int]] = field(default_factory=Counter)  # of a pair's game, by the engine
-    games: Counter[tuple[str, str]] = field(default_factory=Counter)  # that are kept, by kind and termination
-    plies: int = 0  # that were played in this run
+    engine_voids: Counter[tuple[int, int]] = field(default_factory=Counter)  # void by the engine, by pair and game
+    games: Counter[tuple[str, str]] = field(default_factory=Counter)  # that count, by kind and termination
+    plies: int = 0  # played in this run
 
 
 class PairGame:
@@ -332,7 +332,7 @@ class LeftOver:
         self.waiting: dict[int, Waiting] = {}  # by pair
 
     def load(self, all_open_pairs: Sequence[OpenPairs]) -> None:
-        """Read the files of the previous run; a file that cannot be used stays. Raises StoreError."""
+        """Read the files of the previous run; one whose match cannot be resumed stays. Raises StoreError."""
         for record, lines in self._room.live.recover():
             try:
                 if not self._resume(all_open_pairs, record, lines):
@@ -472,7 +472,7 @@ class RunningPairs:
         return self._room.sessions.bots.values()
 
     def idle(self) -> list[ConnectedBot]:
-        """The bots that a match can be started with now: none that an interrupted match waits for."""
+        """The bots that can start a match now, without those that an interrupted match waits for."""
         reserved, idle = self._left_over.reserved(), list[ConnectedBot]()
         for bot in self._room.sessions.ready():
             if reserved[bot.name, bot.version] > 0:

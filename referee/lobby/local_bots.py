@@ -23,12 +23,12 @@ from referee.lobby.remote_bot import Identity, Local
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0  # seconds before a process is started again
 _SETTLED = 30.0  # seconds after which the waits are short again
-_LAST_WORDS = 15.0  # seconds that a bot has to end, which it is asked to
+_LAST_WORDS = 15.0  # seconds for a bot to end after SIGTERM
 _PROGRAM = (sys.executable, "-m", "referee.lobby.connect")
 
 
 class LocalBots:
-    """`meet`: whether they also meet each other; `nice`: how far they stand back for the lobby itself."""
+    """`meet`: whether they also play each other; `nice`: their niceness, relative to the lobby's."""
 
     def __init__(self, bots: Sequence[Local], meet: bool, nice: int, event_log: EventLog) -> None:
         self.identities = LocalIdentities(frozenset(bot.entrant.name for bot in bots))
@@ -39,7 +39,7 @@ class LocalBots:
         self._chance = Random()
 
     def start(self, url: str) -> None:
-        """Have them dial this address, each copy from a process of its own, until `close`."""
+        """Run them until `close`, each copy in a process of its own that dials this address."""
         loop = asyncio.get_running_loop()
         for bot in self._bots:
             owner = f"{OWNER}'s {bot.entrant.name}" if self._meet else OWNER
@@ -91,7 +91,7 @@ class LocalBots:
                 await process.wait()
 
     async def _supervise(self, identity: Identity, process: Process, url: str) -> None:
-        """Give the process its order, log what it says, and wait for its end."""
+        """Send the process its order, log its reports, and wait for its end."""
         assert identity.local is not None and process.stdin is not None and process.stdout is not None
         start = identity.local.entrant.start
         if self._closing.is_set():
@@ -102,13 +102,13 @@ class LocalBots:
         )  # fmt: skip
         process.stdin.write(msgspec.json.encode(order))
         process.stdin.close()
-        told = False
+        reported = False
         async for line in process.stdout:
             with contextlib.suppress(msgspec.MsgspecError):  # half a line of one that was killed
                 self._log(identity, msgspec.json.decode(line, type=LocalReport))
-                told = True
+                reported = True
         status = await process.wait()
-        if status and not (told or self._closing.is_set()):
+        if status and not (reported or self._closing.is_set()):
             self._log(identity, LocalReport("host", f"the process of its connection ended: exit status {status}"))
 
     def _log(self, identity: Identity, said: LocalReport) -> None:

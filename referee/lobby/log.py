@@ -22,7 +22,7 @@ _FRAMES = 30  # lines of a traceback, the last ones
 
 
 class EventLog:
-    """`write` takes a line without its LF; by default stderr does. `counts` is by event and word."""
+    """`write` takes a line without its LF; the default is stderr. `counts` is by event and word."""
 
     def __init__(self, as_json: bool = False, quiet: bool = False, write: Callable[[str], None] | None = None) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
@@ -33,7 +33,7 @@ class EventLog:
         self._limited: OrderedDict[tuple[str, str, str], tuple[float, int]] = OrderedDict()
 
     def log(self, event: str, word: str = "", **fields: str | int | float) -> None:
-        """`word` is one of few: it is counted by."""
+        """Events are counted by `event` and `word`, so `word` is one of few."""
         self.counts[event, word] += 1
         if not self._quiet:
             self._write_event(event, word, fields)

@@ -25,10 +25,10 @@ from referee.store.model import GAMES, Entrant, FormatKind, Ladder, Pair, Pairin
 from referee.store.store import Store
 
 OFTEN = 12  # pairs of the same two owners an hour, while others are connected
-_MUCH = 10**6  # as if they had met so often
+_MUCH = 10**6  # pairs that are added to the count of two owners at that limit
 AT_ONCE = 64  # bots that are paired at a time, so that the choice takes no more than milliseconds
 _FRESH = 10.0  # seconds for which ratings are good enough to pair by, or
-_RARELY, _LATEST = 200, 300.0  # times as long as it took to make them, but no longer: moves wait meanwhile
+_RARELY, _LATEST = 200, 300.0  # so many times as long as they took, so long at most: moves wait meanwhile
 
 
 class Matchmaker(OpenPairs):
@@ -46,7 +46,7 @@ class Matchmaker(OpenPairs):
                 self._tally.add(result.meetings)
         self._frequency = Frequency(OFTEN)
         self._ratings: Ratings | None = None
-        self._rated: tuple[float, Sequence[int]] = (0.0, ())  # until when who is
+        self._rated: tuple[float, Sequence[int]] = (0.0, ())  # until when the ratings are used, and whose they are
 
     def fix(self, result: PairResult) -> None:
         self._tally.add(result.meetings)

@@ -63,10 +63,10 @@ class OpenPairs:
 
 
 GATHER = 0.05  # seconds in which finished games wait for others, or
-_RARELY, _LATEST = 50, 1.0  # times as long as it took to keep the last ones, but no longer: moves wait meanwhile
+_RARELY, _LATEST = 50, 1.0  # so many times as long as the last ones took, so long at most: moves wait meanwhile
 _NICE = 5  # more, of the thread that has the store: moves go first
-_AGAIN = 1.0  # seconds until a store that refused is asked again
-_TRIES = 3  # times that a game fails alone, by another error than the store's, until it is given up
+_AGAIN = 1.0  # seconds until a store that failed is tried again
+_TRIES = 3  # failures of a game alone, by another error than the store's, after which it is given up
 T = TypeVar("T")
 
 
@@ -79,7 +79,7 @@ class StoreWriter:
         self._waiting: list[tuple[FinishedGame | UnplayablePair, asyncio.Future[list[PairResult]]]] = []
         self._some = asyncio.Event()
         self._tasks = BackgroundTasks(event_log.fault)
-        self._took = 0.0  # seconds to keep the last games
+        self._took = 0.0  # seconds to store the last games
         self._hurried = False
         self._alone = 0  # the first of the waiting that are stored one by one, because they failed together
         self._tries = 0  # times that the first of them failed alone
@@ -172,6 +172,6 @@ class StoreWriter:
 def _give_way() -> None:
     """Lower the priority of the calling thread: stores can wait, moves cannot."""
     thread = threading.get_native_id()
-    with contextlib.suppress(OSError):  # where a container forbids it, it works all the same
+    with contextlib.suppress(OSError):  # a container may forbid it
         os.sched_setscheduler(thread, os.SCHED_BATCH, os.sched_param(0))
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _NICE)

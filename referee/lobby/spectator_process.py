@@ -65,8 +65,8 @@ TOPICS = 64  # subscriptions of one connection
 TOPIC_OCTETS = 4096  # bytes of all these topics
 RATE = 10.0  # subscriptions a second of one connection; five times as many at once
 PENDING = 4  # requests of one connection that wait
-QUEUE = 1000  # messages for one connection; it requests those beyond that it missed
-_FRAME = 512  # bytes: the longest of a handshake with keys is under 300, a topic with keys under 240
+QUEUE = 1000  # messages for one connection; it requests what it missed
+_FRAME = 512  # bytes: the longest frame of a handshake with keys is under 300, a topic with keys under 240
 _HANDSHAKE_MS = 10_000
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)
 
@@ -342,7 +342,7 @@ class SpectatorServer:
 
 # -- the process ------------------------------------------------------------------------------------------------------
 
-_NICE = 10  # players go before spectators
+_NICE = 10  # matches have priority
 _MEMORY = 2 << 30  # bytes of address space: a flood ends this process, not the host
 
 

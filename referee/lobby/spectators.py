@@ -1,8 +1,7 @@
 """The lobby's side of spectating: hands the lines of running matches to the spectator process, and supervises it.
 
-The spectator process serves strangers, so its failures must cost the lobby nothing. The lobby writes to its stdin and
-never waits for it. A process that ends is started again and gets all running matches again; so does one that stops
-reading.
+The spectator process serves strangers, so its failures must not delay the lobby. The lobby writes to its stdin and
+never waits for it. A process that ends, or stops reading, is started again and gets all running matches again.
 """
 
 import asyncio
@@ -19,11 +18,11 @@ from referee.lobby.log import EventLog
 COMMAND = (sys.executable, "-P", "-m", "referee.lobby.spectator_process")
 SOON, LATEST = 0.2, 30.0  # seconds until it is started again; doubled each time
 SETTLED = 60.0  # seconds that it runs until the waits are short again
-GATHER = 0.02  # seconds in which lines wait for others: spectators do not see them, and the cost is shared
+GATHER = 0.02  # seconds in which lines wait for others, to be written together
 OPEN, DROPPED = b"open\n", b"dropped "  # on stdin: all running matches are sent; a match has no end
-_BACKLOG = 16 * 1024 * 1024  # bytes that it may leave unread
+_BACKLOG = 16 * 1024 * 1024  # unread bytes, after which it is killed
 _REPORT = 256 * 1024  # bytes of a line of its stdout
-_LAST_WORDS = 2.0  # seconds to end by itself
+_LAST_WORDS = 2.0  # seconds to end after its stdin is closed
 
 
 class SpectatorConfig(msgspec.Struct, frozen=True):

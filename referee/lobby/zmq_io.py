@@ -32,7 +32,7 @@ class Reading:
         self._descriptor = int(socket.getsockopt(zmq.FD))
         self._take = take
         self.full = 0  # turns in which more came than was read
-        self._due = False  # a look at the socket is due in this turn of the loop
+        self._due = False  # the socket is read in this turn of the loop
         self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
         self._loop.add_reader(self._descriptor, self._read)
         self.poll_again()
@@ -75,18 +75,18 @@ class Reading:
 # -- byte queue -------------------------------------------------------------------------------------------------------
 
 
-_FAR = 1e6  # seconds that a timer is set for at most
-_NEAR = 1.0  # seconds before a deadline from which on the timer is set for it
+_FAR = 1e6  # seconds of a timer, at most
+_NEAR = 1.0  # seconds before a deadline in which the timer is set for the deadline itself
 
 
 class Inbox:
     """Chunks of bytes in order, then the end. Its owner bounds it: it knows how many answers may come.
 
-    Almost every answer comes long before its deadline, so there is not a timer for each wait: one outlives the waits,
-    looks halfway to the deadline, and is set again if the reader still waits.
+    Almost every answer comes long before its deadline, so a timer outlives the waits: it fires halfway to the deadline,
+    and is set again if the reader still waits.
     """
 
-    __slots__ = ("__weakref__", "_chunks", "_deadline", "_ended", "_looks", "_now", "_timer", "_waiter")
+    __slots__ = ("__weakref__", "_chunks", "_deadline", "_ended", "_fires", "_now", "_timer", "_waiter")
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -95,7 +95,7 @@ class Inbox:
         self._waiter: asyncio.Future[None] | None = None
         self._deadline = 0.0  # of the waiter
         self._timer: asyncio.TimerHandle | None = None
-        self._looks = 0.0  # when the timer does
+        self._fires = 0.0  # when the timer does
 
     def put(self, chunk: bytes, more: bool = False) -> None:
         """`more` is to come: the reader is not woken for a part."""
@@ -126,7 +126,7 @@ class Inbox:
         loop = asyncio.get_running_loop()
         self._waiter = waiter = loop.create_future()
         self._deadline = deadline
-        if self._timer is None or self._looks > deadline:
+        if self._timer is None or self._fires > deadline:
             self._set_timer(loop)
         try:
             await waiter
@@ -143,7 +143,7 @@ class Inbox:
         now = self._now()
         left = self._deadline - now
         wait = max(0.0, left) if left < _NEAR else min(left / 2, _FAR)
-        self._looks = now + wait
+        self._fires = now + wait
         self._timer = loop.call_later(wait, self._on_timer)
 
     def _on_timer(self) -> None:
@@ -164,9 +164,10 @@ _DIGITS = 12
 
 @contextlib.contextmanager
 def socket_folder(lobby: Path) -> Iterator[Path]:
-    """Only we may enter it, and its name is short, as those of sockets must be. What a killed run left there goes.
+    """Makes the folder, which only this user may enter and whose name is short, as those of sockets must be; deletes
+    it at the end, and what a killed run left of it.
 
-    The caller sees to it that no two lobbies run with the same file. Raises OSError.
+    The caller ensures that no two lobbies run with the same file. Raises OSError.
     """
     folder = folder_of(lobby)
     with contextlib.suppress(FileNotFoundError):
@@ -183,6 +184,6 @@ def socket_folder(lobby: Path) -> Iterator[Path]:
 
 
 def folder_of(lobby: Path) -> Path:
-    """Where the sockets of the lobby with this file are, unless that folder is another user's."""
+    """The folder for the sockets of the lobby with this file, unless it is another user's."""
     digest = hashlib.sha256(os.fsencode(lobby.absolute())).hexdigest()[:_DIGITS]
     return Path(tempfile.gettempdir()) / f"ggp-{os.getuid()}-{digest}"
