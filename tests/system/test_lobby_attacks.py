@@ -233,7 +233,7 @@ ATTACKS: list[Attack] = [
 
 
 @pytest.mark.long
-def test_attacks_cost_no_other_anything(siege: Siege) -> None:
+def test_attacks_harm_no_other_bot(siege: Siege) -> None:
     print(f"\n{'attack':18} {'late before':>11} {'during':>8} {'lines':>5} {'MiB':>6} {'open':>5}  refused as")
     for attack in ATTACKS:
         siege.late()
@@ -269,7 +269,7 @@ def test_attacks_cost_no_other_anything(siege: Siege) -> None:
 
 
 @pytest.mark.long
-def test_a_recorded_connection_is_of_no_use_to_a_client_that_plays_it_again(siege: Siege) -> None:
+def test_replayed_connection_is_refused(siege: Siege) -> None:
     """Every byte that a bot sent, sent again on another connection."""
     parts = urlsplit(siege.url)
     recorder = socket.create_server(("127.0.0.1", 0))

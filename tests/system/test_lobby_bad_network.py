@@ -60,7 +60,7 @@ def connected(tmp_path: Path) -> Iterator[Connected]:
     made.close()
 
 
-def test_a_slow_way_is_only_slow(connected: Connected) -> None:
+def test_slow_network_decides_nothing(connected: Connected) -> None:
     connected.lobby.hello()
     connected.proxy.delay, connected.proxy.jitter = 0.05, 0.05
     began = time.monotonic()
@@ -73,7 +73,7 @@ def test_a_slow_way_is_only_slow(connected: Connected) -> None:
     assert connected.ggp.wait().status == 0
 
 
-def test_a_connection_that_is_cut_is_made_again(connected: Connected) -> None:
+def test_cut_connection_is_renewed(connected: Connected) -> None:
     session = connected.lobby.hello().session
     for number in range(3):
         connected.echo(f"n{number}")
@@ -83,7 +83,7 @@ def test_a_connection_that_is_cut_is_made_again(connected: Connected) -> None:
     assert connected.proxy.connections >= 4
 
 
-def test_a_bot_that_ends_is_started_again_and_says_that_it_is_another(connected: Connected) -> None:
+def test_restarted_bot_has_another_session(connected: Connected) -> None:
     session = connected.lobby.hello().session
     connected.lobby.say("die")
     assert connected.lobby.hello().session not in ("", session)

@@ -43,7 +43,7 @@ def _counts(club: LobbyWithBots) -> dict[str, int]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [1])
-def test_chaos_loses_doubles_and_misjudges_no_match(tmp_path: Path, club: list[LobbyWithBots], seed: int) -> None:
+def test_no_match_is_lost_doubled_or_misjudged(tmp_path: Path, club: list[LobbyWithBots], seed: int) -> None:
     chance = random.Random(seed)
     it = LobbyWithBots(tmp_path, "127.0.0.1", PLAIN, SDK, CONNECTED)
     club.append(it)

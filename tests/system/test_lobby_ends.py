@@ -69,7 +69,7 @@ def assert_gone_on(begun: dict[str, Record], kept: dict[str, Record]) -> None:
 
 
 @pytest.mark.long
-def test_a_busy_lobby_drains_and_what_does_not_end_in_time_goes_on(
+def test_busy_lobby_drains_and_the_next_run_resumes_the_rest(
     tmp_path: Path, temporary: Path, dialled: list[DialledBots]
 ) -> None:
     names = [f"bot-{number}" for number in range(2 * MATCHES)]
@@ -116,9 +116,7 @@ def test_a_busy_lobby_drains_and_what_does_not_end_in_time_goes_on(
 
 
 @pytest.mark.long
-def test_killed_at_any_instant_a_lobby_has_each_game_once(
-    tmp_path: Path, temporary: Path, dialled: list[DialledBots]
-) -> None:
+def test_killed_lobby_has_each_game_once(tmp_path: Path, temporary: Path, dialled: list[DialledBots]) -> None:
     file = lobby_file(tmp_path, pool="openings = 1")
     file.write_text(file.read_text().replace("size=5", "size=3"))
     names = [f"bot-{number}" for number in range(8)]

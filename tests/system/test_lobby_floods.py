@@ -222,7 +222,7 @@ def test_floods_of_connections_stop_no_other_bot(tmp_path: Path, running: list[B
     assert server.end().status == 0
 
 
-def test_a_thousand_honest_bots_behind_one_address_get_in_at_once(tmp_path: Path, running: list[Bystanders]) -> None:
+def test_a_thousand_bots_of_one_address_connect_at_once(tmp_path: Path, running: list[Bystanders]) -> None:
     names = [f"bot-{number}" for number in range(1000)]
     lobby = FloodedLobby(
         tmp_path, *names, more="pairing = 3600"

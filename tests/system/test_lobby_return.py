@@ -51,7 +51,7 @@ def records(folder: Path) -> dict[str, Record]:
     return read
 
 
-def test_a_bot_that_comes_back_gets_its_match_back(tmp_path: Path, dialled: list[DialledBots]) -> None:
+def test_reconnected_bot_resumes_its_match(tmp_path: Path, dialled: list[DialledBots]) -> None:
     server = LobbyProcess(lobby_file(tmp_path))
     dialled.append(DialledBots(server.url, "bob", think=THINK))
     ann = DialledBots(server.url, "ann", think=THINK)
@@ -69,7 +69,7 @@ def test_a_bot_that_comes_back_gets_its_match_back(tmp_path: Path, dialled: list
     assert played.end and played.end.termination == "rules" and not played.end.warnings
 
 
-def test_who_does_not_come_back_loses_and_the_network_is_named(tmp_path: Path, dialled: list[DialledBots]) -> None:
+def test_bot_that_does_not_reconnect_loses_by_the_network(tmp_path: Path, dialled: list[DialledBots]) -> None:
     server = LobbyProcess(lobby_file(tmp_path, "grace = 0.5"))
     dialled.append(DialledBots(server.url, "bob", think=THINK))
     ann = DialledBots(server.url, "ann", think=THINK)
@@ -82,7 +82,7 @@ def test_who_does_not_come_back_loses_and_the_network_is_named(tmp_path: Path, d
     assert "network: its connection was lost and it did not come back within 0.5 s" in end.detail
 
 
-def test_who_is_away_when_its_time_is_up_is_not_called_slow(tmp_path: Path, dialled: list[DialledBots]) -> None:
+def test_time_loss_while_away_blames_the_network(tmp_path: Path, dialled: list[DialledBots]) -> None:
     file = lobby_file(tmp_path, control="0.5+0.1")
     file.write_text(file.read_text() + "\n[budget]\nstall = 0.2\n")
     server = LobbyProcess(file)
@@ -97,7 +97,7 @@ def test_who_is_away_when_its_time_is_up_is_not_called_slow(tmp_path: Path, dial
 
 
 @pytest.mark.parametrize("both", [True, False], ids=["both come back", "one stays away"])
-def test_a_killed_lobby_takes_its_matches_up_again(tmp_path: Path, dialled: list[DialledBots], both: bool) -> None:
+def test_killed_lobby_resumes_its_matches(tmp_path: Path, dialled: list[DialledBots], both: bool) -> None:
     server = LobbyProcess(lobby_file(tmp_path))
     bots = [DialledBots(server.url, name, think=THINK) for name in ("ann", "bob")]
     key = under_way(tmp_path, 10)
@@ -131,9 +131,7 @@ def _seat(record: Record, name: str) -> int:
     return [bot.name for bot in record.start.bots].index(name) + 1
 
 
-def test_a_killed_lobby_whose_bots_both_stay_away_plays_the_match_again(
-    tmp_path: Path, dialled: list[DialledBots]
-) -> None:
+def test_match_is_replayed_if_both_bots_stay_away(tmp_path: Path, dialled: list[DialledBots]) -> None:
     server = LobbyProcess(lobby_file(tmp_path))
     bots = [DialledBots(server.url, name, think=THINK) for name in ("ann", "bob")]
     key = under_way(tmp_path, 10)
@@ -176,9 +174,7 @@ def test_a_match_goes_on_with_another_engine_when_its_engine_is_stuck(
     assert end and end.termination == "rules" and end.result
 
 
-def test_what_does_not_end_while_a_lobby_drains_goes_on_in_the_next_run(
-    tmp_path: Path, dialled: list[DialledBots]
-) -> None:
+def test_match_that_outlasts_the_drain_is_resumed(tmp_path: Path, dialled: list[DialledBots]) -> None:
     server = LobbyProcess(lobby_file(tmp_path, "drain = 0.1"))
     bots = DialledBots(server.url, "ann", "bob", think=THINK)
     key = under_way(tmp_path, 6)

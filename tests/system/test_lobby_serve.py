@@ -25,9 +25,7 @@ def dialled() -> Iterator[list[DialledBots]]:
         bots.cut()
 
 
-def test_bots_that_dial_in_play_rated_pairs_and_the_lobby_ends_in_good_order(
-    tmp_path: Path, dialled: list[DialledBots]
-) -> None:
+def test_bots_play_rated_pairs_and_the_lobby_ends_in_order(tmp_path: Path, dialled: list[DialledBots]) -> None:
     server = LobbyProcess(lobby_file(tmp_path, pool="openings = 2"), "--metrics", "127.0.0.1:0")
     dialled.append(DialledBots(server.url, "ann", "bob", "cid"))
     server.wait_for("game", 6)
@@ -75,7 +73,7 @@ def test_a_second_lobby_of_the_same_store_is_refused(tmp_path: Path) -> None:
     assert server.end().status == 0
 
 
-def test_ctrl_c_ends_it_too(tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_lobby(tmp_path: Path) -> None:
     server = LobbyProcess(lobby_file(tmp_path))
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(60) == 0
@@ -100,7 +98,7 @@ def test_the_example_runs_as_it_is_and_is_not_overwritten(tmp_path: Path) -> Non
         ("", 'engine = "gnugo --mode gtp"', "pool.small.engine: "),
     ],
 )
-def test_what_a_file_cannot_say_is_one_line(tmp_path: Path, lobby: str, pool: str, said: str) -> None:
+def test_invalid_lobby_file_prints_one_line(tmp_path: Path, lobby: str, pool: str, said: str) -> None:
     file = lobby_file(tmp_path, lobby, pool)
     if "listen" in lobby:
         file.write_text(file.read_text().replace('listen = "tcp://127.0.0.1:*"\nkeys = false\n', ""))

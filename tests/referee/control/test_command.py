@@ -139,7 +139,7 @@ def _thinking(client: Client) -> str:
     return found[-1]
 
 
-def test_killed_in_the_middle_it_goes_on(tmp_path: Path) -> None:
+def test_killed_ladder_goes_on(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
     running = Referee(
         tmp_path, "ladder", "run", str(file), "--games", "40", "--jobs", "1", "--quiet", option="--control"
@@ -175,7 +175,7 @@ def test_signals_and_the_end_of_the_input(tmp_path: Path) -> None:
     check_whole(file)
 
 
-def test_a_referee_with_nothing_left_waits(tmp_path: Path) -> None:
+def test_finished_ladder_waits_for_commands(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
     running = Referee(tmp_path, "referee", str(file), "--jobs", "1", "--games", "2")
     one, two = running.client(), running.client()
@@ -199,9 +199,7 @@ def test_a_referee_with_nothing_left_waits(tmp_path: Path) -> None:
         (["ladder.toml", "--until", "soon"], "--until soon"),
     ],
 )
-def test_command_lines_that_cannot_be(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_command_lines(words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_ladder(tmp_path)
     monkeypatch.chdir(tmp_path)
     ran = ggp("referee", *words)

@@ -53,7 +53,7 @@ def test_series(client: Client, tmp_path: Path) -> None:
     assert "no series" in client.refused("ggp-result nothing")
 
 
-def test_a_thinking_bot_is_dropped(client: Client) -> None:
+def test_match_of_a_thinking_bot_is_aborted(client: Client) -> None:
     key = client.ask(f"ggp-match yugo,size=3 {THINKER} random games=3 time=none")
     wait_until(lambda: any(read_facts(line)["ply"] not in ("0", "-") for line in _lines(client, "ggp-matches")))
     playing = [read_facts(line) for line in _lines(client, "ggp-matches") if " ply=-" not in line]
@@ -100,7 +100,7 @@ def test_over_a_pipe() -> None:
     assert len(out.split("\n\n")) == 3 and out.endswith("\n\n=\n\n")
 
 
-def test_strangers_start_no_programs() -> None:
+def test_clients_over_tcp_start_no_programs() -> None:
     with on_stdin("referee", "--bind", "tcp://127.0.0.1:*") as process:
         assert process.stderr is not None
         client = Client(process.stderr.readline().split()[-1])

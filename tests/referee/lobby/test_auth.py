@@ -91,7 +91,7 @@ def router(path: Path) -> Iterator[AuthSocket]:
     opened.close()
 
 
-def test_a_known_key_is_let_in_and_its_messages_carry_it(router: AuthSocket) -> None:
+def test_known_key_is_accepted_and_its_messages_carry_it(router: AuthSocket) -> None:
     dealer = router.dealer(ALICE)
     assert router.try_to_enter(dealer)
     dealer.send_multipart([b"H", b"I am bob"])
@@ -101,7 +101,7 @@ def test_a_known_key_is_let_in_and_its_messages_carry_it(router: AuthSocket) -> 
     assert router.refused == []
 
 
-def test_who_has_no_key_or_another_one_is_not(router: AuthSocket) -> None:
+def test_missing_or_unknown_key_is_refused(router: AuthSocket) -> None:
     assert not router.try_to_enter(router.dealer(BOB))
     assert not router.try_to_enter(router.dealer(None))
     assert not router.try_to_enter(router.dealer(ALICE, server=BOB.public), 2), "a key for another server"
@@ -144,7 +144,9 @@ def test_without_a_registry_no_bot_is_admitted(tmp_path: Path) -> None:
         router.close()
 
 
-def test_what_raises_admits_no_bot_and_the_gate_stays(router: AuthSocket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exception_refuses_the_key_and_the_next_handshake_is_answered(
+    router: AuthSocket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The log, the registry: whatever raises is a refusal, and the next handshake is answered."""
 
     def burst(*_: object) -> None:
@@ -206,11 +208,11 @@ def test_a_request_of_another_kind_is_refused(authenticator: Authenticator, fram
 
 
 @pytest.mark.parametrize("frames", [[], [b"1.0"], [b"1.0", b"x" * 256]])
-def test_what_cannot_be_answered_is_dropped(authenticator: Authenticator, frames: list[bytes]) -> None:
+def test_malformed_request_is_dropped(authenticator: Authenticator, frames: list[bytes]) -> None:
     assert authenticator.answer(frames, 0) is None
 
 
-def test_a_key_that_comes_again_and_again_has_to_wait(path: Path) -> None:
+def test_handshakes_of_a_key_are_limited(path: Path) -> None:
     reasons: list[str] = []
     authenticator = Authenticator(KeyRegistry(path), lambda address, key, reason: reasons.append(reason))
     answers = [reply[2] for _ in range(auth.BURST + 3) if (reply := authenticator.answer(request(), 100.0))]
@@ -220,7 +222,7 @@ def test_a_key_that_comes_again_and_again_has_to_wait(path: Path) -> None:
     assert reasons == ["too many handshakes"] * 3
 
 
-def test_the_bots_of_a_key_that_try_again_and_again_get_in_one_after_another(path: Path) -> None:
+def test_refused_handshakes_do_not_count_against_the_limit(path: Path) -> None:
     """Tries that are refused must not keep the others out for good."""
     authenticator = Authenticator(KeyRegistry(path))
     answers = [authenticator.answer(request(), 100.0 + number / 100) for number in range(6000)]
@@ -279,7 +281,7 @@ def test_a_million_requests(path: Path) -> None:
     assert not any(reason.startswith("internal error") for reason in reasons)
 
 
-def test_garbage_on_the_gates_own_socket_holds_up_no_session(router: AuthSocket) -> None:
+def test_garbage_on_the_zap_socket_blocks_no_handshake(router: AuthSocket) -> None:
     raw = router.context.socket(zmq.DEALER)
     raw.connect(ENDPOINT)
     chance = Random(3)

@@ -75,7 +75,7 @@ def test_a_challenge_is_played_end_to_end_and_changes_no_standings(
 
 
 @pytest.mark.slow
-def test_a_lobby_that_is_killed_goes_on_with_its_challenges(tmp_path: Path, dialled: list[DialledBots]) -> None:
+def test_killed_lobby_resumes_its_challenges(tmp_path: Path, dialled: list[DialledBots]) -> None:
     file = lobby_file(tmp_path)
     server = LobbyProcess(file)
     dialled.append(DialledBots(server.url, "ann", "bob", think=THINK))
@@ -116,7 +116,7 @@ def test_a_lobby_that_is_killed_goes_on_with_its_challenges(tmp_path: Path, dial
         ("ipc://x", 2, "tcp://"),
     ],
 )
-def test_what_cannot_be_asked_is_one_line(
+def test_invalid_command_line_prints_one_line(
     words: str, status: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert challenge(words.split()) == status
@@ -179,14 +179,14 @@ async def test_an_author_needs_no_hello_and_is_no_bot() -> None:
         (b"x" * 70_000 + b"\n", "C is at most"),
     ],
 )
-async def test_what_is_no_command_ends_the_connection(payload: bytes, said: str) -> None:
+async def test_invalid_command_ends_the_connection(payload: bytes, said: str) -> None:
     async with session() as (it, heard):
         author = it.call()
         author.say(b"C", payload)
         assert said in await author.bye() and heard == []
 
 
-async def test_a_flood_of_orders_ends_the_connection_and_no_other() -> None:
+async def test_flood_of_commands_ends_that_connection_only() -> None:
     async with session() as (it, heard):
         calm, author = it.call(), it.call()
         calm.say(b"C", b"name\n")
@@ -199,14 +199,14 @@ async def test_a_flood_of_orders_ends_the_connection_and_no_other() -> None:
         assert calm.byes == []
 
 
-async def test_a_bot_gives_no_orders_on_its_own_connection() -> None:
+async def test_bot_connection_accepts_no_commands() -> None:
     async with session() as (it, heard):
         bot = await it.seat("ann")
         bot.say(b"C", b"ggp-bots\n")
         assert "a bot sends H, R, E or B" in await bot.bye() and heard == []
 
 
-async def test_the_key_says_who_orders_for_as_long_as_it_is_valid(tmp_path: Path) -> None:
+async def test_key_identifies_the_author_until_it_is_revoked(tmp_path: Path) -> None:
     server, alice, eve = new_pair(), new_pair(), new_pair()
     write_pair(tmp_path / "server.key", server)
     registry = tmp_path / "keys.json"
@@ -231,7 +231,7 @@ async def test_the_key_says_who_orders_for_as_long_as_it_is_valid(tmp_path: Path
         assert "revoked key" in await author.bye()
 
 
-async def test_authors_hear_when_the_lobby_closes() -> None:
+async def test_authors_get_the_reason_when_the_lobby_closes() -> None:
     async with session() as (it, heard):
         author = it.call()
         author.say(b"C", b"name\n")

@@ -133,7 +133,7 @@ def kinds(met: list[tuple[str, str, str]]) -> str:
     return "".join("c" if one[0] == "fast/unrated" else "r" for one in met)
 
 
-async def test_a_challenge_is_every_second_meeting_until_it_is_over(club: ChallengeClub) -> None:
+async def test_every_second_pair_is_a_challenge_until_it_is_over(club: ChallengeClub) -> None:
     club.come("ann", "bob")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 3)
     met = await club.play(7)
@@ -145,13 +145,13 @@ async def test_a_challenge_is_every_second_meeting_until_it_is_over(club: Challe
     assert club.challenges.open == {} and club.event_log.counts["challenge", "over"] == 1
 
 
-async def test_without_a_rated_opponent_it_plays_on(club: ChallengeClub) -> None:
+async def test_challenge_goes_on_without_a_rated_opponent(club: ChallengeClub) -> None:
     club.come("ann", "amy")
     await club.challenges.order(ALICE, "fast", "ann", "amy", 3)
     assert kinds(await club.play(4)) == "ccc", "bots of one owner may meet in challenges, and only there"
 
 
-async def test_a_challenger_waits_for_whom_it_challenged_and_none_waits_for_it(club: ChallengeClub) -> None:
+async def test_challenger_waits_for_its_opponent(club: ChallengeClub) -> None:
     club.come("ann", "bob", "eve")
     bob = next(bot for bot in club.here if bot.name == "bob")
     bob.playing = True
@@ -167,7 +167,7 @@ async def test_a_challenger_waits_for_whom_it_challenged_and_none_waits_for_it(c
     assert club.met[1][0] == "fast" and set(club.met[1][1:]) == {"ann", "eve"}, "it was challenged, and is rated now"
 
 
-async def test_those_who_challenge_one_bot_take_turns(club: ChallengeClub) -> None:
+async def test_challengers_of_one_bot_take_turns(club: ChallengeClub) -> None:
     club.come("ann", "bob", "eve")
     await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
     await club.challenges.order(EVE, "fast", "eve", "bob", 2)
@@ -175,7 +175,7 @@ async def test_those_who_challenge_one_bot_take_turns(club: ChallengeClub) -> No
     assert [one[1] for one in met] in (["ann", "eve", "ann", "eve"], ["ann", "eve", "eve", "ann"])
 
 
-async def test_who_takes_no_challenges_gets_none(club: ChallengeClub) -> None:
+async def test_bot_that_accepts_no_challenges_gets_none(club: ChallengeClub) -> None:
     club.come("ann")
     club.come("bob", challenges=False)
     with raises(CommandFailed, "not-challengeable"):
@@ -188,7 +188,7 @@ async def test_who_takes_no_challenges_gets_none(club: ChallengeClub) -> None:
     assert "state=withdrawn" in (said := await club.challenges.status(id)) and said.endswith("bob takes no challenges")
 
 
-async def test_another_version_is_another_bot(club: ChallengeClub) -> None:
+async def test_new_version_withdraws_a_challenge(club: ChallengeClub) -> None:
     club.come("ann", "bob")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 1)
     club.come("bob", version="v2")
@@ -196,7 +196,7 @@ async def test_another_version_is_another_bot(club: ChallengeClub) -> None:
     assert (await club.challenges.status(id)).endswith("reason=bob is another version now")
 
 
-async def test_who_cannot_play_is_suspended_and_its_challenges_end(club: ChallengeClub) -> None:
+async def test_suspension_withdraws_challenges(club: ChallengeClub) -> None:
     club.come("ann", "bob")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
     version = next(seat.id for seat in club.unrated.seats.values() if seat.name == "bob")
@@ -220,7 +220,7 @@ async def test_who_cannot_play_is_suspended_and_its_challenges_end(club: Challen
         ("fast ann bob", 51, "bad-pairs"),
     ],
 )
-async def test_what_cannot_be_asked_for_is_refused(club: ChallengeClub, words: str, pairs: int, code: str) -> None:
+async def test_invalid_challenge_is_refused(club: ChallengeClub, words: str, pairs: int, code: str) -> None:
     club.come("ann", "bob")
     with raises(CommandFailed, code):
         game, mine, theirs = words.split()
@@ -228,7 +228,7 @@ async def test_what_cannot_be_asked_for_is_refused(club: ChallengeClub, words: s
     assert club.store.challenges() == []
 
 
-async def test_an_owner_has_so_many_open_at_a_time(tmp_path: Path) -> None:
+async def test_open_challenges_of_an_owner_are_limited(tmp_path: Path) -> None:
     async with ChallengeClub(tmp_path, Terms(challenges=2)) as club:
         club.come("ann", "amy", "bob", "eve")
         for other in ("bob", "eve"):
@@ -240,7 +240,7 @@ async def test_an_owner_has_so_many_open_at_a_time(tmp_path: Path) -> None:
         await club.challenges.order(ALICE, "fast", "amy", "eve", 1)
 
 
-async def test_both_sides_may_withdraw_and_no_other(club: ChallengeClub) -> None:
+async def test_only_the_two_owners_may_withdraw(club: ChallengeClub) -> None:
     club.come("ann", "bob", "eve")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 3)
     with raises(CommandFailed, "not-yours"):
@@ -262,7 +262,7 @@ async def test_both_sides_may_withdraw_and_no_other(club: ChallengeClub) -> None
         await club.challenges.status(7)
 
 
-async def test_what_was_left_of_a_withdrawn_one_is_not_played(club: ChallengeClub) -> None:
+async def test_open_pairs_of_a_withdrawn_challenge_are_not_played(club: ChallengeClub) -> None:
     club.come("ann", "bob")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 1)
     await club.look()
@@ -273,7 +273,7 @@ async def test_what_was_left_of_a_withdrawn_one_is_not_played(club: ChallengeClu
     assert club.store.open_pairs(club.unrated.row) == []
 
 
-async def test_nothing_of_it_begins_while_the_store_withdraws_it(club: ChallengeClub) -> None:
+async def test_no_pair_starts_while_the_store_withdraws_the_challenge(club: ChallengeClub) -> None:
     club.come("ann", "bob")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
     withdrawn = asyncio.create_task(club.challenges.withdraw(ALICE, id))
@@ -283,7 +283,7 @@ async def test_nothing_of_it_begins_while_the_store_withdraws_it(club: Challenge
     assert club.met == [] and "state=withdrawn" in await club.challenges.status(id)
 
 
-async def test_a_pair_that_a_bot_left_while_the_store_withdrew_it_is_withdrawn_too(club: ChallengeClub) -> None:
+async def test_pair_abandoned_during_a_withdrawal_is_withdrawn_too(club: ChallengeClub) -> None:
     club.come("ann", "bob")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
     await club.challenges.update()
@@ -296,7 +296,7 @@ async def test_a_pair_that_a_bot_left_while_the_store_withdrew_it_is_withdrawn_t
     assert club.challenges.open == {} and club.anew().open == {}
 
 
-async def test_it_expires(tmp_path: Path) -> None:
+async def test_challenge_expires(tmp_path: Path) -> None:
     async with ChallengeClub(tmp_path, Terms(days=0)) as club:
         club.come("ann", "bob")
         id = await club.challenges.order(ALICE, "fast", "ann", "bob", 1)
@@ -305,7 +305,7 @@ async def test_it_expires(tmp_path: Path) -> None:
         assert club.met == []
 
 
-async def test_it_says_why_it_waits(club: ChallengeClub) -> None:
+async def test_status_says_why_a_challenge_waits(club: ChallengeClub) -> None:
     club.come("ann", "bob", "eve")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
     club.leave("bob")
@@ -319,7 +319,7 @@ async def test_it_says_why_it_waits(club: ChallengeClub) -> None:
     assert (await club.challenges.status(id)).endswith("reason=bob will be rated first")
 
 
-async def test_a_restart_goes_on_where_it_was(club: ChallengeClub) -> None:
+async def test_challenges_survive_a_restart(club: ChallengeClub) -> None:
     club.come("ann", "amy")
     id = await club.challenges.order(ALICE, "fast", "ann", "amy", 3)
     await club.play(1)
@@ -328,12 +328,12 @@ async def test_a_restart_goes_on_where_it_was(club: ChallengeClub) -> None:
     assert kinds(await club.play(4)) == "cc" and "state=over" in await again.status(id)
 
 
-async def test_a_value_of_a_listing_is_one_word(club: ChallengeClub) -> None:
+async def test_values_of_a_listing_are_single_words(club: ChallengeClub) -> None:
     club.come("house")
     assert club.challenges.bots() == ["name=house owner=the_lobby state=joining challenges=yes games=all"]
 
 
-async def test_orders_are_commands_and_bad_ones_change_nothing(club: ChallengeClub) -> None:
+async def test_commands_are_answered_and_invalid_ones_change_nothing(club: ChallengeClub) -> None:
     answers: list[bytes] = []
     ended: list[bytes] = []
     orders = LobbyCommands(club.challenges, club.event_log, lambda route, answer: answers.append(answer), ended.append)
@@ -374,7 +374,7 @@ async def test_orders_are_commands_and_bad_ones_change_nothing(club: ChallengeCl
     await orders.close()
 
 
-async def test_others_have_their_turn_between_two_orders(club: ChallengeClub) -> None:
+async def test_other_tasks_run_between_two_commands(club: ChallengeClub) -> None:
     answers: list[bytes] = []
     orders = LobbyCommands(
         club.challenges, club.event_log, lambda route, answer: answers.append(answer), lambda route: None

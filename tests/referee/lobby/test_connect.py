@@ -27,7 +27,7 @@ def connect(folder: Path, url: str, name: str, server: KeyPair, *bot: str) -> Gg
     return Ggp("connect", url, *more, "--", *bot)
 
 
-def test_bots_get_a_connection_and_play_on_past_a_killed_server(tmp_path: Path) -> None:
+def test_connected_bots_play_on_after_the_server_was_killed(tmp_path: Path) -> None:
     server_pair, book = new_pair(), Book()
     write_pair(tmp_path / "server.key", server_pair)
     for owner, bot in (("ann", "a"), ("bob", "b")):
@@ -58,7 +58,7 @@ def test_bots_get_a_connection_and_play_on_past_a_killed_server(tmp_path: Path) 
     assert len(set(told)) == len(told) and set(told) <= {row.key for row in rows}
 
 
-def test_a_bot_that_ends_at_once_is_said_to(tmp_path: Path) -> None:
+def test_bot_that_ends_at_once_is_reported(tmp_path: Path) -> None:
     ran = ggp("connect", "tcp://127.0.0.1:9", "--", sys.executable, "-c", "")
     assert ran.status == 2 and ran.err == "ggp connect: the bot does not start: exit status 0\n"
 
@@ -70,7 +70,7 @@ SLOW = "import sys, time\nfrom bots.sdk import run\n" + (
 
 
 @pytest.mark.parametrize("by_itself", [False, True])
-def test_ctrl_c_in_a_game_lets_it_end_and_the_bot_takes_no_other(tmp_path: Path, by_itself: bool) -> None:
+def test_ctrl_c_finishes_the_game_and_starts_no_other(tmp_path: Path, by_itself: bool) -> None:
     """As a terminal does it: the signal goes to the whole foreground group, in which a bot of `ggp connect` is not."""
     server = LobbyProcess(lobby_file(tmp_path, pool="openings = 0"))
     script = tmp_path / "slow.py"
@@ -98,7 +98,7 @@ def test_ctrl_c_in_a_game_lets_it_end_and_the_bot_takes_no_other(tmp_path: Path,
     server.end()
 
 
-def test_what_only_the_author_can_mend_is_not_tried_again(tmp_path: Path) -> None:
+def test_lasting_refusals_are_not_retried(tmp_path: Path) -> None:
     """Each way to dial in says what is wrong and ends with status 2."""
     server_pair, ann, bob = new_pair(), new_pair(), new_pair()
     for name, pair in (("server", server_pair), ("ann", ann), ("bob", bob)):

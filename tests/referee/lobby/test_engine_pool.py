@@ -77,7 +77,7 @@ async def linked_to(talk: Callable[[socket.socket], None], folder: Path) -> Asyn
 
 
 @pytest.mark.parametrize("kind", ["stream", "router"])
-async def test_quick_slow_and_long_answers_in_sessions_apart(kind: str, tmp_path: Path) -> None:
+async def test_quick_slow_and_long_answers_in_two_sessions(kind: str, tmp_path: Path) -> None:
     async with linked(kind, tmp_path) as (link, lost):
         one, two = [await link.connect(PATIENCE) for _ in range(2)]
         deadline = one.now() + 60
@@ -96,7 +96,7 @@ async def test_quick_slow_and_long_answers_in_sessions_apart(kind: str, tmp_path
 
 
 @pytest.mark.parametrize("kind", ["stream", "router"])
-async def test_others_in_the_loop_go_on_while_an_engine_thinks(kind: str, tmp_path: Path) -> None:
+async def test_other_tasks_run_while_an_engine_thinks(kind: str, tmp_path: Path) -> None:
     async with linked(kind, tmp_path) as (link, _):
         session = await link.connect(PATIENCE)
         thinking = asyncio.ensure_future(session.channel.ask("sleep 0.5", session.now() + 60))
@@ -108,7 +108,7 @@ async def test_others_in_the_loop_go_on_while_an_engine_thinks(kind: str, tmp_pa
 
 
 @pytest.mark.parametrize("kind", ["stream", "router"])
-async def test_a_session_that_owes_an_answer_is_of_no_use(kind: str, tmp_path: Path) -> None:
+async def test_session_that_owes_an_answer_is_not_usable(kind: str, tmp_path: Path) -> None:
     async with linked(kind, tmp_path) as (link, _):
         session = await link.connect(PATIENCE)
         with pytest.raises(PeerTimeout):
@@ -128,7 +128,7 @@ async def turns_until(done: "asyncio.Future[Any]") -> int:
     return turns
 
 
-async def test_others_in_the_loop_have_their_turn_in_a_row_of_quick_questions(tmp_path: Path) -> None:
+async def test_other_tasks_run_between_quick_commands(tmp_path: Path) -> None:
     """A match that is taken up asks as often as plies were played, and waits for nobody else."""
     async with linked("stream", tmp_path) as (link, _):
         session = await link.connect(PATIENCE)
@@ -142,7 +142,7 @@ async def test_others_in_the_loop_have_their_turn_in_a_row_of_quick_questions(tm
         await asking
 
 
-async def test_others_in_the_loop_have_their_turn_while_an_engine_dribbles(tmp_path: Path) -> None:
+async def test_other_tasks_run_while_an_answer_comes_byte_by_byte(tmp_path: Path) -> None:
     def dribble(peer: socket.socket) -> None:
         peer.recv(100)
         for byte in b"= " + b"x" * 1000 + b"\n\n":
@@ -156,7 +156,7 @@ async def test_others_in_the_loop_have_their_turn_while_an_engine_dribbles(tmp_p
         assert (await asking).text == "x" * 1000
 
 
-async def test_a_session_in_which_something_came_unasked_is_of_no_use(tmp_path: Path) -> None:
+async def test_session_with_an_unexpected_answer_is_not_usable(tmp_path: Path) -> None:
     said = threading.Event()
 
     def chatter(peer: socket.socket) -> None:
@@ -179,7 +179,7 @@ async def test_a_session_in_which_something_came_unasked_is_of_no_use(tmp_path: 
         assert not (session.usable or lost)
 
 
-async def test_who_has_to_wait_until_it_is_let_in_waits(tmp_path: Path) -> None:
+async def test_connecting_to_a_busy_engine_waits(tmp_path: Path) -> None:
     """An engine that starts with many matches at once, and lets few wait at its socket."""
     path = tmp_path / "socket"
     lost: list[str] = []
@@ -201,7 +201,7 @@ async def test_who_has_to_wait_until_it_is_let_in_waits(tmp_path: Path) -> None:
         assert lost
 
 
-async def test_an_engine_that_ends_is_noticed_where_it_is_asked(tmp_path: Path) -> None:
+async def test_end_of_an_engine_is_noticed_by_the_next_command(tmp_path: Path) -> None:
     async with linked("stream", tmp_path) as (link, lost):
         session = await link.connect(PATIENCE)
         assert (await session.channel.ask("quit", session.now() + 60)).ok
@@ -217,7 +217,7 @@ async def test_an_engine_that_ends_is_noticed_where_it_is_asked(tmp_path: Path) 
 
 
 @pytest.mark.slow
-async def test_an_engine_that_ends_is_started_again(tmp_path: Path) -> None:
+async def test_engine_is_restarted_after_its_end(tmp_path: Path) -> None:
     start = BotSpec("engine", shlex.join(OURS), OURS)
     engines = Engines(tmp_path, 1, Timeouts(), EventLog(quiet=True, write=lambda line: None))
     await engines.open({start})
@@ -239,7 +239,7 @@ async def test_an_engine_that_ends_is_started_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_an_engine_that_falls_silent_is_ended_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silent_engine_is_ended_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever finds it silent ends it; whoever comes meanwhile starts it anew, and neither disturbs the other."""
     ending: list[Process] = []
     stop = Process.stop
@@ -278,7 +278,7 @@ async def test_an_engine_that_falls_silent_is_ended_once(tmp_path: Path, monkeyp
 
 
 @pytest.mark.slow
-async def test_a_program_that_listens_nowhere_says_why(tmp_path: Path) -> None:
+async def test_engine_that_does_not_listen_is_reported_with_its_stderr(tmp_path: Path) -> None:
     start = BotSpec("engine", "false", (sys.executable, "-c", "import sys; sys.exit('out of order')"))
     engines = Engines(tmp_path, 1, Timeouts(), EventLog(quiet=True, write=lambda line: None))
     with raises(EngineFailed, "engine-failed") as failed:

@@ -17,7 +17,7 @@ def write(folder: Path, *lines: bytes) -> None:
         file.writelines(lines)
 
 
-def test_a_match_that_is_taken_up_is_written_on(tmp_path: Path) -> None:
+def test_resumed_match_continues_its_file(tmp_path: Path) -> None:
     live, told = Live(tmp_path), events(6)
     write(tmp_path, *LINES[:4], LINES[4][:20])
     descriptor, kept = live.open(KEY, again=True)
@@ -34,7 +34,7 @@ def test_a_match_that_is_taken_up_is_written_on(tmp_path: Path) -> None:
     os.close(descriptor)
 
 
-def test_a_match_that_is_taken_up_by_others_is_written_again(tmp_path: Path) -> None:
+def test_resumed_match_of_other_bots_rewrites_its_file(tmp_path: Path) -> None:
     write(tmp_path, *LINES[:4])
     descriptor, kept = Live(tmp_path).open(KEY, again=True)
     tape, other = RecordWriter(descriptor, kept), events(3, bot="cid", ended=False)
@@ -44,7 +44,7 @@ def test_a_match_that_is_taken_up_by_others_is_written_again(tmp_path: Path) -> 
     os.close(descriptor)
 
 
-def test_nothing_is_written_behind_a_line_that_is_torn(tmp_path: Path) -> None:
+def test_nothing_is_written_after_a_torn_line(tmp_path: Path) -> None:
     """The disk is full in the middle of a line, and has room again: what came before can still be taken up."""
     live, told = Live(tmp_path), events(6)
     descriptor, _ = live.open(KEY)

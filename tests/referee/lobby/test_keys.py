@@ -59,7 +59,7 @@ def test_allow() -> None:
         ("alice", "x" * 41, C, "bad-name"),
     ],
 )
-def test_what_may_not_be_allowed(owner: str, bot: str, key: str, code: str) -> None:
+def test_allow_refuses_invalid_entries(owner: str, bot: str, key: str, code: str) -> None:
     book, _ = granting.revoke(allowed(("alice", "dot", A), ("alice", "old", B)), B, DAY)
     with raises(RegistryError, code):
         granting.allow(book, owner, bot, key, DAY)
@@ -100,7 +100,7 @@ def test_rotate_gives_the_old_key_a_grace() -> None:
         granting.rotate(book, A, B, DAY, timedelta())
 
 
-def test_limits_are_the_servers_unless_said() -> None:
+def test_limits_default_to_those_of_the_server() -> None:
     book = granting.limit(allowed(("alice", "dot", A)), "alice", {"connections": "4", "bytes": "1000"})
     assert book.limits["alice"].over({"connections": 1, "matches": 2}) == {
         "connections": 4,
@@ -122,7 +122,7 @@ def test_limits_are_the_servers_unless_said() -> None:
 # -- the file ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_file_holds_what_was_written(tmp_path: Path) -> None:
+def test_registry_file_round_trip(tmp_path: Path) -> None:
     book = granting.limit(allowed(("alice", "dot", A), ("bob", "x", B)), "bob", {"matches": "3"})
     path = written(tmp_path / "keys.json", book)
     assert read(path) == book
@@ -154,7 +154,7 @@ GOOD = {"key": A, "owner": "alice", "bots": ["dot"], "created": "2026-03-01T00:0
         ({"limits": {"alice": {"bytes": -1}}}, "not-a-registry", "bytes"),
     ],
 )
-def test_a_file_that_is_no_registry_admits_no_bot(tmp_path: Path, text: object, code: str, named: str) -> None:
+def test_invalid_registry_accepts_no_key(tmp_path: Path, text: object, code: str, named: str) -> None:
     path = tmp_path / "keys.json"
     path.write_bytes((text if isinstance(text, str) else json.dumps(text)).encode("utf-8", "surrogatepass"))
     with raises(RegistryError, code):
@@ -164,7 +164,7 @@ def test_a_file_that_is_no_registry_admits_no_bot(tmp_path: Path, text: object, 
     assert registry.find(A) is Refusal.UNKNOWN
 
 
-def test_a_file_that_cannot_be_read_admits_no_bot(tmp_path: Path) -> None:
+def test_unreadable_registry_accepts_no_key(tmp_path: Path) -> None:
     path = tmp_path / "keys.json"
     assert "does not exist" in KeyRegistry(path).problem
     assert "Is a directory" in KeyRegistry(tmp_path).problem
@@ -212,7 +212,7 @@ def _allow_some(path: Path, first: int, pairs: list[str]) -> None:
 
 
 @pytest.mark.slow
-def test_changes_by_several_processes_all_count(tmp_path: Path) -> None:
+def test_concurrent_changes_are_all_kept(tmp_path: Path) -> None:
     path = written(tmp_path / "keys.json", Book())
     made = [new_pair().public for _ in range(30)]
     workers = [
@@ -226,7 +226,7 @@ def test_changes_by_several_processes_all_count(tmp_path: Path) -> None:
     assert {entry.key for entry in read(path).keys} == set(made)
 
 
-def test_who_cannot_have_the_lock_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locked_registry_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keys, "LOCK_PATIENCE", 0.05)
     path = tmp_path / "keys.json"
     with change(path), raises(RegistryError, "locked"), change(path):
@@ -235,7 +235,7 @@ def test_who_cannot_have_the_lock_says_so(tmp_path: Path, monkeypatch: pytest.Mo
         pass
 
 
-def test_a_file_that_cannot_be_replaced_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_write_leaves_the_registry_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "keys.json", allowed(("alice", "dot", A)))
 
     def full(descriptor: int) -> None:
@@ -284,7 +284,7 @@ def test_the_life_of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         (("lend",), "No such command"),
     ],
 )
-def test_what_is_wrong_is_one_line(
+def test_invalid_input_prints_one_line(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -298,7 +298,7 @@ def test_what_is_wrong_is_one_line(
     assert out == "" and len(err.splitlines()) == 1 and said in err
 
 
-def test_without_a_word_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_arguments_print_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "rotate" in capsys.readouterr().out
 

@@ -59,7 +59,7 @@ def quiet() -> EventLog:
 # -- the file --------------------------------------------------------------------------------------------------------
 
 
-def test_what_the_file_says_of_local_bots(tmp_path: Path) -> None:
+def test_local_bots_are_read_from_the_file(tmp_path: Path) -> None:
     lobby = read(tmp_path, {"local_matches": True}, one={"command": "greedy", "anchor": 700, "copies": 3})
     (bot,) = lobby.local
     assert (bot.entrant.name, bot.entrant.anchor, bot.entrant.pools, bot.copies) == ("one", 700, ("small",), 3)
@@ -80,19 +80,19 @@ def test_what_the_file_says_of_local_bots(tmp_path: Path) -> None:
         ({"command": "greedy", "cores": 2}, "bot.one.cores: unknown key"),
     ],
 )
-def test_what_it_cannot_say_of_them(tmp_path: Path, bot: dict[str, Any], said: str) -> None:
+def test_invalid_local_bot_is_an_error(tmp_path: Path, bot: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError) as error:
         read(tmp_path, one=bot)
     assert said in str(error.value)
 
 
 @pytest.mark.slow
-def test_a_built_in_bot_with_an_option_that_it_has_not_is_found_before_anything_runs(tmp_path: Path) -> None:
+def test_unknown_option_of_a_built_in_bot_is_found_before_the_start(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"bot\.one"):
         check_programs(read(tmp_path, one={"command": "greedy:speed=9"}).ladder)
 
 
-def test_another_script_is_another_version(tmp_path: Path) -> None:
+def test_changed_script_is_another_version(tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     versions = set()
     for text in ("print(1)", "print(2)", "print(1)"):
@@ -111,7 +111,7 @@ def known(bot: Local) -> LocalIdentities:
 
 
 @pytest.mark.parametrize("keys", [False, True])
-async def test_the_kernel_says_who_a_local_bot_is_and_no_other_has_its_name(tmp_path: Path, keys: bool) -> None:
+async def test_local_bot_is_identified_by_its_process(tmp_path: Path, keys: bool) -> None:
     local = read(tmp_path, one={"command": "greedy"}).local[0]
     write_pair(tmp_path / "server.key", new_pair())
     with change(tmp_path / "keys.json") as write:
@@ -130,7 +130,7 @@ async def test_the_kernel_says_who_a_local_bot_is_and_no_other_has_its_name(tmp_
         assert "for bots that the lobby started" in await another.bye()
 
 
-def test_a_stranger_cannot_take_their_names_and_no_owner_bounds_them(tmp_path: Path) -> None:
+def test_names_of_local_bots_are_reserved_and_without_limits(tmp_path: Path) -> None:
     admission = Admission(known(read(tmp_path, one={"command": "greedy"}).local[0]))
     with raises(NotAdmitted, "taken"):
         admission.identify("", Hello("one"))
@@ -141,7 +141,7 @@ def test_a_stranger_cannot_take_their_names_and_no_owner_bounds_them(tmp_path: P
     assert admission.limits(OWNER, {"matches": 3})["matches"] > 10**9
 
 
-def test_copies_are_one_bot_at_several_tables(tmp_path: Path) -> None:
+def test_copies_are_one_bot_in_several_matches(tmp_path: Path) -> None:
     """Two matches that a lobby takes up again with the same local bot are given a copy each, and a third one waits."""
     local = read(tmp_path, one={"command": "greedy"}).local[0]
     seats = [Identity(OWNER, "one", local, copy) for copy in range(2)]
@@ -173,7 +173,7 @@ async def running(folder: Path, event_log: EventLog, lobby: SmallLobby, command:
 
 
 @pytest.mark.slow
-async def test_a_bot_that_ends_is_started_again_and_the_log_says_why(tmp_path: Path) -> None:
+async def test_local_bot_is_restarted_and_the_log_says_why(tmp_path: Path) -> None:
     said: list[str] = []
     (tmp_path / "frail.py").write_text(FRAIL)
     with SmallLobby(url=f"ipc://{tmp_path}/router") as lobby:
@@ -244,7 +244,7 @@ def test_a_lobby_with_keys_and_no_local_bot_needs_a_registry(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_remote_bot_that_is_alone_plays_rated_games_also_past_a_killed_server(
+def test_single_remote_bot_plays_local_bots_also_after_a_killed_server(
     tmp_path: Path, dialled: list[DialledBots]
 ) -> None:
     file = lobby_file(tmp_path)

@@ -100,7 +100,7 @@ def test_backoff_grows_with_each_failure_and_a_game_resets_it() -> None:
     assert [Backoff(0).fault("a", 0) for _ in range(5)] == [0] * 5
 
 
-def test_only_so_many_who_failed_are_remembered() -> None:
+def test_remembered_backoffs_are_bounded() -> None:
     backoff = Backoff(60)
     for number in range(20_000):
         for _ in range(3):
@@ -111,7 +111,7 @@ def test_only_so_many_who_failed_are_remembered() -> None:
 # -- who meets whom --------------------------------------------------------------------------------------------------
 
 
-def test_the_same_two_have_met_too_often_for_an_hour() -> None:
+def test_frequency_limit_lasts_an_hour() -> None:
     met = Frequency(2)
     met.add("b", "a", 10)
     assert not met.often(10)
@@ -119,7 +119,7 @@ def test_the_same_two_have_met_too_often_for_an_hour() -> None:
     assert met.often(20) == {("a", "b")} and met.often(10 + HOUR - 1) and not met.often(10 + HOUR)
 
 
-def test_two_owners_meet_so_often_an_hour_and_no_more_while_others_are_there(
+def test_pairs_of_two_owners_are_limited_while_others_are_connected(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]
@@ -144,7 +144,7 @@ def test_two_owners_meet_so_often_an_hour_and_no_more_while_others_are_there(
 
 
 @pytest.mark.parametrize(("takes", "until"), [(0.001, 10.0), (0.1, 20.0), (60.0, 300.0)])
-def test_ratings_to_pair_by_are_made_again_in_time_and_not_all_the_time(
+def test_ratings_for_pairing_are_cached(
     store: Store, monkeypatch: pytest.MonkeyPatch, takes: float, until: float
 ) -> None:
     """`takes` seconds to make, `until` when they are good enough."""
@@ -225,7 +225,7 @@ class SpoilingBot:
 
 
 @pytest.mark.slow
-def test_who_forfeits_again_and_again_is_sent_to_rest_and_told_how_long(
+def test_repeated_forfeits_start_a_backoff_with_its_length_in_the_reason(
     tmp_path: Path, dialled: list[DialledBots]
 ) -> None:
     server = LobbyProcess(lobby_file(tmp_path))
@@ -247,7 +247,7 @@ def test_who_forfeits_again_and_again_is_sent_to_rest_and_told_how_long(
 
 
 @pytest.mark.slow
-def test_who_leaves_whenever_it_is_paired_gets_the_same_game_again_until_it_plays_no_more(
+def test_bot_that_leaves_every_game_replays_it_until_it_is_suspended(
     tmp_path: Path, dialled: list[DialledBots]
 ) -> None:
     server = LobbyProcess(lobby_file(tmp_path, "grace = 0\nrest = 0"))
@@ -278,9 +278,7 @@ def test_who_leaves_whenever_it_is_paired_gets_the_same_game_again_until_it_play
 
 
 @pytest.mark.slow
-def test_a_server_that_is_stopped_for_seconds_takes_no_game_from_a_bot(
-    tmp_path: Path, dialled: list[DialledBots]
-) -> None:
+def test_stopped_server_costs_no_bot_its_game(tmp_path: Path, dialled: list[DialledBots]) -> None:
     """For twice as long as a move may take; what was credited is told where time is made (test_lobby_time)."""
     server = LobbyProcess(lobby_file(tmp_path, control="0.5/move"))
     dialled.append(DialledBots(server.url, "ann", "bob", think=0.02))

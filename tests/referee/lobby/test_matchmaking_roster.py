@@ -28,7 +28,7 @@ def bot(name: str, version: str) -> ConnectedBot:
     return ConnectedBot(Identity("ann", name), frozenset(), line, version=version)
 
 
-async def test_a_bot_that_is_another_version_each_time_is_not_entered_for_ever(store: Store) -> None:
+async def test_versions_of_a_bot_are_limited(store: Store) -> None:
     writer = StoreWriter(store, EventLog(quiet=True))
     registration = Registration(ladder(()), store, writer)
     registration.load()

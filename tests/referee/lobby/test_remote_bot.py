@@ -27,7 +27,7 @@ def script(*said: tuple[str, bytes]) -> MatchTranscript:
     return made
 
 
-def test_answered_moves_become_plays_and_what_sets_nothing_up_is_left_out() -> None:
+def test_transcript_turns_answered_moves_into_plays() -> None:
     made = script(
         ("3 set_random_seed 5", b"=3\n\n"),
         ("4 ggp-new yugo size=7", b"=4\n\n"),
@@ -48,7 +48,7 @@ def test_answered_moves_become_plays_and_what_sets_nothing_up_is_left_out() -> N
     ]
 
 
-def test_a_plain_bot_is_set_up_with_its_own_commands() -> None:
+def test_transcript_of_a_plain_bot() -> None:
     made = script(
         ("boardsize 9", b"=\n\n"),
         ("clear_board", b"=\n\n"),
@@ -60,13 +60,13 @@ def test_a_plain_bot_is_set_up_with_its_own_commands() -> None:
     assert made.told == ["boardsize 9", "clear_board", "komi 6.5", "kata-time_settings none", "play b d4"]
 
 
-def test_a_plain_bot_that_was_started_again_gets_rules_and_handicap_again() -> None:
+def test_transcript_keeps_rules_and_handicap() -> None:
     lines = ["kata-set-rules {}", "kgs-rules chinese", "set_free_handicap C3 G7", "fixed_handicap 2"]
     assert script(*((line, b"=\n\n") for line in lines)).told == lines
     assert script(("kata-list_time_settings", b"= none\n\n")).told == []
 
 
-def test_what_is_awaited_is_asked_again_with_the_movers_clock_run_on() -> None:
+def test_awaited_commands_are_sent_again_with_the_clock_run_on() -> None:
     made = script(("ggp-new go", b"=\n\n"))
     for line in ("7 play white D4", "8 ggp-clock black=9000 white=8000 increment=100", "9 genmove black"):
         made.sent(line)
@@ -76,7 +76,7 @@ def test_what_is_awaited_is_asked_again_with_the_movers_clock_run_on() -> None:
     assert made.told == ["ggp-new go", "play white D4"]
 
 
-def test_what_a_bot_refused_it_is_not_told_again() -> None:
+def test_refused_commands_are_not_sent_again() -> None:
     made = script(("set_random_seed 5", b"? no\n\n"), ("komi 6.5", b"=\n\n"), ("kata-time_settings none", b"?\n\n"))
     assert made.told == ["komi 6.5"]
 
@@ -91,7 +91,7 @@ def test_a_clock_that_was_answered_is_sent_again_while_the_move_is_awaited() -> 
     assert made.clock(1500) == "", "it is another move's"
 
 
-def test_a_period_that_has_begun_is_sent_as_what_is_left_of_it_and_the_others() -> None:
+def test_rest_of_a_byo_yomi_period_is_sent_as_main_time() -> None:
     line = "ggp-clock black=3000 white=100 period=8000 periods=5"
     assert run_on(line, "black", 2000) == "ggp-clock black=1000 white=100 period=8000 periods=5"
     assert run_on(line, "black", 5000) == "ggp-clock black=6000 white=100 period=8000 periods=4"
@@ -99,7 +99,7 @@ def test_a_period_that_has_begun_is_sent_as_what_is_left_of_it_and_the_others() 
     assert run_on(line, "black", 43_001) == "ggp-clock black=0 white=100 period=8000 periods=0"
 
 
-def test_gtp_counts_whole_seconds_and_rounds_against_the_mover() -> None:
+def test_time_left_is_rounded_against_the_mover() -> None:
     made = script()
     for line in ("time_left black 30 0", "genmove black"):
         made.sent(line)
@@ -108,7 +108,7 @@ def test_gtp_counts_whole_seconds_and_rounds_against_the_mover() -> None:
     assert made.again(0) == ["time_left black 30 0", "genmove black", "time_left white 30 0"]
 
 
-def test_between_matches_nothing_is_kept_and_no_answer_is_sent_unasked() -> None:
+def test_transcript_is_empty_between_matches() -> None:
     made = MatchTranscript()
     made.sent("1 name")
     assert made.answered(b"=1 x\n\n") == "name"
@@ -116,7 +116,7 @@ def test_between_matches_nothing_is_kept_and_no_answer_is_sent_unasked() -> None
     assert made.answered(b"=\n\n") is None
 
 
-def test_a_command_ends_with_lf_and_nothing_else_that_python_takes_for_the_end_of_a_line() -> None:
+def test_only_lf_ends_a_command() -> None:
     sent: list[bytes] = []
 
     def send(route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
@@ -129,7 +129,7 @@ def test_a_command_ends_with_lf_and_nothing_else_that_python_takes_for_the_end_o
     assert sent == ["1 echo a\u2028b\x85c\n".encode(), b"2 name\n"]
 
 
-def test_no_more_lines_are_on_their_way_than_the_socket_keeps_and_a_wait_for_that_is_credited_to_the_cap() -> None:
+def test_lines_in_flight_are_bounded_and_the_wait_is_credited_up_to_the_cap() -> None:
     sent: list[bytes] = []
     clock = [0.0]
 
@@ -190,7 +190,7 @@ def warnings(match: FarMatch) -> str:
 
 
 @pytest.mark.parametrize("control", ["10+0.1", "none"])
-def test_up_to_the_cap_the_way_is_not_charged_and_thinking_is(control: str) -> None:
+def test_network_delay_up_to_the_cap_is_not_charged(control: str) -> None:
     def far(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.way, ann.think, bob.way, bob.think = 0.08, 0.05, 0.0, 0.03
 
@@ -199,7 +199,7 @@ def test_up_to_the_cap_the_way_is_not_charged_and_thinking_is(control: str) -> N
     assert set(match.charged(1)) <= {49, 50} and set(match.charged(2)) <= {29, 30}
 
 
-def test_what_is_beyond_the_cap_is_charged() -> None:
+def test_network_delay_beyond_the_cap_is_charged() -> None:
     def far(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.way, ann.think = 0.25, 0.05
 
@@ -207,7 +207,7 @@ def test_what_is_beyond_the_cap_is_charged() -> None:
     assert set(match.charged(1)) <= {199, 200}
 
 
-def test_who_answers_slowly_to_seem_far_gains_the_cap_and_no_more() -> None:
+def test_slow_answers_to_probes_gain_the_cap_at_most() -> None:
     """It thinks, all in all, 0.4 s longer a move than it says; 0.1 s of that is not charged."""
 
     def slow(loop: MadeTime, ann: Far, bob: Far) -> None:
@@ -219,7 +219,7 @@ def test_who_answers_slowly_to_seem_far_gains_the_cap_and_no_more() -> None:
     assert all(ms >= 349 for ms in match.charged(1)[1:])
 
 
-def test_of_a_way_that_is_not_always_as_long_the_least_counts() -> None:
+def test_least_round_trip_time_counts() -> None:
     chance = random.Random(7)
 
     def far(loop: MadeTime, ann: Far, bob: Far) -> None:
@@ -229,7 +229,7 @@ def test_of_a_way_that_is_not_always_as_long_the_least_counts() -> None:
     assert max(match.charged(1)) <= 50 + 200 - 40 and min(match.charged(1)) >= 50 - (100 - 40)
 
 
-def test_a_bot_that_returns_by_another_way_is_measured_again() -> None:
+def test_round_trip_time_is_measured_again_after_a_reconnect() -> None:
     """From near to far it is credited at once, and from far to near no longer."""
     for before, after in ((0.0, 0.08), (0.08, 0.0)):
 
@@ -249,7 +249,7 @@ def test_a_bot_that_returns_by_another_way_is_measured_again() -> None:
         assert len(calm) >= len(charged) - 1 and set(calm) <= {49, 50}, charged
 
 
-def test_before_every_match_the_way_is_measured_even_where_nothing_quick_is_asked() -> None:
+def test_round_trip_time_is_measured_before_every_match() -> None:
     def far(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.way, ann.think = 0.06, 0.05
 
@@ -261,7 +261,7 @@ def test_before_every_match_the_way_is_measured_even_where_nothing_quick_is_aske
 # -- whose fault -----------------------------------------------------------------------------------------------------
 
 
-def test_a_bot_that_is_slow_itself_learns_it() -> None:
+def test_slow_bot_is_blamed_itself() -> None:
     def slow(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.think, ann.way = 1.3, 0.02
 
@@ -273,7 +273,7 @@ def test_a_bot_that_is_slow_itself_learns_it() -> None:
     )
 
 
-def test_a_way_that_took_too_long_this_time_is_sent_as_the_networks() -> None:
+def test_slow_network_is_blamed() -> None:
     def far(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.think, bob.think = 0.05, 0.5
         loop.call_later(5.2, setattr, ann, "way", 3.0)
@@ -284,7 +284,7 @@ def test_a_way_that_took_too_long_this_time_is_sent_as_the_networks() -> None:
     assert "; network: the way took 3000 ms this time (network: the way takes 0 ms, credited 0 of" in detail
 
 
-def test_who_was_away_when_its_time_was_up_and_comes_back_has_lost_by_the_network() -> None:
+def test_time_loss_while_disconnected_blames_the_network() -> None:
     def cut(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.think = bob.think = 0.3
         loop.call_later(1.0, ann.cut)
@@ -296,7 +296,7 @@ def test_who_was_away_when_its_time_was_up_and_comes_back_has_lost_by_the_networ
     assert "; network: its connection was lost meanwhile (" in detail
 
 
-def test_who_is_back_with_time_left_plays_on() -> None:
+def test_bot_that_reconnects_with_time_left_plays_on() -> None:
     def cut(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.think = bob.think = 0.3
         loop.call_later(1.0, ann.cut)
@@ -307,7 +307,7 @@ def test_who_is_back_with_time_left_plays_on() -> None:
 
 
 @pytest.mark.parametrize("when", [1.65, 1.8, 2.0, 2.2])
-def test_no_bot_loses_because_the_server_stood_still_and_the_record_says_so(when: float) -> None:
+def test_standstill_of_the_server_costs_no_game_and_is_recorded(when: float) -> None:
     """For 3 s, with 0.5 s on the clocks: whoever is asked meanwhile, and whether his time would have been up."""
 
     def stop(loop: MadeTime, ann: Far, bob: Far) -> None:
@@ -326,7 +326,7 @@ def test_no_bot_loses_because_the_server_stood_still_and_the_record_says_so(when
     assert sum(ms > 220 for ms in match.charged(1) + match.charged(2)) == 0
 
 
-def test_a_server_that_stands_still_beyond_every_deadline_waits_for_what_came_meanwhile() -> None:
+def test_standstill_beyond_every_deadline_costs_no_game() -> None:
     """Longer than the clock and the patience with bots that say nothing."""
 
     def stop(loop: MadeTime, ann: Far, bob: Far) -> None:
@@ -341,7 +341,7 @@ def test_a_server_that_stands_still_beyond_every_deadline_waits_for_what_came_me
     assert end(match)[1] == "rules"
 
 
-def test_a_bot_that_never_answers_is_not_waited_for_any_longer_because_the_server_once_stood_still() -> None:
+def test_standstill_does_not_extend_the_wait_for_a_silent_bot() -> None:
     def stop(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.think = lambda: 0.2 if loop.at < START + 2 else 1e5
 
@@ -355,7 +355,7 @@ def test_a_bot_that_never_answers_is_not_waited_for_any_longer_because_the_serve
     assert match.loop.at < START + 30
 
 
-def test_an_overrun_within_the_margin_is_explained_too() -> None:
+def test_overrun_within_the_margin_is_explained() -> None:
     def slow(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.think = 1.02
 
@@ -363,7 +363,7 @@ def test_an_overrun_within_the_margin_is_explained_too() -> None:
     assert "came 20 ms late, forgiven; bot (network: the way takes 0 ms" in warnings(match)
 
 
-def test_a_credit_that_saved_a_bot_is_explained() -> None:
+def test_decisive_credit_is_explained() -> None:
     def far(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.think, ann.way = 0.95, 0.08
 
@@ -376,7 +376,7 @@ def test_a_credit_that_saved_a_bot_is_explained() -> None:
 
 
 @pytest.mark.parametrize(("when", "plies"), [(0.35, 0), (1.2, 2)], ids=["before ply 2", "later"])
-def test_another_program_does_not_go_on_in_the_place_of_the_one_that_was_here(when: float, plies: int) -> None:
+def test_another_program_cannot_continue_a_match(when: float, plies: int) -> None:
     def swap(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.think = bob.think = 0.3
 
@@ -396,7 +396,7 @@ def test_another_program_does_not_go_on_in_the_place_of_the_one_that_was_here(wh
     assert came[:2] == ["name", "version"] and not any("genmove" in line for line in came), "it was asked for a move"
 
 
-def test_the_same_program_is_asked_who_it_is_and_goes_on() -> None:
+def test_same_program_is_identified_and_continues() -> None:
     def swap(loop: MadeTime, ann: Far, bob: Far) -> None:
         ann.think = bob.think = 0.3
         loop.call_later(1.0, ann.cut)
@@ -417,7 +417,7 @@ def test_the_same_program_is_asked_who_it_is_and_goes_on() -> None:
     st.floats(0.0, 0.2),
     st.sampled_from(["60+1", "5/60", "30+5x8", "20/move"]),
 )
-def test_the_clock_that_a_returning_bot_is_reported_is_the_one_that_it_is_charged_by(
+def test_clock_sent_after_a_reconnect_is_the_clock_that_is_charged(
     instants: list[float], way: float, control: str
 ) -> None:
     """Gone and back at any instants: what it was told, less what it took since, is what it has, but for credit."""
@@ -456,9 +456,7 @@ def _total(line: str) -> int:
     st.lists(st.integers(0, 9000)),
     st.integers(0, 99_000),
 )
-def test_a_clock_that_runs_on_is_never_more_and_almost_always_exactly_what_is_left(
-    control: str, spent: list[int], elapsed: int
-) -> None:
+def test_clock_that_runs_on_never_shows_too_much_time(control: str, spent: list[int], elapsed: int) -> None:
     clock = TimeControl.parse(control).clock()
     for ms in spent:
         if clock.spend(ms):

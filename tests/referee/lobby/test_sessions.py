@@ -36,7 +36,7 @@ from tests.support.memory_match import MemoryPeer
 from tests.support.simulated_time import START, MadeTime, run
 
 
-async def test_a_bot_says_who_it_is_and_is_asked_what_it_is() -> None:
+async def test_hello_and_handshake() -> None:
     async with house() as it:
         await it.seat("ann")
         (bot,) = it.sessions.ready()
@@ -60,7 +60,7 @@ async def test_a_bot_says_who_it_is_and_is_asked_what_it_is() -> None:
         ([b"H", msgpack.packb({"ggp": 1, "name": "a", "games": ["chess"]})], "games", "plays go, yugo"),
     ],
 )
-async def test_who_does_not_say_hello_as_it_is_said_is_refused(frames: list[bytes], word: str, said: str) -> None:
+async def test_invalid_first_message_is_refused(frames: list[bytes], word: str, said: str) -> None:
     async with house() as it:
         caller = it.call()
         caller.say(*frames)
@@ -69,7 +69,7 @@ async def test_who_does_not_say_hello_as_it_is_said_is_refused(frames: list[byte
         await until(lambda: it.router.connections == 0)
 
 
-async def test_the_newer_connection_wins_and_the_older_is_reported() -> None:
+async def test_newer_connection_replaces_the_older() -> None:
     async with house() as it:
         older = await it.seat("ann")
         newer = it.call()
@@ -80,7 +80,7 @@ async def test_the_newer_connection_wins_and_the_older_is_reported() -> None:
         assert not newer.byes
 
 
-async def test_a_lost_bot_is_noticed_at_once_and_may_come_back() -> None:
+async def test_lost_connection_is_noticed_and_the_bot_may_return() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         ann.socket.close(linger=0)
@@ -88,7 +88,7 @@ async def test_a_lost_bot_is_noticed_at_once_and_may_come_back() -> None:
         await it.seat("ann")
 
 
-async def test_the_session_that_a_bot_says_is_reported_and_decides_nothing() -> None:
+async def test_session_of_a_hello_is_logged() -> None:
     async with house() as it:
         told: list[dict[str, object]] = []
         it.event_log.log = lambda event, word="", **fields: told.append({"event": event, **fields})  # type: ignore[method-assign]
@@ -98,7 +98,7 @@ async def test_the_session_that_a_bot_says_is_reported_and_decides_nothing() -> 
         assert [one["session"] for one in told if one["event"] == "joined"] == ["5f2a"]
 
 
-async def test_an_address_makes_so_many_connections_and_no_more_and_harms_no_connected_bot() -> None:
+async def test_connections_from_an_address_are_limited() -> None:
     async with house(arrivals=0.5) as it:
         ann = await it.seat("ann")
         callers = [it.call() for _ in range(8)]
@@ -107,7 +107,7 @@ async def test_an_address_makes_so_many_connections_and_no_more_and_harms_no_con
         assert not ann.byes and len(callers) == 8
 
 
-def test_an_address_is_an_ipv4_address_or_a_network_of_ipv6() -> None:
+def test_arrivals_are_counted_by_ipv4_address_or_ipv6_network() -> None:
     few = Arrivals(1)
     assert [few.allow("10.0.0.1", 0) for _ in range(6)] == [True] * 5 + [False]
     assert few.allow("::ffff:10.0.0.2", 0) and not few.allow("::ffff:10.0.0.1", 0) and few.allow("10.0.0.1", 2)
@@ -119,7 +119,7 @@ def test_an_address_is_an_ipv4_address_or_a_network_of_ipv6() -> None:
     assert few.allow("2001:db8:1:2::1", 0), "only so many are remembered"
 
 
-def test_an_address_that_tries_again_and_again_makes_as_many_connections_as_it_may() -> None:
+def test_refused_arrivals_do_not_count_against_the_limit() -> None:
     """Bots that a flood from their own address kept out try again: these tries must not keep them out for good."""
     few = Arrivals(10)
     taken = [few.allow("10.0.0.1", number / 1000) for number in range(20_000)]
@@ -127,7 +127,7 @@ def test_an_address_that_tries_again_and_again_makes_as_many_connections_as_it_m
     assert any(taken[-1000:]), "it is still let in at the end"
 
 
-async def test_a_goodbye_is_heard() -> None:
+async def test_goodbye_ends_the_session() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         ann.say(b"B", b"enough for today")
@@ -135,7 +135,7 @@ async def test_a_goodbye_is_heard() -> None:
         assert it.event_log.counts["left", "bye"] == 1
 
 
-async def test_who_says_in_a_game_that_it_leaves_plays_it_to_the_end_and_no_other() -> None:
+async def test_leaving_bot_finishes_its_game_and_starts_no_other() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         (bot,) = it.sessions.ready()
@@ -154,7 +154,7 @@ async def test_who_says_in_a_game_that_it_leaves_plays_it_to_the_end_and_no_othe
         await until(lambda: bot.leaving, again)
 
 
-async def test_who_leaves_without_a_game_is_let_go_at_once() -> None:
+async def test_leaving_bot_without_a_game_is_dismissed_at_once() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         ann.say(b"B", b"leaving: its author ended it")
@@ -164,7 +164,7 @@ async def test_who_leaves_without_a_game_is_let_go_at_once() -> None:
         await it.seat("ann")
 
 
-async def test_what_time_does_not_change_is_refused_for_good(tmp_path: Path) -> None:
+async def test_lasting_refusals_are_marked(tmp_path: Path) -> None:
     async with house() as it:
         for name, games in (("a b", []), ("a", ["chess"])):
             caller = it.call()
@@ -175,7 +175,7 @@ async def test_what_time_does_not_change_is_refused_for_good(tmp_path: Path) -> 
         assert await caller.bye() == "say hello first"
 
 
-async def test_who_has_said_goodbye_is_cut_off_if_it_does_not_go() -> None:
+async def test_connection_is_ended_after_its_goodbye() -> None:
     async with house() as it:
         it.sessions.orders = lambda route, author, line: None
         ann, author = await it.seat("ann"), it.call()
@@ -186,7 +186,7 @@ async def test_who_has_said_goodbye_is_cut_off_if_it_does_not_go() -> None:
         await until(lambda: it.router.connections == 0)
 
 
-def test_an_owner_who_leaves_and_comes_back_may_send_no_more_than_one_who_stays() -> None:
+def test_allowance_of_an_owner_outlives_its_connections() -> None:
     owners = Allowances()
     ann = owners.of("ann", 1, 100, 0.0)
     assert [ann.consume(1, 0.0) for _ in range(6)] == [True] * 5 + [False]
@@ -206,7 +206,7 @@ def test_an_owner_who_leaves_and_comes_back_may_send_no_more_than_one_who_stays(
     ("frames", "word"),
     [([b"R", b"= D4\n\n"], "unasked"), ([b"C", b"quit\n"], "kind"), ([b"R", b"D4"], "answer")],
 )
-async def test_what_a_bot_may_not_say_costs_its_connection_and_no_other(frames: list[bytes], word: str) -> None:
+async def test_forbidden_message_of_a_bot_ends_that_connection_only(frames: list[bytes], word: str) -> None:
     async with house() as it:
         bob = await it.seat("bob")
         ann = await it.seat("ann", bob)
@@ -217,7 +217,7 @@ async def test_what_a_bot_may_not_say_costs_its_connection_and_no_other(frames: 
         assert [bot.name for bot in it.sessions.ready()] == ["bob"] and not bob.byes
 
 
-async def test_a_flood_is_cut_off_and_told_once() -> None:
+async def test_flood_is_ended_and_logged_once() -> None:
     async with house(Bounds(messages=20)) as it:
         ann = await it.seat("ann")
         for _ in range(200):  # fewer than ZeroMQ queues
@@ -226,14 +226,14 @@ async def test_a_flood_is_cut_off_and_told_once() -> None:
         await until(lambda: it.router.connections == 0, ann)
 
 
-async def test_an_owner_has_so_many_bots_and_no_more() -> None:
+async def test_bots_of_an_owner_are_limited() -> None:
     async with house(Bounds(connections=0)) as it:
         caller = it.call()
         caller.hello("ann")
         assert "connection limit" in await caller.bye()
 
 
-async def test_connections_that_say_nothing_end_and_too_many_are_turned_away() -> None:
+async def test_silent_connections_are_ended_and_limited() -> None:
     async with house(Bounds(hello=0.2), connections=3) as it:
         callers = [it.call() for _ in range(6)]
         await until(lambda: it.event_log.counts["refused", "full"] >= 3)
@@ -267,7 +267,7 @@ async def test_a_message_without_an_end_is_ended() -> None:
         assert [bot.name for bot in it.sessions.ready()] == ["bob"] and not bob.byes
 
 
-async def test_who_is_silent_for_days_but_for_heartbeats_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_heartbeats_alone_do_not_end_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     came = 0
     monkeypatch.setattr("referee.lobby.socket.received", lambda descriptor: came)
     async with house() as it:
@@ -282,7 +282,7 @@ async def test_who_is_silent_for_days_but_for_heartbeats_stays(monkeypatch: pyte
         assert it.router.connections == 0 and it.router.refused[Cut.STUFFED] == 1
 
 
-async def test_of_many_that_stuff_together_those_with_the_most_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unfinished_messages_are_bounded_in_total(monkeypatch: pytest.MonkeyPatch) -> None:
     came: dict[int, int] = {}
     monkeypatch.setattr("referee.lobby.socket.received", lambda descriptor: came.get(descriptor, 0))
     async with house() as it:
@@ -318,7 +318,7 @@ def keys(tmp_path: Path) -> tuple[Path, Path, KeyPair]:
 
 
 @pytest.mark.slow
-async def test_a_key_makes_an_owner_and_says_which_bots_it_may_bring(keys: tuple[Path, Path, KeyPair]) -> None:
+async def test_key_identifies_the_owner_and_its_bots(keys: tuple[Path, Path, KeyPair]) -> None:
     server, registry, pair = keys
     admission = KeyAuth(server, registry, EventLog(quiet=True, write=lambda line: None))
     async with house(admission=admission) as it:
@@ -349,7 +349,7 @@ async def test_each_key_that_is_refused_is_reported_once(keys: tuple[Path, Path,
     assert all(sum(pair.public in line for line in lines) == 1 for pair in pairs)
 
 
-async def test_unknown_keys_without_end_are_not_lines_without_end(keys: tuple[Path, Path, KeyPair]) -> None:
+async def test_log_lines_for_unknown_keys_are_bounded(keys: tuple[Path, Path, KeyPair]) -> None:
     server, registry, _ = keys
     lines: list[str] = []
     admission = KeyAuth(server, registry, EventLog(quiet=True, write=lines.append))
@@ -359,7 +359,7 @@ async def test_unknown_keys_without_end_are_not_lines_without_end(keys: tuple[Pa
 
 
 @pytest.mark.slow
-async def test_a_key_that_is_revoked_ends_the_connection(keys: tuple[Path, Path, KeyPair]) -> None:
+async def test_revoked_key_ends_the_connection_of_a_bot(keys: tuple[Path, Path, KeyPair]) -> None:
     server, registry, pair = keys
     admission = KeyAuth(server, registry, EventLog(quiet=True, write=lambda line: None))
     async with house(admission=admission) as it:
@@ -373,7 +373,7 @@ async def test_a_key_that_is_revoked_ends_the_connection(keys: tuple[Path, Path,
 
 
 @pytest.mark.slow
-async def test_a_key_that_is_revoked_ends_the_connection_that_its_author_gives_orders_on(
+async def test_revoked_key_ends_a_command_connection(
     keys: tuple[Path, Path, KeyPair],
 ) -> None:
     server, registry, pair = keys
@@ -550,21 +550,21 @@ def twins(instants: list[float], drops: bool = False) -> None:
     ids=lambda instant: f"{instant}s",
 )
 @pytest.mark.parametrize("drops", [False, True], ids=["both are there", "the older one is lost"])
-def test_the_newer_wins_in_the_welcome_idle_in_either_turn_and_the_match_goes_on(instant: float, drops: bool) -> None:
+def test_newer_connection_wins_in_handshake_idle_and_in_either_turn(instant: float, drops: bool) -> None:
     twins([instant], drops)
 
 
-def test_the_newer_wins_while_the_one_before_is_still_told_the_match() -> None:
+def test_newer_connection_wins_while_the_match_is_replayed() -> None:
     """Each return takes several ways there and back; the next one comes in the middle of it."""
     twins([2.0 + step * 0.017 for step in range(12)])
 
 
-def test_two_programs_that_take_the_place_from_each_other_for_seconds_do_not_end_the_match() -> None:
+def test_two_connections_that_replace_each_other_do_not_end_the_match() -> None:
     twins([0.5 + step * 0.05 for step in range(60)])
 
 
 @settings(max_examples=8, deadline=None)
 @example([0.5, 1.0, 2.25, 4.09375, 5.625], False)  # the last comes as the match ends
 @given(st.lists(st.floats(0.001, 6.0), max_size=12, unique_by=lambda instant: round(instant, 3)), st.booleans())
-def test_the_newer_wins_at_any_instants(instants: list[float], drops: bool) -> None:
+def test_newer_connection_wins_at_any_time(instants: list[float], drops: bool) -> None:
     twins(sorted(instants), drops)

@@ -39,7 +39,7 @@ def sit(it: MemoryLobby, name: str) -> None:
 # -- connections that end --------------------------------------------------------------------------------------------
 
 
-async def test_who_is_missed_before_its_connection_ends_has_its_grace_and_no_more() -> None:
+async def test_grace_starts_at_the_first_failed_send() -> None:
     """What is sent to him cannot leave: that is noticed before the news of the end of his connection is read."""
     async with house(Bounds(grace=0.2)) as it:
         ann = await it.seat("ann")
@@ -54,7 +54,7 @@ async def test_who_is_missed_before_its_connection_ends_has_its_grace_and_no_mor
         assert it.event_log.counts["gone", ""] == 1
 
 
-async def test_who_is_missed_while_idle_is_gone() -> None:
+async def test_idle_bot_is_gone_after_a_failed_send() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         line = it.sessions.bots["ann"].line
@@ -65,7 +65,7 @@ async def test_who_is_missed_while_idle_is_gone() -> None:
         await until(lambda: not it.sessions.bots)
 
 
-async def test_who_does_not_read_what_it_is_sent_loses_its_connection() -> None:
+async def test_connection_that_does_not_read_is_ended() -> None:
     async with house() as it:
         bob = await it.seat("bob")
         deaf = Raw(it.router.url, deaf=True)
@@ -80,7 +80,7 @@ async def test_who_does_not_read_what_it_is_sent_loses_its_connection() -> None:
         deaf.close()
 
 
-async def test_a_descriptor_that_is_another_ones_by_now_is_not_cut() -> None:
+async def test_reused_descriptor_is_not_cut() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         route = it.sessions.bots["ann"].line.route
@@ -125,7 +125,7 @@ async def test_cutting_leaves_no_descriptor_behind() -> None:
 
 
 @pytest.mark.slow
-async def test_those_who_say_nothing_do_not_keep_out_those_who_do() -> None:
+async def test_silent_connections_keep_no_bot_out() -> None:
     """A full house lets go of who has been silent for longest."""
     async with house(connections=10) as it:
         silent = [Raw(it.router.url) for _ in range(30)]
@@ -139,7 +139,7 @@ async def test_those_who_say_nothing_do_not_keep_out_those_who_do() -> None:
             one.close()
 
 
-async def test_those_who_are_here_are_not_let_go_for_one_more() -> None:
+async def test_connected_bots_are_not_ended_for_a_newcomer() -> None:
     async with house(connections=2) as it:
         ann, bob = await it.seat("ann"), await it.seat("bob")
         with Raw(it.router.url) as late:
@@ -162,7 +162,7 @@ async def test_a_long_routing_id_is_refused(size: int) -> None:
 
 
 @pytest.mark.slow
-async def test_who_chose_a_routing_id_is_reported_to_leave_that_to_zeromq() -> None:
+async def test_client_with_its_own_routing_id_gets_the_reason() -> None:
     async with house(Bounds(hello=0.5)) as it:
         bob = await it.seat("bob")
         eve = it.context.socket(zmq.DEALER)
@@ -204,7 +204,7 @@ async def test_who_chose_a_routing_id_is_reported_to_leave_that_to_zeromq() -> N
         b"",
     ],
 )
-async def test_bytes_that_are_no_conversation_are_ended(data: bytes) -> None:
+async def test_invalid_bytes_end_the_connection(data: bytes) -> None:
     async with house(Bounds(hello=0.5)) as it:
         bob = await it.seat("bob")
         with Raw(it.router.url) as eve:
@@ -237,7 +237,7 @@ async def test_a_failed_handshake_is_counted() -> None:
         frame(b"\xff", 4),
     ],
 )
-async def test_commands_of_the_wire_after_the_handshake_are_no_messages(data: bytes) -> None:
+async def test_zmtp_commands_are_no_messages(data: bytes) -> None:
     async with house() as it:
         bob = await it.seat("bob")
         with Raw(it.router.url) as eve:
@@ -254,7 +254,7 @@ async def test_commands_of_the_wire_after_the_handshake_are_no_messages(data: by
 # -- too much --------------------------------------------------------------------------------------------------------
 
 
-async def test_hellos_over_and_over_are_a_flood() -> None:
+async def test_repeated_hellos_are_a_flood() -> None:
     async with house() as it:
         bob = await it.seat("bob")
         with Raw(it.router.url) as eve:
@@ -266,7 +266,7 @@ async def test_hellos_over_and_over_are_a_flood() -> None:
         assert list(it.sessions.bots) == ["bob"]
 
 
-async def test_a_connection_speaks_for_the_bot_that_it_named_last_and_for_no_other() -> None:
+async def test_connection_speaks_for_the_bot_of_its_last_hello() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         ann.hello("bob")
@@ -277,7 +277,7 @@ async def test_a_connection_speaks_for_the_bot_that_it_named_last_and_for_no_oth
 
 
 @pytest.mark.slow
-async def test_what_was_said_before_is_no_room_for_a_message_without_an_end() -> None:
+async def test_earlier_messages_give_no_credit_to_a_message_without_an_end() -> None:
     """Of small messages less came than is counted for them; that is not to be saved up."""
     async with house(Bounds(messages=100_000, octets=10**9)) as it:
         bob = await it.seat("bob")
@@ -321,7 +321,7 @@ async def test_heartbeats_without_an_end_end_the_connection() -> None:
 # -- what a bot at a table may do -------------------------------------------------------------------------------------
 
 
-async def test_lines_of_stderr_are_looked_at_as_far_as_they_are_kept() -> None:
+async def test_lines_of_stderr_are_bounded() -> None:
     async with house() as it:
         ann = await it.seat("ann")
         line = it.sessions.bots["ann"].line
@@ -336,7 +336,7 @@ async def test_lines_of_stderr_are_looked_at_as_far_as_they_are_kept() -> None:
 # -- floods ----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_message_of_very_many_frames_is_dropped_a_part_at_a_time() -> None:
+async def test_message_of_many_frames_is_dropped_in_parts() -> None:
     """In one turn of the loop its frames would keep everybody waiting."""
     async with house() as it:
         bob = await it.seat("bob")
@@ -375,7 +375,7 @@ async def test_a_flood_that_is_reset_with_a_heartbeat_in_it_ends_no_other() -> N
 
 
 @pytest.mark.parametrize("later", [False, True])
-async def test_late_words_are_not_those_of_the_new_owner_of_the_descriptor(later: bool) -> None:
+async def test_late_message_is_not_taken_for_one_of_a_reused_descriptor(later: bool) -> None:
     """What waits of a connection that has ended may be read after another one has its descriptor, and has spoken."""
     async with house() as it:
         bob = await it.seat("bob")

@@ -306,7 +306,7 @@ async def test_answers_are_bounded_in_events_and_bytes() -> None:
         assert await club.socket.ask(request(match="long")) == [fields(long[0]), {"event": "caught-up", "seq": 4}]
 
 
-async def test_news_of_the_ladder_are_answered() -> None:
+async def test_missed_news_of_the_ladder_are_answered() -> None:
     async with Opened() as club:
         *_, state = await club.socket.ask(b"catch-up/ladder//0/a")
         assert (state["event"], state["ladder"], state["matches"]) == ("state", "club", [])

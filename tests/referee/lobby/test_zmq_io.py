@@ -73,7 +73,7 @@ def answer_at(loop: JumpingLoop, inbox: Inbox, when: float) -> None:
 
 
 @pytest.mark.parametrize("deadline", [0.0, 0.5, 10.0, 3600.0])
-def test_who_waits_is_reported_at_the_deadline(deadline: float) -> None:
+def test_wait_ends_at_the_deadline(deadline: float) -> None:
     async def play(loop: JumpingLoop, inbox: Inbox) -> None:
         assert await wait(loop, inbox, deadline) == pytest.approx(deadline, abs=0.001)
 
@@ -81,7 +81,7 @@ def test_who_waits_is_reported_at_the_deadline(deadline: float) -> None:
 
 
 @pytest.mark.parametrize("second", [3.0, 30.0, 1000.0])
-def test_a_deadline_is_not_that_of_the_wait_before(second: float) -> None:
+def test_each_wait_has_its_own_deadline(second: float) -> None:
     async def play(loop: JumpingLoop, inbox: Inbox) -> None:
         answer_at(loop, inbox, 1.0)
         assert await inbox.get(100.0) == b"=\n\n"
@@ -100,7 +100,7 @@ def test_quick_answers_need_no_timer_each() -> None:
     run(play)
 
 
-def test_the_end_leaves_nothing_behind() -> None:
+def test_ended_inbox_keeps_no_timer() -> None:
     async def play(loop: JumpingLoop, _: Inbox) -> None:
         inbox = Inbox(loop.time)
         kept = weakref.ref(inbox)
@@ -113,7 +113,7 @@ def test_the_end_leaves_nothing_behind() -> None:
     run(play)
 
 
-def test_what_comes_in_a_task_is_read_when_that_has_had_its_turn() -> None:
+def test_reader_continues_in_the_next_turn() -> None:
     async def play(loop: JumpingLoop, inbox: Inbox) -> None:
         read = loop.create_task(inbox.get(100.0))
         await asyncio.sleep(0)
@@ -124,7 +124,7 @@ def test_what_comes_in_a_task_is_read_when_that_has_had_its_turn() -> None:
     run(play)
 
 
-def test_a_reader_that_is_cancelled_reads_nothing_and_the_next_one_does() -> None:
+def test_cancelled_read_loses_nothing() -> None:
     async def play(loop: JumpingLoop, inbox: Inbox) -> None:
         read = loop.create_task(inbox.get(100.0))
         await asyncio.sleep(0)
@@ -144,7 +144,7 @@ def test_a_reader_that_is_cancelled_reads_nothing_and_the_next_one_does() -> Non
     run(play)
 
 
-def test_a_timeout_of_asyncios_ends_a_wait() -> None:
+def test_asyncio_timeout_ends_a_wait() -> None:
     async def play(loop: JumpingLoop, inbox: Inbox) -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(3.0):
@@ -154,7 +154,7 @@ def test_a_timeout_of_asyncios_ends_a_wait() -> None:
     run(play)
 
 
-def test_the_one_that_answers_first_goes_on_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_continue_in_the_order_of_their_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """While some go on, others answer: they do not go before those who wait, whatever ZeroMQ hands out first."""
     monkeypatch.setattr("referee.lobby.zmq_io.TURN", 3600.0)  # a machine that halts must not end a turn in the middle
     answers, first, patience = 1000, 20, 20
@@ -212,7 +212,7 @@ def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
 
 
-def test_what_a_killed_run_left_goes_and_nothing_stays(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_run_are_deleted(tmp_path: Path) -> None:
     killed = socket_folder(tmp_path / "club.toml")
     left = killed.__enter__()
     (left / "engine-0-0").touch()
@@ -223,7 +223,7 @@ def test_what_a_killed_run_left_goes_and_nothing_stays(tmp_path: Path) -> None:
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_a_place_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
+def test_folder_of_another_user_is_not_touched(tmp_path: Path) -> None:
     with socket_folder(tmp_path / "club.toml") as place:
         pass
     elsewhere = tmp_path / "elsewhere"
