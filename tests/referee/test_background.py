@@ -36,7 +36,7 @@ from referee.store.model import Pair, StoreError, UnplayablePair
 from referee.store.store import Store
 from tests.referee.lobby.test_local_bots import read
 from tests.support.cli import wait_until
-from tests.support.memory_lobby import house, until
+from tests.support.memory_lobby import open_lobby, until
 from tests.support.raw_zmtp import Raw
 
 
@@ -184,7 +184,7 @@ def test_a_traceback_in_a_log_for_people_is_indented_and_cannot_be_forged() -> N
 
 async def test_too_many_connections_from_an_address_leave_the_housekeeping_alive() -> None:
     """The refusal by address had no text in the table of reasons: a KeyError ended all housekeeping for good."""
-    async with house(Bounds(hello=0.5), arrivals=0.2) as it:
+    async with open_lobby(Bounds(hello=0.5), arrivals=0.2) as it:
         crowd = [Raw(it.router.url) for _ in range(8)]
         await until(lambda: it.event_log.counts["refused", "address"] >= 6)
         await until(lambda: it.event_log.counts["refused", "silent"] == 1)
@@ -194,7 +194,7 @@ async def test_too_many_connections_from_an_address_leave_the_housekeeping_alive
 
 
 async def test_connections_are_checked_on_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with house(Bounds(hello=0.5)) as it:
+    async with open_lobby(Bounds(hello=0.5)) as it:
         once = Once(it.router, "cut_silent", monkeypatch)
         with Raw(it.router.url):
             await until(lambda: it.event_log.counts["refused", "silent"] == 1)
@@ -203,7 +203,7 @@ async def test_connections_are_checked_on_after_a_failure(monkeypatch: pytest.Mo
 
 async def test_keys_are_checked_on_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions_module, "_CHECK_KEYS", 0.01)
-    async with house() as it:
+    async with open_lobby() as it:
         once = Once(it.sessions._admission, "changed", monkeypatch, times=2)
         await until(lambda: once.calls > 2)
         assert it.event_log.counts["fault", "keys"] == 2
@@ -213,14 +213,14 @@ async def test_connections_that_cannot_be_checked_do_not_keep_keys_from_being_ch
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sessions_module, "_CHECK_KEYS", 0.01)
-    async with house() as it:
+    async with open_lobby() as it:
         Once(it.router, "cut_silent", monkeypatch, times=10**6)
         keys = Once(it.sessions._admission, "changed", monkeypatch, times=0)
         await until(lambda: it.event_log.counts["fault", "connections"] == 1 and keys.calls > 3)
 
 
 async def test_a_bot_that_cannot_be_welcomed_is_let_go_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         Once(sessions_module, "meet", monkeypatch)
         caller = it.call()
         caller.hello("ann")

@@ -35,7 +35,7 @@ THINK = "GGP_TEST_THINK"
 
 @dataclass
 class Dialled:
-    """One bot: its socket, and the answers it gives. `byes`: why it was let go."""
+    """One bot: its socket, and the answers it gives. `byes`: the reasons of its goodbyes."""
 
     name: str
     socket: "zmq.Socket[bytes]"
@@ -91,7 +91,7 @@ def dial(
 
 
 def serve(bots: Sequence[Dialled], stop: threading.Event) -> None:
-    """Answer for all of them until told to stop."""
+    """Answer for all of them until `stop` is set."""
     poller, by_socket = zmq.Poller(), {bot.socket: bot for bot in bots}
     for bot in bots:
         poller.register(bot.socket, zmq.POLLIN)

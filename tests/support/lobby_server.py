@@ -43,14 +43,14 @@ control = "{control}"
 
 
 def lobby_file(folder: Path, lobby: str = "", pool: str = "", control: str = "60+1", watch: str = "none") -> Path:
-    """A lobby file on a free port, without keys; `lobby` and `pool` are more lines of its tables. Nobody looks on."""
+    """A lobby file on a free port, without keys and spectators; `lobby` and `pool` are more lines of its tables."""
     path = folder / "club.toml"
     path.write_text(FILE.format(lobby=lobby, pool=pool, control=control, watch=watch))
     return path
 
 
 def that_count(rows: Iterable[GameRow]) -> list[GameRow]:
-    """What is stored without the void attempts, in the order of pairs and games; each is there once, after these."""
+    """The stored games without the void attempts, by pair and game; each must be there once, after its attempts."""
     attempts: dict[tuple[str, int, int], list[GameRow]] = {}
     for row in rows:
         attempts.setdefault((row.pool, row.pair, row.game), []).append(row)
@@ -69,7 +69,7 @@ def _void(row: GameRow) -> bool:
 
 
 class LobbyProcess(Ggp):
-    """A running lobby. `events` is what it has said so far."""
+    """A running lobby. `events` are those of its log so far."""
 
     def __init__(self, file: Path, *arguments: str) -> None:
         super().__init__("serve", str(file), "--json-logs", *arguments)
@@ -86,7 +86,7 @@ class LobbyProcess(Ggp):
         return [one for one in list(self._events) if not kinds or one["event"] in kinds]
 
     def wait_for(self, kind: str, count: int = 1, **fields: str) -> list[dict[str, Any]]:
-        """So many events of a kind with these values."""
+        """Wait for so many events of a kind with these values."""
 
         def found() -> list[dict[str, Any]]:
             return [one for one in self.events(kind) if fields.items() <= one.items()]
@@ -96,13 +96,13 @@ class LobbyProcess(Ggp):
         return found()
 
     def kill(self) -> None:
-        """As power would."""
+        """Kill it with SIGKILL."""
         self.process.kill()
         self.process.wait()
         wait_until(lambda: not self.running(), seen=self._seen)
 
     def end(self) -> Ran:
-        """In good order."""
+        """End it with SIGTERM."""
         self.process.terminate()
         wait_until(lambda: self.process.poll() is not None, 120, self._seen)
         self._reader.join(10)
@@ -132,7 +132,7 @@ from bots.sdk import run
 
 run(make_choose(BotRng(0)))
 """
-CONTROL = "120+5"  # nobody who is away for less than the grace can lose on time
+CONTROL = "120+5"  # no bot that is away for less than the grace can lose on time
 GRACE = 60
 
 
@@ -195,7 +195,7 @@ class LobbyWithBots:
             self._start(number)
 
     def kill_bots(self, number: int) -> None:
-        """One group, as power would; and start it again."""
+        """Kill one group, and start it again."""
         self._end(number)
         self._start(number)
 
@@ -234,10 +234,10 @@ class LobbyWithBots:
         if process.stdin:
             process.stdin.close()
 
-    # -- what must be true -------------------------------------------------------------------------------------------
+    # -- checks ------------------------------------------------------------------------------------------------------
 
     def check(self) -> Counter[str]:
-        """After the last server has ended: the store against what everybody saw. How games ended."""
+        """After the last server has ended: compare the store with the logs of the bots. Returns how games ended."""
         self.close()
         assert not self._died, f"{self._died} ended by themselves: see their .err"
         assert {one["bot"] for server in self.servers for one in server.events("joined")} >= set(self.names)
@@ -247,7 +247,7 @@ class LobbyWithBots:
             rows = list(store.records())
         records = {row.key: next(iter(read_records(lines.splitlines(keepends=True)))) for row, lines in rows}
         assert len(records) == len(rows)
-        assert set(told) <= set(records), "a game was announced and is not kept"
+        assert set(told) <= set(records), "a game was announced and is not stored"
         seats: dict[int, list[tuple[str, str]]] = {}
         for row in that_count(row for row, _ in rows):
             seats.setdefault(row.pair, []).append((row.first, row.second))
@@ -263,7 +263,7 @@ class LobbyWithBots:
         return Counter(row.termination for row, _ in rows)
 
     def _compare_with_what_bots_saw(self, records: list[Record]) -> None:
-        """Every move of a record was said by its bot, and every result that counts was told to it, or it was away."""
+        """Every move of a record was sent by its bot."""
         for name in self.names:
             if name in self._sdk | self._connected:
                 continue
@@ -282,7 +282,7 @@ def _players(record: Record) -> list[str]:
 
 
 def _clocks_add_up(record: Record) -> None:
-    """Each clock is what its control makes of the times that were used."""
+    """Each clock follows from its time control and the times used."""
     control = TimeControl.parse(record.start.control)
     clocks = (control.clock(), control.clock())
     for ply in record.plies[len(record.start.opening) :]:

@@ -1,4 +1,4 @@
-"""The lobby's end of the wire, for tests of who dials in: a ROUTER that says what it is told to. No referee."""
+"""A scripted lobby, for tests of clients that dial in: a ROUTER socket, and no referee."""
 
 import time
 from types import TracebackType
@@ -12,7 +12,7 @@ PATIENCE = 120.0  # seconds
 
 
 class SmallLobby:
-    """Listens on loopback; with `keys` as a CURVE server that lets every key in. The caller is its only thread."""
+    """Listens on loopback; with `keys` as a CURVE server that accepts every key. The caller is its only thread."""
 
     def __init__(self, keys: KeyPair | None = None, url: str = "tcp://127.0.0.1:*") -> None:
         self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -40,7 +40,7 @@ class SmallLobby:
         self.context.destroy(linger=0)
 
     def hello(self) -> Hello:
-        """Wait for somebody new."""
+        """Wait for the next hello."""
         message = self._next(Hello)
         assert isinstance(message, Hello)
         return message
@@ -51,7 +51,7 @@ class SmallLobby:
         return message.reason
 
     def ask(self, line: str) -> str:
-        """Ask whoever came last; its answer without frame."""
+        """Ask the last one that dialled in; its answer without frame."""
         self.say(line)
         return self.answer()
 
@@ -59,7 +59,7 @@ class SmallLobby:
         self.send(LobbyAsk(f"{line}\n".encode()))
 
     def ordered(self) -> bytes:
-        """Wait for an order, and answer on its connection from now on."""
+        """Wait for a command, and answer on its connection from now on."""
         message = self._next(LobbyAsk)
         assert isinstance(message, LobbyAsk)
         return message.data

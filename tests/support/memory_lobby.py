@@ -1,4 +1,4 @@
-"""A lobby's sessions and socket, and connections that do as a test says, in one loop. No referee."""
+"""A lobby's sessions and socket, and scripted connections, in one loop. No matches."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -20,7 +20,7 @@ ANSWERS = {"protocol_version": "2", "name": "tester", "version": "1", "list_comm
 
 
 class MemoryCaller:
-    """A connection that does as the test says."""
+    """A scripted connection."""
 
     def __init__(self, socket: "zmq.Socket[bytes]") -> None:
         self.socket = socket
@@ -51,14 +51,14 @@ class MemoryCaller:
 
 
 async def until(done: Callable[[], bool], *callers: MemoryCaller) -> None:
-    """Let everybody talk until this is so."""
+    """Let these connections answer until this holds."""
     for _ in range(6000):
         for caller in callers:
             caller.listen()
         if done():
             return
         await asyncio.sleep(0.005)
-    raise AssertionError("it did not come to that in time")
+    raise AssertionError("the condition did not hold in time")
 
 
 class MemoryLobby:
@@ -93,7 +93,7 @@ class MemoryLobby:
         return MemoryCaller(socket)
 
     async def seat(self, name: str, *more: MemoryCaller) -> MemoryCaller:
-        """A bot that is let in."""
+        """A bot that is admitted and ready."""
         caller = self.call()
         caller.hello(name)
         await until(lambda: any(one.name == name for one in self.sessions.ready()), caller, *more)
@@ -101,7 +101,7 @@ class MemoryLobby:
 
 
 @asynccontextmanager
-async def house(
+async def open_lobby(
     bounds: Bounds | None = None,
     admission: Admission | None = None,
     connections: int = 100,

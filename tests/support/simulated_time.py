@@ -1,6 +1,6 @@
-"""An event loop whose time is made: it passes only where somebody waits, and at once; and bots far away in it.
+"""An event loop with simulated time, which passes only when every task waits, and distant bots in it.
 
-What is played here takes hours of the loop and milliseconds of ours. No sockets, no processes.
+A match takes hours of the loop and milliseconds of ours. No sockets, no processes.
 """
 
 import asyncio
@@ -34,15 +34,15 @@ START = 1e7  # far from the clock of the machine: where one is taken for the oth
 class _Jump(selectors.SelectSelector):
     """Waits for nothing but time, which it passes."""
 
-    loop: "MadeTime"
+    loop: "SimulatedLoop"
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        assert timeout is not None, "everybody waits, and nothing will ever happen"
+        assert timeout is not None, "every task waits for ever"
         self.loop.at += timeout
         return super().select(0)
 
 
-class MadeTime(asyncio.SelectorEventLoop):
+class SimulatedLoop(asyncio.SelectorEventLoop):
     """`at`: seconds; whoever adds to it inside of a callback makes the loop stand still for so long."""
 
     def __init__(self) -> None:
@@ -55,9 +55,9 @@ class MadeTime(asyncio.SelectorEventLoop):
         return self.at
 
 
-def run(play: Callable[[MadeTime], Coroutine[Any, Any, T]]) -> T:
+def run(play: Callable[[SimulatedLoop], Coroutine[Any, Any, T]]) -> T:
     """The result of a coroutine in a loop of its own."""
-    loop = MadeTime()
+    loop = SimulatedLoop()
     try:
         return loop.run_until_complete(asyncio.wait_for(play(loop), 1e6))
     finally:
@@ -65,14 +65,14 @@ def run(play: Callable[[MadeTime], Coroutine[Any, Any, T]]) -> T:
 
 
 @dataclass
-class Far:
+class DistantBot:
     """A bot at the end of a Line. All in seconds: `way` there and back, `think` a genmove, `dally` any other answer.
 
     It answers one command after the other. `heard` is each line with when it came; `clocks`, of each move that came
     back, the last clock it was told before it, and when; `unasked` answers nobody took.
     """
 
-    loop: MadeTime
+    loop: SimulatedLoop
     make: Callable[[], Responder]
     lateness: Lateness
     cap: float = 0.1
@@ -145,17 +145,17 @@ class Far:
 
 
 @dataclass
-class FarMatch:
+class DistantMatch:
     """A match between two bots far away: `outcome` and `record` afterwards."""
 
-    loop: MadeTime
+    loop: SimulatedLoop
     lateness: Lateness
-    bots: Sequence[Far]
+    bots: Sequence[DistantBot]
     control: str = "10+0.1"
     lines: list[bytes] = field(default_factory=list)
     outcome: Outcome | None = None
 
-    async def play(self) -> "FarMatch":
+    async def play(self) -> "DistantMatch":
         engine = Engine(MemoryPeer(make_responder(Session(Registry())), PeerRole.ENGINE), "memory", BUDGETS)
         await engine.start()
         first, second = [await meet(bot.line, Party(name="far"), BUDGETS) for bot in self.bots]

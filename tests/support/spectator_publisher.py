@@ -1,4 +1,4 @@
-"""The publishing end of a spectator server, for tests of its clients: an XPUB that sends what a test says."""
+"""A scripted spectator server, for tests of its clients: an XPUB socket."""
 
 import time
 from types import TracebackType
@@ -85,7 +85,7 @@ class SmallSpectatorServer:
         return bytes(self.socket.recv())
 
     def request(self, seconds: float = PATIENCE) -> Request:
-        """Wait until somebody asks."""
+        """Wait for a request."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             said = self.subscription(left)
@@ -95,7 +95,7 @@ class SmallSpectatorServer:
 
 
 def fields(line: bytes) -> dict[str, Any]:
-    """What a line of a record says."""
+    """The fields of a line of a record."""
     found: dict[str, Any] = msgspec.json.decode(line)
     return found
 

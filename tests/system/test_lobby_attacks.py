@@ -1,6 +1,6 @@
-"""A whole lobby with keys under attack while bots play: nobody else loses time, a move or a game, and it stays bounded.
+"""A lobby with keys under attack while bots play: no other bot loses time, a move or a game, and memory stays bounded.
 
-Prints how late the loop was at most, before and during each attack. That is told, not asserted: machines are busy.
+Prints how late the loop was at most, before and during each attack; it asserts nothing of that, as machines are busy.
 """
 
 import contextlib

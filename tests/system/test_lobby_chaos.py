@@ -27,7 +27,7 @@ def club(tmp_path: Path) -> Iterator[list[LobbyWithBots]]:
 
 
 def nothing_but_the_rules(club: LobbyWithBots) -> None:
-    """No test here keeps anybody away for the grace, or takes a tenth of his time: nobody loses but by the rules."""
+    """No bot is away for the grace or loses a tenth of its time here: games end by the rules only."""
     ended = club.check()
     assert set(ended) == {"rules"}, ended
     faults = [one for server in club.servers for one in server.events("fault", "unplayable")]

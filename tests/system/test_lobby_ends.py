@@ -44,7 +44,7 @@ def live(folder: Path) -> dict[str, Record]:
 
 
 def stored(folder: Path, servers: Sequence[LobbyProcess]) -> dict[str, Record]:
-    """What the store holds, by key. Each pair's games are there once, or are still to be played; what was told is."""
+    """The stored games, by key. Each game of a pair is there once or still to be played; announced games are there."""
     with Store.open(f"sqlite:///{folder}/club.db") as store:
         (pool,) = store.pools()
         still_open = {pair.number: set(pair.played) for pair in store.open_pairs(pool.id)}

@@ -103,7 +103,7 @@ class Bystanders(threading.Thread):
 
 
 class FloodedLobby:
-    """A lobby whose registry has keys for these bots, a hundred of them each owner's."""
+    """A lobby with keys for these bots, a hundred for each owner."""
 
     def __init__(self, folder: Path, *names: str, more: str = "") -> None:
         folder.mkdir(exist_ok=True)
@@ -127,7 +127,7 @@ class FloodedLobby:
         return bots
 
     def revoke(self, name: str, bots: Bystanders) -> float:
-        """By the command; how many seconds after it the bot was told so and its connection was ended."""
+        """Revoke a key; returns the seconds until the bot got the reason and its connection was ended."""
         assert ggp("keys", "revoke", self.pairs[name].public, "--registry", str(self.registry)).status == 0
         took = _wait(lambda: bool(bots.bots[name].byes), "the end of a revoked key's connection")
         assert "revoked" in bots.bots[name].byes[0]
@@ -196,7 +196,7 @@ def test_floods_of_connections_stop_no_other_bot(tmp_path: Path, running: list[B
                 newcomer = lobby.bots("late", game="go")  # whom it has nobody to play with
                 running.append(newcomer)
             if kind == "silent" and not revoked and time.monotonic() > began + SILENCE:
-                revoked = f"; a revoked key's bot was let go {lobby.revoke('eve', players):.1f} s after the command"
+                revoked = f"; a revoked bot was dismissed {lobby.revoke('eve', players):.1f} s after the command"
             time.sleep(0.1)
         said = flood.end()
         assert newcomer is not None

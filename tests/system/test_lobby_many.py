@@ -1,4 +1,4 @@
-"""A thousand bots at once: all of them play, nobody is refused or at fault, and an idle one costs little memory."""
+"""A thousand bots at once: all of them play, and none is refused or at fault."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A ladder that is steered while it runs: commands against real games, several clients, and every way to end it."""
+"""Commands to a running ladder: real games, several clients, and every way to end it."""
 
 import os
 import signal
@@ -45,7 +45,7 @@ def test_a_ladder_is_inspected_paused_and_ended(referee: tuple[Referee, Client, 
     seen = []
 
     def nothing_moves() -> bool:
-        """Of a pair the second game begins when the first is kept, so that one look is not enough."""
+        """The second game of a pair begins when the first is stored, so one check is not enough."""
         facts = client.facts("ggp-ladder")
         seen.append((facts["matches"], facts["stored"], str(_games(file))))
         return seen[-20:] == [("0", facts["stored"], facts["stored"])] * 20
@@ -61,14 +61,14 @@ def test_a_ladder_is_inspected_paused_and_ended(referee: tuple[Referee, Client, 
     assert "no bot nobody" in client.refused("ggp-suspend nobody because")
     client.ask("ggp-readmit b")
     assert "suspended" not in client.ask("ggp-bots") and "no bot b" in client.refused("ggp-readmit b")
-    # The file is read again when told to.
+    # The file is read again.
     client.ask("ggp-reload")
     text = file.read_text()
     file.write_text("nonsense")
     assert "ladder.toml" in client.refused("ggp-reload")
     file.write_text(text.replace("random:seed=3", "random:seed=4"))
     client.ask("ggp-reload")
-    # It goes on, and says so to whoever waits.
+    # It goes on, and ggp-wait is answered.
     change = client.facts("ggp-ladder")["change"]
     client.ask("ggp-resume")
     assert "not paused" in client.refused("ggp-resume")
@@ -83,7 +83,7 @@ def test_a_ladder_is_inspected_paused_and_ended(referee: tuple[Referee, Client, 
     assert client.ask(f"showboard {key} 2") != client.ask(f"showboard {key}")
     assert client.ask(f"ggp-scene {key}").startswith("{")
     assert "no number" in client.refused(f"ggp-scene {key} 1000")
-    # It is told to end.
+    # It ends.
     client.ask("ggp-stop after")
     ran = running.wait()
     assert ran.status == 0 and ran.out == "", ran.err
@@ -94,7 +94,7 @@ def test_a_ladder_is_inspected_paused_and_ended(referee: tuple[Referee, Client, 
 
 
 def test_a_match_is_dropped_while_its_bot_thinks(tmp_path: Path) -> None:
-    """The pair is given up, its finished game stays, nobody is blamed, and the ladder goes on."""
+    """The pair is given up, its finished game stays, no bot is at fault, and the ladder goes on."""
     file = write_ladder(tmp_path, "random", "random:seed=3", THINKER)
     running = Referee(tmp_path, "referee", str(file), "--jobs", "2")
     client = running.client()

@@ -86,7 +86,7 @@ def test_commands_are_those_of_the_table(client: Client) -> None:
 
 
 def test_framing(idle: Idle) -> None:
-    """The numbered checks that everybody's program must pass, on standard input."""
+    """The numbered checks for every program, on standard input."""
     inputs: list[StandardInput] = []
 
     def connect() -> Pipe:

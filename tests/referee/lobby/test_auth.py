@@ -1,4 +1,4 @@
-"""Who gets through the handshake, with real sockets: the keys of the registry and nobody else, whatever goes wrong."""
+"""Authentication over real sockets: only valid keys of the registry are accepted, also after failures."""
 
 import time
 from collections import Counter
@@ -37,7 +37,7 @@ def path(tmp_path: Path) -> Path:
 
 
 class AuthSocket:
-    """A ROUTER behind keys, and what its authenticator reported; everything in this thread."""
+    """A ROUTER with keys, and the refusals of its authenticator; everything in this thread."""
 
     def __init__(self, path: Path, *, running: bool = True) -> None:
         self.refused: list[tuple[str, str, str]] = []  # address, key, reason
@@ -60,7 +60,7 @@ class AuthSocket:
         return dealer
 
     def try_to_enter(self, dealer: "zmq.Socket[bytes]", seconds: float = 60.0) -> bool:
-        """Connect, serving the gate meanwhile; whether the handshake succeeded."""
+        """Connect and answer ZAP requests; whether the handshake succeeded."""
         monitor = dealer.get_monitor_socket(ENDS)
         dealer.connect(self.url)
         give_up = time.monotonic() + seconds
@@ -147,7 +147,7 @@ def test_without_a_registry_no_bot_is_admitted(tmp_path: Path) -> None:
 def test_exception_refuses_the_key_and_the_next_handshake_is_answered(
     router: AuthSocket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The log, the registry: whatever raises is a refusal, and the next handshake is answered."""
+    """An exception of the log or of the registry refuses that key only."""
 
     def burst(*_: object) -> None:
         raise RuntimeError("a callback\nfailed")
@@ -161,7 +161,7 @@ def test_exception_refuses_the_key_and_the_next_handshake_is_answered(
     assert router.try_to_enter(router.dealer(ALICE))
 
 
-# -- the gatekeeper alone ---------------------------------------------------------------------------------------------
+# -- the authenticator alone ------------------------------------------------------------------------------------------
 
 
 def request(pair: KeyPair = ALICE, **changes: bytes) -> list[bytes]:
@@ -230,7 +230,7 @@ def test_refused_handshakes_do_not_count_against_the_limit(path: Path) -> None:
     assert len(let_in) == pytest.approx(auth.BURST + 60 * auth.RATE, abs=2) and let_in[-1] > 5800
 
 
-# -- anything at all --------------------------------------------------------------------------------------------------
+# -- random requests --------------------------------------------------------------------------------------------------
 
 
 def mutated(chance: Random) -> list[bytes]:
@@ -251,7 +251,7 @@ def mutated(chance: Random) -> list[bytes]:
 
 
 def _fuzz(authenticator: Authenticator, number: int, seed: int) -> int:
-    """How many were let in: whatever else is changed, only who asks in the right form, with ALICE's key."""
+    """How many were accepted: only well-formed requests with ALICE's key."""
     chance, entered, key = Random(seed), 0, z85.decode(ALICE.public.encode())
     for at in range(number):
         frames = mutated(chance)

@@ -1,4 +1,4 @@
-"""Authors' orders over real sockets: challenges are played and kept, also past kill -9; hostile orders harm nobody."""
+"""Commands of authors over real sockets: challenges are played and stored, also after kill -9; attacks by commands."""
 
 import json
 import signal
@@ -22,7 +22,7 @@ from tests.support.cli import Ggp, ggp
 from tests.support.dialled_bots import DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file
 from tests.support.lobby_socket import SmallLobby
-from tests.support.memory_lobby import MemoryLobby, house, until
+from tests.support.memory_lobby import MemoryLobby, open_lobby, until
 from tests.system.test_lobby_return import under_way
 
 THINK = 0.01
@@ -147,14 +147,14 @@ def test_ctrl_c_leaves_a_challenge_to_the_lobby_and_a_refusal_is_reported() -> N
         assert (ended.status, ended.out, ended.err) == (1, "", "ggp challenge: zed was never in small\n")
 
 
-# -- hostile orders --------------------------------------------------------------------------------------------------
+# -- attacks by commands ----------------------------------------------------------------------------------------------
 
 
 @asynccontextmanager
 async def session(keyed: KeyAuth | None = None) -> AsyncIterator[tuple[MemoryLobby, list[tuple[Author, bytes]]]]:
-    """A sessions whose orders end in a list."""
+    """A lobby that keeps the commands of authors in a list."""
     heard: list[tuple[Author, bytes]] = []
-    async with house(admission=keyed or Admission()) as it:
+    async with open_lobby(admission=keyed or Admission()) as it:
         it.sessions.orders = lambda route, author, line: heard.append((author, line))
         yield it, heard
 

@@ -1,4 +1,4 @@
-"""Challenges: who may ask for what, who meets when, what ends one. Real pairs in a real store, and no sockets."""
+"""Challenges: which are accepted, when their pairs are played, what ends them. A real store, and no sockets."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -62,7 +62,7 @@ class ChallengeClub(RunningPairs):
         self.store.close()
 
     def come(self, *names: str, challenges: bool = True, version: str = "v1") -> None:
-        """These dial in, and are entered."""
+        """Connect these bots, and enter them into the store."""
         for name in names:
             line = RemoteBot(lambda route, kind, payload: True, Lateness(), 0.1)
             line.come_back(b"route")
@@ -98,7 +98,7 @@ class ChallengeClub(RunningPairs):
         self.met.append((open_pairs.pool.name, bots[0].name, bots[1].name))
 
     def finish(self, left: bool = False) -> None:
-        """Every match ends; `left`: before it began, because somebody went."""
+        """Every match ends; `left`: before it began, because a bot left."""
         for open_pairs, pair, bots in self.playing:
             names = [bot.name for bot in bots]
             if not left:
@@ -115,7 +115,7 @@ class ChallengeClub(RunningPairs):
         await self.rated.pair_idle(self.challenges.waiting_challengers())
 
     async def play(self, rounds: int) -> list[tuple[str, str, str]]:
-        """Who met in so many rounds of looking and playing."""
+        """The pairs of so many rounds."""
         before = len(self.met)
         for _ in range(rounds):
             await self.look()
@@ -148,7 +148,7 @@ async def test_every_second_pair_is_a_challenge_until_it_is_over(club: Challenge
 async def test_challenge_goes_on_without_a_rated_opponent(club: ChallengeClub) -> None:
     club.come("ann", "amy")
     await club.challenges.order(ALICE, "fast", "ann", "amy", 3)
-    assert kinds(await club.play(4)) == "ccc", "bots of one owner may meet in challenges, and only there"
+    assert kinds(await club.play(4)) == "ccc", "bots of one owner play each other in challenges only"
 
 
 async def test_challenger_waits_for_its_opponent(club: ChallengeClub) -> None:
@@ -157,7 +157,7 @@ async def test_challenger_waits_for_its_opponent(club: ChallengeClub) -> None:
     bob.playing = True
     await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
     await club.look()
-    assert club.met == [], "eve has nobody else to play with"
+    assert club.met == [], "eve has no other opponent"
     bob.playing = False
     await club.look()
     assert club.met == [("fast/unrated", "ann", "bob")]

@@ -71,7 +71,7 @@ SLOW = "import sys, time\nfrom bots.sdk import run\n" + (
 
 @pytest.mark.parametrize("by_itself", [False, True])
 def test_ctrl_c_finishes_the_game_and_starts_no_other(tmp_path: Path, by_itself: bool) -> None:
-    """As a terminal does it: the signal goes to the whole foreground group, in which a bot of `ggp connect` is not."""
+    """As from a terminal: the signal goes to the foreground group, which a bot of `ggp connect` is not part of."""
     server = LobbyProcess(lobby_file(tmp_path, pool="openings = 0"))
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
@@ -99,7 +99,7 @@ def test_ctrl_c_finishes_the_game_and_starts_no_other(tmp_path: Path, by_itself:
 
 
 def test_lasting_refusals_are_not_retried(tmp_path: Path) -> None:
-    """Each way to dial in says what is wrong and ends with status 2."""
+    """Each program that dials prints the reason and ends with status 2."""
     server_pair, ann, bob = new_pair(), new_pair(), new_pair()
     for name, pair in (("server", server_pair), ("ann", ann), ("bob", bob)):
         write_pair(tmp_path / f"{name}.key", pair)

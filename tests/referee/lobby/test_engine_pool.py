@@ -55,7 +55,7 @@ async def linked(kind: str, folder: Path) -> AsyncIterator[tuple[EngineLink, lis
 
 @asynccontextmanager
 async def linked_to(talk: Callable[[socket.socket], None], folder: Path) -> AsyncIterator[tuple[EngineLink, list[str]]]:
-    """A StreamLink to somebody who lets one in, and talks in a thread."""
+    """A StreamLink to a thread that accepts one connection and calls `talk`."""
     lost: list[str] = []
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(folder / "socket"))
@@ -84,7 +84,7 @@ async def test_quick_slow_and_long_answers_in_two_sessions(kind: str, tmp_path: 
         assert (await one.channel.probe_ids(deadline)).ok
         assert [(await one.channel.ask("add 1", deadline)).text for _ in range(3)] == ["1", "2", "3"]
         assert (await two.channel.ask("add 5", deadline)).text == "5"
-        for _ in range(5):  # in vain, so that none is waited for in place any more
+        for _ in range(5):  # too slow, so that the link no longer blocks for answers
             assert (await one.channel.ask("sleep 0.01", deadline)).ok
         assert (await one.channel.ask("many 900000", deadline)).text == "x" * 900_000
         assert [(await one.channel.ask(f"echo {number}", deadline)).text for number in range(200)] == [
@@ -120,7 +120,7 @@ async def test_session_that_owes_an_answer_is_not_usable(kind: str, tmp_path: Pa
 
 
 async def turns_until(done: "asyncio.Future[Any]") -> int:
-    """How often others in the loop have their turn meanwhile."""
+    """How often other tasks run until then."""
     turns = 0
     while not done.done():
         turns += 1
@@ -129,7 +129,7 @@ async def turns_until(done: "asyncio.Future[Any]") -> int:
 
 
 async def test_other_tasks_run_between_quick_commands(tmp_path: Path) -> None:
-    """A match that is taken up asks as often as plies were played, and waits for nobody else."""
+    """A resumed match sends a command for every ply, one after another."""
     async with linked("stream", tmp_path) as (link, _):
         session = await link.connect(PATIENCE)
 
@@ -196,7 +196,7 @@ async def test_connecting_to_a_busy_engine_waits(tmp_path: Path) -> None:
                 listener.accept()[0].close()
         assert len(done) == 5 and not lost
         for _ in range(5):
-            await link.connect(0)  # nobody is let in any more, and he gives up
+            await link.connect(0)  # none is accepted any more, and connecting fails
         link.close()
         assert lost
 
@@ -240,7 +240,7 @@ async def test_engine_is_restarted_after_its_end(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_silent_engine_is_ended_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever finds it silent ends it; whoever comes meanwhile starts it anew, and neither disturbs the other."""
+    """One match ends the silent engine while another restarts it."""
     ending: list[Process] = []
     stop = Process.stop
 

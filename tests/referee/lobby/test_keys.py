@@ -1,4 +1,4 @@
-"""Who is let in: what the registry's file may say, every change to it, its reading again, and `ggp keys`."""
+"""The registry of keys: its file, every change, reading it again, and `ggp keys`."""
 
 import json
 import multiprocessing

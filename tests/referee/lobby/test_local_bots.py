@@ -1,4 +1,4 @@
-"""Local bots: those that a lobby runs itself, from their keys to a killed server, and that nobody speaks for them."""
+"""Local bots, which a lobby runs itself: their configuration, identities, processes, and matches."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ from tests.support.codes import raises
 from tests.support.dialled_bots import DialledBots, dial
 from tests.support.lobby_server import LobbyProcess, lobby_file
 from tests.support.lobby_socket import SmallLobby
-from tests.support.memory_lobby import house, until
+from tests.support.memory_lobby import open_lobby, until
 from tests.system.test_lobby_return import under_way
 
 POOL = {"game": "yugo,size=5"}
@@ -101,7 +101,7 @@ def test_changed_script_is_another_version(tmp_path: Path) -> None:
     assert len(versions) == 2
 
 
-# -- who speaks for them ---------------------------------------------------------------------------------------------
+# -- identities ------------------------------------------------------------------------------------------------------
 
 
 def known(bot: Local) -> LocalIdentities:
@@ -118,7 +118,7 @@ async def test_local_bot_is_identified_by_its_process(tmp_path: Path, keys: bool
         write(Book())
     bots, inside = known(local), f"ipc://{tmp_path}/router"
     keyed = KeyAuth(tmp_path / "server.key", tmp_path / "keys.json", quiet(), local=bots) if keys else None
-    async with house(admission=keyed or Admission(bots), connections=0, inside=inside) as it:
+    async with open_lobby(admission=keyed or Admission(bots), connections=0, inside=inside) as it:
         mine = it.call(url=inside)
         mine.hello("whatever")
         await until(lambda: len(it.sessions.ready()) == 1, mine)
@@ -142,7 +142,7 @@ def test_names_of_local_bots_are_reserved_and_without_limits(tmp_path: Path) -> 
 
 
 def test_copies_are_one_bot_in_several_matches(tmp_path: Path) -> None:
-    """Two matches that a lobby takes up again with the same local bot are given a copy each, and a third one waits."""
+    """Two resumed matches of a local bot get a copy each, and a third one waits."""
     local = read(tmp_path, one={"command": "greedy"}).local[0]
     seats = [Identity(OWNER, "one", local, copy) for copy in range(2)]
     assert len({seat.seat for seat in seats}) == 2
@@ -265,7 +265,7 @@ def test_single_remote_bot_plays_local_bots_also_after_a_killed_server(
     assert again.end().status == 0
     with Store.open(f"sqlite:///{tmp_path}/club.db") as store:
         rows = list(store.games())
-    assert all({row.first, row.second} == {"ann", "house"} for row in rows), "local bots do not meet each other"
+    assert all({row.first, row.second} == {"ann", "house"} for row in rows), "local bots do not play each other"
     assert {row.termination for row in rows} <= {"rules", "resignation"}
     told = ggp("ladder", "standings", str(file), "--json").json["ratings"]
     assert {row["bot"]: (round(row["elo"]), row["note"]) for row in told}["house"] == (500, "anchor")

@@ -1,4 +1,4 @@
-"""Matchmaking: what forfeits are worth, which bots wait, which meet too often, and what is stored of it."""
+"""Matchmaking: the rating of forfeits, back-off, limits on the pairs of two owners, and what is stored."""
 
 import os
 import re
@@ -49,7 +49,7 @@ def dialled() -> Iterator[list[DialledBots]]:
 
 
 def test_a_lobby_rates_forfeits_as_losses(store: Store) -> None:
-    """Ann and cat are equals; bob forfeits each of his twenty games against ann."""
+    """Ann and cat are equal; bob forfeits each of its twenty games against ann."""
     club = ladder(["ann", "bob", "cat"])
     row = store.enrol(club)["fast"]
     maker, writer = Matchmaker(club, club.pools[0], row, store), StoreWriter(store, EventLog(quiet=True))
@@ -63,7 +63,7 @@ def test_a_lobby_rates_forfeits_as_losses(store: Store) -> None:
             if faults:
                 made = match(pair, game, sides.index("ann"), "illegal_move", names=sides)
             else:
-                made = match(pair, game, game, names=sides)  # whoever has the second seat
+                made = match(pair, game, game, names=sides)  # by the second seat
             for result in writer.add_now(made):
                 maker.fix(result)
 
@@ -108,7 +108,7 @@ def test_remembered_backoffs_are_bounded() -> None:
     assert backoff.left("9999", 0) == 0 and backoff.left("10000", 0) == 60
 
 
-# -- who meets whom --------------------------------------------------------------------------------------------------
+# -- pairs -----------------------------------------------------------------------------------------------------------
 
 
 def test_frequency_limit_lasts_an_hour() -> None:
@@ -137,7 +137,7 @@ def test_pairs_of_two_owners_are_limited_while_others_are_connected(
         meet(*two)
     clock[0] = HOUR + 1
     for _ in range(2 * OFTEN):
-        assert meet("ann", "bob"), "nobody else is there"
+        assert meet("ann", "bob"), "no other bot is connected"
     assert not any({"ann", "bob"} in meet("ann", "bob", "cat", "dan") for _ in range(6))
     clock[0] += HOUR + 1
     assert any({"ann", "bob"} in meet("ann", "bob", "cat", "dan") for _ in range(60))
@@ -147,7 +147,7 @@ def test_pairs_of_two_owners_are_limited_while_others_are_connected(
 def test_ratings_for_pairing_are_cached(
     store: Store, monkeypatch: pytest.MonkeyPatch, takes: float, until: float
 ) -> None:
-    """`takes` seconds to make, `until` when they are good enough."""
+    """`takes`: seconds to compute them; `until`: when they are computed again."""
     clock, worked, made = [0.0], [0.0], []
     monkeypatch.setattr(matchmaking, "monotonic", lambda: clock[0])
     monkeypatch.setattr(matchmaking, "thread_time", lambda: worked[0])
@@ -170,7 +170,7 @@ def test_ratings_for_pairing_are_cached(
 
 
 class SpoilingBot:
-    """A bot in a thread of its own, which dials again when it is let go; `byes` says why it was."""
+    """A bot in its own thread, which dials again after each goodbye; `byes` are the reasons."""
 
     def __init__(self, url: str, name: str, spoil: Callable[["SpoilingBot", str], str | None]) -> None:
         """`spoil`: an answer in place of the right one, to a line without its id; None: the right one."""
@@ -237,10 +237,10 @@ def test_repeated_forfeits_start_a_backoff_with_its_length_in_the_reason(
         server.wait_for("refused", word="resting")
     finally:
         ann.close()
-    assert 115 <= rest["seconds"] <= 120, "two games of a pair, and each of the next costs a rest"
+    assert 115 <= rest["seconds"] <= 120, "two games without a back-off, then one for each"
     found = re.fullmatch(r"ann must wait (\d+) s: it forfeited or left 4 games in a row; come back then", ann.byes[0])
     assert found is not None and 115 <= int(found[1]) <= 120
-    assert ann.byes[1].startswith("ann must wait 1"), "it is not let in before"
+    assert ann.byes[1].startswith("ann must wait 1"), "it is refused until then"
     server.end()
     with Store.open(f"sqlite:///{tmp_path}/club.db") as store:
         assert len(list(store.records())) == 4
@@ -270,7 +270,7 @@ def test_bot_that_leaves_every_game_replays_it_until_it_is_suspended(
         rows = sorted(store.records(), key=lambda one: one[0].attempt)
         assert [(row.key, row.attempt, row.culprit) for row, _ in rows] == [
             (one["match"], attempt, "ann") for attempt, one in enumerate(voids)
-        ], "every attempt is kept, and says whose fault it was"
+        ], "every attempt is stored with its culprit"
         assert all("network: its connection was lost" in row.detail for row, _ in rows)
         (pool,) = store.pools()
         (seat,) = [seat for seat in store.seats(pool.id) if seat.name == "ann"]
@@ -279,7 +279,7 @@ def test_bot_that_leaves_every_game_replays_it_until_it_is_suspended(
 
 @pytest.mark.slow
 def test_stopped_server_costs_no_bot_its_game(tmp_path: Path, dialled: list[DialledBots]) -> None:
-    """For twice as long as a move may take; what was credited is told where time is made (test_lobby_time)."""
+    """For twice as long as a move may take."""
     server = LobbyProcess(lobby_file(tmp_path, control="0.5/move"))
     dialled.append(DialledBots(server.url, "ann", "bob", think=0.02))
     key = under_way(tmp_path, 4)

@@ -1,4 +1,4 @@
-"""Who is entered: newcomers and new versions, but not without end, because each stays in the store."""
+"""Registration of new bots and versions, which are limited, because each stays in the store."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A remote bot: what it is sent after a reconnect, what a move is charged, whose fault a late move is. Made time."""
+"""A remote bot: what it is sent after a reconnect, what a move is charged, who is blamed. Simulated time."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from protocol.transports.blocking import run_blocking
 from referee.lobby.remote_bot import Lateness, MatchTranscript, RemoteBot, run_on
 from referee.lobby.run import QUEUE
 from referee.play.clock import TimeControl, ggp_clock
-from tests.support.simulated_time import START, Far, FarMatch, MadeTime, run
+from tests.support.simulated_time import START, DistantBot, DistantMatch, SimulatedLoop, run
 
 
 def script(*said: tuple[str, bytes]) -> MatchTranscript:
@@ -88,7 +88,7 @@ def test_a_clock_that_was_answered_is_sent_again_while_the_move_is_awaited() -> 
     assert made.clock(1500) == "ggp-clock black=7500 white=8000"
     made.answered(b"=9 D4\n\n")
     made.sent("10 genmove black")
-    assert made.clock(1500) == "", "it is another move's"
+    assert made.clock(1500) == "", "it belongs to another move"
 
 
 def test_rest_of_a_byo_yomi_period_is_sent_as_main_time() -> None:
@@ -154,7 +154,7 @@ def test_lines_in_flight_are_bounded_and_the_wait_is_credited_up_to_the_cap() ->
     assert len(sent) == 201
 
 
-# -- Whose time it is: what is charged for a move over a network, and whose fault a late one is told to b --
+# -- what is charged for a move over a network ------------------------------------------------------------------------
 
 
 def program(seed: int, name: str = "far", version: str = "1") -> Callable[[], Responder]:
@@ -163,35 +163,35 @@ def program(seed: int, name: str = "far", version: str = "1") -> Callable[[], Re
 
 
 def play(
-    prepare: Callable[[MadeTime, Far, Far], object], control: str = "10+0.1", cap: float = 0.1
-) -> tuple[FarMatch, Far, Far]:
+    prepare: Callable[[SimulatedLoop, DistantBot, DistantBot], object], control: str = "10+0.1", cap: float = 0.1
+) -> tuple[DistantMatch, DistantBot, DistantBot]:
     """A match between ann and bob, once they were prepared."""
 
-    async def go(loop: MadeTime) -> tuple[FarMatch, Far, Far]:
+    async def go(loop: SimulatedLoop) -> tuple[DistantMatch, DistantBot, DistantBot]:
         lateness = Lateness(loop.time)
         lateness.start()
-        ann, bob = (Far(loop, program(seed), lateness, cap) for seed in (1, 2))
+        ann, bob = (DistantBot(loop, program(seed), lateness, cap) for seed in (1, 2))
         prepare(loop, ann, bob)
-        return await FarMatch(loop, lateness, (ann, bob), control).play(), ann, bob
+        return await DistantMatch(loop, lateness, (ann, bob), control).play(), ann, bob
 
     return run(go)
 
 
-def end(match: FarMatch) -> tuple[str, str, str]:
+def end(match: DistantMatch) -> tuple[str, str, str]:
     """The result's last letter or "", the termination and the detail."""
     last = match.record.end
     assert last is not None
     return last.result[-1:], last.termination, last.detail
 
 
-def warnings(match: FarMatch) -> str:
+def warnings(match: DistantMatch) -> str:
     assert match.record.end
     return "\n".join(match.record.end.warnings)
 
 
 @pytest.mark.parametrize("control", ["10+0.1", "none"])
 def test_network_delay_up_to_the_cap_is_not_charged(control: str) -> None:
-    def far(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def far(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.way, ann.think, bob.way, bob.think = 0.08, 0.05, 0.0, 0.03
 
     match, *_ = play(far, control)
@@ -200,7 +200,7 @@ def test_network_delay_up_to_the_cap_is_not_charged(control: str) -> None:
 
 
 def test_network_delay_beyond_the_cap_is_charged() -> None:
-    def far(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def far(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.way, ann.think = 0.25, 0.05
 
     match, *_ = play(far, "20+1")
@@ -208,9 +208,9 @@ def test_network_delay_beyond_the_cap_is_charged() -> None:
 
 
 def test_slow_answers_to_probes_gain_the_cap_at_most() -> None:
-    """It thinks, all in all, 0.4 s longer a move than it says; 0.1 s of that is not charged."""
+    """It delays all its answers; the delay of the probe gives it the cap of 0.1 s, and no more."""
 
-    def slow(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def slow(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.dally, ann.think = 0.2, 0.05
 
     match, *_ = play(slow, "60+1")
@@ -222,7 +222,7 @@ def test_slow_answers_to_probes_gain_the_cap_at_most() -> None:
 def test_least_round_trip_time_counts() -> None:
     chance = random.Random(7)
 
-    def far(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def far(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.way, ann.think = lambda: chance.uniform(0.04, 0.2), 0.05
 
     match, *_ = play(far, "20+1")
@@ -230,10 +230,12 @@ def test_least_round_trip_time_counts() -> None:
 
 
 def test_round_trip_time_is_measured_again_after_a_reconnect() -> None:
-    """From near to far it is credited at once, and from far to near no longer."""
+    """From near to far the delay is credited at once, and from far to near no longer."""
     for before, after in ((0.0, 0.08), (0.08, 0.0)):
 
-        def far(loop: MadeTime, ann: Far, bob: Far, before: float = before, after: float = after) -> None:
+        def far(
+            loop: SimulatedLoop, ann: DistantBot, bob: DistantBot, before: float = before, after: float = after
+        ) -> None:
             def move() -> None:
                 ann.cut()
                 ann.way = after
@@ -250,7 +252,7 @@ def test_round_trip_time_is_measured_again_after_a_reconnect() -> None:
 
 
 def test_round_trip_time_is_measured_before_every_match() -> None:
-    def far(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def far(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.way, ann.think = 0.06, 0.05
 
     match, ann, _ = play(far, "none")
@@ -258,11 +260,11 @@ def test_round_trip_time_is_measured_before_every_match() -> None:
     assert [line for _, line in ann.heard][4:6] == ["protocol_version", "ggp-new yugo size=5"]
 
 
-# -- whose fault -----------------------------------------------------------------------------------------------------
+# -- blame for a late answer ------------------------------------------------------------------------------------------
 
 
 def test_slow_bot_is_blamed_itself() -> None:
-    def slow(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def slow(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.think, ann.way = 1.3, 0.02
 
     match, *_ = play(slow, "1+0.1")
@@ -274,7 +276,7 @@ def test_slow_bot_is_blamed_itself() -> None:
 
 
 def test_slow_network_is_blamed() -> None:
-    def far(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def far(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.think, bob.think = 0.05, 0.5
         loop.call_later(5.2, setattr, ann, "way", 3.0)
 
@@ -285,7 +287,7 @@ def test_slow_network_is_blamed() -> None:
 
 
 def test_time_loss_while_disconnected_blames_the_network() -> None:
-    def cut(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def cut(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.think = bob.think = 0.3
         loop.call_later(1.0, ann.cut)
         loop.call_later(4.0, ann.connect)
@@ -297,7 +299,7 @@ def test_time_loss_while_disconnected_blames_the_network() -> None:
 
 
 def test_bot_that_reconnects_with_time_left_plays_on() -> None:
-    def cut(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def cut(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.think = bob.think = 0.3
         loop.call_later(1.0, ann.cut)
         loop.call_later(4.0, ann.connect)
@@ -308,9 +310,9 @@ def test_bot_that_reconnects_with_time_left_plays_on() -> None:
 
 @pytest.mark.parametrize("when", [1.65, 1.8, 2.0, 2.2])
 def test_standstill_of_the_server_costs_no_game_and_is_recorded(when: float) -> None:
-    """For 3 s, with 0.5 s on the clocks: whoever is asked meanwhile, and whether his time would have been up."""
+    """For 3 s, with 0.5 s on the clocks, whichever bot is to move."""
 
-    def stop(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def stop(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.think = bob.think = 0.2
         ann.way = bob.way = 0.02
 
@@ -327,9 +329,9 @@ def test_standstill_of_the_server_costs_no_game_and_is_recorded(when: float) -> 
 
 
 def test_standstill_beyond_every_deadline_costs_no_game() -> None:
-    """Longer than the clock and the patience with bots that say nothing."""
+    """Longer than the clock and the grace for silent bots."""
 
-    def stop(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def stop(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.think = bob.think = 0.2
 
         def stand_still() -> None:
@@ -342,7 +344,7 @@ def test_standstill_beyond_every_deadline_costs_no_game() -> None:
 
 
 def test_standstill_does_not_extend_the_wait_for_a_silent_bot() -> None:
-    def stop(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def stop(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.think = lambda: 0.2 if loop.at < START + 2 else 1e5
 
         def stand_still() -> None:
@@ -356,7 +358,7 @@ def test_standstill_does_not_extend_the_wait_for_a_silent_bot() -> None:
 
 
 def test_overrun_within_the_margin_is_explained() -> None:
-    def slow(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def slow(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.think = 1.02
 
     match, *_ = play(slow, "1/move")
@@ -364,7 +366,7 @@ def test_overrun_within_the_margin_is_explained() -> None:
 
 
 def test_decisive_credit_is_explained() -> None:
-    def far(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def far(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.think, ann.way = 0.95, 0.08
 
     match, *_ = play(far, "1/move")
@@ -377,7 +379,7 @@ def test_decisive_credit_is_explained() -> None:
 
 @pytest.mark.parametrize(("when", "plies"), [(0.35, 0), (1.2, 2)], ids=["before ply 2", "later"])
 def test_another_program_cannot_continue_a_match(when: float, plies: int) -> None:
-    def swap(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def swap(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.think = bob.think = 0.3
 
         def come() -> None:
@@ -397,7 +399,7 @@ def test_another_program_cannot_continue_a_match(when: float, plies: int) -> Non
 
 
 def test_same_program_is_identified_and_continues() -> None:
-    def swap(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def swap(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.think = bob.think = 0.3
         loop.call_later(1.0, ann.cut)
         loop.call_later(1.2, ann.connect)
@@ -420,9 +422,9 @@ def test_same_program_is_identified_and_continues() -> None:
 def test_clock_sent_after_a_reconnect_is_the_clock_that_is_charged(
     instants: list[float], way: float, control: str
 ) -> None:
-    """Gone and back at any instants: what it was told, less what it took since, is what it has, but for credit."""
+    """Disconnected and reconnected at any times: the clock that it was sent, less the time since, is what is left."""
 
-    def flap(loop: MadeTime, ann: Far, bob: Far) -> None:
+    def flap(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
         ann.think, bob.think, ann.way = 0.4, 0.1, way
         at = 0.5
         for number, wait in enumerate(instants):

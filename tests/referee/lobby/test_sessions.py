@@ -1,4 +1,4 @@
-"""Sessions over real sockets: who is admitted, every refusal with its reason, and the newer connection wins."""
+"""Sessions over real sockets: admission, every refusal with its reason, and replaced connections."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -31,13 +31,13 @@ from referee.play.clock import TimeControl
 from referee.play.engine import Engine
 from referee.play.match import Match, play_match
 from referee.play.setting import Setting, Timeouts
-from tests.support.memory_lobby import house, until
+from tests.support.memory_lobby import open_lobby, until
 from tests.support.memory_match import MemoryPeer
-from tests.support.simulated_time import START, MadeTime, run
+from tests.support.simulated_time import START, SimulatedLoop, run
 
 
 async def test_hello_and_handshake() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         await it.seat("ann")
         (bot,) = it.sessions.ready()
         assert bot.player and bot.player.party.program == "tester"
@@ -61,7 +61,7 @@ async def test_hello_and_handshake() -> None:
     ],
 )
 async def test_invalid_first_message_is_refused(frames: list[bytes], word: str, said: str) -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         caller = it.call()
         caller.say(*frames)
         assert said in await caller.bye()
@@ -70,7 +70,7 @@ async def test_invalid_first_message_is_refused(frames: list[bytes], word: str, 
 
 
 async def test_newer_connection_replaces_the_older() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         older = await it.seat("ann")
         newer = it.call()
         newer.hello("ann")
@@ -81,7 +81,7 @@ async def test_newer_connection_replaces_the_older() -> None:
 
 
 async def test_lost_connection_is_noticed_and_the_bot_may_return() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         ann = await it.seat("ann")
         ann.socket.close(linger=0)
         await until(lambda: not it.sessions.bots)
@@ -89,7 +89,7 @@ async def test_lost_connection_is_noticed_and_the_bot_may_return() -> None:
 
 
 async def test_session_of_a_hello_is_logged() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         told: list[dict[str, object]] = []
         it.event_log.log = lambda event, word="", **fields: told.append({"event": event, **fields})  # type: ignore[method-assign]
         ann = it.call()
@@ -99,7 +99,7 @@ async def test_session_of_a_hello_is_logged() -> None:
 
 
 async def test_connections_from_an_address_are_limited() -> None:
-    async with house(arrivals=0.5) as it:
+    async with open_lobby(arrivals=0.5) as it:
         ann = await it.seat("ann")
         callers = [it.call() for _ in range(8)]
         await until(lambda: it.router.refused[Cut.ADDRESS] + it.event_log.counts["refused", "address"] >= 6, ann)
@@ -120,15 +120,15 @@ def test_arrivals_are_counted_by_ipv4_address_or_ipv6_network() -> None:
 
 
 def test_refused_arrivals_do_not_count_against_the_limit() -> None:
-    """Bots that a flood from their own address kept out try again: these tries must not keep them out for good."""
+    """Bots kept out by a flood from their own address try again; refused tries must not keep them out for ever."""
     few = Arrivals(10)
     taken = [few.allow("10.0.0.1", number / 1000) for number in range(20_000)]
     assert sum(taken) == pytest.approx(50 + 200, abs=2)
-    assert any(taken[-1000:]), "it is still let in at the end"
+    assert any(taken[-1000:]), "it is still accepted at the end"
 
 
 async def test_goodbye_ends_the_session() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         ann = await it.seat("ann")
         ann.say(b"B", b"enough for today")
         await until(lambda: not it.sessions.bots, ann)
@@ -136,7 +136,7 @@ async def test_goodbye_ends_the_session() -> None:
 
 
 async def test_leaving_bot_finishes_its_game_and_starts_no_other() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         ann = await it.seat("ann")
         (bot,) = it.sessions.ready()
         bot.playing = True
@@ -155,7 +155,7 @@ async def test_leaving_bot_finishes_its_game_and_starts_no_other() -> None:
 
 
 async def test_leaving_bot_without_a_game_is_dismissed_at_once() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         ann = await it.seat("ann")
         ann.say(b"B", b"leaving: its author ended it")
         assert await ann.bye() == "left: closed by client"
@@ -165,7 +165,7 @@ async def test_leaving_bot_without_a_game_is_dismissed_at_once() -> None:
 
 
 async def test_lasting_refusals_are_marked(tmp_path: Path) -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         for name, games in (("a b", []), ("a", ["chess"])):
             caller = it.call()
             caller.hello(name, games=games)
@@ -176,7 +176,7 @@ async def test_lasting_refusals_are_marked(tmp_path: Path) -> None:
 
 
 async def test_connection_is_ended_after_its_goodbye() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         it.sessions.orders = lambda route, author, line: None
         ann, author = await it.seat("ann"), it.call()
         author.say(b"C", b"name\n")
@@ -196,7 +196,7 @@ def test_allowance_of_an_owner_outlives_its_connections() -> None:
     owners.forget(["ann"], 2.0)
     assert len(owners) == 2
     owners.forget(["ann"], 2.02)
-    assert len(owners) == 1, "who is here keeps his, the other's is as good as new"
+    assert len(owners) == 1, "the allowance of a connected owner stays, a full one is deleted"
     owners.forget([], 7.0)
     assert len(owners) == 0
 
@@ -207,7 +207,7 @@ def test_allowance_of_an_owner_outlives_its_connections() -> None:
     [([b"R", b"= D4\n\n"], "unasked"), ([b"C", b"quit\n"], "kind"), ([b"R", b"D4"], "answer")],
 )
 async def test_forbidden_message_of_a_bot_ends_that_connection_only(frames: list[bytes], word: str) -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         bob = await it.seat("bob")
         ann = await it.seat("ann", bob)
         ann.say(*frames)
@@ -218,7 +218,7 @@ async def test_forbidden_message_of_a_bot_ends_that_connection_only(frames: list
 
 
 async def test_flood_is_ended_and_logged_once() -> None:
-    async with house(Bounds(messages=20)) as it:
+    async with open_lobby(Bounds(messages=20)) as it:
         ann = await it.seat("ann")
         for _ in range(200):  # fewer than ZeroMQ queues
             ann.say(b"E", b"x")
@@ -227,14 +227,14 @@ async def test_flood_is_ended_and_logged_once() -> None:
 
 
 async def test_bots_of_an_owner_are_limited() -> None:
-    async with house(Bounds(connections=0)) as it:
+    async with open_lobby(Bounds(connections=0)) as it:
         caller = it.call()
         caller.hello("ann")
         assert "connection limit" in await caller.bye()
 
 
 async def test_silent_connections_are_ended_and_limited() -> None:
-    async with house(Bounds(hello=0.2), connections=3) as it:
+    async with open_lobby(Bounds(hello=0.2), connections=3) as it:
         callers = [it.call() for _ in range(6)]
         await until(lambda: it.event_log.counts["refused", "full"] >= 3)
         await until(lambda: it.router.connections == 0)
@@ -246,7 +246,7 @@ async def test_a_message_without_an_end_is_ended() -> None:
     greeting = b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(16 + 32)
     ready = b"\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER"
     frame = b"\x01\xff" + b"x" * 255
-    async with house() as it:
+    async with open_lobby() as it:
         bob = await it.seat("bob")
         _, _, port = it.router.url.rpartition(":")
         reader, writer = await asyncio.open_connection("127.0.0.1", int(port))
@@ -255,7 +255,7 @@ async def test_a_message_without_an_end_is_ended() -> None:
         writer.write(b"\x04" + bytes([len(ready)]) + ready)
         await reader.readexactly(3)  # of its own READY: now it listens to messages
         try:
-            for _ in range(200):  # a hundred times as much as there may be
+            for _ in range(200):  # a hundred times the limit
                 writer.write(frame * 10_000)
                 await writer.drain()
                 bob.listen()
@@ -270,9 +270,9 @@ async def test_a_message_without_an_end_is_ended() -> None:
 async def test_heartbeats_alone_do_not_end_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     came = 0
     monkeypatch.setattr("referee.lobby.socket.received", lambda descriptor: came)
-    async with house() as it:
+    async with open_lobby() as it:
         bob = await it.seat("bob")
-        for _ in range(500):  # looks
+        for _ in range(500):  # checks
             came += 200  # bytes in 10 s: under CURVE a heartbeat and the answer to one take 90, every 5 s
             await it.router.cut_stuffed(20_000, 10**9, 10.0)
         await until(lambda: it.router.connections == 1, bob)
@@ -285,7 +285,7 @@ async def test_heartbeats_alone_do_not_end_a_connection(monkeypatch: pytest.Monk
 async def test_unfinished_messages_are_bounded_in_total(monkeypatch: pytest.MonkeyPatch) -> None:
     came: dict[int, int] = {}
     monkeypatch.setattr("referee.lobby.socket.received", lambda descriptor: came.get(descriptor, 0))
-    async with house() as it:
+    async with open_lobby() as it:
         seated = [await it.seat(name) for name in ("ann", "bob", "eve")]
         for number, connection in enumerate(it.router.by_route.values()):
             came[connection.descriptor] = connection.heard + 1000 * (number + 1)
@@ -297,7 +297,7 @@ async def test_unfinished_messages_are_bounded_in_total(monkeypatch: pytest.Monk
 
 
 async def test_no_bot_is_admitted_when_the_lobby_closes() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         it.sessions.refuse_newcomers("closing")
         caller = it.call()
         caller.hello("ann")
@@ -321,7 +321,7 @@ def keys(tmp_path: Path) -> tuple[Path, Path, KeyPair]:
 async def test_key_identifies_the_owner_and_its_bots(keys: tuple[Path, Path, KeyPair]) -> None:
     server, registry, pair = keys
     admission = KeyAuth(server, registry, EventLog(quiet=True, write=lambda line: None))
-    async with house(admission=admission) as it:
+    async with open_lobby(admission=admission) as it:
         mine = it.call(pair, admission.pair)
         mine.hello("a")
         await until(lambda: len(it.sessions.ready()) == 1, mine)
@@ -337,11 +337,11 @@ async def test_key_identifies_the_owner_and_its_bots(keys: tuple[Path, Path, Key
 
 
 async def test_each_key_that_is_refused_is_reported_once(keys: tuple[Path, Path, KeyPair]) -> None:
-    """Also where many dial from one address."""
+    """Also if many dial from one address."""
     server, registry, _ = keys
     lines: list[str] = []
     event_log = EventLog(quiet=True, write=lines.append)
-    async with house(admission=(admission := KeyAuth(server, registry, event_log))) as it:
+    async with open_lobby(admission=(admission := KeyAuth(server, registry, event_log))) as it:
         pairs = [new_pair(), new_pair()]
         callers = [it.call(pair, admission.pair) for pair in pairs * 2]
         await until(lambda: len(lines) >= 2)
@@ -362,7 +362,7 @@ async def test_log_lines_for_unknown_keys_are_bounded(keys: tuple[Path, Path, Ke
 async def test_revoked_key_ends_the_connection_of_a_bot(keys: tuple[Path, Path, KeyPair]) -> None:
     server, registry, pair = keys
     admission = KeyAuth(server, registry, EventLog(quiet=True, write=lambda line: None))
-    async with house(admission=admission) as it:
+    async with open_lobby(admission=admission) as it:
         mine = it.call(pair, admission.pair)
         mine.hello("b")
         await until(lambda: len(it.sessions.ready()) == 1, mine)
@@ -378,7 +378,7 @@ async def test_revoked_key_ends_a_command_connection(
 ) -> None:
     server, registry, pair = keys
     admission = KeyAuth(server, registry, EventLog(quiet=True, write=lambda line: None))
-    async with house(admission=admission) as it:
+    async with open_lobby(admission=admission) as it:
         orders: list[bytes] = []
         it.sessions.orders = lambda route, author, line: orders.append(line)
         mine = it.call(pair, admission.pair)
@@ -397,9 +397,9 @@ WAY, THINK = 0.02, 0.1  # seconds: one way, and for a move
 
 @dataclass
 class TwinWire:
-    """A connection with a bot behind it, which says hello at once; told goodbye, it resigns with each move."""
+    """A connection with a bot behind it, which sends hello at once; after a goodbye it resigns with each move."""
 
-    house: "TwinLobby"
+    lobby: "TwinLobby"
     name: str
     route: bytes
     commands: list[str] = field(default_factory=list)
@@ -410,7 +410,7 @@ class TwinWire:
         self._responder = Responder("twin", "1", Bot(make_choose(BotRng(1))).handlers())
         self._free, self._arrived = 0.0, [0.0, 0.0]
         self.told_goodbye = False
-        self.house.sessions.on_connect(self.route, "127.0.0.1")
+        self.lobby.sessions.on_connect(self.route, "127.0.0.1")
         self._say(b"H", msgpack.packb({"ggp": 1, "name": self.name, "games": []}))
 
     def hear(self, kind: bytes, payload: bytes) -> None:
@@ -423,9 +423,9 @@ class TwinWire:
             self.byes.append(payload.decode())
             return
         self.commands.append(payload.decode().strip())
-        now = self.house.loop.at
+        now = self.lobby.loop.at
         self._free = max(self._free + 1e-7, now + (THINK if b"genmove" in payload else 0))
-        self.house.loop.call_at(self._free, self._answer, payload)
+        self.lobby.loop.call_at(self._free, self._answer, payload)
 
     def _answer(self, payload: bytes) -> None:
         self._responder.receive(payload)
@@ -436,18 +436,18 @@ class TwinWire:
         self._say(b"R", answer)
 
     def _say(self, *frames: bytes) -> None:
-        self._later(1, self.house.arrive, self.route, frames)
+        self._later(1, self.lobby.arrive, self.route, frames)
 
     def _later(self, direction: int, what: Callable[..., object], *values: object) -> None:
         """After the way; nothing overtakes."""
-        self._arrived[direction] = when = max(self._arrived[direction] + 1e-7, self.house.loop.at + WAY)
-        self.house.loop.call_at(when, what, *values)
+        self._arrived[direction] = when = max(self._arrived[direction] + 1e-7, self.lobby.loop.at + WAY)
+        self.lobby.loop.call_at(when, what, *values)
 
 
 class TwinLobby:
     """A sessions in made time; it is its own router."""
 
-    def __init__(self, loop: MadeTime) -> None:
+    def __init__(self, loop: SimulatedLoop) -> None:
         self.loop = loop
         self.event_log = EventLog(quiet=True, write=lambda line: None)
         self.wires: dict[bytes, TwinWire] = {}
@@ -487,12 +487,12 @@ class TwinLobby:
         return self.wires.pop(route, None) is not None
 
 
-async def play(house: TwinLobby) -> MatchEnded:
+async def play(lobby: TwinLobby) -> MatchEnded:
     """One match between ann and bob, from when both are there."""
-    while len(house.sessions.ready()) < 2:
+    while len(lobby.sessions.ready()) < 2:
         await asyncio.sleep(0.01)
-        assert house.loop.at < START + 1000, "no bot gets in"
-    bots = [house.sessions.bots[name] for name in ("ann", "bob")]
+        assert lobby.loop.at < START + 1000, "no bot is admitted"
+    bots = [lobby.sessions.bots[name] for name in ("ann", "bob")]
     engine = Engine(MemoryPeer(make_responder(Session(Registry())), PeerRole.ENGINE), "memory", Timeouts())
     await engine.start()
     events: list[Event] = []
@@ -514,25 +514,25 @@ async def play(house: TwinLobby) -> MatchEnded:
 def twins(instants: list[float], drops: bool = False) -> None:
     """Ann dials again at each of these instants; `drops`: the one before is lost at that moment, too."""
 
-    async def go(loop: MadeTime) -> tuple[TwinLobby, MatchEnded]:
-        house = TwinLobby(loop)
-        house.dial("bob")
-        house.dial("ann")
+    async def go(loop: SimulatedLoop) -> tuple[TwinLobby, MatchEnded]:
+        lobby = TwinLobby(loop)
+        lobby.dial("bob")
+        lobby.dial("ann")
 
         def again() -> None:
             if drops:
-                house.drop(house.all[-1])
-            house.dial("ann")
+                lobby.drop(lobby.all[-1])
+            lobby.dial("ann")
 
         for instant in instants:
             loop.call_later(instant, again)
-        end = await play(house)
+        end = await play(lobby)
         await asyncio.sleep(10 * WAY)  # what is still on its way then arrives
-        return house, end
+        return lobby, end
 
-    house, end = run(go)
+    lobby, end = run(go)
     assert end.termination == "rules" and not end.warnings, end
-    anns = [wire for wire in house.all if wire.name == "ann"]
+    anns = [wire for wire in lobby.all if wire.name == "ann"]
     for wire in anns:
         asked = [line for line in wire.commands if "genmove" in line]
         assert len(set(asked)) == len(asked), "with an id there is only one of each"
@@ -540,7 +540,7 @@ def twins(instants: list[float], drops: bool = False) -> None:
     if not drops:
         assert all(wire.byes[0].startswith("replaced: ") for wire in anns[:-1])
     assert not anns[-1].byes
-    refused = {word: count for (event, word), count in house.event_log.counts.items() if event == "refused"}
+    refused = {word: count for (event, word), count in lobby.event_log.counts.items() if event == "refused"}
     assert not refused, refused
 
 
@@ -555,7 +555,7 @@ def test_newer_connection_wins_in_handshake_idle_and_in_either_turn(instant: flo
 
 
 def test_newer_connection_wins_while_the_match_is_replayed() -> None:
-    """Each return takes several ways there and back; the next one comes in the middle of it."""
+    """Each reconnect takes several round trips; the next one comes in the middle of it."""
     twins([2.0 + step * 0.017 for step in range(12)])
 
 

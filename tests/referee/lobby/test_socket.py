@@ -13,7 +13,7 @@ import pytest
 import zmq
 
 from referee.lobby.sessions import Bounds
-from tests.support.memory_lobby import MemoryLobby, house, until
+from tests.support.memory_lobby import MemoryLobby, open_lobby, until
 from tests.support.raw_zmtp import GREETING, MORE, Raw, command, frame, message, ready
 
 HELLO = msgpack.packb({"ggp": 1, "name": "eve", "games": []})
@@ -40,8 +40,8 @@ def sit(it: MemoryLobby, name: str) -> None:
 
 
 async def test_grace_starts_at_the_first_failed_send() -> None:
-    """What is sent to him cannot leave: that is noticed before the news of the end of his connection is read."""
-    async with house(Bounds(grace=0.2)) as it:
+    """A send fails before the event of the disconnect is read."""
+    async with open_lobby(Bounds(grace=0.2)) as it:
         ann = await it.seat("ann")
         sit(it, "ann")
         line = it.sessions.bots["ann"].line
@@ -55,7 +55,7 @@ async def test_grace_starts_at_the_first_failed_send() -> None:
 
 
 async def test_idle_bot_is_gone_after_a_failed_send() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         ann = await it.seat("ann")
         line = it.sessions.bots["ann"].line
         ann.socket.close(linger=0)
@@ -66,7 +66,7 @@ async def test_idle_bot_is_gone_after_a_failed_send() -> None:
 
 
 async def test_connection_that_does_not_read_is_ended() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         bob = await it.seat("bob")
         deaf = Raw(it.router.url, deaf=True)
         deaf.shake_hands()
@@ -81,7 +81,7 @@ async def test_connection_that_does_not_read_is_ended() -> None:
 
 
 async def test_reused_descriptor_is_not_cut() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         ann = await it.seat("ann")
         route = it.sessions.bots["ann"].line.route
         descriptor = it.router.by_route[route].descriptor
@@ -105,7 +105,7 @@ async def test_reused_descriptor_is_not_cut() -> None:
 
 
 async def test_cutting_leaves_no_descriptor_behind() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         ann = await it.seat("ann")
         route = it.sessions.bots["ann"].line.route
         descriptor = it.router.by_route[route].descriptor
@@ -126,8 +126,8 @@ async def test_cutting_leaves_no_descriptor_behind() -> None:
 
 @pytest.mark.slow
 async def test_silent_connections_keep_no_bot_out() -> None:
-    """A full house lets go of who has been silent for longest."""
-    async with house(connections=10) as it:
+    """At the limit the connection that was silent for longest is ended."""
+    async with open_lobby(connections=10) as it:
         silent = [Raw(it.router.url) for _ in range(30)]
         await until(lambda: it.event_log.counts["refused", "full"] >= 20)
         bob = await it.seat("bob")
@@ -140,7 +140,7 @@ async def test_silent_connections_keep_no_bot_out() -> None:
 
 
 async def test_connected_bots_are_not_ended_for_a_newcomer() -> None:
-    async with house(connections=2) as it:
+    async with open_lobby(connections=2) as it:
         ann, bob = await it.seat("ann"), await it.seat("bob")
         with Raw(it.router.url) as late:
             await until(lambda: it.event_log.counts["refused", "full"] == 1, ann, bob)
@@ -151,7 +151,7 @@ async def test_connected_bots_are_not_ended_for_a_newcomer() -> None:
 @pytest.mark.parametrize("size", [33, 60_000])
 async def test_a_long_routing_id_is_refused(size: int) -> None:
     """It would be copied and looked up with every message."""
-    async with house() as it:
+    async with open_lobby() as it:
         bob = await it.seat("bob")
         with Raw(it.router.url) as eve:
             eve.shake_hands(Identity=b"x" * size)
@@ -163,7 +163,7 @@ async def test_a_long_routing_id_is_refused(size: int) -> None:
 
 @pytest.mark.slow
 async def test_client_with_its_own_routing_id_gets_the_reason() -> None:
-    async with house(Bounds(hello=0.5)) as it:
+    async with open_lobby(Bounds(hello=0.5)) as it:
         bob = await it.seat("bob")
         eve = it.context.socket(zmq.DEALER)
         eve.setsockopt(zmq.LINGER, 0)
@@ -205,7 +205,7 @@ async def test_client_with_its_own_routing_id_gets_the_reason() -> None:
     ],
 )
 async def test_invalid_bytes_end_the_connection(data: bytes) -> None:
-    async with house(Bounds(hello=0.5)) as it:
+    async with open_lobby(Bounds(hello=0.5)) as it:
         bob = await it.seat("bob")
         with Raw(it.router.url) as eve:
             eve.send(data)
@@ -215,7 +215,7 @@ async def test_invalid_bytes_end_the_connection(data: bytes) -> None:
 
 
 async def test_a_failed_handshake_is_counted() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         for _ in range(3):
             with Raw(it.router.url) as eve:
                 eve.send(GREETING.replace(b"NULL", b"PLAI"))
@@ -238,7 +238,7 @@ async def test_a_failed_handshake_is_counted() -> None:
     ],
 )
 async def test_zmtp_commands_are_no_messages(data: bytes) -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         bob = await it.seat("bob")
         with Raw(it.router.url) as eve:
             eve.shake_hands()
@@ -255,7 +255,7 @@ async def test_zmtp_commands_are_no_messages(data: bytes) -> None:
 
 
 async def test_repeated_hellos_are_a_flood() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         bob = await it.seat("bob")
         with Raw(it.router.url) as eve:
             eve.shake_hands()
@@ -267,7 +267,7 @@ async def test_repeated_hellos_are_a_flood() -> None:
 
 
 async def test_connection_speaks_for_the_bot_of_its_last_hello() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         ann = await it.seat("ann")
         ann.hello("bob")
         await until(lambda: [one.name for one in it.sessions.ready()] == ["bob"], ann)
@@ -278,8 +278,8 @@ async def test_connection_speaks_for_the_bot_of_its_last_hello() -> None:
 
 @pytest.mark.slow
 async def test_earlier_messages_give_no_credit_to_a_message_without_an_end() -> None:
-    """Of small messages less came than is counted for them; that is not to be saved up."""
-    async with house(Bounds(messages=100_000, octets=10**9)) as it:
+    """Small messages count for more bytes than they have; this difference must not add up to a credit."""
+    async with open_lobby(Bounds(messages=100_000, octets=10**9)) as it:
         bob = await it.seat("bob")
         with Raw(it.router.url) as eve:
             eve.shake_hands()
@@ -299,7 +299,7 @@ async def test_earlier_messages_give_no_credit_to_a_message_without_an_end() -> 
 
 @pytest.mark.slow
 async def test_heartbeats_without_an_end_end_the_connection() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         bob = await it.seat("bob")
         with Raw(it.router.url) as eve:
             eve.shake_hands()
@@ -318,11 +318,11 @@ async def test_heartbeats_without_an_end_end_the_connection() -> None:
         assert list(it.sessions.bots) == ["bob"]
 
 
-# -- what a bot at a table may do -------------------------------------------------------------------------------------
+# -- stderr of a bot --------------------------------------------------------------------------------------------------
 
 
 async def test_lines_of_stderr_are_bounded() -> None:
-    async with house() as it:
+    async with open_lobby() as it:
         ann = await it.seat("ann")
         line = it.sessions.bots["ann"].line
         ann.say(b"E", b"\x01" * 65_000 + b"late")
@@ -337,8 +337,8 @@ async def test_lines_of_stderr_are_bounded() -> None:
 
 
 async def test_message_of_many_frames_is_dropped_in_parts() -> None:
-    """In one turn of the loop its frames would keep everybody waiting."""
-    async with house() as it:
+    """In one turn of the loop its frames would delay all matches."""
+    async with open_lobby() as it:
         bob = await it.seat("bob")
         with Raw(it.router.url) as eve:
             await asyncio.to_thread(eve.shake_hands)
@@ -358,15 +358,15 @@ async def test_message_of_many_frames_is_dropped_in_parts() -> None:
 
 
 async def test_a_flood_that_is_reset_with_a_heartbeat_in_it_ends_no_other() -> None:
-    """With a bound for what waits to be read this aborts libzmq 4.3.5, and with it everybody's matches."""
-    async with house() as it:
+    """With a bound on unread messages this aborts libzmq 4.3.5, and all matches with it."""
+    async with open_lobby() as it:
         bob = await it.seat("bob")
         floods = [Raw(it.router.url) for _ in range(5)]
         some = message(b"E", b"x") * 60 + command(b"PING", b"\0\0")
         for eve in floods:
             await asyncio.to_thread(eve.shake_hands)
             eve.send(message(b"H", HELLO) + some * 20)
-        time.sleep(0.2)  # all is there, and nothing of it is read
+        time.sleep(0.2)  # everything has arrived, and nothing was read
         for eve in floods:
             eve.reset()
         time.sleep(0.2)
@@ -376,8 +376,8 @@ async def test_a_flood_that_is_reset_with_a_heartbeat_in_it_ends_no_other() -> N
 
 @pytest.mark.parametrize("later", [False, True])
 async def test_late_message_is_not_taken_for_one_of_a_reused_descriptor(later: bool) -> None:
-    """What waits of a connection that has ended may be read after another one has its descriptor, and has spoken."""
-    async with house() as it:
+    """A message of a closed connection may be read after another connection got its descriptor and sent a message."""
+    async with open_lobby() as it:
         bob = await it.seat("bob")
         (route,) = it.router.by_route
         descriptor = it.router.by_route[route].descriptor

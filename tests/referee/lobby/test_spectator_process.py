@@ -1,4 +1,4 @@
-"""The spectator process: limits of its socket, and what it makes of the lobby's lines and of requests."""
+"""The spectator process: the limits of its socket, published events, and answers to requests."""
 
 import asyncio
 import socket
@@ -34,7 +34,7 @@ MATCH = f"match/{KEY}".encode()
 
 
 class Clients:
-    """Spectators that do as a test says, and a socket for them."""
+    """Scripted spectators, and a socket for them."""
 
     def __init__(self) -> None:
         self.refused: list[str] = []
@@ -170,7 +170,7 @@ async def test_connections_take_turns_with_a_few_requests_each(clients: Clients)
     await until(lambda: any(len(one.topics) == PENDING + 3 for one in server._connections.values()))
     clients.connect(server, request(nonce="b"), b"match/b")
     await until(lambda: any(b"match/b" in one.topics for one in server._connections.values()))
-    greedy.setsockopt(zmq.UNSUBSCRIBE, request(nonce="1"))  # answered too late: the client asks again
+    greedy.setsockopt(zmq.UNSUBSCRIBE, request(nonce="1"))  # its timeout: the client asks again
     await until(lambda: not any(request(nonce="1") in one.topics for one in server._connections.values()))
     found = [(await server.request()).topic for _ in range(PENDING)]
     assert found == [request(nonce=nonce) for nonce in ("0", "b", "2", "3")]

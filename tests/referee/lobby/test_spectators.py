@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 class Program:
-    """In place of the spectator process: a program that copies stdin to a file, and does what a test says first."""
+    """A replacement for the spectator process: it runs `first`, then copies stdin to a file."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, first: str = "") -> None:
         self.file = folder / "in"

@@ -22,7 +22,7 @@ Arguments = TypeVarTuple("Arguments")
 
 
 class JumpingLoop(asyncio.SelectorEventLoop):
-    """Time passes only where everybody waits, and then at once. `timers`: how many were set."""
+    """Time passes only when every task waits, and then at once. `timers`: how many were set."""
 
     def __init__(self) -> None:
         self.clock, self.timers = 0.0, 0
@@ -48,7 +48,7 @@ class _Jumping(selectors.SelectSelector):
         self._loop = loop
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        assert timeout is not None, "everybody waits for ever"
+        assert timeout is not None, "every task waits for ever"
         self._loop.clock += max(0.0, timeout)
         return super().select(0)
 
@@ -62,7 +62,7 @@ def run(play: Callable[[JumpingLoop, Inbox], Coroutine[Any, Any, None]]) -> None
 
 
 async def wait(loop: JumpingLoop, inbox: Inbox, deadline: float) -> float:
-    """When it was given up."""
+    """When it timed out."""
     with pytest.raises(PeerTimeout):
         await inbox.get(deadline)
     return loop.time()
@@ -129,7 +129,7 @@ def test_cancelled_read_loses_nothing() -> None:
         read = loop.create_task(inbox.get(100.0))
         await asyncio.sleep(0)
         read.cancel("enough")
-        inbox.put(b"=\n\n")  # he is told of one thing only
+        inbox.put(b"=\n\n")  # the reader gets the cancellation only
         with pytest.raises(asyncio.CancelledError, match="enough"):
             await read
         read.cancel()
@@ -155,7 +155,7 @@ def test_asyncio_timeout_ends_a_wait() -> None:
 
 
 def test_tasks_continue_in_the_order_of_their_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While some go on, others answer: they do not go before those who wait, whatever ZeroMQ hands out first."""
+    """Answers that come while tasks continue do not overtake earlier ones, in whatever order ZeroMQ returns them."""
     monkeypatch.setattr("referee.lobby.zmq_io.TURN", 3600.0)  # a machine that halts must not end a turn in the middle
     answers, first, patience = 1000, 20, 20
     chance = random.Random(1)
@@ -172,7 +172,7 @@ def test_tasks_continue_in_the_order_of_their_answers(monkeypatch: pytest.Monkey
             inboxes[number].put(b"=\n\n")
 
         def answer() -> None:
-            """It is here before anybody goes on."""
+            """The answer arrives before any task continues."""
             whose.append(idle.pop(chance.randrange(len(idle))))
             whose[-1].send(str(len(whose) - 1).encode())
             before.append(len(gone_on))
@@ -200,10 +200,10 @@ def test_tasks_continue_in_the_order_of_their_answers(monkeypatch: pytest.Monkey
         dealers = [stack.enter_context(context.socket(zmq.DEALER)) for _ in range(2 * first)]
         for dealer in dealers:
             dealer.connect("inproc://router")
-        assert asyncio.run(play()) <= first  # who waited then
+        assert asyncio.run(play()) <= first  # the number of tasks that waited then
 
 
-# -- The folder of a lobby's sockets: ours alone, short, and never more than one of a file, whatever was  --
+# -- the folder of a lobby's sockets -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(autouse=True)
