@@ -88,7 +88,7 @@ class PubSocket:
 
     def __init__(self, url: str, pair: KeyPair | None, limit: int, refuse: Callable[[str, str, str], None]) -> None:
         self._limit, self._refuse = limit, refuse
-        self._connections: dict[int, SpectatorConnection] = {}  # by ZeroMQ's descriptor
+        self.by_descriptor: dict[int, SpectatorConnection] = {}  # by ZeroMQ's descriptor
         self._turns: OrderedDict[int, None] = OrderedDict()  # connections with requests, the next one first
         self._requested = asyncio.Event()
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -115,13 +115,14 @@ class PubSocket:
             self._socket.bind(url)
         except zmq.ZMQError as error:
             self._context.destroy(linger=0)
-            raise AddressError(f"cannot listen at {url}: {zmq.strerror(error.errno or 0)}") from None
+            reason = f"cannot listen at {url}: {zmq.strerror(error.errno or 0)}"
+            raise AddressError(reason, code="cannot-listen") from None
         self.url = bytes(self._socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
         self._readings = [Reading(self._monitor, self._on_monitor_event), Reading(self._socket, self._receive)]
 
     @property
     def connections(self) -> int:
-        return len(self._connections)
+        return len(self.by_descriptor)
 
     def close(self, linger: float = 0.0) -> None:
         """Once. `linger`: seconds for what is still to leave."""
@@ -145,7 +146,7 @@ class PubSocket:
             self._requested.clear()
             await self._requested.wait()
         descriptor, _ = self._turns.popitem(last=False)
-        waiting = self._connections[descriptor].requests
+        waiting = self.by_descriptor[descriptor].requests
         request = waiting.popleft()
         if waiting:
             self._turns[descriptor] = None
@@ -157,12 +158,12 @@ class PubSocket:
         descriptor = int(event["value"])
         self._forget(descriptor)
         if event["event"] == zmq.EVENT_ACCEPTED:
-            self._connections[descriptor] = SpectatorConnection(time.monotonic())
-            if len(self._connections) > self._limit:
+            self.by_descriptor[descriptor] = SpectatorConnection(time.monotonic())
+            if len(self.by_descriptor) > self._limit:
                 self._disconnect(descriptor, "full", f"connection limit: {self._limit} spectators")
 
     def _forget(self, descriptor: int) -> None:
-        self._connections.pop(descriptor, None)
+        self.by_descriptor.pop(descriptor, None)
         self._turns.pop(descriptor, None)
 
     def _disconnect(self, descriptor: int, word: str, reason: str) -> None:
@@ -177,11 +178,11 @@ class PubSocket:
             descriptor = int(frame.get(zmq.SRCFD))
         except zmq.ZMQError:  # a subscription that ended with its connection
             return
-        if descriptor not in self._connections:
+        if descriptor not in self.by_descriptor:
             with contextlib.suppress(zmq.Again):
                 while True:
                     self._on_monitor_event()
-        connection = self._connections.get(descriptor)
+        connection = self.by_descriptor.get(descriptor)
         if connection is None:
             return
         data = frame.bytes

@@ -216,6 +216,13 @@ async def test_end_of_an_engine_is_noticed_by_the_next_command(tmp_path: Path) -
     assert len(lost) == 2
 
 
+def pid_of(folder: Path) -> int:
+    """The process of the engine whose socket is in this folder."""
+    lines = {path: path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")}
+    (found,) = [path for path, line in lines.items() if b"unix://%s/" % bytes(folder) in line]
+    return int(found.parent.name)
+
+
 @pytest.mark.slow
 async def test_engine_is_restarted_after_its_end(tmp_path: Path) -> None:
     start = BotSpec("engine", shlex.join(OURS), OURS)
@@ -227,10 +234,9 @@ async def test_engine_is_restarted_after_its_end(tmp_path: Path) -> None:
                 assert (await engine.new_game("ggp-new yugo size=5")).ply == 0
                 move, status = await engine.play("black", "C3")
                 assert (move, status.ply, status.to_play) == ("C3", 1, "white")
-        process = engines._shares[start][0]._process
-        assert process is not None
-        os.kill(process.pid, signal.SIGKILL)
-        assert process.exited(PATIENCE)
+        pid = pid_of(tmp_path)
+        os.kill(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         async with engines.session(start) as engine:
             assert (await engine.new_game("ggp-new yugo size=5")).ply == 0
     finally:
@@ -260,9 +266,7 @@ async def test_silent_engine_is_ended_once(tmp_path: Path, monkeypatch: pytest.M
 
     async def find_it_silent() -> None:
         async with engines.session(start) as engine:
-            process = engines._shares[start][0]._process
-            assert process is not None
-            os.kill(process.pid, signal.SIGSTOP)
+            os.kill(pid_of(tmp_path), signal.SIGSTOP)
             with pytest.raises(EngineFailed):
                 await engine.legal_moves()
             playing.append(asyncio.ensure_future(play()))  # which comes while it is being ended

@@ -46,26 +46,26 @@ async def test_hello_and_handshake() -> None:
 
 
 @pytest.mark.parametrize(
-    ("frames", "word", "said"),
+    ("frames", "code"),
     [
-        ([b"R", b"=\n\n"], "stranger", "say hello first"),
-        ([b"H", b"\xc1"], "msgpack", "a map of msgpack"),
-        ([b"H", b"\x81" * 60_000], "msgpack", "a map of msgpack"),
-        ([b"X", b""], "kind", "a kind is one of"),
-        ([b"H"], "frames", "a message is 2 frames"),
-        ([b"H"] * 50, "frames", "a message is 2 frames"),
-        ([b"H", msgpack.packb({"ggp": 9, "name": "a", "games": []})], "version", "this is GGP 1"),
-        ([b"H", msgpack.packb({"ggp": 1, "name": "a b", "games": []})], "name", "is no valid name"),
-        ([b"H", msgpack.packb({"ggp": 1, "name": "engine", "games": []})], "name", "engine is reserved"),
-        ([b"H", msgpack.packb({"ggp": 1, "name": "a", "games": ["chess"]})], "games", "plays go, yugo"),
+        ([b"R", b"=\n\n"], "stranger"),
+        ([b"H", b"\xc1"], "msgpack"),
+        ([b"H", b"\x81" * 60_000], "msgpack"),
+        ([b"X", b""], "kind"),
+        ([b"H"], "frames"),
+        ([b"H"] * 50, "frames"),
+        ([b"H", msgpack.packb({"ggp": 9, "name": "a", "games": []})], "version"),
+        ([b"H", msgpack.packb({"ggp": 1, "name": "a b", "games": []})], "name"),
+        ([b"H", msgpack.packb({"ggp": 1, "name": "engine", "games": []})], "name"),
+        ([b"H", msgpack.packb({"ggp": 1, "name": "a", "games": ["chess"]})], "games"),
     ],
 )
-async def test_invalid_first_message_is_refused(frames: list[bytes], word: str, said: str) -> None:
+async def test_invalid_first_message_is_refused(frames: list[bytes], code: str) -> None:
     async with open_lobby() as it:
         caller = it.call()
         caller.say(*frames)
-        assert said in await caller.bye()
-        assert it.event_log.counts["refused", word] == 1
+        assert await caller.bye()
+        assert it.event_log.counts["refused", code] == 1
         await until(lambda: it.router.connections == 0)
 
 
@@ -230,7 +230,8 @@ async def test_bots_of_an_owner_are_limited() -> None:
     async with open_lobby(Bounds(connections=0)) as it:
         caller = it.call()
         caller.hello("ann")
-        assert "connection limit" in await caller.bye()
+        assert await caller.bye()
+        assert it.event_log.counts["refused", "connections"] == 1
 
 
 async def test_silent_connections_are_ended_and_limited() -> None:

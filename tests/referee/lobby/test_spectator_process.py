@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from referee.lobby.spectator_process import (
 )
 from referee.store.model import StoreError
 from referee.store.store import Store
+from tests.support.codes import raises
 from tests.support.memory_lobby import until
 from tests.support.spectator_publisher import KEY, events, fail, fields
 
@@ -68,7 +69,7 @@ async def receive(there: "zmq.Socket[bytes]") -> list[bytes]:
 
 async def subscribed(server: PubSocket, *topics: bytes) -> None:
     """Wait until the socket knows these subscriptions and no others."""
-    await until(lambda: sorted(t for one in server._connections.values() for t in one.topics) == sorted(topics))
+    await until(lambda: sorted(t for one in server.by_descriptor.values() for t in one.topics) == sorted(topics))
 
 
 async def test_subscribers_get_their_topics(clients: Clients) -> None:
@@ -140,7 +141,7 @@ async def test_connections_are_limited(clients: Clients) -> None:
 
 
 def test_an_address_that_is_taken_is_an_error() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(AddressError, match="cannot listen"):
+    with socket.create_server(("127.0.0.1", 0)) as taken, raises(AddressError, "cannot-listen"):
         PubSocket(f"tcp://127.0.0.1:{taken.getsockname()[1]}", None, 1, lambda *refused: None)
 
 
@@ -167,11 +168,11 @@ def request(number: int = 0, nonce: str = "a", match: str = KEY) -> bytes:
 async def test_connections_take_turns_with_a_few_requests_each(clients: Clients) -> None:
     server = clients.listen()
     greedy = clients.connect(server, *(request(nonce=str(number)) for number in range(PENDING + 2)), b"match/a")
-    await until(lambda: any(len(one.topics) == PENDING + 3 for one in server._connections.values()))
+    await until(lambda: any(len(one.topics) == PENDING + 3 for one in server.by_descriptor.values()))
     clients.connect(server, request(nonce="b"), b"match/b")
-    await until(lambda: any(b"match/b" in one.topics for one in server._connections.values()))
+    await until(lambda: any(b"match/b" in one.topics for one in server.by_descriptor.values()))
     greedy.setsockopt(zmq.UNSUBSCRIBE, request(nonce="1"))  # its timeout: the client asks again
-    await until(lambda: not any(request(nonce="1") in one.topics for one in server._connections.values()))
+    await until(lambda: not any(request(nonce="1") in one.topics for one in server.by_descriptor.values()))
     found = [(await server.request()).topic for _ in range(PENDING)]
     assert found == [request(nonce=nonce) for nonce in ("0", "b", "2", "3")]
     server.close()
@@ -183,7 +184,7 @@ async def test_a_connection_that_leaves_with_its_request_does_not_delay_others(c
     hasty = clients.connect(server, request(nonce="a"))
     await waiting
     hasty.setsockopt(zmq.SUBSCRIBE, request(nonce="b"))
-    await until(lambda: any(one.requests for one in server._connections.values()))
+    await until(lambda: any(one.requests for one in server.by_descriptor.values()))
     hasty.close(linger=0)
     await until(lambda: server.connections == 0)
     waiting = asyncio.create_task(server.request())
@@ -238,7 +239,8 @@ class Opened:
     def __init__(self, report: Report = fail) -> None:
         self.socket = FakeSocket()
         self.stored: dict[str, bytes] = {}
-        self.server = SpectatorServer("club", self.stored.get, report)
+        self.record: Callable[[str], bytes | None] = self.stored.get
+        self.server = SpectatorServer("club", lambda match: self.record(match), report)
 
     async def __aenter__(self) -> "Opened":
         self.server.open(self.socket)
@@ -323,10 +325,9 @@ async def test_missed_news_of_the_ladder_are_answered() -> None:
 async def test_a_request_that_fails_is_reported_and_the_next_is_answered() -> None:
     faults: list[str] = []
     async with Opened(lambda task, error: faults.append(f"{task}: {error}")) as club:
-        club.stored = {}
         failing = read_request(request(match="x"))
         assert failing is not None
-        club.server._record = lambda match: {"none": b""}[match]
+        club.record = lambda match: {"none": b""}[match]
         club.socket.requests.put_nowait(failing)
         await club.socket.ask(b"catch-up/ladder//0/a")
         assert faults == ["answer: 'x'"]
