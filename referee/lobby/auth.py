@@ -161,7 +161,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class LocalIdentities:
-    """The bots of the lobby's own: all names, and whom its running processes speak for."""
+    """The local bots: all names, and the identities of the running processes."""
 
     names: frozenset[str] = frozenset()
     processes: dict[int, Identity] = field(default_factory=dict)
@@ -170,7 +170,7 @@ class LocalIdentities:
 class Admission:
     """Admission without keys, for loopback addresses: every bot is its own owner, under the name that it gives.
 
-    A connection of a local bot has a key that begins with INSIDE, which the kernel's word for its process follows.
+    The key of a local bot's connection is INSIDE and the number of its process, as the kernel reports it.
     `authenticated`: whether other connections have a key, which every message is then checked for.
     """
 
@@ -188,17 +188,17 @@ class Admission:
             return identity
         if hello.name in self._local.names:
             raise NotAdmitted("taken", f"{hello.name} is a bot of the lobby's own: choose another name", lasting=True)
-        return self._identify(key, hello)
+        return Identity(hello.name, hello.name)
 
     def author(self, key: str) -> Author:
         """Raises NotAdmitted, also for a local bot."""
         if key.startswith(INSIDE):
             raise NotAdmitted("stranger", _FOR_LOCAL)
-        return self._author(key)
+        return Author("")
 
     def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
         """Limits of an owner: `connections`, `matches`, `messages` and `bytes` a second. Local bots have none."""
-        return dict.fromkeys(defaults, sys.maxsize) if owner.startswith(OWNER) else self._limits(owner, defaults)
+        return dict.fromkeys(defaults, sys.maxsize) if owner.startswith(OWNER) else defaults
 
     def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:
         """Before the socket is bound."""
@@ -212,15 +212,6 @@ class Admission:
     def changed(self) -> bool:
         """Whether the admitted keys may have changed since the last call."""
         return False
-
-    def _identify(self, key: str, hello: Hello) -> Identity:
-        return Identity(hello.name, hello.name)
-
-    def _author(self, key: str) -> Author:
-        return Author("")
-
-    def _limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
-        return defaults
 
 
 class KeyAuth(Admission):
@@ -252,7 +243,10 @@ class KeyAuth(Admission):
         self._zap: Zap | None = None
         self._reading: Reading | None = None
 
-    def _identify(self, key: str, hello: Hello) -> Identity:
+    def identify(self, key: str, hello: Hello) -> Identity:
+        identity = super().identify(key, hello)
+        if identity.local:
+            return identity
         entry = self._entry(key)
         if hello.name not in entry.bots:
             name = printable(hello.name, 60)
@@ -260,12 +254,13 @@ class KeyAuth(Admission):
             raise NotAdmitted("forged", f"this key speaks for {bots}, not for {name!r}: use such a name", lasting=True)
         return Identity(entry.owner, hello.name)
 
-    def _author(self, key: str) -> Author:
+    def author(self, key: str) -> Author:
+        super().author(key)
         entry = self._entry(key)
         return Author(entry.owner, entry.bots)
 
-    def _limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
-        return self._registry.limits(owner).over(defaults)
+    def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
+        return self._registry.limits(owner).over(super().limits(owner, defaults))
 
     def _entry(self, key: str) -> KeyEntry:
         entry = self._registry.find(key)

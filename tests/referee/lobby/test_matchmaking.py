@@ -1,4 +1,4 @@
-"""Matchmaking: the rating of forfeits, back-off, limits on the pairs of two owners, and what is stored."""
+"""Matchmaking: the rating of forfeits, back-off, limits on pairs of owners and on versions, and what is stored."""
 
 import os
 import re
@@ -20,8 +20,9 @@ from referee.ladder.rating import by_id, rate_seats, rate_tally
 from referee.lobby import matchmaking
 from referee.lobby.limits import FREE, HOUR, LONGEST, Backoff, Frequency
 from referee.lobby.log import EventLog
-from referee.lobby.matchmaking import OFTEN, Matchmaker
+from referee.lobby.matchmaking import OFTEN, VERSIONS, Matchmaker, Registration
 from referee.lobby.pending import StoreWriter
+from referee.lobby.remote_bot import ConnectedBot, Identity, Lateness, RemoteBot
 from referee.ratings.bradley_terry import MODELS, Counts, Priors
 from referee.ratings.ratings import rate
 from referee.store.store import Store
@@ -164,6 +165,38 @@ def test_ratings_for_pairing_are_cached(
     for clock[0] in (0.0, until / 2, until - 0.1, until + 0.1, until + 0.2):
         maker.pair(everybody)
     assert made == [0.0, until + 0.1]
+
+
+# -- registration ----------------------------------------------------------------------------------------------------
+
+
+def bot(name: str, version: str) -> ConnectedBot:
+    line = RemoteBot(lambda route, kind, payloads: True, Lateness(), 0.1)
+    return ConnectedBot(Identity("ann", name), frozenset(), line, version=version)
+
+
+@pytest.mark.slow
+async def test_versions_of_a_bot_are_limited(store: Store) -> None:
+    writer = StoreWriter(store, EventLog(quiet=True))
+    registration = Registration(ladder(()), store, writer)
+    registration.load()
+    writer.open()
+
+    async def come(version: int, now: float) -> bool:
+        """Whether it is entered."""
+        one = bot("bot", f"v{version}")
+        return not await registration.enrol([one, bot("other", "v1")], lambda: None, now)
+
+    (row,) = {row.id for row in store.pools()}
+    try:
+        assert all([await come(number, float(number)) for number in range(VERSIONS + 1)])
+        assert not await come(1000, 100.0)
+        assert await come(VERSIONS, 101.0), "the version that it was last is entered"
+        assert {seat.name for seat in store.seats(row)} == {"bot", "other"}
+        assert "v1000" not in {seat.version for seat in store.seats(row)}
+        assert await come(1001, HOUR + 2.0)
+    finally:
+        await writer.close()
 
 
 # -- with a server ---------------------------------------------------------------------------------------------------
