@@ -142,11 +142,13 @@ def test_an_analysis_goes_on_until_the_next_line_and_holds_up_nothing(tmp_path: 
 def test_an_analysis_comes_out_while_it_goes_on(tmp_path: Path) -> None:
     (tmp_path / "analyser.py").write_text(ANALYSER)
     process = subprocess.Popen(
-        [*GGP, "--", sys.executable, str(tmp_path / "analyser.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [*GGP, "--", sys.executable, str(tmp_path / "analyser.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,  # communicate does not see what a buffered reader has read ahead
     )
     assert process.stdin and process.stdout
     process.stdin.write(b"kata-analyze\n")
-    process.stdin.flush()
     lines = [process.stdout.readline() for _ in range(20)]
     assert lines[0] == b"=\n" and lines[-1].startswith(b"info move D4")
     out, _ = process.communicate(b"name\n", timeout=60)
