@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterator
-from types import FrameType, TracebackType
+from types import FrameType
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -56,9 +56,7 @@ class Stopping:
         self._before = {number: signal.signal(number, self._take) for number in STOP_SIGNALS}
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._wakeup)

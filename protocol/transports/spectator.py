@@ -11,7 +11,6 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Iterator
-from types import TracebackType
 from typing import NamedTuple
 
 import zmq
@@ -172,9 +171,7 @@ class Spectator:
     def __enter__(self) -> "Spectator":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -1,6 +1,5 @@
 """The commands that only go has: handicap by hand and SGF records. Its rules are elsewhere."""
 
-import json
 import os
 import subprocess
 from pathlib import Path
@@ -144,7 +143,7 @@ def load(tmp_path: Path, text: str, until: str = "", game: str = "go") -> Memory
 
 def stones(session: MemorySession) -> tuple[str, str]:
     """The points of Black's stones and of White's."""
-    pieces = json.loads(session("ggp-scene"))["pieces"]
+    pieces = session.scene()["pieces"]
     black, white = (" ".join(sorted(p["at"] for p in pieces if p["colour"] == c)) for c in ("black", "white"))
     return black, white
 

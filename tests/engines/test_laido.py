@@ -1,18 +1,8 @@
 """Laido as an engine: its drawing, its groups, the width that boardsize takes. The rules are in tests/rules."""
 
-import json
-from typing import Any
-
 import pytest
 
-from tests.support.memory_session import MemorySession
-
-
-def scene_of(game: str, moves: str = "") -> dict[str, Any]:
-    session = MemorySession(game)
-    session.play(moves)
-    scene: dict[str, Any] = json.loads(session("ggp-scene"))
-    return scene
+from tests.support.memory_session import MemorySession, scene_of
 
 
 @pytest.mark.parametrize("side", [2, 5, 9, 13])
@@ -66,6 +56,6 @@ def test_boardsize_takes_the_width() -> None:
         assert session(f"boardsize {width}") == ""
         assert len(session("ggp-legal_moves").split()) == cells + 1
         options = {"size": (width + 1) // 2, "pie": "off", "half_point": "first"}
-        assert json.loads(session("ggp-scene"))["options"] == options
+        assert session.scene()["options"] == options
     for refused in ("1", "2", "16", "27", "-3", "0", "999999999"):
         assert session.fails(f"boardsize {refused}") == "unacceptable size"

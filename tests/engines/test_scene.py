@@ -1,26 +1,15 @@
 """Scenes say everything that a viewer needs, in one shape."""
 
-import json
 import math
-from typing import Any
 
 import pytest
 
 from engines.scene import hexagon, lattice, open_square, piece
 from protocol.drawing.scene import as_scene
-from tests.support.memory_session import MemorySession
+from tests.support.memory_session import MemorySession, scene_of
 
 KEYS = {"board", "cells", "lines", "dots", "labels", "pieces", "tokens", "last"}
 STATUS = {"game", "options", "phase", "to_play", "seat", "ply", "result", "winner"}
-
-
-def scene_of(game: str, moves: str = "") -> dict[str, Any]:
-    session = MemorySession(game)
-    session.play(moves)
-    text = session("ggp-scene")
-    assert "\n" not in text
-    scene: dict[str, Any] = json.loads(text)
-    return scene
 
 
 @pytest.mark.parametrize("game", ["go size=9", "yugo size=9", "yugo size=2", "go size=25"])
@@ -39,7 +28,7 @@ def test_a_scene_has_one_shape_for_all_games(game: str) -> None:
 
 def test_every_legal_point_is_a_cell_of_the_scene() -> None:
     session = MemorySession("go size=13")
-    cells = {cell["at"] for cell in json.loads(session("ggp-scene"))["cells"]}
+    cells = {cell["at"] for cell in session.scene()["cells"]}
     assert cells == set(session("ggp-legal_moves").split()) - {"pass"}
 
 

@@ -257,7 +257,7 @@ def test_the_ply_number_is_not_in_the_hash() -> None:
     long.play("A1 B1 pass A2 B3")  # White takes A1
     short.play("B3 B1")
     short("play white A2")
-    assert json.loads(long("ggp-scene"))["pieces"] == json.loads(short("ggp-scene"))["pieces"]
+    assert long.scene()["pieces"] == short.scene()["pieces"]
     long("play white pass")
     short("play white pass")
     assert long.fields()["ply"] != short.fields()["ply"]

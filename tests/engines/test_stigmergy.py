@@ -7,14 +7,7 @@ import pytest
 
 from engines._core import Stigmergy
 from tests.rules.models.hexagon import cells, name
-from tests.support.memory_session import MemorySession
-
-
-def scene_of(game: str, moves: str = "") -> dict[str, Any]:
-    session = MemorySession(game)
-    session.play(moves)
-    scene: dict[str, Any] = json.loads(session("ggp-scene"))
-    return scene
+from tests.support.memory_session import MemorySession, scene_of
 
 
 @pytest.mark.parametrize("side", [2, 5, 8, 13])
@@ -60,7 +53,7 @@ def test_boardsize_takes_the_width() -> None:
     for width, count in ((3, 7), (15, 169), (25, 469)):
         assert session(f"boardsize {width}") == ""
         assert len(session("ggp-legal_moves").split()) == count + 1
-        assert json.loads(session("ggp-scene"))["options"] == {"size": (width + 1) // 2, "komi": 3}
+        assert session.scene()["options"] == {"size": (width + 1) // 2, "komi": 3}
     for wrong in ("1", "2", "16", "27", "-3", "0", "999999999"):
         assert session.fails(f"boardsize {wrong}") == "unacceptable size"
 

@@ -20,7 +20,7 @@ def session(moves: str = "", options: str = "") -> MemorySession:
 
 
 def scene(moves: str = "") -> Any:
-    return json.loads(session(moves)("ggp-scene"))
+    return session(moves).scene()
 
 
 def test_the_drawing_shows_tiles_and_where_tiles_can_reach() -> None:

@@ -1,6 +1,5 @@
 """What else a position of taugo can do: set_up, hashes, random moves, the drawing and the engine's answers."""
 
-import json
 from typing import Any
 
 import pytest
@@ -81,11 +80,11 @@ def test_rollouts_pass_only_when_nothing_else_is_left() -> None:
 
 def test_the_scene() -> None:
     session = MemorySession("taugo size=8")
-    empty = json.loads(session("ggp-scene"))
+    empty = session.scene()
     assert len(empty["cells"]) == 60 and len(empty["lines"]) == 12
     assert empty["board"] == {"kind": "square", "width": 8, "height": 8}
     session.play("D4 G4 D5+D6")
-    scene = json.loads(session("ggp-scene"))
+    scene = session.scene()
     assert {(piece["at"], piece["colour"]) for piece in scene["pieces"]} == {
         ("D4", "black"),
         ("D5", "black"),

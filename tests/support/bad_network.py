@@ -19,7 +19,6 @@ import threading
 import time
 from pathlib import Path
 from random import Random
-from types import TracebackType
 
 
 class LossyProxy:
@@ -142,9 +141,7 @@ class LossyNetwork:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._ended.set()
         self._thread.join(60)
         os.close(self._tun)

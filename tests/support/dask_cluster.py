@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 
 from tests.support.cli import free_port, marked
 
@@ -39,9 +38,7 @@ class DaskCluster:
         wait_for(self._listens, "the scheduler")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for program in self._programs:
             program.kill()
             program.wait()

@@ -1,7 +1,7 @@
 """A scripted lobby, for tests of clients that dial in: a ROUTER socket, and no referee."""
 
 import time
-from types import TracebackType
+from typing import Self
 
 import zmq
 
@@ -11,33 +11,38 @@ from protocol.transports.keys import KeyPair
 PATIENCE = 120.0  # seconds
 
 
-class SmallLobby:
-    """Listens on loopback; with `keys` as a CURVE server that accepts every key. The caller is its only thread."""
+class ListeningSocket:
+    """Listens on loopback; with `keys` as a CURVE server that admits every key. The caller is its only thread."""
 
-    def __init__(self, keys: KeyPair | None = None, url: str = "tcp://127.0.0.1:*") -> None:
+    def __init__(self, kind: int, option: int, keys: KeyPair | None, url: str) -> None:
         self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self._router = self.context.socket(zmq.ROUTER)
-        self._router.setsockopt(zmq.LINGER, 0)
-        self._router.setsockopt(zmq.ROUTER_MANDATORY, 1)
+        self.socket = self.context.socket(kind)
+        self.socket.setsockopt(zmq.LINGER, 0)
+        self.socket.setsockopt(option, 1)
         if keys is not None:
-            self._router.setsockopt(zmq.CURVE_SERVER, 1)
-            self._router.setsockopt(zmq.CURVE_SECRETKEY, keys.secret.encode())
-        self._router.bind(url)
-        self.url = bytes(self._router.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
-        self.routes: list[bytes] = []  # of every hello and order, in order
-        self.stderr: list[str] = []
-        self.byes: list[str] = []
+            self.socket.setsockopt(zmq.CURVE_SERVER, 1)
+            self.socket.setsockopt(zmq.CURVE_SECRETKEY, keys.secret.encode())
+        self.socket.bind(url)
+        self.url = bytes(self.socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
 
-    def __enter__(self) -> "SmallLobby":
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
         self.context.destroy(linger=0)
+
+
+class SmallLobby(ListeningSocket):
+    """A ROUTER with the frames of a lobby."""
+
+    def __init__(self, keys: KeyPair | None = None, url: str = "tcp://127.0.0.1:*") -> None:
+        super().__init__(zmq.ROUTER, zmq.ROUTER_MANDATORY, keys, url)
+        self.routes: list[bytes] = []  # of every hello and order, in order
+        self.stderr: list[str] = []
+        self.byes: list[str] = []
 
     def hello(self) -> Hello:
         """Wait for the next hello."""
@@ -70,16 +75,16 @@ class SmallLobby:
         return message.data.decode().strip()
 
     def send(self, message: Message) -> None:
-        self._router.send_multipart([self.routes[-1], *encode(message)])
+        self.socket.send_multipart([self.routes[-1], *encode(message)])
 
     def send_raw(self, *frames: bytes) -> None:
-        self._router.send_multipart([self.routes[-1], *frames])
+        self.socket.send_multipart([self.routes[-1], *frames])
 
     def message(self, seconds: float) -> Message | None:
         """The next message of any kind, None if there is none in time."""
-        if not self._router.poll(int(seconds * 1000)):
+        if not self.socket.poll(int(seconds * 1000)):
             return None
-        route, *frames = self._router.recv_multipart()
+        route, *frames = self.socket.recv_multipart()
         said = decode(frames)
         if isinstance(said, Hello | LobbyAsk):
             self.routes.append(route)

@@ -1,4 +1,7 @@
-"""An engine in this process, spoken to in lines; the tests of real processes use raw_peer."""
+"""An engine in this process that answers lines; the tests of real processes use raw_peer."""
+
+import json
+from typing import Any
 
 from engines.registry import Registry
 from engines.service import make_responder
@@ -15,7 +18,7 @@ class MemorySession:
             self(f"ggp-new {game}")
 
     def answer(self, line: str) -> str:
-        """The whole answer, mark and all."""
+        """The whole answer, with its mark."""
         self._responder.receive(line.encode() + b"\n")
         answer = self._responder.next_answer()
         assert answer is not None and self._responder.next_answer() is None
@@ -46,7 +49,21 @@ class MemorySession:
         """The status line as a dict."""
         return dict(pair.split("=", 1) for pair in self("ggp-status").split())
 
+    def scene(self) -> dict[str, Any]:
+        """The scene, which is one line."""
+        text = self("ggp-scene")
+        assert "\n" not in text
+        scene: dict[str, Any] = json.loads(text)
+        return scene
+
     def picture(self) -> tuple[str, ...]:
-        """Everything that can be seen of the session, the options of the next game too."""
+        """Everything visible of the session, and the options of the next game."""
         looks = ("ggp-status", "ggp-history", "ggp-hash", "ggp-scene", "ggp-legal_moves", "ggp-score")
         return (*map(self.answer, looks), str(self.session.options))
+
+
+def scene_of(game: str, moves: str = "") -> dict[str, Any]:
+    """The scene of a game after these moves."""
+    session = MemorySession(game)
+    session.play(moves)
+    return session.scene()

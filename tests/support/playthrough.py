@@ -10,7 +10,6 @@ version must change too.
 """
 
 import hashlib
-import json
 import sys
 from pathlib import Path
 
@@ -59,7 +58,7 @@ def _position(engine: MemorySession) -> str:
 
 def _board(engine: MemorySession) -> list[str]:
     """A line for each height at which there are cells, from the top; then what lies beside the board."""
-    scene: dict[str, list[dict[str, str]]] = json.loads(engine("ggp-scene"))
+    scene = engine.scene()
     glyphs = {piece["at"]: piece["glyph"] for piece in scene["pieces"]}
     rows: dict[str, list[str]] = {}
     for cell in sorted(scene["cells"], key=lambda cell: (cell["y"], cell["x"])):

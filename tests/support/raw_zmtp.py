@@ -12,7 +12,6 @@ import struct
 import subprocess
 import sys
 import time
-from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -58,9 +57,7 @@ class Raw:
     def __enter__(self) -> "Raw":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def shake_hands(self, kind: bytes = b"DEALER", **more: bytes) -> None:

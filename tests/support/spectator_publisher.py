@@ -1,7 +1,6 @@
 """A scripted spectator server, for tests of its clients: an XPUB socket."""
 
 import time
-from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -10,6 +9,7 @@ import zmq
 from protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed, Party
 from protocol.spectator_wire import CaughtUp, Published, Request, publish, publish_line, read_request
 from protocol.transports.keys import KeyPair
+from tests.support.lobby_socket import ListeningSocket
 
 KEY = "5feceb66-6b86b273-1-1"
 PATIENCE = 60.0  # seconds
@@ -38,30 +38,11 @@ def events(plies: int, key: str = KEY, bot: str = "ann", ended: bool = True) -> 
     return [(event, chain.line(event)) for event in found]
 
 
-class SmallSpectatorServer:
-    """Listens on loopback; with `keys` as a CURVE server. The caller is its only thread."""
+class SmallSpectatorServer(ListeningSocket):
+    """An XPUB that reports every subscription."""
 
     def __init__(self, url: str = "tcp://127.0.0.1:*", keys: KeyPair | None = None) -> None:
-        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self.socket = self._context.socket(zmq.XPUB)
-        self.socket.setsockopt(zmq.LINGER, 0)
-        self.socket.setsockopt(zmq.XPUB_VERBOSER, 1)
-        if keys is not None:
-            self.socket.setsockopt(zmq.CURVE_SERVER, 1)
-            self.socket.setsockopt(zmq.CURVE_SECRETKEY, keys.secret.encode())
-        self.socket.bind(url)
-        self.url = bytes(self.socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
-
-    def __enter__(self) -> "SmallSpectatorServer":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._context.destroy(linger=0)
+        super().__init__(zmq.XPUB, zmq.XPUB_VERBOSER, keys, url)
 
     def publish(self, topic: str | bytes, *payload: bytes) -> None:
         self.socket.send_multipart([topic.encode() if isinstance(topic, str) else topic, *payload])
@@ -91,7 +72,7 @@ class SmallSpectatorServer:
             said = self.subscription(left)
             if said[:1] == b"\1" and (found := read_request(said[1:])):
                 return found
-        raise AssertionError("nobody asks")
+        raise AssertionError("no request came")
 
 
 def fields(line: bytes) -> dict[str, Any]:
