@@ -166,7 +166,7 @@ def test_fork_exits_but_the_pipes_stay_open(setsid: str) -> None:
         peer.until_end(3)  # the child is gone too, at the latest when its life is over
 
 
-def test_leave_child_goes_on_and_leaves_a_child_with_the_pipes() -> None:
+def test_leave_child_plays_on_and_leaves_a_child_with_the_pipes() -> None:
     with chaos("fault=leave_child", "setsid=on", "life=1") as peer:
         assert peer.ask("genmove black") and peer.ask("quit") == ""
         peer.process.wait(5)

@@ -135,7 +135,7 @@ def test_after_its_own_swap_it_says_once_that_the_person_moves() -> None:
     assert bot("genmove w") != "C3"  # a person who asks for it again gets a move
 
 
-def test_it_goes_on_after_a_person_swapped() -> None:
+def test_it_plays_on_after_a_person_swapped() -> None:
     bot = GoguiProgram("laido size=3", first_of("C3"))
     assert bot("genmove b") == "C3"
     bot("play w C3")
@@ -156,7 +156,7 @@ def test_bids_are_rows_and_sides_are_a_click_or_a_pass() -> None:
     assert second.answer("genmove b").startswith("= ")  # black is its own colour now
 
 
-def test_words_that_a_pass_stands_for() -> None:
+def test_words_that_a_pass_means() -> None:
     bot = GoguiProgram("yugo size=3 agreement=on", first_of("button", "pass", "dead:"))
     assert [bot(f"genmove {colour}") for colour in "bwbwb"] == ["pass"] * 5
     assert bot.history()[0] == "black button" and bot("gogui-rules_final_result").startswith("W+")
@@ -214,7 +214,7 @@ def test_words_of_a_command_line() -> None:
         ("random --gogui chess", "chess"),
     ],
 )
-def test_a_game_that_cannot_be_is_said_at_the_start(words: str, said: str) -> None:
+def test_an_invalid_game_is_reported_at_the_start(words: str, said: str) -> None:
     command = [sys.executable, "-P", "-m", "bots", *words.split()]
     done = subprocess.run(command, input="", capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr

@@ -96,7 +96,7 @@ def test_it_keeps_its_tree_as_long_as_the_plies_go_on() -> None:
 def test_a_game_that_is_none_of_the_tree_is_begun_again(
     before: tuple[str, str, str], after: tuple[str, str, str]
 ) -> None:
-    """Nobody told it of a new game, as a plain GTP controller does not."""
+    """A plain GTP controller does not announce a new game."""
     bot = searcher(50)
     for game, words, moves in (before, after):
         where = position(begin(game, words), moves)
@@ -219,7 +219,7 @@ def test_it_is_a_built_in_bot() -> None:
     ],
 )
 def test_more_playouts_play_better(game: str, words: str, weak: int) -> None:
-    """40 games, half of them with either side: who wins three of four by nature fails once in a thousand times."""
+    """40 games, half of them with each side: a bot that wins three of four on average fails once in a thousand runs."""
     won = 0.0
     for number in range(40):
         bots = [searcher(weak, 2 * number + 1), searcher(20 * weak, 2 * number + 2)]

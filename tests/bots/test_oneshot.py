@@ -1,4 +1,4 @@
-"""`ggp bot oneshot`: a program for every move. What it reads, that its move is played, and that nothing of it stays."""
+"""`ggp bot oneshot`: a program for every move. What it reads, that its move is played, and that no process remains."""
 
 import os
 import shlex

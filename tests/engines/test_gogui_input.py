@@ -29,7 +29,7 @@ def test_a_turn_is_a_dark_cell_a_light_cell_and_pass() -> None:
     assert session("gogui-rules_side_to_move") == "white"
 
 
-def test_what_is_entered_stands_on_the_boards_of_people_and_not_in_ggp_commands() -> None:
+def test_an_entry_appears_on_boards_for_people_and_not_in_ggp_commands() -> None:
     session = taigo()
     before = session.picture()
     session("play b AA25")

@@ -284,7 +284,7 @@ def test_final_score_before_and_after_the_end() -> None:
     assert MemorySession("go size=5 komi=0")("final_score") == "0"
 
 
-def test_a_draw_by_repetition_stays_a_draw_whatever_stands() -> None:
+def test_a_draw_by_repetition_is_a_draw_on_any_board() -> None:
     session = MemorySession("go size=2 ko=simple komi=0")
     while session.fields()["phase"] != "over" and int(session.fields()["ply"]) < 100:
         stones = [move for move in session("ggp-legal_moves").split() if move != "pass"]

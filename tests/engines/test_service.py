@@ -71,7 +71,7 @@ def test_a_new_game_answers_its_status() -> None:
         ("ggp-new yugo " + "x" * 5000, "x{40}: write options as name=value"),
     ],
 )
-def test_a_bad_name_or_value_is_refused_and_the_current_game_goes_on(line: str, reason: str) -> None:
+def test_a_bad_name_or_value_is_refused_and_the_current_game_stays(line: str, reason: str) -> None:
     session = MemorySession("go size=9")
     session.play("D4 E5")
     assert re.search(reason, session.fails(line))

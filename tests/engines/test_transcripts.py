@@ -1,4 +1,4 @@
-"""Every tests/transcripts/*.tst is said again to a real engine process: a fixed bug is a transcript that stays.
+"""Every tests/transcripts/*.tst is replayed to a real engine process: a fixed bug leaves its transcript.
 
 They are regression transcripts (protocol.regression), which `ggp regress FILE -- ggp engine …` runs, too. The first
 line names the engine's arguments: `# engine: yugo size=5`; those of a bot begin with `# bot: random`.

@@ -114,7 +114,7 @@ def test_no_rule_is_missing() -> None:
     assert {rule.number for rule in RULES if rule.unchecked} == {f"2.{number}" for number in range(9, 15)}
 
 
-def test_every_rule_stands_in_the_specification() -> None:
+def test_every_rule_is_in_the_specification() -> None:
     page = (ROOT / "docs/reference/protocol.md").read_text()
     heads = [re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in re.findall("^#+ (.*)$", page, re.M)]
     assert {rule.anchor for rule in RULES} <= {*heads}
@@ -323,14 +323,14 @@ def test_a_flood_ends_a_check(seconds: float) -> None:
 # -- the table ------------------------------------------------------------------------------------------------------
 
 
-def test_the_table_has_one_row_for_each_command_and_another_who_answers() -> None:
+def test_the_table_has_one_row_for_each_command_and_kind_of_program() -> None:
     assert len(TABLE) == len(COMMANDS)
     assert all(row.engine or row.bot or row.referee or row.lobby for row in COMMANDS)
     assert all(row.help and not row.help.endswith(".") for row in COMMANDS)
     assert set(PLAIN_BOT) <= set(TABLE)
 
 
-def test_who_needs_which_commands() -> None:
+def test_the_required_commands_of_each_kind_of_program() -> None:
     foreign = """name version protocol_version known_command list_commands quit ggp-version ggp-games ggp-options
         ggp-new ggp-play ggp-status ggp-legal_moves ggp-history"""
     native = """name version list_commands known_command quit ggp-new play genmove"""

@@ -1,4 +1,4 @@
-"""A scene from anybody's engine is read, or refused in one line; it never does more than that."""
+"""A scene of a foreign engine is read, or refused in one line."""
 
 import json
 import math

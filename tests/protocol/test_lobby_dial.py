@@ -1,4 +1,4 @@
-"""One connection after another to a lobby, with real sockets on loopback: what is told, what comes, what is left."""
+"""Connections to a lobby with real sockets on loopback: reports, messages, reconnections, what remains."""
 
 import contextlib
 import os
@@ -63,7 +63,7 @@ def greet(dial: Dial, lobby: SmallLobby) -> None:
     until(dial, lambda: lobby.message(0.0) is not None and len(lobby.routes) > before)
 
 
-def test_who_gives_orders_says_no_hello(lobby: SmallLobby) -> None:
+def test_an_author_sends_no_hello(lobby: SmallLobby) -> None:
     dial = Dial(LobbyLink(lobby.url), None, lambda what, why: None, Random(1))
     until(dial, lambda: dial.up)
     dial.send(LobbyAsk(b"ggp-bots\n"))
@@ -156,7 +156,7 @@ def test_keys_that_do_not_fit_are_dialled_in_vain_only_a_few_times(
         assert [what for what, _ in told] == ["lost", "wait"] * (len(told) // 2) and len(told) < 2 * Handshakes.MOST
 
 
-def test_what_listens_and_is_no_lobby_is_said_to_be_none(dialling: Dialling) -> None:
+def test_a_server_that_is_no_lobby_is_reported(dialling: Dialling) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -204,7 +204,7 @@ def test_a_key_that_is_refused_is_not_tried_again_but_where_the_lobby_is_busy(
             assert told[0] == ("lost", "the lobby asks for patience: it has trouble, or this key comes too often")
 
 
-def test_who_is_refused_for_good_is_reported_and_does_not_come_back(dialling: Dialling, lobby: SmallLobby) -> None:
+def test_a_permanent_refusal_is_reported_and_ends_the_dialling(dialling: Dialling, lobby: SmallLobby) -> None:
     dial, told = dialling(LobbyLink(lobby.url))
     greet(dial, lobby)
     lobby.send(Bye("refused: this key speaks for dash, not for 'dot'"))
@@ -216,7 +216,7 @@ def test_who_is_refused_for_good_is_reported_and_does_not_come_back(dialling: Di
 # -- leaving ----------------------------------------------------------------------------------------------------------
 
 
-def test_who_leaves_says_so_and_is_gone_when_the_lobby_says_goodbye(dialling: Dialling, lobby: SmallLobby) -> None:
+def test_leaving_ends_with_the_goodbye_of_the_lobby(dialling: Dialling, lobby: SmallLobby) -> None:
     dial, _ = dialling(LobbyLink(lobby.url))
     greet(dial, lobby)
     dial.leave("its author ended it")
@@ -231,7 +231,7 @@ def test_who_leaves_says_so_and_is_gone_when_the_lobby_says_goodbye(dialling: Di
         until(dial, lambda: False)
 
 
-def test_who_leaves_in_a_game_and_is_cut_off_comes_back_to_it(dialling: Dialling) -> None:
+def test_leaving_in_a_game_survives_a_lost_connection(dialling: Dialling) -> None:
     with SmallLobby() as lobby:
         url = lobby.url
         dial, _ = dialling(LobbyLink(url))
@@ -246,7 +246,7 @@ def test_who_leaves_in_a_game_and_is_cut_off_comes_back_to_it(dialling: Dialling
         assert lobby.bye() == "leaving: done"
 
 
-def test_who_leaves_in_a_game_goes_on_with_a_lobby_that_is_started_again(dialling: Dialling) -> None:
+def test_leaving_in_a_game_survives_a_restart_of_the_lobby(dialling: Dialling) -> None:
     with SmallLobby() as lobby:
         url = lobby.url
         dial, told = dialling(LobbyLink(url))
@@ -266,7 +266,7 @@ def test_who_leaves_in_a_game_goes_on_with_a_lobby_that_is_started_again(diallin
 
 
 @pytest.mark.parametrize("over", ["nothing", "ggp-result B+3", "patience"])
-def test_who_leaves_without_a_connection_waits_for_nothing_but_a_game(
+def test_leaving_without_a_connection_waits_only_for_a_game(
     dialling: Dialling, monkeypatch: pytest.MonkeyPatch, over: str
 ) -> None:
     with SmallLobby() as lobby:
@@ -287,7 +287,7 @@ def test_who_leaves_without_a_connection_waits_for_nothing_but_a_game(
 def test_a_bot_that_is_started_again_while_it_leaves_comes_back_to_its_game(
     dialling: Dialling, lobby: SmallLobby, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`ggp connect` redials for it, also when it was told to leave longer ago than a lost connection is waited for."""
+    """`ggp connect` redials for it, also after a `leave` older than the wait for a lost connection."""
     dial, _ = dialling(LobbyLink(lobby.url))
     greet(dial, lobby)
     lobby.say("genmove black")
@@ -303,7 +303,7 @@ def test_a_bot_that_is_started_again_while_it_leaves_comes_back_to_its_game(
     assert lobby.bye() == "leaving: done"
 
 
-def test_who_never_answers_is_given_up(dialling: Dialling, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lobby_that_never_answers_is_given_up(dialling: Dialling, monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
     monkeypatch.setattr(dialled, "PATIENCE_MS", 100)
@@ -345,7 +345,7 @@ def test_a_message_that_only_bots_send_is_no_order_and_ends_nothing(dialling: Di
     assert came == [Stderr("x"), LobbyAsk(b"name\n")] and told == [("up", "")]
 
 
-def test_who_is_replaced_does_not_come_back(dialling: Dialling, lobby: SmallLobby) -> None:
+def test_a_replaced_connection_does_not_redial(dialling: Dialling, lobby: SmallLobby) -> None:
     dial, _ = dialling(LobbyLink(lobby.url))
     greet(dial, lobby)
     lobby.send(Bye("replaced: by 10.0.0.1"))
@@ -385,7 +385,7 @@ def test_redial_is_a_new_connection_with_a_new_hello(dialling: Dialling, lobby: 
     assert dial.number == 2 and len(set(lobby.routes)) == 2
 
 
-def test_who_hangs_up_stays_away_until_it_redials(dialling: Dialling, lobby: SmallLobby) -> None:
+def test_no_connection_between_hang_up_and_redial(dialling: Dialling, lobby: SmallLobby) -> None:
     dial, told = dialling(LobbyLink(lobby.url))
     greet(dial, lobby)
     dial.hang_up("the bot ended")

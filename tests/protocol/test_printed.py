@@ -126,5 +126,5 @@ def test_what_a_bot_says_does_not_reach_the_terminal_raw(capfd: pytest.CaptureFi
     assert capfd.readouterr().err == "ann < =1 A1\\u009b31m\\u202e  é\n"
 
 
-def test_what_a_program_says_stands_visibly_in_a_report_of_regressions() -> None:
+def test_output_of_a_program_is_visible_in_a_report_of_regressions() -> None:
     assert junit._valid("A1\x9b\x85\u202e\u2028\x00 é\n") == "A1\ufffd\ufffd\ufffd\ufffd\ufffd é\n"

@@ -1,4 +1,4 @@
-"""Records: what is written is read back, what was changed is noticed, and anybody can check the chain."""
+"""Records: reading is the inverse of writing, changes are detected, and the chain can be checked."""
 
 import json
 from hashlib import sha256

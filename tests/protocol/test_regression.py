@@ -136,7 +136,7 @@ def test_a_command_without_an_id_is_no_test_but_may_not_be_refused() -> None:
     assert judge(only("name\n#? [x]"), Reply(True, "y")) is RegressionVerdict.FAIL
 
 
-def test_a_pattern_that_takes_for_ever_is_refused_and_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pattern_without_end_is_refused_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regression, "MAX_SECONDS", 0.05)
     step = only("1 name\n#? [(a|aa)+$b]")
     with pytest.raises(TranscriptError, match=r"line 2: it takes more than 0.05 s to match: \(a\|aa\)\+\$b$"):

@@ -194,11 +194,11 @@ def test_rule_2_3_every_answer_leaves_before_the_next_command_is_worked_on(peer:
         "cannot load file",
     ],
 )
-def test_rule_2_4_a_handlers_text_is_said_exactly(text: str) -> None:
+def test_rule_2_4_a_handlers_text_is_exact(text: str) -> None:
     assert in_memory(f"fail {text}\n".encode()) == f"? {text}\n\n".encode()
 
 
-def test_rule_2_5_the_session_goes_on_unchanged_after_failures(talk: Talk) -> None:
+def test_rule_2_5_failures_leave_the_session_unchanged(talk: Talk) -> None:
     answers = talk(b"add 5\nadd -1\nadd x\nadd\nadd 1\n").split(b"\n\n")
     assert answers[0] == b"= 5" and answers[1] == b"? illegal move: it is negative" and answers[4] == b"= 6"
     assert answers[2].startswith(b"? internal error: ValueError")
@@ -250,7 +250,7 @@ def test_rule_2_5_the_end_of_input_ends_at_once_silently_with_status_0(peer: Raw
 
 @pytest.mark.slow
 @pytest.mark.parametrize("length", [65_537, 65_538, 200_000])
-def test_rule_2_8_a_longer_line_is_refused_once_and_the_session_goes_on(length: int) -> None:
+def test_rule_2_8_a_longer_line_is_refused_once_and_the_session_continues(length: int) -> None:
     for data in (b"x" * length, b"1 echo " + b" echo a" * (length // 7), b"\0" * length):
         assert in_memory(data + b"\necho a\n") == b"? line too long\n\n= a\n\n"
     assert in_a_process(b"x" * length + b"\necho a\n") == b"? line too long\n\n= a\n\n"
@@ -334,7 +334,7 @@ def test_half_a_line_expects_nothing_until_it_ends() -> None:
     assert connection.next_reply() == Reply(True, "a", 3)
 
 
-def test_an_answer_that_goes_on_is_taken_line_by_line_and_has_no_end() -> None:
+def test_an_endless_answer_is_read_line_by_line() -> None:
     connection = Connection(PeerRole.BOT, ReadLimits(answer=100, lines=5))
     connection.send_exactly(b"kata-analyze\n")
     connection.receive(b"=\n")

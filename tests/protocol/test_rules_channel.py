@@ -202,7 +202,7 @@ def test_rule_2_13_times_are_whole_seconds_and_never_negative(text: str) -> None
 # -- 14: a peer that goes away --------------------------------------------------------------------------------------
 
 
-def test_rule_2_14_after_a_broken_write_what_the_peer_said_is_still_read() -> None:
+def test_rule_2_14_output_before_a_broken_write_is_still_read() -> None:
     class Deaf(Memory):
         async def write(self, data: bytes, deadline: float | None = None) -> None:
             if not self._chunks:
@@ -217,7 +217,7 @@ def test_rule_2_14_after_a_broken_write_what_the_peer_said_is_still_read() -> No
         ask(channel)
 
 
-def test_rule_2_14_quit_is_said_and_its_answer_read_to_the_end_of_the_stream() -> None:
+def test_rule_2_14_the_answer_to_quit_is_read_to_the_end_of_the_stream() -> None:
     memory = Memory.of(make_responder())
     channel = Channel(memory, ENGINE)
     run_blocking(channel.send("name"))

@@ -1,4 +1,4 @@
-"""Links that another user planted in a folder: nothing outside of it is written, whoever writes and whenever."""
+"""Links that another user planted in a folder: no command writes outside of the folder."""
 
 import contextlib
 import errno

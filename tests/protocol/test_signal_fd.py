@@ -32,7 +32,7 @@ def test_where_it_is_asked_for_a_signal_is_an_exception_at_once() -> None:
             raise AssertionError("there has been one")
 
 
-def test_with_a_notice_the_first_signal_is_said_and_the_second_raises(capfd: pytest.CaptureFixture[str]) -> None:
+def test_with_a_notice_the_first_signal_is_reported_and_the_second_raises(capfd: pytest.CaptureFixture[str]) -> None:
     with Stopping("again: now") as stopping:
         with stopping.raising():
             os.kill(os.getpid(), signal.SIGTERM)

@@ -113,7 +113,7 @@ def test_silence_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
         assert plies(there, 1) == [2]
 
 
-def test_who_is_reported_another_match_starts_again() -> None:
+def test_another_match_under_the_same_key_starts_again() -> None:
     told, other = ([line for _, line in events(3, bot=name)] for name in ("ann", "cid"))
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
@@ -278,7 +278,7 @@ def test_with_the_key_of_the_server_it_is_encrypted() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keyed", [False, True])
-def test_another_key_than_the_servers_is_not_tried_for_ever(keyed: bool) -> None:
+def test_a_wrong_server_key_ends_the_attempts(keyed: bool) -> None:
     with (
         SmallSpectatorServer(keys=new_pair() if keyed else None) as server,
         Spectator(server.url, new_pair().public) as there,

@@ -134,7 +134,7 @@ def test_a_gap_is_seen_and_filled() -> None:
     assert sequence.take(*told[2]) == [told[2][0], told[3][0]] and not sequence.missing
 
 
-def test_what_comes_much_too_early_is_not_kept_for_ever() -> None:
+def test_events_far_ahead_are_kept_in_bounds() -> None:
     told = linked(events(5000))
     sequence = EventSequence()
     for event, link in reversed(told[1:]):
@@ -157,7 +157,7 @@ def test_a_match_that_was_taken_up_from_an_earlier_ply_starts_again() -> None:
     assert given == [event for event, _ in other] and isinstance(given[-1], MatchEnded)
 
 
-def test_who_comes_late_hears_first_what_is_under_way() -> None:
+def test_a_late_spectator_gets_the_current_matches_first() -> None:
     roll = Roll()
     assert roll.take(Begun(seq=5, run="a", head=HEAD)) is None and roll.missing
     state = SpectatorState(seq=6, run="a", ladder="club", matches=(HEAD,))

@@ -1,4 +1,4 @@
-"""Lines of stderr that are passed on: whole, cut, no more than a rate, and what was left out is told."""
+"""Lines of stderr that are passed on: whole or cut, at a bounded rate, with a count of the dropped ones."""
 
 from protocol.stderr_lines import LINES_AT_ONCE, LONGEST_LINE, StderrLines
 
@@ -20,7 +20,7 @@ def test_a_line_without_end_is_cut() -> None:
     assert lines.lines(0.0) == ["x" * LONGEST_LINE]
 
 
-def test_a_flood_is_left_out_and_told_once_there_is_room() -> None:
+def test_a_flood_is_dropped_and_counted_once_there_is_room() -> None:
     lines = StderrLines()
     lines.add(b"a\n" * 1000)
     assert lines.lines(0.0) == ["a"] * int(LINES_AT_ONCE)

@@ -1,4 +1,4 @@
-"""Orphans come to who adopts them, and end with it; the children of others in the process are left alone."""
+"""A process adopts its orphans and ends them; it leaves other children of the process alone."""
 
 import ctypes
 import signal

@@ -69,7 +69,7 @@ def test_a_real_dialogue_is_played_back_to_the_byte(recorded: tuple[list[str], l
     assert [line for line in again if " < " in line] == [line for line in lines if " < " in line]
 
 
-def test_every_line_says_when_who_and_what(recorded: tuple[list[str], list[object]]) -> None:
+def test_every_line_has_time_direction_and_text(recorded: tuple[list[str], list[object]]) -> None:
     lines, _ = recorded
     assert lines[0].split(" ", 1)[1] == r"> b'1 protocol_version\n'"
     assert lines[1].split(" ", 1)[1] == r"< b'=1 2\n\n'"

@@ -216,7 +216,7 @@ def test_a_session_that_takes_no_more_after_a_slow_answer_waits(turns: Turns) ->
     assert one.said == ["= 1 x"] and not turns.ready and not turns.busy(one)
 
 
-def test_so_many_processes_and_no_more_and_who_leaves_makes_room(turns: Turns, children: Children) -> None:
+def test_a_bound_on_processes_and_an_ended_session_frees_one(turns: Turns, children: Children) -> None:
     before = descriptors()
     many = [TurnTalker("wait") for _ in range(PROCESSES)]
     late, gone = TurnTalker("long 1"), TurnTalker("wait")

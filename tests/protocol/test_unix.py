@@ -1,4 +1,4 @@
-"""The same bytes at a Unix stream socket: sessions apart, whoever does not read holds up nobody else, nothing left."""
+"""The service on a Unix stream socket: separate sessions, a deaf peer delays no other, nothing remains."""
 
 import contextlib
 import os
@@ -90,7 +90,7 @@ def test_sessions_are_apart_and_end_apart(serving: ServedStream) -> None:
         assert ask(two, "add 1") == "= 6\n\n"
 
 
-def test_who_does_not_read_holds_up_himself_alone(serving: ServedStream) -> None:
+def test_a_peer_that_does_not_read_delays_only_itself(serving: ServedStream) -> None:
     with serving.connect() as deaf, serving.connect() as other:
         deaf.sendall(b"many 500000\n" * 20)
         assert ask(other, "echo here") == "= here\n\n"
@@ -155,7 +155,7 @@ def test_a_service_ends_by_a_signal_only(late: bool, tmp_path: Path) -> None:
     service.close()
 
 
-def test_who_leaves_in_the_middle_of_an_answer_is_forgotten(serving: ServedStream) -> None:
+def test_a_peer_that_leaves_during_an_answer_is_forgotten(serving: ServedStream) -> None:
     with serving.connect() as rude:
         rude.sendall(b"many 900000\n" * 5)
         rude.recv(10)
@@ -188,7 +188,7 @@ def test_there_are_no_more_sessions_than_there_may_be(tmp_path: Path) -> None:
     serving.stop()
 
 
-def test_who_finds_no_descriptor_left_is_let_in_when_another_has_gone(tmp_path: Path) -> None:
+def test_a_peer_without_a_free_descriptor_waits_for_the_end_of_another(tmp_path: Path) -> None:
     service = UnixService(f"unix://{tmp_path}/socket", make_responder)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as two:
@@ -243,7 +243,7 @@ def test_a_signal_of_another_kind_does_not_end_a_service(tmp_path: Path) -> None
     assert answers == ["= here\n\n"] and noticed == [signal.SIGUSR1]
 
 
-def test_who_waits_for_a_slow_command_holds_up_no_session_and_its_end_is_noticed(tmp_path: Path) -> None:
+def test_a_slow_command_delays_no_session_and_ends_with_its_peer(tmp_path: Path) -> None:
     path = tmp_path / "socket"
     service = UnixService(f"unix://{path}", make_responder, slow=frozenset({"sleep"}))
     heard: dict[socket.socket, bytes] = {}
@@ -281,7 +281,7 @@ def test_who_waits_for_a_slow_command_holds_up_no_session_and_its_end_is_noticed
     service.close()
 
 
-def test_who_leaves_an_answer_unread_is_forgotten(tmp_path: Path) -> None:
+def test_a_peer_that_leaves_an_answer_unread_is_forgotten(tmp_path: Path) -> None:
     path = tmp_path / "socket"
     service = UnixService(f"unix://{path}", make_responder)
     with socket.socket(socket.AF_UNIX) as rude:
@@ -295,7 +295,7 @@ def test_who_leaves_an_answer_unread_is_forgotten(tmp_path: Path) -> None:
     service.close()
 
 
-def test_who_leaves_before_its_turn_is_forgotten_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_leaves_before_its_turn_is_forgotten_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "MOMENT", -1.0)  # one answer a turn
     path = tmp_path / "socket"
     service = UnixService(f"unix://{path}", make_responder)

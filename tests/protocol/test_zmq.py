@@ -99,7 +99,7 @@ def test_a_killed_service_is_gone_at_once(process: tuple[subprocess.Popen[bytes]
     assert run_blocking(channel.transport.read(channel.now() + 10)) == b""
 
 
-def test_what_a_service_said_before_it_ended_is_read(connect: Connect) -> None:
+def test_the_last_answer_of_an_ended_service_is_read(connect: Connect) -> None:
     serving = ServedZmq()
     channel = connect(serving.url)
     run_blocking(channel.send("echo last words"))
@@ -234,9 +234,7 @@ def test_a_service_with_another_framing_is_gone(frames: list[bytes], connect: Co
 # -- bounds ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_line_that_is_a_little_too_long_is_refused_and_the_session_goes_on(
-    serving: ServedZmq, connect: Connect
-) -> None:
+def test_a_line_slightly_too_long_is_refused_and_the_session_continues(serving: ServedZmq, connect: Connect) -> None:
     channel = connect(serving.url)
     assert ask(channel, "add 1") == "1"
     channel.connection.send("name")
@@ -245,7 +243,7 @@ def test_a_line_that_is_a_little_too_long_is_refused_and_the_session_goes_on(
     assert ask(channel, "add 1") == "2"
 
 
-def test_who_sends_far_too_much_loses_the_connection_and_no_other_does(serving: ServedZmq, connect: Connect) -> None:
+def test_a_peer_that_sends_far_too_much_loses_only_its_connection(serving: ServedZmq, connect: Connect) -> None:
     channel, other = connect(serving.url), connect(serving.url)
     assert ask(channel, "echo a") == ask(other, "echo a") == "a"
     channel.connection.send("name")
@@ -352,9 +350,7 @@ def test_a_peer_that_left_before_its_message_was_read_loses_its_session() -> Non
     service.close()
 
 
-def test_who_never_ends_a_message_is_cut_and_others_are_answered(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endless_message_cuts_its_peer_and_no_other(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zmq_transport, "MOST_UNREAD", 10_000)
     monkeypatch.setattr(zmq_transport, "_LOOK_ANYHOW", 0.0)
     serving = ServedZmq()

@@ -133,7 +133,7 @@ def test_rollouts_of_laido_pass_where_no_point_promises_anything() -> None:
 
 
 def test_rollouts_of_laido_never_waste_a_stone() -> None:
-    """Beside the model, which finds groups anew each time; a point that the last stone is about to part is saved."""
+    """Agrees with the model, which finds groups each ply. A point that the last stone threatens to split is saved."""
     joins = saves = passes = lazy = 0
     for seed in range(60):
         state, model, last = Laido(4), LaidoModel(4), ""

@@ -61,7 +61,7 @@ def outcome(proof: str, mover: str) -> str:
 
 
 def check_proofs(position: Position, playouts: int) -> tuple[bool, int, int]:
-    """What is proven is true, and who can win finds it.
+    """What is proven is true, and the side that can win finds the win.
 
     Returns whether the side to move can win, and how many proven moves were solved plainly and were too far to be.
     """
@@ -200,7 +200,7 @@ def test_a_clock_with_time_enough_changes_nothing(game: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("game", LARGE)
-def test_nor_does_the_clock_or_who_is_faster_where_threads_play_long_rounds(game: str, threads: int) -> None:
+def test_results_do_not_depend_on_time_where_threads_play_long_rounds(game: str, threads: int) -> None:
     found = []
     for seconds in (0.0, 0.0, 3600.0):
         search = LARGE[game]().search(seed=1, threads=threads)
@@ -210,7 +210,7 @@ def test_nor_does_the_clock_or_who_is_faster_where_threads_play_long_rounds(game
 
 
 def test_a_first_stone_that_is_proven_is_not_the_most_even() -> None:
-    """Who may swap takes the side that wins: what is still open comes first, however seldom it was tried."""
+    """A side that may swap takes the winning side: an open move comes first, however few its visits."""
     mixed = 0
     for seed in range(1, 6):
         for playouts in (400, 800, 1600):
@@ -250,7 +250,7 @@ def test_the_same_is_found_on_every_machine(game: str) -> None:
 
 
 @pytest.mark.parametrize("game", LARGE)
-def test_a_tree_goes_on_from_any_move(game: str) -> None:
+def test_a_tree_is_kept_for_any_move(game: str) -> None:
     """Also from moves that it holds for bad, and its memory shrinks to what still counts."""
     state = LARGE[game]()
     search = state.search(seed=3)
@@ -273,7 +273,7 @@ def test_a_tree_goes_on_from_any_move(game: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("game", LARGE)
-def test_a_full_tree_goes_on_and_grows_no_more(game: str) -> None:
+def test_a_full_tree_is_searched_without_growing(game: str) -> None:
     state = LARGE[game]()
     search = state.search(seed=1, megabytes=1)
     assert type(search).node_bytes <= 64
@@ -385,7 +385,7 @@ class TooManyError(Exception):
 
 
 def solve(state: Position, left: list[int]) -> str:
-    """Who wins if both sides do what is best: black, white or draw. Plain minimax over all moves."""
+    """The result of best play: black, white or draw. Plain minimax over all moves."""
     if state.phase == "over":
         return {"B": "black", "W": "white", "0": "draw"}[state.result[0]]
     left[0] -= 1

@@ -185,7 +185,7 @@ def test_positions_after_passes_stand_too(go: Any, ko: str) -> None:
 
 @pytest.mark.parametrize("agreement", [False, True])
 def test_the_third_time_is_a_draw(go: Any, agreement: bool) -> None:
-    """Three kos: each side retakes another one, for ever; six stones make a round."""
+    """Three kos: each side retakes another one without end; a cycle has six stones."""
     state = set_up(go, THREE_KOS, ko="simple", komi=0.0, agreement=agreement)
     board, taken, at_home = state.board(), [], []
     while state.phase == "play":
@@ -295,7 +295,7 @@ def test_out_of_turn(go: Any) -> None:
 
 
 def test_a_turn_that_was_given_away_counts_for_situational(go: Any) -> None:
-    """White is to move and gives the turn to Black, who gives it back: the board has stood with both to move."""
+    """White gives the turn to Black and Black gives it back: the board occurred with each side to move."""
     for given in ("", "black white"):
         state = set_up(go, SEND_TWO, "white", ko="situational")
         for colour in given.split():

@@ -194,7 +194,7 @@ def test_the_half_point_is_a_colours_and_the_win_is_the_seats(laido: Any, rule: 
 
 @core_only
 @pytest.mark.parametrize("rule", ["final", "first"])
-def test_who_has_the_half_point_before_the_end(laido: Any, rule: str) -> None:
+def test_the_holder_of_the_half_point_before_the_end(laido: Any, rule: str) -> None:
     state = laido(size=2, half_point=rule, pie=False)
     assert (state.half_point(), values_of_half_points(state), state.standing()) == ("none", (0, 0), "0")
     for move, final in (("pass", "B"), ("A2", ""), ("pass", "B"), ("C2", ""), ("B2", ""), ("pass", "W"), ("pass", "W")):

@@ -34,7 +34,7 @@ LONG_REAL = {**REAL, "go": [5, 6, 7, 8, 9, 11, 13], "yugo": [5, 6, 7, 8, 9, 11, 
 
 
 def walk_games(game: str, seeds: range, sizes: list[int], max_plies: int) -> int:
-    """Walk a game for every seed; the number of plies. A failure names its seed."""
+    """Walk a game for each seed; returns the number of plies. A failure names its seed."""
     plies, seen = 0, WalkCount()
     for seed in seeds:
         random = Random(f"{game} {seed}")
@@ -264,7 +264,7 @@ del _case  # pytest would take it for one more
 
 
 def _by_hand(walk: Walk, random: Random, max_plies: int) -> None:
-    """What plain GTP may do in go: free handicap, another komi, the turn given to somebody."""
+    """What plain GTP may do in go: free handicap, another komi, the turn given to a side."""
     assert isinstance(walk.model, SquareModel)
     name = list(names(walk.model.size))
     stones = random.sample(name, random.randint(0, min(5, len(name))))

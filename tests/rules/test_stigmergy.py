@@ -166,7 +166,7 @@ def test_replacing_makes_the_stone_ones_own(stigmergy: Any) -> None:
 
 
 def test_a_cells_own_stone_does_not_block(stigmergy: Any) -> None:
-    """Black sees (0,0) from four sides, whoever stands there."""
+    """Black sees (0,0) from four sides, whatever stone is there."""
     black = [(1, 0), (-2, 0), (0, 1), (0, -2)]
     assert control(set_up(stigmergy, 4, black, []), 0, 0) == "X"
     assert control(set_up(stigmergy, 4, black, [(0, 0)]), 0, 0) == "X"
@@ -181,7 +181,7 @@ def test_ones_own_controlled_cell_may_be_filled(stigmergy: Any) -> None:
 
 
 def test_passing_needs_every_empty_cell_controlled(stigmergy: Any) -> None:
-    """After four stones both of the empty cells are nobody's, after the fifth both are Black's."""
+    """After four stones no side controls the two empty cells, after the fifth Black controls both."""
     state = stigmergy(size=2, komi=0)
     for number, (q, r) in enumerate(C):
         assert "pass" not in state.legal_moves()

@@ -69,7 +69,7 @@ def test_b_only_dark_cones_are_left(taigo: Any) -> None:
     assert on(state, "0,-1", "1,-1") == ["0,-1/1,-1+d:0,0", "1,-1/0,-1+d:0,0"]
 
 
-def test_b_without_cones_the_hole_stays_open_for_ever(taigo: Any) -> None:
+def test_b_without_cones_the_hole_stays_open(taigo: Any) -> None:
     state = taigo_board(taigo, RING, dark_cones=0, light_cones=0)
     assert on(state, "0,-1", "1,-1") == ["0,-1/1,-1", "1,-1/0,-1"]
     state.play("0,-1/1,-1")

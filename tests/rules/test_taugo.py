@@ -40,7 +40,7 @@ def test_a_one_stone_has_42_moves(taugo: Any) -> None:
 
 
 @pytest.mark.parametrize(("size", "count"), [(6, 16), (8, 36), (16, 196), (25, 529)])
-def test_a_the_first_stone_goes_on_any_inner_point(taugo: Any, size: int, count: int) -> None:
+def test_a_the_first_stone_is_on_any_inner_point(taugo: Any, size: int, count: int) -> None:
     legal = taugo(size=size).legal_moves()
     assert len(legal) == count
     assert not [move for move in legal if move[0] in ("A", COLUMNS[size - 1]) or move[1:] in ("1", str(size))]

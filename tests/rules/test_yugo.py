@@ -285,7 +285,7 @@ def test_agreement_asks_the_first_passer_first(yugo: Any) -> None:
     assert rows(state)[2:] == [".O...", ".O...", ".O..."]
 
 
-def test_agreement_refused_goes_on_and_is_not_asked_again(yugo: Any) -> None:
+def test_a_refused_agreement_resumes_play_and_is_not_asked_again(yugo: Any) -> None:
     state = played(yugo, "button B1 A1 pass pass", size=5, komi=0, agreement=True)
     assert (state.to_play, state.seat) == ("white", 2)  # she passed first
     assert state.play("dead:a1") == "dead:A1"

@@ -1,4 +1,4 @@
-"""A real Dask cluster on loopback: a scheduler, workers that come and go, and a look at what they leave behind."""
+"""A real Dask cluster on loopback: a scheduler, workers that start and end, and the processes that they leave."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ DASK = [sys.executable, "-m", "dask"]
 
 
 class DaskCluster:
-    """Use it in a `with`: whatever runs at the end is killed. `words` and `environment` are for every program."""
+    """Use it in a `with`, which kills what still runs. `words` and `environment` are for every program."""
 
     def __init__(self, place: Path, *words: str, protocol: str = "tcp", **environment: str) -> None:
         self.place = place
@@ -104,7 +104,7 @@ def wait_for(condition: Callable[[], object], what: str) -> None:
     """Raises AssertionError when it does not come true in a minute."""
     until = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < until, f"waited in vain for {what}"
+        assert time.monotonic() < until, f"still waiting for {what}"
         time.sleep(0.02)
 
 

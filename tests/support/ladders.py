@@ -75,7 +75,7 @@ def elos(file: Path, pool: str = "main") -> dict[str, float]:
 
 
 def check_whole(file: Path) -> None:
-    """Every match once, every chain whole, everything derived as the records say; no open pair but of late batches."""
+    """Each match is stored once with a whole chain, derived data agree with the records, open pairs are recent."""
     with open_store(file) as store:
         assert store.running() == ""
         keys = [row.key for row in store.games()]

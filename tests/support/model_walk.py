@@ -145,7 +145,7 @@ def any_case(text: str, random: Random) -> str:
 
 
 def choose(model: Model, before: Model, random: Random, style: str) -> str:
-    """A legal move, as somebody might write it. `before`: the position one ply ago."""
+    """A legal move in some spelling. `before`: the position one ply ago."""
     if isinstance(model, SquareModel) and model.phase == "agree":
         return dead_list(model, random, model.first_list)
     legal = model.legal_moves()

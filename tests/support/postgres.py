@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for the tests, in a folder of its own: nobody else reaches it, and it ends with them."""
+"""A real PostgreSQL server for the tests, private in a folder of its own; it ends with them."""
 
 import itertools
 import os

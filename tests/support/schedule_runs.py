@@ -32,7 +32,7 @@ class TrueStrengths:
     ties: float = 0.4
     void: float = 0.0
     forfeits: float = 0.0
-    broken: frozenset[int] = frozenset()  # whoever cannot be started
+    broken: frozenset[int] = frozenset()  # bots that cannot start
 
     def play(self, pair: Pair) -> PairResult:
         digest = hashlib.sha256(f"{self.seed} {pair.number} {pair.first} {pair.second}".encode()).digest()
@@ -64,7 +64,7 @@ def _points(game: PairScore, bot: int) -> float:
 
 @dataclass
 class ScheduleStore:
-    """What is durable: pairs as numbered, results, who is entered."""
+    """The durable state: numbered pairs, results, entries."""
 
     format: Format
     seats: list[PoolEntry]
@@ -90,7 +90,7 @@ class ScheduleStore:
         self.seats = [_suspended(seat, result.batch) if seat.id in broken else seat for seat in self.seats]
 
     def enter(self, seats: Sequence[PoolEntry]) -> None:
-        """Others are entered now; open pairs of those who left are withdrawn."""
+        """Replace the entries; open pairs of those that left are withdrawn."""
         self.seats = list(seats)
         gone = {seat.id for seat in seats if not seat.entered}
         for pair in self.pairs:

@@ -73,7 +73,7 @@ def script(text: str, name: str = "scripted") -> BotSpec:
 
 
 class AtTable:
-    """What came of it: every attempt, its record, and who was suspended."""
+    """The outcome: every attempt, its record, and the suspended bot."""
 
     def __init__(self) -> None:
         self.played: list[GameResult] = []

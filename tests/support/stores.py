@@ -56,7 +56,7 @@ def match(
     culprit: str | None = None,
     setting: Setting | None = None,
 ) -> FinishedGame:
-    """A match of the pair that `winner` won: 0 its first, 1 its second, -1 nobody; with a record to match.
+    """A match of the pair that `winner` won: 0 its first, 1 its second, -1 none; with a record that agrees.
 
     `names` of the pair's first and second are for the record and for a culprit. A loss by a fault has its culprit.
     """
@@ -160,7 +160,7 @@ class Filled:
             self.store.add(games)
 
     def many(self, first: str, second: str, pairs: int, plies: int = 2, pool: str = "fast") -> None:
-        """So many pairs, each won by who sat first, stored at once."""
+        """Store this many pairs at once, each won by seat 1 in both games."""
         id = self.pools[pool]
         ids = {seat.label: seat.id for seat in self.store.seats(id)}
         batch = self._batches.setdefault(pool, 0)

@@ -159,7 +159,7 @@ class TerminalScreen:
         self._cells = [[" "] * width for _ in range(height)]
 
     def resize(self, width: int, height: int) -> None:
-        """What stands there is not moved: whoever draws must clear it."""
+        """The text is not moved: the program must clear it."""
         self._width, self._height = width, height
         if hasattr(self, "_cells"):
             kept = self._cells[-height:] + [[]] * (height - len(self._cells))

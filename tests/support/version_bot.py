@@ -1,4 +1,4 @@
-"""A bot whose versions a test can tell apart: `version_bot.py [FAULT PLY [FILE]]`. No import of ours.
+"""A bot whose versions a test can tell apart: `version_bot.py [FAULT PLY [FILE]]`. It imports nothing of the project.
 
 It plays the first free point of a small board of go; from ply PLY on (counted from 1) it does what FAULT says.
 """

@@ -1,6 +1,6 @@
-"""A small GTP program on stdin, of the standard library alone, that makes the mistake of process that it is told to.
+"""A small GTP program on stdin, of the standard library alone, that misbehaves as a process in one way.
 
-`python -I tests/wrong_program.py MISTAKE`; with an unknown one it is right. It judges no moves.
+`python -I tests/support/wrong_program.py MISTAKE`; with an unknown one it is correct. It checks no moves.
 """
 
 import os
