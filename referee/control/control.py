@@ -304,7 +304,7 @@ def _forget(kept: "OrderedDict[str, Any]", but: Collection[str] = ()) -> None:
 
 
 WHO = "local"  # any client: see server
-STOPPED = "it was told to stop"
+STOPPED = "stopped by a command"
 _OFTEN = 0.1  # seconds between two snapshots of the running matches
 
 

@@ -166,7 +166,7 @@ class Challenges:
 
     def _may_be_challenged(self, bot: ConnectedBot) -> bool:
         """At most every second pair is a challenge, if a rated opponent is connected."""
-        return not bot.challenged or not self._rated.anybody_for(bot)
+        return not bot.challenged or not self._rated.has_opponent(bot)
 
     def _hopeless(self, one: Challenge, moment: str) -> str:
         """Why no more pairs of it can be played; "" if they can."""

@@ -38,7 +38,7 @@ class RegistryError(Problem, ValueError):
 
 
 class Refusal(StrEnum):
-    """Why a key is not let in."""
+    """Why a key is refused."""
 
     UNKNOWN = "unknown key"
     REVOKED = "revoked key"

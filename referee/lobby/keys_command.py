@@ -115,7 +115,7 @@ def allow(name: str, key: str, registry: Path, quiet: bool) -> int:
     public = read_public(key)
     with change(registry) as write:
         write(granting.allow(_present(registry), owner, bot, public, now()))
-    _echo(quiet, f"{name} is let in with {public}")
+    _echo(quiet, f"{name} is allowed with {public}")
     return 0
 
 
@@ -130,7 +130,7 @@ def revoke(what: str, registry: Path, quiet: bool) -> int:
         book, hit = granting.revoke(read(registry), what, now())
         write(book)
     for entry in hit:
-        _echo(quiet, f"{entry.owner} ({' '.join(entry.bots)}) is no longer let in as {what} with {entry.key}")
+        _echo(quiet, f"{what} is revoked: {entry.owner} ({' '.join(entry.bots)}), {entry.key}")
     return 0
 
 
@@ -148,7 +148,7 @@ def rotate(what: str, key: str, grace: str, registry: Path, quiet: bool) -> int:
         book, replaced = granting.rotate(read(registry), what, public, when, time_left)
         write(book)
     bots = " ".join(f"{replaced[0].owner}/{bot}" for entry in replaced for bot in entry.bots)
-    _echo(quiet, f"{bots} is let in with {public}; the old key is valid until {when + time_left:%Y-%m-%d %H:%M} UTC")
+    _echo(quiet, f"{bots} is allowed with {public}; the old key is valid until {when + time_left:%Y-%m-%d %H:%M} UTC")
     return 0
 
 

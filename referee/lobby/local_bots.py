@@ -28,11 +28,11 @@ _PROGRAM = (sys.executable, "-m", "referee.lobby.connect")
 
 
 class LocalBots:
-    """`meet`: whether they also play each other; `nice`: their niceness, relative to the lobby's."""
+    """`rivals`: whether they also play each other; `nice`: their niceness, relative to the lobby's."""
 
-    def __init__(self, bots: Sequence[Local], meet: bool, nice: int, event_log: EventLog) -> None:
+    def __init__(self, bots: Sequence[Local], rivals: bool, nice: int, event_log: EventLog) -> None:
         self.identities = LocalIdentities(frozenset(bot.entrant.name for bot in bots))
-        self._bots, self._meet, self._nice, self._event_log = bots, meet, nice, event_log
+        self._bots, self._rivals, self._nice, self._event_log = bots, rivals, nice, event_log
         self._processes: set[Process] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._closing = asyncio.Event()
@@ -42,7 +42,7 @@ class LocalBots:
         """Run them until `close`, each copy in a process of its own that dials this address."""
         loop = asyncio.get_running_loop()
         for bot in self._bots:
-            owner = f"{OWNER}'s {bot.entrant.name}" if self._meet else OWNER
+            owner = f"{OWNER}'s {bot.entrant.name}" if self._rivals else OWNER
             for copy in range(bot.copies):
                 identity = Identity(owner, bot.entrant.name, bot, copy)
                 self._tasks.append(loop.create_task(self._keep_running(identity, url)))

@@ -122,7 +122,7 @@ class Rated:
         self.makers = makers
         self._running, self._writer = running, writer
 
-    def anybody_for(self, bot: ConnectedBot) -> bool:
+    def has_opponent(self, bot: ConnectedBot) -> bool:
         """Whether a possible rated opponent is connected, idle or not."""
         return any(
             other.identity.owner != bot.identity.owner and _seat(maker, other) is not None

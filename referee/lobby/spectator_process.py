@@ -220,7 +220,7 @@ class PubSocket:
 REMEMBERED = 500  # news of the ladder, for spectators that missed some
 OCTETS = 256 * 1024  # bytes of one answer
 ANSWERS = 4 * 1024 * 1024  # bytes of answers a second, in total
-_FIRST = 10**8  # the numbers of a ladder's news begin below this, so that those of two runs hardly ever meet
+_FIRST = 10**8  # the numbers of a ladder's news begin at random below this, so that two runs hardly share any
 _decode: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from types import TracebackType
 
 import pytest
 
@@ -55,9 +54,7 @@ class ChallengeClub(RunningPairs):
     async def __aenter__(self) -> "ChallengeClub":
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.writer.close()
         self.store.close()
 

@@ -164,7 +164,7 @@ def test_copies_are_one_bot_in_several_matches(tmp_path: Path) -> None:
 
 @contextlib.asynccontextmanager
 async def running(folder: Path, event_log: EventLog, lobby: SmallLobby, command: str) -> AsyncIterator[None]:
-    bots = LocalBots(read(folder, one={"command": command}).local, meet=False, nice=3, event_log=event_log)
+    bots = LocalBots(read(folder, one={"command": command}).local, rivals=False, nice=3, event_log=event_log)
     bots.start(lobby.url)
     try:
         yield
@@ -223,7 +223,7 @@ def test_a_lobby_with_keys_and_only_local_bots_needs_no_registry(tmp_path: Path)
     (said,) = server.wait_for("keys", word="problem")
     assert "ggp keys allow" in said["reason"]
     server.wait_for("game")
-    with change(tmp_path / "keys.json") as write:  # from now on one from outside is let in, too
+    with change(tmp_path / "keys.json") as write:  # from now on a remote bot is accepted, too
         write(allow(Book(), "ann", "dot", mine.public, now()))
     server.wait_for("keys", word="read")
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
