@@ -17,6 +17,7 @@ import click
 import msgspec
 
 from protocol.records import MatchEnded, Record, RecordError, read_records
+from referee.ladder.sequential import SequentialTest
 from referee.ladder.source import Trouble, ViewError, check_bots, chosen_pools, read_top, seat_of
 from referee.ladder.standings import (
     BotScore,
@@ -32,13 +33,12 @@ from referee.ladder.standings import (
 from referee.play.bot_spec import BotSpec
 from referee.play.clock import ControlKind, TimeControl
 from referee.ratings.scale import zero
-from referee.ratings.sprt import Hypotheses, Model, Verdict, judge, log_likelihood_ratio
+from referee.ratings.sprt import Hypotheses, Verdict
 from referee.store.model import (
     Entrant,
     Format,
     FormatKind,
     GameRow,
-    PairResult,
     PairScore,
     PoolEntry,
     PoolRow,
@@ -564,26 +564,22 @@ def read_trial(store: "Store", pool: PoolRow, seats: Sequence[PoolEntry], form: 
     new, old = (_named_now(seats, name) for name in form.bots)
     if new is None or old is None:
         return None
-    model: Model = form.model  # type: ignore[assignment]  # one of the reader's choices
-    tested = Hypotheses(form.elo0, form.elo1, form.alpha, form.beta, model)
-    penta, wdl, points, later = [0] * 5, [0] * 3, [(0, 0.0)], 0
-    stopped: int | None = None
-    missing = [pair.number for pair in store.open_pairs(pool.id) if {pair.first, pair.second} == {new.id, old.id}]
+    test, points, later = SequentialTest(form, new.id, old.id), [(0, 0.0)], 0
+    over = False
+    missing = [pair.number for pair in store.open_pairs(pool.id) if test.concerns(pair.first, pair.second)]
     for pair in store.pair_results(pool.id, new.id, old.id):
         if missing and pair.number > missing[0]:
             break  # only complete pairs in the order of the schedule may decide
-        if stopped is not None:
+        if test.accepted or over:
             later += 1
             continue
-        _count(pair, new.id, penta, wdl)
-        pairs = sum(penta)
-        llr = log_likelihood_ratio(wdl if model == "bayes" else penta, tested) if pairs else 0.0
-        points.append((pairs, llr))
-        if not tested.lower < llr < tested.upper or (form.pairs and pairs >= form.pairs):
-            stopped = pairs
-    counts, cap = (wdl, 2 * form.pairs) if model == "bayes" else (penta, form.pairs)
+        test.expect([pair.number])
+        test.offer(pair.number, pair)
+        points.append((test.pairs, test.llr))
+        over = 0 < form.pairs <= test.pairs
+    tested, stopped = test.hypotheses, test.pairs if test.accepted or over else None
     curve = Curve(thinned(points, CURVE), tested.lower, tested.upper, stopped)
-    return SequentialTrial("test", new, old, tested, tuple(penta), judge(counts, tested, cap or None), curve, later)
+    return SequentialTrial("test", new, old, tested, tuple(test.penta), test.verdict(over), curve, later)
 
 
 def _named_now(seats: Sequence[PoolEntry], name: str) -> PoolEntry | None:
@@ -596,14 +592,3 @@ def thinned(points: Sequence[tuple[int, float]], most: int) -> list[tuple[int, f
     """Every so-manieth and the last, about `most` in all."""
     step = -(-len(points) // most)
     return [*points[:-1:step], points[-1]]
-
-
-def _count(pair: PairResult, new: int, penta: list[int], wdl: list[int]) -> None:
-    """Add a pair that counts: `penta` by points of the new version, `wdl` its losses, ties, wins."""
-    if pair.points is None:
-        return
-    penta[int(2 * pair.points)] += 1
-    for met in pair.meetings:
-        score = score_of(met, 1 if met.first == new else 2)
-        for cell, number in enumerate((score.losses, score.ties, score.wins)):
-            wdl[cell] += number

@@ -6,7 +6,7 @@ from operator import attrgetter
 import numpy as np
 
 from referee.ratings.bradley_terry import MODELS, Counts, Floats, Ints, Matrix, Priors
-from referee.ratings.ratings import Ratings, Standing, rate
+from referee.ratings.ratings import Ratings, rate
 from referee.store.model import PairScore, PoolEntry
 
 # -- The results of a pool per ordered pair of versions, as arrays, so that a million games are rated quickly.
@@ -129,11 +129,6 @@ def parents_of(seats: Sequence[PoolEntry], present: set[int]) -> Mapping[str, st
         if parent is not None and parent in present and not _descends(parents, str(parent), str(child)):
             parents[str(child)] = str(parent)
     return parents
-
-
-def by_id(ratings: Ratings) -> dict[int, Standing]:
-    """Every version's standing, best first."""
-    return {int(standing.name): standing for standing in ratings.standings()}
 
 
 def elo_and_error(ratings: Ratings, ids: Sequence[int]) -> tuple[Floats, Floats]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
+from referee.ladder.standings import score_of
 from referee.ratings.scale import after_stop, in_elo
 from referee.ratings.sprt import Hypotheses, Model, Verdict, judge, log_likelihood_ratio
 from referee.store.model import Format, PairResult
@@ -17,22 +18,30 @@ from referee.store.model import Format, PairResult
 
 @dataclass
 class SequentialTest:
-    """Of the version `new` against `old`, by ids. `counts`: what was looked at, worst for `new` first.
+    """Of the version `new` against `old`, by ids.
 
-    These are pairs by their points, 0 to 2 in halves, or, for the model bayes, games: losses, ties, wins.
+    `penta`: pairs that were read and count, by the points of `new`, 0 to 2 in halves; `games`: its losses, ties, wins.
     """
 
     format: Format
     new: int
     old: int
-    counts: list[int] = field(init=False)
-    pairs: int = 0  # that were looked at and count
+    penta: list[int] = field(default_factory=lambda: [0] * 5)
+    games: list[int] = field(default_factory=lambda: [0] * 3)
+    llr: float = 0.0  # as of the last result that was judged
     accepted: str = ""  # H0 or H1, once the test has stopped
     _expected: deque[int] = field(default_factory=deque)
     _known: dict[int, PairResult | None] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.counts = [0] * (3 if self.format.model == "bayes" else 5)
+    @property
+    def counts(self) -> list[int]:
+        """What the verdict is on: games for the model bayes, else pairs; worst for `new` first."""
+        return self.games if self.format.model == "bayes" else self.penta
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that were read and count."""
+        return sum(self.penta)
 
     @cached_property
     def hypotheses(self) -> Hypotheses:
@@ -60,26 +69,18 @@ class SequentialTest:
     def _look_at(self, result: PairResult | None, decides: bool) -> None:
         if self.accepted or result is None or result.points is None:
             return
-        self.pairs += 1
-        if len(self.counts) == 5:
-            points = result.points if result.first == self.new else 2 - result.points
-            self.counts[round(2 * points)] += 1
-        else:
-            self._count_games(result)
+        self.penta[round(2 * (result.points if result.first == self.new else 2 - result.points))] += 1
+        for meeting in result.meetings:
+            score = score_of(meeting, 1 if meeting.first == self.new else 2)
+            for cell, number in enumerate((score.losses, score.ties, score.wins)):
+                self.games[cell] += number
         if not decides:
             return
-        llr = log_likelihood_ratio(self.counts, self.hypotheses)
-        if llr >= self.hypotheses.upper:
+        self.llr = log_likelihood_ratio(self.counts, self.hypotheses)
+        if self.llr >= self.hypotheses.upper:
             self.accepted = "H1"
-        elif llr <= self.hypotheses.lower:
+        elif self.llr <= self.hypotheses.lower:
             self.accepted = "H0"
-
-    def _count_games(self, result: PairResult) -> None:
-        for game in result.meetings:
-            won, lost = game.wins + game.forfeit_wins, game.losses + game.forfeit_losses
-            wins, losses = (won, lost) if game.first == self.new else (lost, won)
-            for cell, number in enumerate((losses, game.ties, wins)):
-                self.counts[cell] += number
 
 
 def in_words(verdict: Verdict) -> str:

@@ -88,25 +88,6 @@ def score_of(meeting: PairScore, seat: int = 1) -> BotScore:
     return BotScore(won + gifts, meeting.ties, lost + forfeits, forfeits, gifts, meeting.void)
 
 
-def scores(meetings: Iterable[PairScore]) -> dict[int, BotScore]:
-    """Of every version that played."""
-    found: dict[int, list[int]] = {}
-    for one in meetings:
-        first = found.setdefault(one.first, [0] * 6)
-        second = found.setdefault(one.second, [0] * 6)
-        for cells, won, lost, gifts, forfeits in (
-            (first, one.wins, one.losses, one.forfeit_wins, one.forfeit_losses),
-            (second, one.losses, one.wins, one.forfeit_losses, one.forfeit_wins),
-        ):
-            cells[0] += won + gifts
-            cells[1] += one.ties
-            cells[2] += lost + forfeits
-            cells[3] += forfeits
-            cells[4] += gifts
-            cells[5] += one.void
-    return {version: BotScore(*cells) for version, cells in found.items()}
-
-
 def entered(seat: PoolEntry) -> bool:
     """Whether it is in the pool now, be it suspended; versions that were withdrawn are not."""
     return seat.active or (seat.entered and bool(seat.suspended))
@@ -186,14 +167,11 @@ def places(
     ]
 
 
-def standing_lines(
-    seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], fit: "StoredFit | Ratings"
-) -> list[StandingLine]:
-    """The standings of who is entered as the live table wants them. Ratings are those of rate_seats."""
-    found = fit if isinstance(fit, StoredFit) else make_fit(fit, 0, 0, seats)
+def standing_lines(seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], fit: StoredFit) -> list[StandingLine]:
+    """The standings of the bots that are entered, for the live table."""
     return [
         StandingLine(place.seat.label, place.row.elo, place.row.se, place.score.games, place.score.share, place.note)
-        for place in places(seats, scored, found)
+        for place in places(seats, scored, fit)
     ]
 
 

@@ -7,18 +7,19 @@ full. After every batch it prints how many games are durable.
 import resource
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
 from referee.ladder.rating import rate_seats
-from referee.ladder.standings import make_fit
+from referee.ladder.standings import BotScore, make_fit, score_of
 from referee.play.bot_spec import BotSpec
 from referee.play.clock import TimeControl
 from referee.play.series import GameResult, SeriesConfig, seats
 from referee.play.setting import Setting, Timeouts
-from referee.store.model import Entrant, FinishedGame, Format, FormatKind, Full, Ladder, Pair, Pairing, Pool
+from referee.ratings.ratings import Ratings, Standing
+from referee.store.model import Entrant, FinishedGame, Format, FormatKind, Full, Ladder, Pair, Pairing, PairScore, Pool
 from referee.store.store import Store
 from tests.support.series import make_setup, play
 
@@ -116,6 +117,20 @@ def pairings(store: Store, pool: int, number: int) -> list[Pairing]:
     ids = [seat.id for seat in store.seats(pool) if seat.active]
     all_pairs = [(one, other) for one in ids for other in ids if one != other]
     return [Pairing(*all_pairs[index % len(all_pairs)]) for index in range(number)]
+
+
+def scores(meetings: Iterable[PairScore]) -> dict[int, BotScore]:
+    """Of every version that played."""
+    found: dict[int, BotScore] = {}
+    for met in meetings:
+        for seat, version in enumerate((met.first, met.second), 1):
+            found[version] = found.get(version, BotScore()) + score_of(met, seat)
+    return found
+
+
+def by_id(ratings: Ratings) -> dict[int, Standing]:
+    """Every version's standing, best first."""
+    return {int(standing.name): standing for standing in ratings.standings()}
 
 
 def _party(name: str) -> Party:

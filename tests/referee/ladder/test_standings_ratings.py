@@ -6,11 +6,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from referee.ladder.rating import ResultsTable, by_id, elo_and_error, parents_of, rate_seats
+from referee.ladder.rating import ResultsTable, elo_and_error, parents_of, rate_seats
 from referee.ratings.bradley_terry import Counts, CountsError, Priors
 from referee.ratings.ratings import rate
 from referee.store.model import PairScore
 from tests.support.schedule_runs import seats_of
+from tests.support.stores import by_id
 
 MEETINGS = [
     PairScore(1, 2, wins=7, ties=2, losses=3, forfeit_wins=2, void=5),

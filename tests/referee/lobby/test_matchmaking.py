@@ -16,7 +16,7 @@ from bots.random import make_choose
 from bots.rng import BotRng
 from bots.sdk import Bot
 from protocol.responder import Responder
-from referee.ladder.rating import by_id, rate_seats, rate_tally
+from referee.ladder.rating import rate_seats, rate_tally
 from referee.lobby import matchmaking
 from referee.lobby.limits import FREE, HOUR, LONGEST, Backoff, Frequency
 from referee.lobby.log import EventLog
@@ -28,7 +28,7 @@ from referee.ratings.ratings import rate
 from referee.store.store import Store
 from tests.support.dialled_bots import Dialled, DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file
-from tests.support.stores import ladder, match
+from tests.support.stores import by_id, ladder, match
 from tests.system.test_lobby_return import under_way
 
 

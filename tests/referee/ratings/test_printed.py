@@ -12,11 +12,11 @@ import pytest
 from referee.control.control import CommandQueue
 from referee.control.handlers import QueryHandlers
 from referee.ladder import queries, views
-from referee.ladder.standings import fit_meetings, places, scores
+from referee.ladder.standings import fit_meetings, places
 from referee.ratings import commands
 from referee.ratings.bradley_terry import ELO
 from referee.store.model import PairScore, PoolEntry, PoolRow
-from tests.support.stores import Filled, entrant, ladder
+from tests.support.stores import Filled, entrant, ladder, scores
 
 Capture = pytest.CaptureFixture[str]
 Line = tuple[str, float, float | None]  # name, Elo, half of the 95 % interval

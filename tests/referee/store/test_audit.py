@@ -8,14 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, Table
 
-from referee.ladder.standings import BotScore, scores
+from referee.ladder.standings import BotScore
 from referee.store import schema
 from referee.store.audit import COLUMNS
 from referee.store.database import Database
 from referee.store.model import FormatKind, Locked, Pairing, PairScore, StoreError, UnplayablePair
 from referee.store.store import Store
 from tests.support.codes import raises
-from tests.support.stores import ladder, match, pairings
+from tests.support.stores import ladder, match, pairings, scores
 
 Spoil = Callable[[Connection], object]
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from referee.ladder.standings import BotScore, scores
+from referee.ladder.standings import BotScore
 from referee.store.model import Drift, MisfitRow, StoredFit
 from referee.store.store import Store, read_remarks, write_remarks
-from tests.support.stores import entrant, ladder, match, pairings
+from tests.support.stores import entrant, ladder, match, pairings, scores
 
 BARE = StoredFit(pool=1, games=10, model="davidson", advantage=1.5, advantage_se=0.5, tie=0.25)
 
