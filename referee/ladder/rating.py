@@ -9,7 +9,7 @@ from referee.ratings.bradley_terry import MODELS, Counts, Floats, Ints, Matrix, 
 from referee.ratings.ratings import Ratings, rate
 from referee.store.model import PairScore, PoolEntry
 
-# -- The results of a pool per ordered pair of versions, as arrays, so that a million games are rated quickly.
+# -- results per ordered pair of versions, as arrays: a million games are rated quickly -----------------------------
 
 
 _COLUMNS = ("first", "second", "wins", "ties", "losses", "forfeit_wins", "forfeit_losses", "void")

@@ -22,10 +22,11 @@ CHANGED = "its program is not the one that was entered"
 
 @dataclass(frozen=True, slots=True)
 class BotSpec:
-    """How a bot or an engine comes to the table: a command line, or the url of one that listens.
+    """How to reach a bot or an engine: a command line to start, or the url of one that listens.
 
-    `environment` is added to ours; `memory` MiB of address space (0: what all get), `cores` more than one: it may
-    run on all of them; `restart`: again for each match. `version`, if given, is what version_of must find.
+    `environment` is added to ours. `memory`: MiB of address space, 0 for the limit of the series. With more than one of
+    `cores` it may run on every core. `restart`: start it again for each match. `version`: what version_of must find,
+    "" for any.
     """
 
     name: str
@@ -40,11 +41,11 @@ class BotSpec:
 
 
 def is_human(start: BotSpec) -> bool:
-    """Whether it is a person at the terminal, for whom no process is started."""
+    """Whether it is a person at the terminal, which needs no process."""
     return start.command == HUMAN and not (start.argv or start.url)
 
 
-# -P: what happens to lie in the current folder, such as a `random.py` or a `bots.py`, is not imported instead.
+# -P: a `random.py` or a `bots.py` in the current folder is not imported instead.
 ENGINE = (sys.executable, "-P", "-m", "engines")
 BOTS = (sys.executable, "-P", "-m", "bots")
 
@@ -155,7 +156,7 @@ def _split(text: str, what: str) -> tuple[str, ...]:
 
 
 def _beside(folder: Path | None, argv: tuple[str, ...]) -> tuple[str, ...]:
-    """The words with paths that do not depend on where we are: the program if it has a slash, and files of the folder.
+    """The words with absolute paths: of the program if it has a slash, and of files of the folder.
 
     Raises WordError where an interpreter has no script.
     """
@@ -271,14 +272,14 @@ _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 def version_of(start: BotSpec) -> str:
     """Twelve hex digits for the program, the files among its words, its options and its environment.
 
-    Where the files lie does not matter, only what is in them; they are read again when they changed. A bot that
-    listens elsewhere is known by its address alone. Raises LaunchError where nothing could be started.
+    The content of the files counts, not their place; a changed file is read again. A bot that listens has the version
+    of its address. Raises LaunchError for a program that cannot be started.
     """
     return Snapshot().version_of(start)
 
 
 class Snapshot:
-    """The versions of many programs at one moment: what they share is looked up once."""
+    """The versions of many programs at one moment. Each shared file is read once."""
 
     def __init__(self) -> None:
         self._programs: dict[str, str] = {}
@@ -292,10 +293,10 @@ class Snapshot:
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:DIGITS]
 
     def files_of(self, start: BotSpec) -> list[str]:
-        """The program, the files that its words name, those of the module that Python is to run. Raises LaunchError.
+        """The program, the files that its words name, the files of a module that Python runs. Raises LaunchError.
 
-        A word names a file if it is a path from the root, or such a path behind `=`: what depends on where we are is
-        no part of a version.
+        A word names a file if it is an absolute path, or ends in `=` and one: a version does not depend on the current
+        folder.
         """
         if not start.argv:
             return []

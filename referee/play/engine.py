@@ -53,7 +53,7 @@ async def start_engine(spec: BotSpec, budgets: Timeouts = TIMEOUTS, limits: Proc
 
 
 class Engine:
-    """Asks one engine process. Whatever goes wrong with it is EngineFailed; `lacks` says what it cannot do."""
+    """Asks one engine process. Its faults raise EngineFailed; `lacks`: the optional commands that it does not list."""
 
     def __init__(self, peer: Peer, command: str, budgets: Timeouts) -> None:
         self.peer = peer
@@ -65,7 +65,7 @@ class Engine:
         self._commands: frozenset[str] = frozenset()
 
     async def start(self) -> None:
-        """Who it is and what it can do."""
+        """Ask for its name, version and commands. Raises EngineFailed."""
         deadline = self._channel.now() + self._budgets.start
         try:
             await self._channel.probe_ids(deadline)
@@ -126,7 +126,7 @@ class Engine:
         return (await self._ask("ggp-legal_moves", self._command)).text.split()
 
     async def why_illegal(self, move: str) -> str:
-        """Why a word is no legal move here, "" if it is one; by the list of them, where no reason is to be had."""
+        """Why a word is no legal move here, "" if it is one; an engine without ggp-legal gives no reason."""
         if not move.isprintable() or "#" in move or len(move.split()) != 1 or len(move) > _MAX_MOVE:
             return f"a move is one word, and {move[:40]!r} is none"
         if "ggp-legal" in self._commands:
@@ -160,7 +160,7 @@ class Engine:
         return reply.text if reply and reply.ok else ""
 
     async def final(self) -> tuple[str, str]:
-        """The position's hash and the score in JSON, "" for what the engine has not."""
+        """The position's hash and the score in JSON, "" for what the engine does not give."""
         lines = [command for command in ("ggp-hash", "ggp-score") if command not in self.lacks]
         texts = {line: reply.text for line, reply in zip(lines, await self._ask_all(lines), strict=True) if reply.ok}
         return texts.get("ggp-hash", ""), texts.get("ggp-score", "")
@@ -203,7 +203,7 @@ def score_result(score: str) -> str:
     return f"{'B' if lead > 0 else 'W'}+{abs(lead).normalize():f}" if lead else "0"
 
 
-@lru_cache(maxsize=4096)  # who is next at which ply: the same few lines in every game
+@lru_cache(maxsize=4096)  # the same few lines in every game
 def parse_status(text: str) -> Status:
     """A status line, keys in any order, "unknown keys are ignored". Raises EngineFailed if one is missing."""
     try:

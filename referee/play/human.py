@@ -41,7 +41,7 @@ from referee.terminal import clean
 
 
 _HELD = (signal.SIGTERM, signal.SIGHUP)  # Ctrl-C is a key to a line editor
-_LONGEST = 64 * 1024  # characters of a line; what is more is cut off
+_LONGEST = 64 * 1024  # characters of a line; the rest is dropped
 _DAY = 86400.0
 
 
@@ -119,7 +119,7 @@ class PromptTerminal:
     """A line editor with completion and history; the clock runs in the line below."""
 
     def __init__(self, out: TextIO) -> None:
-        from prompt_toolkit import PromptSession  # only who plays at a terminal waits for it
+        from prompt_toolkit import PromptSession  # slow to import: only for a terminal
         from prompt_toolkit.output import create_output
 
         self._out = out
@@ -157,7 +157,7 @@ class PromptTerminal:
 @contextmanager
 def _signals_end_the_editor() -> Iterator[Callable[[], None]]:
     """Signals that come in here end the line editor, and only then reach their handlers: what these raise would be
-    swallowed by the editor's loop. What is yielded is to be called once the editor has begun.
+    swallowed by the editor's loop. Call what is yielded once the editor has begun.
     """
     taken: list[int] = []
     ends: list[Callable[[], None]] = []

@@ -1,4 +1,4 @@
-"""A table: an engine and bots that are kept alive and play match after match. It schedules nothing."""
+"""Plays match after match with an engine and bots that it keeps alive. It schedules nothing."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from referee.play.record_file import RecordWriter, SideFile
 from referee.play.series import GameResult, SeriesConfig, draw_opening, seats
 
 MOST_BOTS = 2  # kept alive at a time: those of a series
-_LAME = 60.0  # seconds before a bot that did not start is tried again
+_RETRY = 60.0  # seconds before a bot that did not start is tried again
 
 
 NOTHING_BEGUN: Mapping[str, Record] = {}
@@ -30,10 +30,10 @@ class Suspended(Exception):
 class MatchRunner:
     """Plays matches of any SeriesConfig, by number. A process that fails is restarted before the next match.
 
-    Every match is given to `keep` as soon as it ends, void ones too: its record and its result. `live` is the
-    side file that each line of a record is written to at once. Of more bots than `most` the one that
-    has waited longest is ended; a changed BotSpec gets another process.
-    `seen` is called with each event. `host` makes the player for a human, given the engine of the match.
+    `keep` gets the record and the result of every match as soon as it ends, void ones too. `live`: the side file that
+    each line of a record is written to at once. With more bots than `most` the least recently used one is ended; a
+    changed BotSpec gets another process. `seen` is called with each event. `host` makes the player for a human, given
+    the engine of the match.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class MatchRunner:
         self._engines: dict[BotSpec, Engine] = {}
         self._players: dict[BotSpec, Player] = {}  # least recently used first
         self._opening: tuple[object, tuple[str, ...]] = (None, ())
-        self._lame: dict[BotSpec, tuple[str, float]] = {}  # who did not start, why, until when it is not tried again
+        self._failed_starts: dict[BotSpec, tuple[str, float]] = {}  # why, and when to try again
 
     async def play(
         self, setup: SeriesConfig, number: int, tried: int = 0, begun: Mapping[str, Record] = NOTHING_BEGUN
@@ -149,18 +149,18 @@ class MatchRunner:
         return self._players[bot]
 
     async def _start(self, bot: BotSpec, setup: SeriesConfig) -> Player:
-        """A ladder asks for a bot again and again; one that hangs at its start would take the time of all others."""
+        """A bot that failed to start is not tried again for a minute: each try of one that hangs takes long."""
         if is_human(bot):
             if self._host is None:
                 raise CannotStart(bot.name, "a human cannot sit here")
             return self._host(bot, lambda: self._engines[setup.engine])
-        reason, until = self._lame.get(bot, ("", 0.0))
+        reason, until = self._failed_starts.get(bot, ("", 0.0))
         if time.monotonic() < until:
             raise CannotStart(bot.name, reason)
         try:
             player = await start_bot(bot, setup.budgets, setup.extras)
         except CannotStart as error:
-            self._lame[bot] = str(error), time.monotonic() + _LAME
+            self._failed_starts[bot] = str(error), time.monotonic() + _RETRY
             raise
         return player
 
@@ -172,7 +172,7 @@ class MatchRunner:
                 await self._dismiss(bot, kill=False)
 
     async def _clear(self, setup: SeriesConfig, order: list[BotSpec], outcome: Outcome) -> None:
-        """End what cannot go on to a next match, or may not."""
+        """End the processes that cannot play a next match, or must not."""
         if outcome.culprit == "engine":
             await self._end_engine(setup)
         for bot in order:

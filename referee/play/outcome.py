@@ -1,4 +1,4 @@
-"""How matches end: terminations, the fault table of the protocol contract (§6), outcomes. It does nothing itself."""
+"""How matches end: terminations, the fault table of the protocol contract (§6), outcomes."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,7 +11,7 @@ WINDOW = 100  # games over which they are counted
 
 
 def void_reason(number: int, last: str) -> str:
-    """Why a bot is suspended that made so many of its last games void."""
+    """Why a bot is suspended that made `number` of its last games void."""
     return f"made {number} of its last {WINDOW} games void, last: {last}"
 
 
@@ -32,7 +32,7 @@ class Termination(StrEnum):
 
 
 class FaultRow(NamedTuple):
-    """What a termination means for the one who brought it about."""
+    """What a termination means for the player at fault."""
 
     letter: str  # of the result: R, T or F; "" for a termination without a loser
     restart: bool  # the process is restarted before the next game

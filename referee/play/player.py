@@ -119,7 +119,7 @@ class Player(ABC):
         return "dead:" + ",".join(dict.fromkeys(reply.text.upper().split())) if reply.ok else None
 
     async def end_game(self, result: str) -> bool:
-        """Tell how it ended, if the bot cares; whether the bot can go on to a next game."""
+        """Send the result to a bot that lists `ggp-result`; whether the bot can play a next game."""
         try:
             if result and "ggp-result" in self._commands:
                 await self._question(f"ggp-result {result}", self._budgets.command)
@@ -230,7 +230,7 @@ class Player(ABC):
         return BotFault(termination, detail, void)
 
 
-# -- The two dialects of bots, native (any game of the protocol) and plain GTP (go), and who speaks which
+# -- the two dialects of bots: native (any game of the protocol) and plain GTP (go) ----------------------------------
 
 
 RULES_OF_KATAGO, RULES_OF_KGS = "kata-set-rules", "kgs-rules"
@@ -256,7 +256,7 @@ async def start_bot(spec: BotSpec, budgets: Timeouts = TIMEOUTS, limits: Process
 
 
 async def meet(peer: Peer, party: Party, budgets: Timeouts) -> Player:
-    """Ask a bot that has just started who it is; the Player that speaks its dialect. Raises CannotStart."""
+    """The player of a bot that has just started: its name, version and commands decide. Raises CannotStart."""
     channel = peer.channel
     deadline = channel.now() + budgets.start
     try:
@@ -383,7 +383,7 @@ def _rules(ko: str, listed: frozenset[str]) -> str:
     return f"{RULES_OF_KGS} chinese" if RULES_OF_KGS in listed else ""
 
 
-# -- The points of GTP's fixed handicap in go, which an engine's option `handicap` names by their number
+# -- the points of GTP's fixed handicap in go --------------------------------------------------------------------------
 
 
 LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # vertices skip I

@@ -1,4 +1,4 @@
-"""Worker processes and the chunks of work under way in them. It knows no schedule and writes nothing.
+"""Worker processes and the batches under way in them, and a series that is played by them.
 
 Work goes through a concurrent.futures.Executor; tasks are idempotent by key.
 """
@@ -35,7 +35,7 @@ class WorkersLost(CodedError):
 
 
 class WorkerPool(ABC):
-    """Workers that play batches: one in hand for each of them, and one that waits.
+    """Workers that play batches: each plays one while another waits for it.
 
     `jobs`: matches at a time. `size`: how many matches a batch should hold, more where they take less than `short`
     seconds in all.
@@ -63,7 +63,7 @@ class WorkerPool(ABC):
         self._running.add(future)
 
     def gather(self, seconds: float) -> list[BatchResult]:
-        """The results that are there; waits so long for the first. Raises WorkersLost, and OSError of a full disk."""
+        """The results so far; waits at most `seconds` for the first. Raises WorkersLost, and OSError of a full disk."""
         done, self._running = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
         failed = [future for future in done if _error(future)]
         self._running |= set(failed)  # until all that was finished before is taken
@@ -77,7 +77,7 @@ class WorkerPool(ABC):
         return results
 
     def drain(self, seconds: float | None = None) -> list[BatchResult]:
-        """What the batches under way have played, to be asked after `stop`: those that wait come back empty."""
+        """What the batches under way have played. Call `stop` before: then batches that wait come back empty."""
         left, self._running = self._running, set()
         done, late = wait(left, timeout=seconds)
         for future in late:
@@ -90,7 +90,7 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def loss(self, error: BaseException) -> WorkersLost | None:
-        """What an error of a batch says of the workers, None if it is no loss of a worker."""
+        """The loss of workers that an error of a batch means, None if it means none."""
 
     @abstractmethod
     def drop(self, keys: list[str]) -> bool:
@@ -216,9 +216,9 @@ def _begin(ours: bool, place: WorkerConfig, registry: WorkerRegistry) -> None:
 
 @contextlib.contextmanager
 def _safe_path() -> Iterator[None]:
-    """A Python that is started in here imports nothing from the current folder, whatever is called `random.py` there.
+    """A Python that starts in here imports nothing from the current folder, as with `-P`.
 
-    As `-P` would; multiprocessing takes no option for the workers that it starts.
+    multiprocessing takes no such option for its workers.
     """
     if _SAFE in os.environ:
         yield
@@ -240,12 +240,10 @@ def _signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# -- Runs a series: chunks of it to worker processes; what they played is made durable, then counted. It
+# -- a series: its matches are made durable, then counted -------------------------------------------------------------
 
 
-_COMMIT = (
-    0.05  # seconds: "durable by group commit (at most 100 ms)", the time of a slow disk and of a late wake-up in it
-)
+_COMMIT = 0.05  # seconds: "durable by group commit (at most 100 ms)", with a slow disk and a late wake-up
 
 
 @dataclass(slots=True)

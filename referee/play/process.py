@@ -1,6 +1,6 @@
-"""Starts, watches and ends the processes that play: own process group, limits, stderr kept, nothing left behind.
+"""Starts, watches and ends the processes of bots and engines, each in its own process group, with its limits.
 
-What is said with them is the players' and the engine's part. Only processes of this file are ever signalled.
+The dialogue is the part of Player and Engine. Only processes that were started here are signalled.
 """
 
 import contextlib
@@ -35,18 +35,18 @@ LAST_WORDS = 0.5  # seconds: a process's output ends a little before it does
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """What every process of a series gets: `memory` MiB of address space (0: no limit), its dialogue on stderr."""
+    """Limits of every process of a series. `memory`: MiB of address space, 0 for no limit."""
 
     memory: int = 0
-    verbose: bool = False  # and what bots write to stderr
-    stderr_folder: str = ""  # where that is kept, "" for nowhere
+    verbose: bool = False  # show the dialogue, and what bots write to stderr, on our stderr
+    stderr_folder: str = ""  # keeps what bots write to stderr, "" for none
 
 
 NO_LIMITS = ProcessLimits()
 
 
 class Peer(Protocol):
-    """The program on the other end of a channel. The default methods suit one whose end we cannot see."""
+    """The program at the other end of a channel. The default methods suit a peer without a process of ours."""
 
     channel: Channel
     look: float = 1.0  # seconds between looks at whether it has ended while it is silent
@@ -68,11 +68,11 @@ class Peer(Protocol):
         return
 
     def stderr_news(self) -> str:
-        """What came since this was last asked, at most the tail."""
+        """What it wrote to stderr since the last call, at most the tail."""
         return ""
 
     async def stop(self, kill: bool = False) -> None:
-        """End it; `kill`: without asking. Returns when it is gone."""
+        """End it; `kill`: without `quit`. Returns when it has ended."""
         self.channel.close()
 
     def waited(self) -> float:
@@ -92,7 +92,7 @@ class Peer(Protocol):
         return ""
 
     def late_because(self, overrun: int) -> str:
-        """Whose fault it is, in words, that its last answer came `overrun` ms too late; "" where it can only be it."""
+        """Why its last answer came `overrun` ms too late, in words; "" where only the peer can be at fault."""
         return ""
 
 
@@ -156,11 +156,11 @@ class Process(Peer):
         return self._exit
 
     def drain_stderr(self) -> None:
-        """Take what it wrote to stderr, so that it never waits with that."""
+        """Read what it wrote to stderr, so that it does not block on a full pipe."""
         self._pipe.drain_stderr()
 
     def stderr_tail(self) -> str:
-        """See Peer.stderr_tail. Takes up to 20 ms for what is no text."""
+        """See Peer.stderr_tail. Takes up to 20 ms for bytes that are no text."""
         return self._stderr_since(self._stderr_before)
 
     def begin_game(self, key: str) -> None:
@@ -183,9 +183,9 @@ class Process(Peer):
         return tail[max(0, len(tail) - came) :].decode("utf-8", "backslashreplace")
 
     async def stop(self, kill: bool = False) -> None:
-        """`quit`, its answer, grace, SIGTERM, grace, SIGKILL to the group; then what still hides is killed.
+        """`quit`, its answer, grace, SIGTERM, grace, SIGKILL to the group; then its strays are killed.
 
-        Waits for the process, never for the end of its output: a grandchild may keep that open.
+        Waits for the process, not for the end of its output, which a grandchild may keep open.
         """
         if self._pidfd < 0:
             return
@@ -215,7 +215,7 @@ class Process(Peer):
         return self._ended(self._budgets.grace)
 
     def _ended(self, seconds: float | None) -> bool:
-        """Wait so long (None: as long as it takes) for the process to end; whether it did."""
+        """Wait at most `seconds` (None: without limit) for the process to end; whether it did."""
         if self._exit or self._pidfd < 0:
             return True
         return bool(self._end.poll(None if seconds is None else seconds * 1000))
@@ -230,7 +230,7 @@ class Remote(Peer):
 
     def __init__(self, url: str, role: PeerRole, budgets: Timeouts, *, sink: Sink | None = None) -> None:
         from protocol.errors import AddressError
-        from protocol.transports.zmq import Dealer  # only who plays over a network waits for it
+        from protocol.transports.zmq import Dealer  # slow to import: only for peers that listen
 
         try:
             transport = Dealer(url, budgets.command)
@@ -313,7 +313,7 @@ _IF_OURS = '[ "$PPID" = "$0" ] && exec "$@"'
 
 @cache
 def with_death_signal(parent: int) -> tuple[str, ...]:
-    """Words before a command line that make the kernel kill it when we die (1 ms a start); () if there are none."""
+    """Words before a command line by which the kernel kills it when we die (1 ms a start); () without `setpriv`."""
     setpriv, shell = shutil.which("setpriv"), shutil.which("sh")
     return (setpriv, "--pdeathsig", "KILL", "--", shell, "-c", _IF_OURS, str(parent)) if setpriv and shell else ()
 
@@ -336,7 +336,7 @@ def _in_words(ended: "os.waitid_result | None") -> str:
         return f"killed by signal {ended.si_status}"
 
 
-# -- What bots write to stderr, shown or kept in files ---------------------------------------------------------------
+# -- what bots write to stderr, shown or kept in files ---------------------------------------------------------------
 
 
 LOG_SIZE = 10 * 1024 * 1024  # bytes of a file of stderr; there are two for each bot
@@ -405,7 +405,7 @@ def safe_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip(".")[:100] or "bot"
 
 
-# -- Keeping a process on one core, letting another off it, and the time spent in the queue for one. Linu
+# -- cores, and the time in the queue for one ----------------------------------------------------------------------
 
 
 _cores: set[int] = set()  # that this process might run on before it was pinned
@@ -418,14 +418,14 @@ def pin(core: int) -> None:
 
 
 def unpin(pid: int) -> None:
-    """Let a process that was just started run on every core that we might have run on before we were pinned."""
+    """Let a process that was just started run on every core that we could run on before we were pinned."""
     if _cores:
         with contextlib.suppress(ProcessLookupError):
             os.sched_setaffinity(pid, _cores)
 
 
 def run_delay() -> float:
-    """Seconds this thread has stood ready in the queue for a core; 0 where the kernel does not count it."""
+    """Seconds that this thread was runnable and waited for a core; 0 where the kernel does not count it."""
     try:
         return int(Path("/proc/thread-self/schedstat").read_bytes().split()[1]) / 1e9
     except (OSError, IndexError):

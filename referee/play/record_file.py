@@ -1,7 +1,7 @@
-"""The record file: open for one series at a time, what a crash left behind cut off, new matches made durable together.
+"""The record file: one series at a time appends to it, and makes the matches of several workers durable together.
 
-The events and their chain are protocol.records'. The workers append, a whole match in one write (see worker);
-what a worker left of a write when it was killed may stand in the middle of the file, before what another wrote next.
+Workers append a whole match in one write (see worker). Half a line of a killed worker may stand in the middle of the
+file, before the next match of another worker.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ class RecorderError(Problem):
 class Recorder:
     """Owns one file; `Recorder(None)` owns none. Raises RecorderError.
 
-    `keep` is given every match that the file holds already, so that a series goes on where it was stopped.
+    `keep` gets every match that the file holds already, so that a series goes on where it was stopped.
     """
 
     def __init__(self, path: Path | None, keep: Callable[[Record], None] = lambda record: None) -> None:
@@ -149,8 +149,8 @@ def _open(path: Path) -> int:
 def _measure(path: Path) -> tuple[int, int, int]:
     """(bytes up to the end of the last finished match, whole lines, bytes in all). Raises RecordError.
 
-    A line without LF at the end is what a crash left of a write: it is to be cut off. But a file that
-    holds nothing else was perhaps never a record, and is not ours to cut.
+    A last line without LF is the rest of a write before a crash, which the caller truncates. A file of such a line
+    alone may be no record: RecordError.
     """
     whole = size = lines = 0
     begun = False
@@ -166,7 +166,7 @@ def _measure(path: Path) -> tuple[int, int, int]:
     return whole, lines, size
 
 
-# -- The record of one match while it is played: its events, their lines, and a side file that outlives a
+# -- the record of one match while it is played ----------------------------------------------------------------------
 
 
 class RecordWriter:

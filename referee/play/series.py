@@ -1,6 +1,6 @@
-"""What a series of matches is: two bots, a setting, a schedule that is a pure function of both and of the seed.
+"""A series of matches: two bots, a setting, a seed, and what follows from them: keys, seats, openings, the tally.
 
-It plays nothing (see table) and writes nothing (see recorder).
+match_runner plays it, record_file keeps it.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ class GameResult:
 
 @dataclass(frozen=True)
 class SeriesConfig:
-    """Everything a worker needs to play any match of the series. `record`: the path of the record, "" for none."""
+    """All that a worker needs to play any match of the series. `record`: the path of the record, "" for none."""
 
     setting: Setting
     engine: BotSpec
@@ -73,7 +73,7 @@ class SeriesConfig:
     record: str
     referee: str
     name: str = ""  # of the series in its keys; by default it follows from the rest
-    seeded: bool = False  # whether bots that can are given a seed of chance for each match
+    seeded: bool = False  # whether bots get a seed for each match
     position: tuple[str, ...] = ()  # the plies that every match begins with, before those that are drawn
 
     @cached_property
@@ -119,7 +119,7 @@ class SeriesConfig:
         )
 
     def bot_seeds(self, key: str) -> tuple[int, int] | None:
-        """What the bots of the match with this key draw their chance from, by seat; None: what they like."""
+        """The seeds of the bots, by seat, in the match with this key; None in a series without seeds."""
         return seeds_of(key) if self.seeded else None
 
 
@@ -130,7 +130,7 @@ def attempt_of(key: str) -> int:
 
 
 def seeds_of(key: str) -> tuple[int, int]:
-    """What bots draw their chance from in the match of this name, by seat, where a series is seeded."""
+    """The seeds of the bots, by seat, in the match with this key of a seeded series."""
     one, two = (hashlib.sha256(f"{key} {seat}".encode()).digest() for seat in (1, 2))
     return int.from_bytes(one[:4]) >> 1, int.from_bytes(two[:4]) >> 1
 
@@ -238,7 +238,7 @@ class SeriesTally:
             self.colours[colour].add(None if played.winner < 0 else played.result[0] == letter)
 
 
-# -- Turns the words of a command line into a SeriesConfig, asking the engine what they mean. It plays nothing.
+# -- asks the engine for what a SeriesConfig lacks ---------------------------------------------------------------------
 
 
 PLIES_PER_CELL = 20  # "A match ends void after --max-plies (default 20 x cells)"
@@ -303,7 +303,7 @@ async def _play_up_to(engine: Engine, setup: SeriesConfig) -> None:
 
 
 def lacks(engine: Engine) -> list[str]:
-    """What is missed with this engine, in words."""
+    """What the referee cannot do with this engine, in words."""
     return [f"the engine has no {command}: {_MISSED[command]}" for command in engine.lacks]
 
 

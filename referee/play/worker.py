@@ -1,8 +1,8 @@
-"""One worker process: a table on one core that plays the chunks it is given. The parent's side is in run.py.
+"""One worker process: it plays batches of matches on one core. The parent's side is in pool.
 
-Whatever ends the parent ends the worker, and whatever ends the worker ends its bots. SIGTERM asks a worker to drop the
-match it is in and to begin no other; DROP, to drop it if it is among those that are called off, and to go on with the
-next; ABANDON, at the parent's death or when the pool is broken, to end there and then.
+A worker ends with its parent, and its bots end with it. Signals: SIGTERM drops the match that is played and starts no
+other; DROP drops it if it is called off, and goes on with the next; ABANDON, sent when the parent has died or the pool
+is broken, ends the worker at once.
 """
 
 import contextlib
@@ -33,18 +33,18 @@ from referee.play.record_file import SideFile
 from referee.play.series import GameResult, SeriesConfig
 from referee.records import done_path
 
-# -- The workers of a pool, in memory that they share with their parent: who they are, and what they all
+# -- the workers of a pool, in memory that they share with their parent -----------------------------------------------
 
 
 CALLED_OFF = 64  # the newest matches that were called off are remembered
-# What a worker makes of these, `worker` says. ABANDON is not SIGTERM, which an executor sends to workers as well.
+# ABANDON is not SIGTERM, which an executor sends to workers as well.
 ABANDON = signal.SIGUSR1
 DROP = signal.SIGUSR2
 _PLACE = Struct("i")
 
 
 class WorkerRegistry:
-    """At most `size` workers. Made by the parent, who gives it to each of them as they are started."""
+    """At most `size` workers. The parent makes it and passes it to each worker that it starts."""
 
     def __init__(self, context: SpawnContext, size: int) -> None:
         self._places, free = context.Pipe(duplex=False)
@@ -93,7 +93,7 @@ class WorkerRegistry:
         return int(place)
 
     def plays(self, place: int, match: int, now: float) -> None:
-        """It begins the match with this mark, or 0: it plays none."""
+        """The worker starts the match with this mark; 0: it plays none."""
         if match:
             self._since[place] = now
         self._matches[place] = match
@@ -104,15 +104,15 @@ class WorkerRegistry:
 
 
 def mark(key: str) -> int:
-    """A match in so many bits that no two are taken for each other; never 0."""
+    """63 bits of a hash of the key, never 0: two matches do not have the same mark."""
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) >> 1 or 1
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """Where a worker works: on a core of its own or not, with a record file that it appends to or without ("").
+    """`pin`: on a core of its own. `record`: the file that it appends to, "" for none.
 
-    `live`: what the names of the side files begin with that its plies are written to, "" for the record's.
+    `live`: the prefix of the names of side files, "" for that of the record.
     """
 
     pin: bool = True
@@ -123,9 +123,9 @@ class WorkerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Matches of one setup, by number; `tried`: how many void attempts of each were kept before, none by default.
+    """Matches of one series, by number; `tried`: how many void attempts of each are stored, 0 by default.
 
-    `begun`: what a worker that was killed left of them. It is kept if it was finished, else the match goes on.
+    `begun`: the records of a killed worker: a finished match is kept, another goes on from there.
     """
 
     setup: SeriesConfig
@@ -138,7 +138,7 @@ class Batch:
 class SeriesRefused:
     """A series whose next match could not be played: its name in keys, the bot (or "engine") at fault, and why.
 
-    REFEREE is to blame for one that was called off.
+    `who` is REFEREE for a match that was called off.
     """
 
     series: str
@@ -165,7 +165,7 @@ class BatchResult:
 
 
 class StopMatch(BaseException):
-    """Raised in a worker that is to drop the match it is in."""
+    """Raised in a worker that stops: it drops its match."""
 
 
 class MatchDropped(BaseException):
@@ -183,7 +183,7 @@ class _State:
     table: MatchRunner | None = None
     live: SideFile | None = None
     record: int | None = None
-    done: int | None = None  # where matches are kept until their chunk is handed over
+    done: int | None = None  # keeps the matches of a batch until its result is returned
     played: list[GameResult]
     playing = False  # whether SIGTERM may raise StopMatch, and DROP Dropped
     stopped = False
@@ -227,7 +227,7 @@ def play_batch(chunk: list[Batch]) -> BatchResult:
     """
     state.played = []
     if state.done is not None:
-        os.ftruncate(state.done, 0)  # the chunk before has been handed over
+        os.ftruncate(state.done, 0)  # the result of the batch before was returned
     refused: list[SeriesRefused] = []
     began, cpu = time.monotonic(), time.process_time()
     try:
@@ -297,7 +297,7 @@ def _keep(record: bytes, result: GameResult) -> None:
 
 
 def close_table(kill: bool = False) -> None:
-    """End every process of this worker, also those that a match was stopped over while it started them."""
+    """End every process of this worker, also one that was starting when its match was dropped."""
     table, state.table = state.table, None
     if table is not None:
         run_blocking(table.close(kill))
@@ -331,7 +331,7 @@ def _abandon(number: int, frame: FrameType | None) -> None:
 
 
 def _end_with_parent() -> None:
-    """A thread: what comes right before Python waits is noticed after that wait only, so this comes again and again."""
+    """A thread. It repeats ABANDON: Python handles a signal that comes just before a wait only after that wait."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     try:
