@@ -7,11 +7,11 @@ import contextlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, select, true
 
 from referee.store import entries
 from referee.store import games as played
@@ -60,22 +60,33 @@ class StoreFilter:
     termination: str | None = None
 
 
-_FACTS = tuple({field.name for field in fields(GameRow)} - {"pool", "pair", "first", "second", "culprit"})
-
-
 def page(
     connection: Connection, chosen: StoreFilter, after: int | None, most: int, newest: bool, whole: bool
 ) -> list[tuple[GameRow, bytes]]:
     """At most so many matches behind the id `after`, with their records if `whole`."""
     ids = _ids(connection, chosen, after, most, newest)
-    columns: list[Any] = [games, pairs.c.number, pools.c.name.label("pool_name"), *([records.c.data] if whole else [])]
-    query = select(*columns).join(pairs, pairs.c.id == games.c.pair).join(pools, pools.c.id == games.c.pool)
+    one, two, culprit = (versions.alias(name) for name in ("one", "two", "culprit"))
+    named = {
+        "pool": pools.c.name,
+        "pair": pairs.c.number,
+        "first": one.c.label,
+        "second": two.c.label,
+        "culprit": case((games.c.culprit == ENGINE, "engine"), else_=func.coalesce(culprit.c.label, "")),
+    }
+    facts = [named.get(field.name, games.c[field.name]) for field in fields(GameRow)]
+    query = (
+        select(*facts, records.c.data if whole else literal(b""))
+        .join(pairs, pairs.c.id == games.c.pair)
+        .join(pools, pools.c.id == games.c.pool)
+        .join(one, one.c.id == games.c.first)
+        .join(two, two.c.id == games.c.second)
+        .outerjoin(culprit, culprit.c.id == games.c.culprit)
+        .where(games.c.id.in_(ids))
+        .order_by(games.c.id.desc() if newest else games.c.id)
+    )
     if whole:
         query = query.join(records, records.c.game == games.c.id)
-    rows = {row.id: row for row in connection.execute(query.where(games.c.id.in_(ids)))}
-    labels = _labels(connection, {id for row in rows.values() for id in (row.first, row.second, row.culprit)})
-    found = [rows[id] for id in ids if id in rows]
-    return [(_game(row, labels), row.data if whole else b"") for row in found]
+    return [(GameRow(*values), data) for *values, data in connection.execute(query)]
 
 
 def find_pool(connection: Connection, pool: int | str) -> int:
@@ -99,29 +110,17 @@ def _ids(connection: Connection, chosen: StoreFilter, after: int | None, most: i
     if after is not None:
         common.append(games.c.id < after if newest else games.c.id > after)
     parts = [select(games.c.id).where(*common, part).order_by(order).limit(most) for part in _sides(chosen)]
-    if not parts:
-        parts = [select(games.c.id).where(*common).order_by(order).limit(most)]
     found = {id for part in parts for id in connection.execute(part).scalars()}
     return sorted(found, reverse=newest)[:most]
 
 
 def _sides(chosen: StoreFilter) -> Iterator[ColumnElement[bool]]:
-    """The filter by who played, one index each: every bot in seat 1, every bot in seat 2."""
-    for bot in chosen.bots or ():
+    """The filter by bots, one index each: every bot in seat 1, every bot in seat 2."""
+    if not chosen.bots:
+        yield true()
+    for bot in chosen.bots:
         for seat, other in ((games.c.first, games.c.second), (games.c.second, games.c.first)):
             yield and_(seat == bot, other.in_(chosen.opponents)) if chosen.opponents else seat == bot
-
-
-def _labels(connection: Connection, ids: set[int]) -> dict[int, str]:
-    query = select(versions.c.id, versions.c.label).where(versions.c.id.in_(ids))
-    found = {row.id: row.label for row in connection.execute(query)}
-    return {NO_CULPRIT: "", ENGINE: "engine", **found}
-
-
-def _game(row: Row[Any], labels: dict[int, str]) -> GameRow:
-    facts: dict[str, Any] = {name: getattr(row, name) for name in _FACTS}
-    named: dict[str, Any] = {name: labels[getattr(row, name)] for name in ("first", "second", "culprit")}
-    return GameRow(**facts, **named, pool=row.pool_name, pair=row.number)
 
 
 # -- Pools with their sums and ratings, and events.
@@ -154,7 +153,9 @@ def totals(connection: Connection, pool: int | None = None) -> Totals:
     sums, played = select(endings), select(func.coalesce(func.sum(pools.c.played), 0))
     if pool is not None:
         sums, played = sums.where(endings.c.pool == pool), played.where(pools.c.id == pool)
-    names = {ENGINE: "engine", **{row.id: row.label for row in connection.execute(_blamed(pool))}}
+    blamed = versions.c.id.in_(sums.with_only_columns(endings.c.culprit))
+    labels = connection.execute(select(versions.c.id, versions.c.label).where(blamed))
+    names = {ENGINE: "engine", **{row.id: row.label for row in labels}}
     terminations: Counter[str] = Counter()
     faults: Counter[tuple[str, str]] = Counter()
     count = void = 0
@@ -203,23 +204,12 @@ def load_fit(connection: Connection, pool: int) -> StoredFit | None:
         return None
     query = select(*(ratings.c[name] for name in _ROW)).where(ratings.c.pool == pool).order_by(ratings.c.rank)
     rows = tuple(FitRow(*values) for values in connection.execute(query))
-    return read_remarks(
-        StoredFit(pool, row.games, row.model, row.advantage, row.advantage_se, row.tie, rows), row.remarks
-    )
-
-
-def _blamed(pool: int | None) -> Select[Any]:
-    ids = select(endings.c.culprit)
-    if pool is not None:
-        ids = ids.where(endings.c.pool == pool)
-    return select(versions.c.id, versions.c.label).where(versions.c.id.in_(ids))
-
-
-# -- What a fit says besides ratings, as JSON text.
+    values = {name: getattr(row, name) for name in _FIT}
+    return StoredFit(pool=pool, rows=rows, **values, **read_remarks(row.remarks))
 
 
 def write_remarks(fit: StoredFit) -> str:
-    """Anchors, deviance, misfits and drifts."""
+    """What a fit says besides ratings, as JSON: anchors, deviance, misfits and drifts."""
     said = {
         "anchors": list(fit.anchors.items()),
         "deviance": fit.deviance,
@@ -230,19 +220,14 @@ def write_remarks(fit: StoredFit) -> str:
     return json.dumps(said, separators=(",", ":"))
 
 
-def read_remarks(fit: StoredFit, text: str) -> StoredFit:
-    """The fit with what the text says; an empty one says nothing."""
-    if not text:
-        return fit
-    said = json.loads(text)
-    return replace(
-        fit,
-        anchors={int(version): float(elo) for version, elo in said["anchors"]},
-        deviance=float(said["deviance"]),
-        freedom=int(said["freedom"]),
-        misfits=tuple(MisfitRow(*pair) for pair in said["misfits"]),
-        drifts=tuple(Drift(*drift) for drift in said["drifts"]),
-    )
+def read_remarks(text: str) -> dict[str, Any]:
+    """The fields of a StoredFit that write_remarks wrote; an empty text has none."""
+    said: dict[str, Any] = json.loads(text or "{}")
+    if said:
+        said["anchors"] = {int(version): float(elo) for version, elo in said["anchors"]}
+        said["misfits"] = tuple(MisfitRow(*pair) for pair in said["misfits"])
+        said["drifts"] = tuple(Drift(*drift) for drift in said["drifts"])
+    return said
 
 
 # -- The store.
@@ -409,20 +394,19 @@ class Store:
         A record that cannot be unpacked raises StoreError; with `damaged`, that is called with the reason instead.
         """
         chosen = self._filter(pool, bot, opponent, termination)
-        return self._unpacked(self._pages(chosen, limit, newest, whole=True), damaged)
 
-    def _unpacked(
-        self, rows: Iterator[tuple[GameRow, bytes]], damaged: Callable[[str], None] | None
-    ) -> Iterator[tuple[GameRow, bytes]]:
-        for row, data in rows:
-            try:
-                lines = unpacked(data, row.key)
-            except StoreError as error:
-                if damaged is None:
-                    raise
-                damaged(str(error))
-                continue
-            yield row, lines
+        def unpack() -> Iterator[tuple[GameRow, bytes]]:
+            for row, data in self._pages(chosen, limit, newest, whole=True):
+                try:
+                    lines = unpacked(data, row.key)
+                except StoreError as error:
+                    if damaged is None:
+                        raise
+                    damaged(str(error))
+                else:
+                    yield row, lines
+
+        return unpack()
 
     def record(self, key: str) -> bytes | None:
         """The record of a match, as JSON lines."""
