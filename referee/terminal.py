@@ -64,7 +64,7 @@ def progress_bar(what: str, wanted: bool = True) -> Iterator[ShowProgress]:
     from rich.progress import Progress as Bar
 
     with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what)
+        task = bar.add_task(what, total=None)
 
         def show(done: int, total: int | None = None, what: str = what) -> None:
             bar.update(task, completed=done, total=total, description=what)

@@ -1,7 +1,7 @@
-"""Where two versions of a bot part in a recorded match, and which of several versions was the first to part.
+"""`ggp bisect`: the first ply of a recorded match at which two versions of a bot answer differently.
 
-Plies are gone through one after another: that two bots answer alike at one ply says nothing of the plies before it, so
-there is nothing to halve. Versions are halved, on the assumption of every bisection that what changed stays changed.
+The plies are asked in order: equal answers at one ply say nothing about the plies before it. Versions are bisected,
+which assumes that a change stays.
 """
 
 import json
@@ -27,14 +27,14 @@ from referee.play.match import read_move
 from referee.play.outcome import BotFault, CannotStart, EngineFailed, Termination
 from referee.play.player import SEED, Player, start_bot
 from referee.play.series import seeds_of
-from referee.play.setting import Setting, Timeouts, new_game
+from referee.play.setting import Setting, Timeouts
 from referee.terminal import clean, progress_bar
 
-# -- One bot that is led along a recorded match and asked for its moves.
+# -- One bot that follows a recorded match and is asked for its moves.
 
 
 class BotAnswer(NamedTuple):
-    """What a bot says in a position: a move (or `resign`), or what went wrong instead."""
+    """A bot's answer in a position: a move (or `resign`), or the fault instead."""
 
     move: str = ""
     analysis: str = ""
@@ -46,7 +46,7 @@ class BotAnswer(NamedTuple):
 
 
 class BotReplayer:
-    """A bot in one seat of a record. `started` must be awaited first, `close` in the end."""
+    """A bot in one seat of a record. Close it in the end."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class BotReplayer:
         self._record, self._setting, self._seed = record, setting, seed
         self._control, self._budgets = control, budgets
         self._player: Player | None = None
-        self._known = -1  # plies that the bot has heard of or played itself; -1: it has no game
+        self._known = -1  # plies of its game; -1: it has none
 
     async def started(self) -> Player:
         """Raises CannotStart."""
@@ -73,13 +73,13 @@ class BotReplayer:
         return self._player
 
     async def begin(self) -> None:
-        """Before the first ply again, as if it had never been asked: with the same seed, else as a new process."""
+        """Go back to before the first ply: with the same seed, else in a new process."""
         self._known = -1
         if self._seed is None or not self.seeded:
             await self.close()
 
     async def ask(self, number: int) -> BotAnswer:
-        """What it plays as ply `number` (from 1), after the recorded ones. Raises CannotStart."""
+        """Its answer for ply `number` (from 1), after the recorded ones. Raises CannotStart."""
         player, plies = await self.started(), self._record.plies
         ply = plies[number - 1]
         try:
@@ -111,7 +111,7 @@ class BotReplayer:
         return BotAnswer(fault=f"{fault.termination}: {fault}")
 
     def _clock(self, seat: int, number: int) -> Clock:
-        """That seat's clock as it stood then, by the times of the record."""
+        """The clock of a seat before the ply, by the times of the record."""
         clock = self._control.clock()
         for ply in self._record.plies[: number - 1]:
             if ply.seat == seat:
@@ -119,26 +119,8 @@ class BotReplayer:
         return clock
 
 
-Seen = Callable[[], None]
-
-
-class BotStatement(NamedTuple):
-    """One bot's answer at the ply in question, and what is known of it.
-
-    `recorded`: it is what was played. `illegal`: the engine's reason, "" for a legal move. `again`: the answer when
-    the bot was led there a second time. `alone`: the answer in a new game that was set up to there.
-    """
-
-    answer: BotAnswer
-    recorded: bool
-    illegal: str
-    again: BotAnswer
-    alone: BotAnswer
-    by_chance: int = 0  # the ply at which the second time was otherwise than the first, 0 for none
-
-
 class Judge:
-    """The engine that says whether two answers are one move."""
+    """Compares answers with the help of the engine."""
 
     def __init__(self, record: Record, engine: Engine) -> None:
         self._record, self._engine = record, engine
@@ -153,7 +135,7 @@ class Judge:
         return not wrong and not wrong_too and name == other
 
     async def read(self, number: int, move: str) -> tuple[str, str]:
-        """What the engine calls the move there, and its reason against it ("" for a legal one)."""
+        """The canonical form of the move, and the engine's reason against it ("" for a legal one)."""
         await self._lead(number)
         ply = self._record.plies[number - 1]
         try:
@@ -172,47 +154,39 @@ class Judge:
             return ""
 
     async def _lead(self, number: int) -> None:
-        start = self._record.start
-        await self._engine.new_game(new_game(start.game, start.options))
-        for ply in self._record.plies[: number - 1]:
-            try:
-                await self._engine.play(ply.colour, ply.move)
-            except BotFault as fault:
-                raise EngineFailed(f"ply {ply.ply} of the record: {fault}; see ggp verify") from None
+        try:
+            await self._engine.replay(self._record, number - 1)
+        except BotFault as fault:
+            raise EngineFailed(f"the record before ply {number}: {fault}; see ggp verify") from None
 
 
 async def first_difference(
-    judge: Judge, good: BotReplayer, bad: BotReplayer, plies: Sequence[int], seen: Seen
-) -> tuple[int, list[BotAnswer], list[BotAnswer]]:
-    """The first of these plies at which they answer otherwise, 0 for none; and all answers up to there."""
-    ours: list[BotAnswer] = []
-    theirs: list[BotAnswer] = []
-    for number in plies:
-        ours.append(await good.ask(number))
-        theirs.append(await bad.ask(number))
-        seen()
-        if not await judge.same(number, ours[-1], theirs[-1]):
-            return number, ours, theirs
-    return 0, ours, theirs
+    judge: Judge, record: Record, bots: Sequence[BotReplayer], plies: Sequence[int], seen: Callable[[], None]
+) -> tuple[int, list[list[BotAnswer]]]:
+    """The first of these plies at which the two bots answer differently, or one bot does not play the recorded move.
 
-
-async def first_departure(
-    judge: Judge, record: Record, bot: BotReplayer, plies: Sequence[int], seen: Seen
-) -> tuple[int, list[BotAnswer]]:
-    """The first of these plies at which the bot does not play what the record says, 0 for none; its answers."""
-    answers: list[BotAnswer] = []
+    0 for none; and the answers of each bot up to there.
+    """
+    answers: list[list[BotAnswer]] = [[] for _ in bots]
     for number in plies:
-        answers.append(await bot.ask(number))
+        for bot, given in zip(bots, answers, strict=True):
+            given.append(await bot.ask(number))
         seen()
-        if not await judge.same(number, answers[-1], BotAnswer(record.plies[number - 1].move)):
+        other = answers[1][-1] if len(bots) > 1 else BotAnswer(record.plies[number - 1].move)
+        if not await judge.same(number, answers[0][-1], other):
             return number, answers
     return 0, answers
 
 
 async def look_closer(
     judge: Judge, record: Record, bot: BotReplayer, plies: Sequence[int], answers: list[BotAnswer]
-) -> BotStatement:
-    """Lead the bot there a second time, and set it up there; does it say the same? `answers` of the first time."""
+) -> dict[str, Any]:
+    """What is known of a bot's last answer, as a JSON object. `answers`: those of the first time.
+
+    `recorded`: it is what was played. `illegal`: the engine's reason, "" for a legal move. `again`: the answer when
+    the bot was led there a second time; `by_chance`: the ply at which that time differed from the first, 0 for none.
+    `alone`: the answer in a new game that was set up to there.
+    """
     number, answer = plies[len(answers) - 1], answers[-1]
     await bot.begin()
     by_chance, again = 0, answer
@@ -223,16 +197,25 @@ async def look_closer(
             break
     await bot.begin()
     alone = await bot.ask(number)
-    illegal = (await judge.read(number, answer.move))[1] if answer.move and answer.move.lower() != "resign" else ""
-    recorded = await judge.same(number, answer, BotAnswer(record.plies[number - 1].move))
-    return BotStatement(answer, recorded, illegal, again, alone, by_chance)
+    resigns = answer.move.lower() in ("", "resign")
+    return {
+        "bot": bot.start.command,
+        "seeded": bot.seeded,
+        "move": answer.said,
+        "analysis": answer.analysis,
+        "recorded": await judge.same(number, answer, BotAnswer(record.plies[number - 1].move)),
+        "illegal": "" if resigns else (await judge.read(number, answer.move))[1],
+        "again": again.said,
+        "alone": alone.said,
+        "by_chance": by_chance,
+    }
 
 
 async def first_changed(
-    judge: Judge, versions: Sequence[BotReplayer], plies: Sequence[int], good: BotAnswer, seen: Seen
+    judge: Judge, versions: Sequence[BotReplayer], plies: Sequence[int], good: BotAnswer, seen: Callable[[], None]
 ) -> tuple[int, dict[int, BotAnswer]]:
-    """Of versions in their order, of which the first answers `good` at the last of these plies and the last does not:
-    the index of the first that does not, found by halving, and what was asked on the way."""
+    """Of versions in their order, the first of which answers `good` at the last of these plies and the last does not:
+    the index of the first that does not, found by halving, and the answers that it took."""
     low, high = 0, len(versions) - 1
     asked: dict[int, BotAnswer] = {}
     while high - low > 1:
@@ -377,69 +360,42 @@ class _Job:
         seed = self.seeds[seat - 1] if self.seeds else None
         walkers = [BotReplayer(start, self.record, setting, seed, self.control, Timeouts()) for start in self.starts]
         self.walkers += walkers
-        one, last = walkers[0], walkers[-1]
         done = count(1)
         with progress_bar(f"seat {seat}", not self.quiet) as progress:
 
             def seen() -> None:
                 progress(next(done), len(plies))
 
-            if one is last:
-                ply, *answers = await first_departure(judge, self.record, one, plies, seen)
-            else:
-                ply, *answers = await first_difference(judge, one, last, plies, seen)
+            bots = (walkers[0], walkers[-1])[: len(walkers)]
+            ply, answers = await first_difference(judge, self.record, bots, plies, seen)
             result: dict[str, Any] = {"ply": ply, "asked": len(answers[0])}
             if ply:
-                result |= await self._at(ply, seat, seed, judge, walkers, plies, answers, seen)
+                closer = [
+                    await look_closer(judge, self.record, bot, plies, given)
+                    for bot, given in zip(bots, answers, strict=True)
+                ]
+                result |= {"seat": seat, "seed": seed, "answers": closer, **await self._at(ply, judge)}
+                if len(walkers) > 2:
+                    upto = [number for number in plies if number <= ply]
+                    changed, asked = await first_changed(judge, walkers, upto, answers[0][-1], seen)
+                    result["first_changed"] = walkers[changed].start.command
+                    result["versions"] = [
+                        {"bot": walkers[at].start.command, "move": asked[at].said} for at in sorted(asked)
+                    ]
         for walker in walkers:
             await walker.close()
         return result
 
-    async def _at(
-        self,
-        ply: int,
-        seat: int,
-        seed: int | None,
-        judge: Judge,
-        walkers: list[BotReplayer],
-        plies: list[int],
-        answers: list[list[BotAnswer]],
-        seen: Callable[[], None],
-    ) -> dict[str, Any]:
-        """All about the ply at which they part."""
+    async def _at(self, ply: int, judge: Judge) -> dict[str, Any]:
+        """The position at which they differ."""
         there = self.record.plies[ply - 1]
-        bots = []
-        for walker, said in zip((walkers[0], walkers[-1]), answers, strict=False):
-            closer = await look_closer(judge, self.record, walker, plies, said)
-            bots.append({"bot": walker.start.command, "seeded": walker.seeded, **_as_json(closer)})
-        result: dict[str, Any] = {
+        return {
             "plies": len(self.record.plies),
-            "seat": seat,
             "colour": there.colour,
             "recorded": there.move,
-            "seed": seed,
-            "answers": bots,
             "board": await judge.board(ply),
             "place": f"{self.file}#{self.record.start.match}@{ply - 1}",
         }
-        if len(walkers) > 2:
-            upto = [number for number in plies if number <= ply]
-            changed, asked = await first_changed(judge, walkers, upto, answers[0][-1], seen)
-            result["first_changed"] = walkers[changed].start.command
-            result["versions"] = [{"bot": walkers[at].start.command, "move": asked[at].said} for at in sorted(asked)]
-        return result
-
-
-def _as_json(said: BotStatement) -> dict[str, Any]:
-    return {
-        "move": said.answer.said,
-        "analysis": said.answer.analysis,
-        "recorded": said.recorded,
-        "illegal": said.illegal,
-        "again": said.again.said,
-        "alone": said.alone.said,
-        "by_chance": said.by_chance,
-    }
 
 
 def _told(result: dict[str, Any]) -> Iterator[str]:

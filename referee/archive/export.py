@@ -34,7 +34,7 @@ from referee.play.player import fixed_handicap
 from referee.store.audit import BY_PLAY
 from referee.store.model import GameRow
 from referee.store.store import Store
-from referee.terminal import clean
+from referee.terminal import clean, progress_bar
 
 # -- A record as SGF FF[4]: go in the properties that every viewer knows, other games in private ones.
 
@@ -258,10 +258,13 @@ def export(
             wanted = replace(wanted, pool=pool.name)
         damaged: list[str] = []
         pieces = _one(store, key, form) if key is not None else _pieces(store, wanted, form, played, damaged)
-        with opened(output, ViewError, Trouble) as file:
-            counted = _with_progress(store, wanted, pieces) if _watched(output, quiet) else pieces
-            for piece in counted:
+        visible = not quiet and (output not in (None, "-") or not sys.stdout.isatty())
+        totals = store.totals()
+        total = totals.games + totals.void if wanted.any else None
+        with opened(output, ViewError, Trouble) as file, progress_bar("matches", visible) as progress:
+            for number, piece in enumerate(pieces, 1):
                 file.write(piece)
+                progress(number, total, "matches")
             file.flush()
     for reason in damaged:
         click.echo(f"ggp ladder export: {reason}", err=True)
@@ -301,22 +304,3 @@ def _csv_line(row: GameRow) -> bytes:
     result = ("0.5", "1", "0")[row.winner]
     csv.writer(line, lineterminator="\n").writerow((row.first, row.second, result))
     return line.getvalue().encode()
-
-
-def _watched(output: str | None, quiet: bool) -> bool:
-    """Whether a bar on stderr would be seen, and disturb nothing."""
-    return not quiet and sys.stderr.isatty() and (output not in (None, "-") or not sys.stdout.isatty())
-
-
-def _with_progress(store: Store, wanted: GameFilter, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The same pieces, counted before the eyes of the user."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    totals = store.totals()
-    total = totals.games + totals.void if wanted.any else None
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("matches"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console, transient=True
-    ) as bar:
-        yield from bar.track(pieces, total=total)

@@ -3,9 +3,9 @@
 import json
 import os
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, nullcontext
+from contextlib import closing
 from queue import SimpleQueue
 from textwrap import indent
 from typing import Any, NamedTuple, TypeVar
@@ -23,21 +23,21 @@ from referee.play.bot_spec import BotSpec, read_engine
 from referee.play.engine import OVER, Engine, GameRefused, Status, start_engine
 from referee.play.outcome import BotFault, EngineFailed, Termination
 from referee.play.setting import Timeouts, new_game
-from referee.terminal import clean
+from referee.terminal import clean, progress_bar
 
 # -- Plays a record again on one or two engines, and finds the first ply that differs.
 
 
 T = TypeVar("T")
 RECORD, ENGINE, OTHER = "record", "engine", "other"
-"""Who departs: the record from the engine; our engine or the other, which failed or which the two cannot agree on."""
+"""What deviates: the record from the engine, our engine, or the other one."""
 
 
 class Deviation(NamedTuple):
     """Where a match comes out otherwise. `ply` is the one that was being played, 0 for the start, None for the end.
 
-    `failed`: that engine died, stopped answering or answered nonsense. `board` is the position
-    before the ply, if an engine draws it.
+    `failed`: that engine died, stopped answering or gave an invalid answer. `board` is the position before the ply,
+    if an engine draws it.
     """
 
     who: str
@@ -53,12 +53,12 @@ class _DeviationFound(Exception):
 
 
 async def verify(record: Record, engine: Engine, other: Engine | None = None, deep: bool = False) -> Deviation | None:
-    """Where the record comes out otherwise; None if it does nowhere.
+    """The first deviation from the record, None if there is none.
 
-    Every move must be legal and come out in its canonical form, by the seat and colour that the record names;
-    a result by the rules must be the engine's, and so must the hash if it is the same engine in the same version.
-    With an `other` engine, both must agree after each ply on status and legal moves, and at the end on history and
-    score. `deep`: every ply is taken back again, and each position must be the one that was there before.
+    Every move must be legal and in its canonical form, by the seat and colour that the record names; a result by the
+    rules must be the engine's, and so must the hash if it is the same engine in the same version. With an `other`
+    engine, both must agree after each ply on status and legal moves, and at the end on history and score. `deep`:
+    every ply is undone again, and each position must be the one that was there before.
     """
     sides = [_Side(ENGINE, engine), *([_Side(OTHER, other)] if other else [])]
     try:
@@ -70,7 +70,7 @@ async def verify(record: Record, engine: Engine, other: Engine | None = None, de
 
 
 class _Side(NamedTuple):
-    """One of the engines; what goes wrong with it is its own."""
+    """One of the engines. Its failures are deviations of its own."""
 
     who: str
     engine: Engine
@@ -81,41 +81,40 @@ class _Side(NamedTuple):
         except GameRefused as refused:
             raise _DeviationFound(self.who, f"{self.name} refuses the game: {refused}", 0) from None
         except EngineFailed as failure:
-            said = str(failure).removeprefix("the engine ")
-            raise _DeviationFound(
-                self.who, f"{self.name} {said}" if said != str(failure) else said, ply, failed=True
-            ) from None
+            said = str(failure)
+            what = f"{self.name} {said.removeprefix('the engine ')}" if said.startswith("the engine ") else said
+            raise _DeviationFound(self.who, what, ply, failed=True) from None
 
     @property
     def name(self) -> str:
         return "the engine" if self.who == ENGINE else "the other engine"
 
+    @property
+    def program(self) -> tuple[str, str]:
+        return self.engine.party.program, self.engine.party.version
+
+
+_Seen = tuple[Status, str]  # and the hash
+
 
 async def _replay(record: Record, sides: list[_Side], deep: bool) -> None:
-    start = record.start
-    begin = new_game(start.game, start.options)
+    begin = new_game(record.start.game, record.start.options)
     statuses = [await side.ask(side.engine.new_game(begin), 0) for side in sides]
-    _compare(statuses, 0)
-    if len(sides) > 1:
-        await _compare_legal_moves(sides, 0)
-    trail = [[await _seen(side, status, 0, deep) for side, status in zip(sides, statuses, strict=True)]]
+    await _compare(sides, statuses, 0)
+    trail = [await _look(sides, statuses, 0)] if deep else []
     for ply in record.plies:
         status, number = statuses[0], ply.ply
         if (ply.seat, ply.colour) != (status.seat, status.to_play):
             said = f"the record says seat {ply.seat} ({ply.colour}), the engine {_turn(status)}"
             raise _DeviationFound(RECORD, said, number)
         statuses = [await _play(side, ply.colour, ply.move, number) for side in sides]
-        _compare(statuses, number)
-        if len(sides) > 1:
-            await _compare_legal_moves(sides, number)
+        await _compare(sides, statuses, number)
         if deep:
-            trail.append(
-                [await _seen(side, status, number, deep) for side, status in zip(sides, statuses, strict=True)]
-            )
-            _compare_hashes(sides, trail[-1], number)
+            trail.append(await _look(sides, statuses, number))
     await _verify_end(record, sides, statuses[0])
-    if deep:
-        await _take_back(sides, trail)
+    for at, side in enumerate(sides):
+        if side.engine.lists("ggp-undo"):
+            await _undo(side, [seen[at] for seen in trail])
 
 
 async def _play(side: _Side, colour: str, move: str, number: int) -> Status:
@@ -131,25 +130,42 @@ async def _play(side: _Side, colour: str, move: str, number: int) -> Status:
     return status
 
 
-def _compare(statuses: list[Status], number: int) -> None:
-    ours, theirs = statuses[0], statuses[-1]
-    if ours != theirs:
-        raise _DeviationFound(OTHER, f"the engine says {_turn(ours)}, the other engine {_turn(theirs)}", number)
-
-
-async def _compare_legal_moves(sides: list[_Side], number: int) -> None:
+async def _compare(sides: list[_Side], statuses: list[Status], number: int) -> None:
+    """Two engines by their status and their legal moves."""
+    if len(sides) < 2:
+        return
+    if statuses[0] != statuses[1]:
+        said = f"the engine says {_turn(statuses[0])}, the other engine {_turn(statuses[1])}"
+        raise _DeviationFound(OTHER, said, number)
     ours, theirs = [set(await side.ask(side.engine.legal_moves(), number)) for side in sides]
-    said = [
+    differences = [
         f"legal for {side.name} only: {' '.join(sorted(more))[:200]}"
         for side, more in zip(sides, (ours - theirs, theirs - ours), strict=True)
         if more
     ]
-    if said:
-        raise _DeviationFound(OTHER, "; ".join(said), number)
+    if differences:
+        raise _DeviationFound(OTHER, "; ".join(differences), number)
+
+
+async def _look(sides: list[_Side], statuses: list[Status], number: int) -> list[_Seen]:
+    """The position of each engine. Engines of the same name and version must have the same hash."""
+    hashes = [await side.ask(side.engine.hash(), number) for side in sides]
+    if sides[0].program == sides[-1].program and hashes[0] != hashes[-1]:
+        raise _DeviationFound(OTHER, f"the engine's hash is {hashes[0]}, the other engine's {hashes[-1]}", number)
+    return list(zip(statuses, hashes, strict=True))
+
+
+async def _undo(side: _Side, trail: list[_Seen]) -> None:
+    """Undo every ply of the trail, the last one first; each position must be as it was."""
+    for number in range(len(trail) - 1, 0, -1):
+        found = await side.ask(side.engine.undo(), number), await side.ask(side.engine.hash(), number)
+        if found != trail[number - 1]:
+            both = (f"{_turn(status)}, hash {position or 'none'}" for status, position in (found, trail[number - 1]))
+            raise _DeviationFound(side.who, f"{side.name} undoes it and says {', where it was '.join(both)}", number)
 
 
 async def _verify_end(record: Record, sides: list[_Side], status: Status) -> None:
-    end, started_by, engine = record.end, record.start.engine, sides[0].engine
+    end, made_by = record.end, record.start.engine
     if len(sides) > 1:
         histories = [await side.ask(side.engine.history(), None) for side in sides]
         if histories[0] != histories[1]:
@@ -164,65 +180,32 @@ async def _verify_end(record: Record, sides: list[_Side], status: Status) -> Non
     if by_rules and (end.result, end.winner) != (status.result, status.winner):
         said = status.result if status.phase == OVER else "that it is not over"
         raise _DeviationFound(RECORD, f"the record says {end.result}, the engine {said}", None)
-    same = (started_by.program, started_by.version) == (engine.party.program, engine.party.version)
-    if same and end.hash and finals[0][0] != end.hash:
-        raise _DeviationFound(
-            RECORD, f"the record ends at hash {end.hash}, the engine at {finals[0][0] or 'none'}", None
-        )
+    position = finals[0][0]
+    if (made_by.program, made_by.version) == sides[0].program and end.hash and position != end.hash:
+        raise _DeviationFound(RECORD, f"the record ends at hash {end.hash}, the engine at {position or 'none'}", None)
 
 
 def _compare_scores(scores: list[str]) -> None:
-    """Where both know a score: the totals of black and white."""
+    """The totals of black and white, where both engines know a score."""
     if len(scores) < 2 or not all(scores):
         return
     try:
         ours, theirs = [[json.loads(score)[colour]["total"] for colour in ("black", "white")] for score in scores]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise _DeviationFound(OTHER, "the other engine's ggp-score is not what it should be", None) from None
+        raise _DeviationFound(OTHER, "the other engine's ggp-score has another form", None) from None
     if ours != theirs:
-        raise _DeviationFound(
-            OTHER, f"the engine scores {ours[0]} to {ours[1]}, the other engine {theirs[0]} to {theirs[1]}"[:300], None
-        )
-
-
-async def _seen(side: _Side, status: Status, number: int, deep: bool) -> tuple[Status, str]:
-    """What is to be there again when all later plies are taken back: the status, and the hash if it has one."""
-    return status, await side.ask(side.engine.hash(), number) if deep else ""
-
-
-def _compare_hashes(sides: list[_Side], seen: list[tuple[Status, str]], number: int) -> None:
-    """Of engines that are the same in name and version."""
-    one, two = sides[0].engine.party, sides[-1].engine.party
-    if (one.program, one.version) == (two.program, two.version) and seen[0][1] != seen[-1][1]:
-        raise _DeviationFound(OTHER, f"the engine's hash is {seen[0][1]}, the other engine's {seen[-1][1]}", number)
-
-
-async def _take_back(sides: list[_Side], trail: list[list[tuple[Status, str]]]) -> None:
-    """Every ply, the last one first, on each engine that lists `ggp-undo`."""
-    for at, side in enumerate(sides):
-        for number in range(len(trail) - 1, 0, -1) if side.engine.lists("ggp-undo") else ():
-            there = trail[number - 1][at]
-            status = await side.ask(side.engine.undo(), number)
-            if (found := await _seen(side, status, number, True)) != there:
-                said = f"{_place(*found)}, where it was {_place(*there)}"
-                raise _DeviationFound(side.who, f"{side.name} takes it back and says {said}", number)
+        said = f"the engine scores {ours[0]} to {ours[1]}, the other engine {theirs[0]} to {theirs[1]}"
+        raise _DeviationFound(OTHER, said[:300], None)
 
 
 async def _board_before(record: Record, number: int | None, engine: Engine) -> str:
     """The position before this ply on our engine (None: the last one), "" if it cannot be drawn."""
-    start = record.start
     try:
-        await engine.new_game(new_game(start.game, start.options))
-        for ply in record.plies[: len(record.plies) if number is None else max(0, number - 1)]:
-            await engine.play(ply.colour, ply.move)
+        await engine.replay(record, len(record.plies) if number is None else max(0, number - 1))
         scene = await engine.scene()
         return text.draw(read_scene(scene)) if scene else ""
     except (EngineFailed, GameRefused, BotFault, DrawingError):
         return ""
-
-
-def _place(status: Status, position: str) -> str:
-    return f"{_turn(status)}, hash {position or 'none'}"
 
 
 def _turn(status: Status) -> str:
@@ -233,12 +216,12 @@ def _turn(status: Status) -> str:
 
 
 _WAITING = 4  # records a job that are read ahead
-_WORTH = 8  # matches for which one engine more is worth its start
+_WORTH = 8  # matches for which one more engine is worth its start
 _MOST_FAILURES = 10  # after which an engine is not started again
 
 
 class VerifiedMatch(NamedTuple):
-    """A match of a file, and where it came out otherwise."""
+    """A match of a file, and its deviation, if any."""
 
     file: str
     match: str
@@ -251,13 +234,14 @@ class Checker:
     def __init__(
         self, ours: BotSpec, other: BotSpec | None, jobs: int, deep: bool, budgets: Timeouts | None = None
     ) -> None:
-        self._ours, self._other, self._jobs, self._deep = ours, other, jobs, deep
+        self._specs = {ENGINE: ours, **({OTHER: other} if other else {})}
+        self._jobs, self._deep = jobs, deep
         self._budgets = budgets or Timeouts()
         self._engine_pairs: list[_EnginePair] = []
         self._free: SimpleQueue[_EnginePair] = SimpleQueue()
         self._threads = ThreadPoolExecutor(jobs)
         try:
-            self._add_desk()  # what does not start at all is said at once
+            self._add_engines()  # a program that cannot start is an error at once
         except BaseException:
             self.close()
             raise
@@ -267,7 +251,7 @@ class Checker:
         pending: deque[Future[VerifiedMatch]] = deque()
         for number, (file, record) in enumerate(records, 1):
             if len(self._engine_pairs) < min(self._jobs, 1 + number // _WORTH):
-                self._add_desk()  # here, in the thread that outlives them all
+                self._add_engines()  # here, in the thread that outlives them all
             pending.append(self._threads.submit(self._check, file, record))
             if len(pending) >= _WAITING * self._jobs:
                 yield pending.popleft().result()
@@ -280,8 +264,8 @@ class Checker:
         for engines in self._engine_pairs:
             run_blocking(engines.close())
 
-    def _add_desk(self) -> None:
-        engines = _EnginePair(self._ours, self._other, self._budgets)
+    def _add_engines(self) -> None:
+        engines = _EnginePair(self._specs, self._budgets)
         self._engine_pairs.append(engines)
         run_blocking(engines.open())
         self._free.put(engines)
@@ -297,44 +281,39 @@ class Checker:
 class _EnginePair:
     """Our engine and the other one; each is restarted when it fails."""
 
-    def __init__(self, ours: BotSpec, other: BotSpec | None, budgets: Timeouts) -> None:
-        self._starts = {"engine": ours, **({OTHER: other} if other else {})}
-        self._budgets = budgets
+    def __init__(self, specs: dict[str, BotSpec], budgets: Timeouts) -> None:
+        self._specs, self._budgets = specs, budgets
         self._engines: dict[str, Engine] = {}
         self._failures = 0
 
     async def open(self) -> None:
-        for who, start in self._starts.items():
+        for who, spec in self._specs.items():
             if who not in self._engines:
-                self._engines[who] = await start_engine(start, self._budgets)
+                self._engines[who] = await start_engine(spec, self._budgets)
 
     async def check(self, record: Record, deep: bool) -> Deviation | None:
-        """On our engine and the other; a game that ours does not know, on the other alone."""
+        """On our engine and the other. Raises ClickException after too many failures of an engine."""
         await self.open()
-        ours, other = self._engines["engine"], self._engines.get(OTHER)
-        try:
-            known = record.start.game in await ours.games()
-        except EngineFailed as failure:
-            found: Deviation | None = Deviation("engine", clean(str(failure)), 0, failed=True)
-        else:
-            if known:
-                found = await verify(record, ours, other, deep)
-            elif other is None:
-                said = f"our engine knows no game {clean(record.start.game)}: name one that does with --engine"
-                found = Deviation("engine", said, 0)
-            else:
-                found = await verify(record, other, None, deep)
-                found = found and found._replace(who=OTHER if found.who == "engine" else found.who)
-        if found and found.failed:
-            await self._drop(found)
+        found = await self._verify(record, self._engines[ENGINE], self._engines.get(OTHER), deep)
+        if found and found.failed:  # the next match gets a new engine
+            self._failures += 1
+            if self._failures >= _MOST_FAILURES:
+                raise click.ClickException(f"given up after {self._failures} failures: {found.what}")
+            await self._engines.pop(found.who).peer.stop(kill=True)
         return found
 
-    async def _drop(self, found: Deviation) -> None:
-        """The engine that failed is ended; the next match gets a new one."""
-        self._failures += 1
-        if self._failures >= _MOST_FAILURES:
-            raise click.ClickException(f"given up after {self._failures} failures: {found.what}")
-        await self._engines.pop(found.who).peer.stop(kill=True)
+    async def _verify(self, record: Record, ours: Engine, other: Engine | None, deep: bool) -> Deviation | None:
+        """A game that our engine does not know is verified on the other alone."""
+        try:
+            if record.start.game in await ours.games():
+                return await verify(record, ours, other, deep)
+        except EngineFailed as failure:
+            return Deviation(ENGINE, clean(str(failure)), 0, failed=True)
+        if other is None:
+            said = f"our engine knows no game {clean(record.start.game)}: name one that does with --engine"
+            return Deviation(ENGINE, said, 0)
+        found = await verify(record, other, None, deep)
+        return found._replace(who=OTHER) if found and found.who == ENGINE else found
 
     async def close(self) -> None:
         for engine in self._engines.values():
@@ -377,11 +356,11 @@ def verify_files(
     other = read_engine(engine) if engine else None
     # The other engine at its url has as many sessions as we like; still, one process a core is enough.
     checker = Checker(read_engine(None), other, jobs or len(os.sched_getaffinity(0)), deep)
-    with closing(checker), report.bar() as seen:
+    with closing(checker), progress_bar("matches", not quiet) as progress:
         for file in files:
             for checked in checker.all((file, record) for record in _readable(file, report)):
                 report.add(checked)
-                seen()
+                progress(*report.done())
             report.end_of(file)
     return report.close()
 
@@ -466,38 +445,11 @@ class _Report:
             click.echo(f"ggp verify: {reason}", err=True)
         return status
 
-    def bar(self) -> "nullcontext[Callable[[], None]] | _Bar":
-        """What shows progress, on stderr where it is seen and disturbs nothing."""
-        import sys
-
-        if self._quiet or not sys.stderr.isatty():
-            return nullcontext(lambda: None)
-        return _Bar(self)
-
-    def line(self) -> str:
+    def done(self) -> tuple[int, None, str]:
+        """How many matches, of an unknown number, and how many of them deviate."""
         seen = self._all + self._file
-        return f"{_count(seen['matches'])}, {seen['not']} not as recorded"
+        return seen["matches"], None, f"{_count(seen['matches'])}, {seen['not']} not as recorded"
 
 
 def _count(matches: int) -> str:
     return f"{matches} match" if matches == 1 else f"{matches} matches"
-
-
-class _Bar:
-    """A growing line on stderr; the number of matches is unknown before they are read."""
-
-    def __init__(self, report: _Report) -> None:
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._report = report
-
-    def __enter__(self) -> Callable[[], None]:
-        self._progress.start()
-        task = self._progress.add_task("")
-        return lambda: self._progress.update(task, description=self._report.line())
-
-    def __exit__(self, *error: object) -> None:
-        self._progress.stop()

@@ -54,7 +54,7 @@ from referee.play.pool import resume_series
 from referee.play.process import NO_LIMITS
 from referee.play.record_file import RecorderError
 from referee.play.series import PrepareError, SeriesConfig, prepare
-from referee.play.setting import Setting, Timeouts, new_game
+from referee.play.setting import Setting, Timeouts
 from referee.ratings.scale import half
 from referee.records import playing
 from referee.store.model import Pool, PoolRow, StoreError
@@ -370,12 +370,9 @@ class QueryHandlers:
 
 
 async def _scene(engine: Engine, record: Record, plies: int) -> str:
-    start = record.start
     if "ggp-scene" in engine.lacks:
         raise CommandFailed("the engine lists no ggp-scene: it cannot say what to draw")
-    await engine.new_game(new_game(start.game, start.options))
-    for ply in record.plies[:plies]:
-        await engine.play(ply.colour, ply.move)
+    await engine.replay(record, plies)
     return await engine.scene()
 
 

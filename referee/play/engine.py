@@ -9,11 +9,11 @@ from protocol.channel import PEER_FAULTS
 from protocol.connection import PeerRole
 from protocol.errors import CodedError
 from protocol.messages import Reply
-from protocol.records import Party
+from protocol.records import Party, Record
 from referee.play.bot_spec import BotSpec, LaunchError
 from referee.play.outcome import BotFault, EngineFailed, Termination
 from referee.play.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch
-from referee.play.setting import TIMEOUTS, Timeouts
+from referee.play.setting import TIMEOUTS, Timeouts, new_game
 
 REQUIRED = ("ggp-games", "ggp-options", "ggp-new", "ggp-play", "ggp-legal_moves")
 _MAX_MOVE = 8192  # characters
@@ -121,6 +121,13 @@ class Engine:
         if not ok and text.startswith("illegal move"):
             raise BotFault(Termination.ILLEGAL_MOVE, text)
         raise EngineFailed(f"the engine answers `{line[:200]}` with `{'=' if ok else '?'} {text[:200]}`")
+
+    async def replay(self, record: Record, plies: int) -> Status:
+        """The position after so many plies of a record. Raises GameRefused, BotFault."""
+        status = await self.new_game(new_game(record.start.game, record.start.options))
+        for ply in record.plies[:plies]:
+            _, status = await self.play(ply.colour, ply.move)
+        return status
 
     async def legal_moves(self) -> list[str]:
         return (await self._ask("ggp-legal_moves", self._command)).text.split()
