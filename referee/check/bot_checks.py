@@ -44,7 +44,7 @@ async def play(trial: CheckContext) -> None:
     if trial.lists("4.1.5", "ggp-games"):
         talk = await trial.talk()
         for game in (await talk.ask("ggp-games")).text.split():
-            trial.hold("4.1.5", (await talk.ask(f"ggp-new {game}")).ok, f"a success: ggp-games lists {game}")
+            await trial.accepts("4.1.5", f"ggp-new {game}", f"a success: ggp-games lists {game}")
 
 
 class _Game:
@@ -133,14 +133,25 @@ async def turn(trial: CheckContext) -> None:
     if all(answer.ok for answer in await talk.ask_all(*lines)):
         trial.hold("4.2.6", True, "")
     else:
-        talk = await _fails_only_together(trial, talk, lines)
+        seen = bytes(talk.sent), bytes(talk.got)
+        await begin(trial, talk)
+        if all([(await talk.ask(line)).ok for line in lines]):
+            talk = await _blame(trial, talk, "4.2.6", "two successes", seen)
+        else:
+            trial.omit("the same two fail one by one", "4.2.6")
     await _analyzed(trial, talk)
     trial.at = "4.2.5"
     await begin(trial, talk)
     if await _legal_genmove(trial, talk, judge):
         trial.hold("4.2.5", True, "")
     else:
-        talk = await _fails_only_later(trial, talk, judge)
+        seen = bytes(talk.sent), bytes(talk.got)
+        talk = await trial.talk(fresh=not trial.remote)
+        await begin(trial, talk)
+        if await _legal_genmove(trial, talk, judge):
+            talk = await _blame(trial, talk, "4.2.5", "a legal first move of the new game", seen)
+        else:
+            trial.omit("the first move of a first game is wrong, too", "4.2.5")
     trial.at = "4.2.8"
     await begin(trial, talk)
     # To a plain bot of go I5 is no point, and to every native one no-such-move is none.
@@ -152,29 +163,13 @@ async def turn(trial: CheckContext) -> None:
     await _small(trial, talk)
 
 
-async def _fails_only_together(trial: CheckContext, talk: RawChannel, lines: tuple[str, ...]) -> RawChannel:
-    """Two commands in one write did not both succeed: is it the write, or do they fail one by one, too?"""
-    expected, seen = "two successes", (bytes(talk.sent), bytes(talk.got))
-    await begin(trial, talk)
-    if all([(await talk.ask(line)).ok for line in lines]):
-        talk.sent[:], talk.got[:] = seen
-        trial.hold("4.2.6", False, expected)
-        return await trial.talk(fresh=not trial.remote)
-    trial.omit("the same two fail one by one", "4.2.6")
-    return talk
-
-
-async def _fails_only_later(trial: CheckContext, talk: RawChannel, judge: Engine) -> RawChannel:
-    """The first move of a second game is wrong: is that of a first game right?"""
-    expected, seen = "a legal first move of the new game", (bytes(talk.sent), bytes(talk.got))
-    talk = await trial.talk(fresh=not trial.remote)
-    await begin(trial, talk)
-    if await _legal_genmove(trial, talk, judge):
-        talk.sent[:], talk.got[:] = seen
-        trial.hold("4.2.5", False, expected)
-        return await trial.talk(fresh=not trial.remote)
-    trial.omit("the first move of a first game is wrong, too", "4.2.5")
-    return talk
+async def _blame(
+    trial: CheckContext, talk: RawChannel, number: str, expected: str, seen: tuple[bytes, bytes]
+) -> RawChannel:
+    """A failure by an earlier exchange: what it did wrong there it did right by itself. Returns a new conversation."""
+    talk.sent[:], talk.got[:] = seen
+    trial.hold(number, False, expected)
+    return await trial.talk(fresh=not trial.remote)
 
 
 async def _analyzed(trial: CheckContext, talk: RawChannel) -> None:
@@ -202,7 +197,7 @@ async def _small(trial: CheckContext, talk: RawChannel) -> None:
     if trial.lists("4.2.10", "ggp-result"):
         await begin(trial, talk)
         for result in ("B+3.5", "W+R", "0"):
-            trial.hold("4.2.10", (await talk.ask(f"ggp-result {result}")).ok, "a success")
+            await trial.accepts("4.2.10", f"ggp-result {result}")
     trial.at = "4.2.12"
     if "final_status_list" not in trial.commands or trial.native:
         return trial.omit("it lists none, or agrees by genmove", "4.2.12")
@@ -237,7 +232,7 @@ async def seed(trial: CheckContext) -> None:
     for _ in range(2):
         # Caches of earlier games may change what a bot plays, so each has a process of its own.
         talk = await trial.talk(fresh=not trial.remote)
-        if not trial.hold("4.2.9", (await talk.ask(f"set_random_seed {_SEED}")).ok, "a success"):
+        if not await trial.accepts("4.2.9", f"set_random_seed {_SEED}"):
             return
         games.append(await _alone(trial, talk))
     trial.hold("4.2.9", games[0] == games[1], "the same moves twice", f"{games[0]} and {games[1]}")
@@ -266,7 +261,7 @@ async def clock(trial: CheckContext) -> None:
     await begin(trial, talk)
     told = [line for line in _TIMES if line.split()[0] in trial.commands]
     for line in told:
-        trial.hold("5.1.1", (await talk.ask(line)).ok, "a success")
+        await trial.accepts("5.1.1", line)
     trial.omit("it lists no command for the time", "5.1.1", "5.1.2")
     if not told:
         return
@@ -358,89 +353,63 @@ SCRIPTS = {"play": play, "turn": turn, "seed": seed, "clock": clock}
 async def words(trial: CheckContext) -> None:
     """The failures whose text is fixed."""
     talk = await trial.talk()
-    trial.at = "2.4.2"
     await begin(trial, talk)
-    if "boardsize" in trial.commands:
-        answer = await talk.ask("boardsize 1000")
-        trial.hold("2.4.2", not answer.ok and answer.text == "unacceptable size", "`? unacceptable size`")
+    if trial.lists("2.4.2", "boardsize"):
+        await trial.refuses("2.4.2", "boardsize 1000", "unacceptable size")
         await begin(trial, talk)
-    else:
-        trial.omit("it lists no boardsize", "2.4.2")
     trial.at = "2.4.3"
     point = (await first_moves(trial, talk))[0]
-    if "play" in trial.commands:
+    if trial.lists("2.4.3", "play"):
         await talk.ask(f"play black {point}")
-        answer = await talk.ask(f"play white {point}")
-        right = not answer.ok and answer.text.partition(":")[0] == "illegal move"
-        trial.hold("2.4.3", right, "`? illegal move`, and perhaps a reason after a colon", f"{point} is taken")
-    else:
-        trial.omit("it lists no play", "2.4.3")
+        await trial.refuses("2.4.3", f"play white {point}", "illegal move", note=f"{point} is taken", reason=True)
     trial.at = "2.4.4"
     await begin(trial, talk)
-    if "undo" in trial.commands:
-        answer = await talk.ask("undo")
-        trial.hold("2.4.4", not answer.ok and answer.text == "cannot undo", "`? cannot undo`")
-    else:
-        trial.omit("it lists no undo", "2.4.4")
-    trial.at = "2.4.5"
-    plays_go = trial.games[0].split()[0] == "go"
-    if "loadsgf" in trial.commands and plays_go:
-        answer = await talk.ask("loadsgf /nonexistent/game.sgf")
-        right = not answer.ok and answer.text.partition(":")[0] == "cannot load file"
-        trial.hold("2.4.5", right, "`? cannot load file`, and perhaps a reason after a colon")
-    else:
-        trial.omit("it lists no loadsgf" if plays_go else "the game is not go", "2.4.5")
+    if trial.lists("2.4.4", "undo"):
+        await trial.refuses("2.4.4", "undo", "cannot undo")
+    if trial.games[0].split()[0] != "go":
+        trial.omit("the game is not go", "2.4.5")
+    elif trial.lists("2.4.5", "loadsgf"):
+        await trial.refuses("2.4.5", "loadsgf /nonexistent/game.sgf", "cannot load file", reason=True)
 
 
 async def case(trial: CheckContext) -> None:
     """How colours and points are read."""
-    steps = ("2.6.2", "2.6.3", "2.6.4", "2.6.5")
     if "play" not in trial.commands:
-        return trial.omit("it lists no play", *steps)
+        return trial.omit("it lists no play", "2.6.2", "2.6.3", "2.6.4", "2.6.5")
     talk = await trial.talk()
-    trial.at = "2.6.2"
     for colour in ("b", "B", "black", "Black", "BLACK"):
         await begin(trial, talk)
         point = (await first_moves(trial, talk))[0]
-        answer = await talk.ask(f"play {colour} {point}")
-        trial.hold("2.6.2", answer.ok, "a success", f"{point} is free")
+        await trial.accepts("2.6.2", f"play {colour} {point}", note=f"{point} is free")
     trial.at = "2.6.3"
     await begin(trial, talk)
     point = (await first_moves(trial, talk))[0]
-    answer = await talk.ask(f"play black {point.lower()}")
-    trial.hold("2.6.3", answer.ok, f"a success, as for {point}")
-    trial.at = "2.6.4"
-    await begin(trial, talk)
-    answer = await talk.ask("play black I5")
-    trial.hold("2.6.4", not answer.ok, "a failure")
-    trial.at = "2.6.5"
-    await begin(trial, talk)
-    answer = await talk.ask("play black resign")
-    trial.hold("2.6.5", not answer.ok, "a failure")
+    await trial.accepts("2.6.3", f"play black {point.lower()}", f"a success, as for {point}")
+    for number, word in (("2.6.4", "I5"), ("2.6.5", "resign")):
+        trial.at = number
+        await begin(trial, talk)
+        await trial.refuses(number, f"play black {word}")
     return None
 
 
 async def board(trial: CheckContext) -> None:
     """A new board, its komi, and that clear_board clears."""
-    steps = ("2.7.1", "2.7.2", "2.7.3")
     missing = [name for name in ("boardsize", "clear_board", "komi", "play") if name not in trial.commands]
     if missing and trial.native:
-        return trial.omit(f"it lists no {missing[0]}, and needs none", *steps)
+        return trial.omit(f"it lists no {missing[0]}, and needs none", "2.7.1", "2.7.2", "2.7.3")
     talk = await trial.talk()
-    trial.at = "2.7.1"
     size = await _size(trial, talk)
     if size:
         for line in (f"boardsize {size}", "clear_board", f"boardsize {size}", "clear_board", "clear_board"):
-            if not trial.hold("2.7.1", (await talk.ask(line)).ok, "a success"):
+            if not await trial.accepts("2.7.1", line):
                 return None
     else:
         trial.omit("there is no size= in the game", "2.7.1")
-    trial.at = "2.7.2"
     if "komi" not in trial.commands:
         trial.skip("komi is unknown", "2.7.2")
-    for komi in ("0", "7", "6.5", "-3.5"):
-        if trial.wants("2.7.2") and "komi" in trial.commands:
-            trial.hold("2.7.2", (await talk.ask(f"komi {komi}")).ok, "a success")
+    elif trial.wants("2.7.2"):
+        for komi in ("0", "7", "6.5", "-3.5"):
+            await trial.accepts("2.7.2", f"komi {komi}")
     trial.at = "2.7.3"
     await begin(trial, talk)
     await talk.ask("clear_board")

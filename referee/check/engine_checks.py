@@ -1,4 +1,4 @@
-"""What engines are asked beside a walk: their options, GTP's view of a game, and sessions that must not mix."""
+"""The checks of engines: a random game, options, GTP's view of a game, and sessions that must not mix."""
 
 import random
 import re
@@ -22,7 +22,7 @@ from referee.check.trial import (
     read_status,
 )
 
-# -- A random game on an engine, to its end, with everything asked on the way that must agree with everyt
+# -- A random game to its end, and on the way all questions whose answers must agree.
 
 
 PLIES = 400  # no further, though the game go on
@@ -56,6 +56,7 @@ class _Walk:
 
     def __init__(self, trial: CheckContext, talk: RawChannel, game: str) -> None:
         self.trial, self.talk, self.game = trial, talk, game
+        self._hold = trial.hold
         self.history: list[str] = []
         self.moves: list[tuple[str, str]] = []
         self.chance = random.Random(SEED)
@@ -126,15 +127,7 @@ class _Walk:
 
     async def _look(self, status: StatusFields, legal: list[str]) -> None:
         ask, commands = self.talk.ask, self.trial.commands
-        if "ggp-score" in commands:
-            self._at("3.3.12")
-            answer = await ask("ggp-score")
-            self._hold(
-                "3.3.12", answer.ok and is_score(answer.text, False), '{"black": {"total": …}, …, "final": false}'
-            )
-        if "ggp-scene" in commands:
-            self._at("3.3.13")
-            self._scene(await ask("ggp-scene"))
+        await self._score_and_scene(over=False)
         if "ggp-perft" in commands and status.phase != "agree":
             self._at("3.3.14")
             answer = await ask("ggp-perft 1")
@@ -147,13 +140,21 @@ class _Walk:
             answer = await ask(f"ggp-legal {NONSENSE[0]}")
             self._hold("3.3.5", answer.ok and answer.text.startswith("false"), "`= false` and the reason")
 
-    def _scene(self, answer: RawAnswer) -> None:
-        try:
-            read_scene(answer.text)
-            wrong = "" if answer.ok else "a failure"
-        except DrawingError as error:
-            wrong = str(error)
-        self._hold("3.3.13", not wrong, "a scene", wrong)
+    async def _score_and_scene(self, over: bool) -> None:
+        if "ggp-score" in self.trial.commands:
+            self._at("3.3.12")
+            answer = await self.talk.ask("ggp-score")
+            form = f'{{"black": {{"total": …}}, …, "final": {"true" if over else "false"}}}'
+            self._hold("3.3.12", answer.ok and is_score(answer.text, over), form)
+        if "ggp-scene" in self.trial.commands:
+            self._at("3.3.13")
+            answer = await self.talk.ask("ggp-scene")
+            try:
+                read_scene(answer.text)
+                wrong = "" if answer.ok else "a failure"
+            except DrawingError as error:
+                wrong = str(error)
+            self._hold("3.3.13", not wrong, "a scene", wrong)
 
     async def _refusals(self, status: StatusFields, legal: list[str]) -> None:
         """What must be refused, and what must be as it was after each."""
@@ -190,15 +191,8 @@ class _Walk:
         answer = await self.talk.ask("ggp-legal_moves")
         self._hold("3.3.15", answer.ok and answer.text == "", "an empty success")
         for colour, move in (("black", self.moves[0][1]), ("white", self.moves[-1][1])):
-            answer = await self.talk.ask(f"ggp-play {colour} {move}")
-            self._hold("3.3.15", not answer.ok, "a failure: the game is over")
-        if "ggp-score" in self.trial.commands:
-            self._at("3.3.12")
-            answer = await self.talk.ask("ggp-score")
-            self._hold("3.3.12", answer.ok and is_score(answer.text, True), '{"black": {…}, …, "final": true}')
-        if "ggp-scene" in self.trial.commands:
-            self._at("3.3.13")
-            self._scene(await self.talk.ask("ggp-scene"))
+            await self.trial.refuses("3.3.15", f"ggp-play {colour} {move}", expected="a failure: the game is over")
+        await self._score_and_scene(over=True)
         if "final_score" in self.trial.commands:
             self._at("3.4.1")
             answer = await self.talk.ask("final_score")
@@ -209,8 +203,8 @@ class _Walk:
         self._at("3.3.11", "the same moves again")
         await self.talk.ask(f"ggp-new {self.game}")
         for colour, move in self.moves:
-            answer = await self.talk.ask(f"ggp-play {colour} {move}")
-            if not self._hold("3.3.11", answer.ok, f"a success, as when {move} was played first"):
+            again = f"a success, as when {move} was played first"
+            if not await self.trial.accepts("3.3.11", f"ggp-play {colour} {move}", again):
                 raise ScriptStopped
         self._hold("3.3.11", await self._position() == end, "the same status, history, moves and hash as before")
 
@@ -220,8 +214,7 @@ class _Walk:
         count = len(self.moves)
         self._at("3.3.10", "after the walk")
         before = await self._position()
-        answer = await self.talk.ask(f"ggp-undo {count + 1}")
-        self._hold("3.3.10", not answer.ok and answer.text == "cannot undo", "`? cannot undo`")
+        await self.trial.refuses("3.3.10", f"ggp-undo {count + 1}", "cannot undo")
         if not self._hold("3.3.10", await self._position() == before, "the same position as before"):
             raise ScriptStopped
         self._at("3.3.9", "after the walk")
@@ -231,8 +224,7 @@ class _Walk:
         else:
             self._status(await self.talk.ask("ggp-undo 1"))
         self._hold("3.3.9", await self._position() == opening, f"what there was at first: {' | '.join(opening)[:200]}")
-        answer = await self.talk.ask("ggp-undo")
-        self._hold("3.3.10", not answer.ok and answer.text == "cannot undo", "`? cannot undo`")
+        await self.trial.refuses("3.3.10", "ggp-undo", "cannot undo")
 
     def _choose(self, status: StatusFields, legal: list[str]) -> str:
         """At random; what ends games is taken now and then, so that random ones end."""
@@ -254,9 +246,6 @@ class _Walk:
         if where is not None:
             self.trial.where = ", ".join(part for part in (self.game, where) if part)
 
-    def _hold(self, number: str, right: bool, expected: str, note: str = "") -> bool:
-        return self.trial.hold(number, right, expected, note)
-
 
 _MOST = 8  # values of one option that are tried
 
@@ -266,9 +255,8 @@ async def options(trial: CheckContext) -> None:
     talk = await trial.talk()
     for line in trial.games:
         game = line.split(" ")[0]
-        trial.at, trial.where = "3.3.21", game
-        answer = await talk.ask(f"ggp-new {game}")
-        trial.hold("3.3.21", answer.ok, "a success: ggp-games lists it")
+        trial.where = game
+        await trial.accepts("3.3.21", f"ggp-new {game}", "a success: ggp-games lists it")
         trial.at = "3.3.16"
         answer = await talk.ask(f"ggp-options {game}")
         rows = [read_option(row) for row in answer.text.split("\n")] if answer.text else []
@@ -352,9 +340,9 @@ async def views(trial: CheckContext) -> None:
             trial.hold("3.4.2", answer.ok and answer.text == "" and same, "an empty success, and the game as it began")
         if trial.lists("3.4.4", "komi"):
             for number in ("7", "0", "6.5", "-3.5", "1e1"):
-                trial.hold("3.4.4", (await talk.ask(f"komi {number}")).ok, "a success")
+                await trial.accepts("3.4.4", f"komi {number}")
             for word in ("many", ""):
-                trial.hold("3.4.4", not (await talk.ask(f"komi {word}")).ok, "a failure: that is no number")
+                await trial.refuses("3.4.4", f"komi {word}", expected="a failure: that is no number")
         if trial.lists("3.4.6", "showboard"):
             trial.hold("3.4.6", (await talk.ask("showboard")).text.strip() != "", "a board")
         if trial.lists("3.4.1", "final_score"):
@@ -362,7 +350,7 @@ async def views(trial: CheckContext) -> None:
             right = is_result(answer.text) if answer.ok else answer.text == "cannot score"
             trial.hold("3.4.1", right, "a result for the position as it stands, or `? cannot score`")
         await _sizes(trial, talk, line)
-        await _only_for_go(trial, talk, line.split(" ")[0])
+        await _only_for_go(trial, line.split(" ")[0])
 
 
 async def _play_and_undo(trial: CheckContext, talk: RawChannel, move: str, at_first: tuple[str, ...]) -> None:
@@ -387,14 +375,13 @@ async def _sizes(trial: CheckContext, talk: RawChannel, line: str) -> None:
     trial.hold("3.4.5", refused and await _present(talk) == before, "`? unacceptable size`, and the game goes on")
     if "gogui-rules_board_size" in trial.commands and await has_sizes(talk, line.split(" ")[0]):
         size = (await talk.ask("gogui-rules_board_size")).text.split(" ")[0]
-        trial.hold("3.4.5", (await talk.ask(f"boardsize {size}")).ok, f"a success: the board's size is {size}")
+        await trial.accepts("3.4.5", f"boardsize {size}", f"a success: the board's size is {size}")
 
 
-async def _only_for_go(trial: CheckContext, talk: RawChannel, game: str) -> None:
-    trial.at = "3.4.7"
+async def _only_for_go(trial: CheckContext, game: str) -> None:
     for line in ("fixed_handicap 2", "set_free_handicap D4 E5", "loadsgf /nonexistent.sgf"):
         if line.split()[0] in trial.commands and game != "go":
-            trial.hold("3.4.7", not (await talk.ask(line)).ok, f"a failure: {game} is not go")
+            await trial.refuses("3.4.7", line, expected=f"a failure: {game} is not go")
     trial.omit("it lists none of them, or go only", "3.4.7")
 
 

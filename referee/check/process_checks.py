@@ -142,50 +142,48 @@ async def slow(trial: CheckContext) -> None:
 async def leave(trial: CheckContext) -> None:
     """Every way in which a session ends, each with a process of its own."""
     steps = ("2.5.8", "2.5.9", "2.5.10", "2.5.11", "2.5.12", "2.5.13", "5.2.3")
-    trial.at = "5.2.3"
-    talk = await ready(trial)
+    talk = await ready(trial, "5.2.3")
     if not trial.pid:
         return trial.omit("another program started it, and it stays", *steps)
     before = now()
     await talk.ask("quit")
     trial.hold("5.2.3", now() - before <= 3.0, "an answer within 3 s")
-    trial.at = "2.5.8"
-    ended = await _ended(trial)
-    trial.hold("2.5.8", ended == "exit status 0", "exit status 0", ended or "it still runs")
-    trial.hold("2.5.13", not _group(trial), "no process left in its group", "after quit")
+    await _leaves(trial, "2.5.8", "exit status 0", "after quit")
 
-    trial.at = "2.5.9"
-    talk = await ready(trial)
-    talk.begin()
+    talk = await ready(trial, "2.5.9")
     talk.transport.close_stdin()
-    ended = await _ended(trial)
-    trial.hold("2.5.9", ended == "exit status 0", "exit status 0", ended or "it still runs")
+    await _leaves(trial, "2.5.9", "exit status 0")
 
-    trial.at = "2.5.10"
-    talk = await ready(trial)
-    talk.begin()
+    talk = await ready(trial, "2.5.10")
     await talk.send(b"protocol_ver")
     talk.transport.close_stdin()
-    ended = await _ended(trial)
-    trial.hold("2.5.10", ended.startswith("exit status"), "that it ends", ended or "it still runs")
-    trial.hold("2.5.13", not _group(trial), "no process left in its group", "after the end of input")
+    await _leaves(trial, "2.5.10", "exit status", "after the end of input")
 
-    trial.at = "2.5.11"
-    talk = await ready(trial)
-    talk.begin()
+    talk = await ready(trial, "2.5.11")
     await talk.send(b"list_commands\n" * _UNREAD)
     talk.transport.close()
-    ended = await _ended(trial)
-    trial.hold("2.5.11", ended != "", "that it ends", ended or "it still runs")
+    await _leaves(trial, "2.5.11")
 
-    trial.at = "2.5.12"
-    talk = await ready(trial)
-    talk.begin()
+    await ready(trial, "2.5.12")
     os.kill(trial.pid, signal.SIGTERM)
-    ended = await _ended(trial)
-    trial.hold("2.5.12", ended != "", "that it ends", ended or "it still runs")
+    await _leaves(trial, "2.5.12")
     await trial.drop()
     return None
+
+
+async def _leaves(trial: CheckContext, number: str, how: str = "", group: str = "") -> None:
+    """Judge that the program ends, in this way; `group`: and, after that, that no process of its group is left."""
+    trial.at = number
+    talk, peer, deadline = trial.talking, trial.peer, now() + trial.patience
+    while not (ended := peer.exited(0.02)) and now() < deadline:
+        try:
+            await talk.hear(0.02)  # a full pipe would hold it back
+        except UnexpectedEnd:
+            break
+    right = ended == how if how == "exit status 0" else ended != "" and ended.startswith(how)
+    trial.hold(number, right, how if how == "exit status 0" else "that it ends", ended or "it still runs")
+    if group:
+        trial.hold("2.5.13", not _group(trial), "no process left in its group", group)
 
 
 async def growth(trial: CheckContext) -> None:
@@ -211,24 +209,13 @@ async def growth(trial: CheckContext) -> None:
     return None
 
 
-async def ready(trial: CheckContext) -> RawChannel:
-    """A process that has loaded, with nothing asked."""
+async def ready(trial: CheckContext, number: str) -> RawChannel:
+    """A process that has loaded, with nothing asked, for the step of this number."""
+    trial.at = number
     talk = await trial.talk(fresh=True)
     await talk.ask("protocol_version")
     talk.begin()
     return talk
-
-
-async def _ended(trial: CheckContext) -> str:
-    """How it ended, or ""; what it says meanwhile is read, for a full pipe would hold it back."""
-    talk, peer = trial.talking, trial.peer
-    deadline = now() + trial.patience
-    while not (ended := peer.exited(0.02)) and now() < deadline:
-        try:
-            await talk.hear(0.02)
-        except UnexpectedEnd:
-            break
-    return ended
 
 
 def _group(trial: CheckContext) -> list[int]:

@@ -50,9 +50,7 @@ async def run_trial(
     return trial.findings()
 
 
-_START, _BOUNDS, KNOWN = "2.3.13", "2.8.4", "known_command"
-
-
+_START, _BOUNDS = "2.3.13", "2.8.4"
 _SILENT = "it writes nothing: flush stdout after each answer; if it loads for longer, give ggp check --start SECONDS"
 _WORDY = (
     "what it writes is no whole answer: write = or ?, the text and an empty line, and nothing else, and flush stdout"
@@ -124,8 +122,8 @@ async def _get_acquainted(trial: CheckContext, wanted: Wanted) -> str:
 async def _lacking(trial: CheckContext) -> frozenset[str]:
     """Which of the commands that every program has it neither lists nor answers."""
     found = []
-    for name, line in (("protocol_version", "protocol_version"), ("name", "name"), (KNOWN, f"{KNOWN} name")):
-        if name not in trial.commands and not (await (await trial.talk()).ask(line)).ok:
+    for name, argument in (("protocol_version", ""), ("name", ""), ("known_command", " name")):
+        if name not in trial.commands and not (await (await trial.talk()).ask(name + argument)).ok:
             found.append(name)
     return frozenset(found)
 
@@ -163,8 +161,7 @@ async def _for_a_bot(trial: CheckContext, listed: list[str]) -> list[str]:
     for game in await judge.games():
         if listed and game not in listed:
             continue
-        options = (await judge._ask(f"ggp-options {game}", trial.patience)).text
-        rows = [row for row in map(read_option, options.split("\n")) if row is not None]
+        rows = [row for row in map(read_option, (await judge.option_lines(game)).split("\n")) if row is not None]
         for line in (*_variants(game, rows), game):
             with suppress(GameRefused, EngineFailed):
                 await judge.new_game(f"ggp-new {line}")
@@ -188,7 +185,7 @@ async def _openings(trial: CheckContext) -> None:
         trial.openings = await trial.judge.legal_moves()
 
 
-# -- Puts the checks that are one exchange, as data say, to the program; a process is shared where that i
+# -- The checks that are one exchange, which the catalogue holds as data.
 
 
 LONGEST_MESSAGE = 2 * MAX_LINE  # what ZeroMQ carries of one command; more loses the connection

@@ -135,8 +135,23 @@ class CheckContext:
                 self._found[number] = StepResult(check, verdict, sent, got, expected, note, advice)
         return right
 
+    async def accepts(self, number: str, line: str, expected: str = "a success", note: str = "") -> bool:
+        """Judge a step by a command that must succeed."""
+        self.at = number
+        return self.hold(number, (await self.talking.ask(line)).ok, expected, note)
+
+    async def refuses(
+        self, number: str, line: str, text: str = "", expected: str = "", note: str = "", reason: bool = False
+    ) -> bool:
+        """Judge a step by a command that must fail, with this text if one is given; `reason`: one may follow it."""
+        self.at = number
+        answer = await self.talking.ask(line)
+        said = answer.text.partition(":")[0] if reason else answer.text
+        form = f"`? {text}`{', and perhaps a reason after a colon' if reason else ''}" if text else "a failure"
+        return self.hold(number, not answer.ok and text in ("", said), expected or form, note)
+
     def _heed(self, answer: RawAnswer) -> None:
-        """What an answer to any command may be guilty of; the steps of framing ask a few commands only."""
+        """The faults that an answer to any command may have; the steps of framing ask a few commands only."""
         if answer.id is not None:
             self.hold("2.2.10", False, "no id: none was given")
         if answer.raw.lstrip(b"\r\n")[:1] not in (b"=", b"?"):
@@ -257,7 +272,7 @@ async def first_moves(trial: CheckContext, talk: RawChannel) -> list[str]:
     return points or moves
 
 
-# -- The forms of what engines answer, written from the specification: status lines, results, options, sc
+# -- The forms of what engines answer: status lines, results, options, scores.
 
 
 # "Shortest decimals: B+3, never B+3.0".
