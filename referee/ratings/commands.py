@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,7 @@ from referee.cli import HELP, run_command
 from referee.ratings.results import LONGEST_NAME, Results, ResultsError, read_results
 from referee.ratings.scale import after_stop, effect_lines, half, zero, zero_line
 from referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, judge
+from referee.terminal import TextTable, clean, say, show
 
 if TYPE_CHECKING:
     from referee.ratings.ratings import Ratings
@@ -68,7 +70,7 @@ def rate_files(
     if as_object:
         click.echo(json_text(_as_json(ratings, prior)))
     else:
-        _show(ratings, prior)
+        show_ratings(ratings, prior)
     return 0
 
 
@@ -85,17 +87,13 @@ def _anchor(word: str) -> tuple[str, float]:
 
 def _read(name: str, results: Results) -> None:
     try:
-        if name == "-":
-            read_results(sys.stdin.buffer, "standard input", results)
-        else:
-            with open(name, "rb") as file:  # noqa: PTH123  (a path may be a pipe)
-                read_results(file, name, results)
+        with sys.stdin.buffer if name == "-" else open(name, "rb") as file:  # noqa: PTH123  (a path may be a pipe)
+            read_results(file, "standard input" if name == "-" else name, results)
+    except ResultsError:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, ResultsError):
-            raise
-        raise ResultsError(
-            f"cannot read {without_password(name)!r}: {getattr(error, 'strerror', None) or error}"
-        ) from None
+        reason = getattr(error, "strerror", None) or error
+        raise ResultsError(f"cannot read {without_password(name)!r}: {reason}") from None
 
 
 def _rate(
@@ -116,20 +114,9 @@ def _as_json(ratings: "Ratings", prior: str) -> dict[str, Any]:
 
     `next` is the difference to the next in the list.
     """
-    lines = [
-        {
-            "name": line.name,
-            "elo": line.elo,
-            "se": line.se or None,
-            "games": line.games,
-            "score": line.score,
-            "next": None if line.next is None else {"elo": line.next.elo, "se": line.next.se, "los": line.next.los},
-        }
-        for line in ratings.standings()
-    ]
     misfits = ratings.misfits()
     return {
-        "ratings": lines,
+        "ratings": [{**asdict(line), "se": line.se or None} for line in ratings.standings()],
         "advantage": ratings.advantage,
         "model": ratings.model.name,
         "advantage_se": ratings.advantage_se,
@@ -139,46 +126,20 @@ def _as_json(ratings: "Ratings", prior: str) -> dict[str, Any]:
         "zero": zero(ratings.anchors),
         "deviance": math.fsum(pair.deviance for pair in misfits),
         "degrees_of_freedom": ratings.degrees_of_freedom(),
-        "misfits": [
-            {
-                "first": pair.first,
-                "second": pair.second,
-                "games": int(pair.games),
-                "score": pair.score,
-                "expected": pair.expected,
-                "deviance": pair.deviance,
-            }
-            for pair in misfits[:WORST]
-        ],
+        "misfits": [{**asdict(pair), "games": int(pair.games)} for pair in misfits[:WORST]],
     }
 
 
-def _show(ratings: "Ratings", prior: str) -> None:
-    """A table on a terminal; elsewhere the same in plain columns, nothing cut off."""
-    from rich.console import Console  # for people alone: --json and ggp sprt start without it
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    plain = not console.is_terminal
-    table = Table(box=None, pad_edge=False) if plain else Table()
-    table.add_column("#", justify="right")
-    table.add_column("bot", overflow="fold")
-    for head in ("Elo", "±", "games", "score", "to next", "±", "LOS"):
-        table.add_column(head, justify="right", no_wrap=True)
+def show_ratings(ratings: "Ratings", prior: str) -> None:
+    heads = ("#", "bot", "Elo", "±", "games", "score", "to next", "± ", "LOS")
+    sheet = TextTable(heads, frozenset({"bot"}), spare=(("score",), ("to next", "± ", "LOS"), ("games",)))
     for rank, line in enumerate(ratings.standings(), 1):
         share = f"{line.score / line.games:.1%}" if line.games else ""
-        numbers = [f"{line.elo:z.1f}", half(line.se), str(line.games), share]
-        if line.next is not None:
-            numbers += [f"{line.next.elo:z.1f}", half(line.next.se), f"{line.next.los:.1%}"]
-        table.add_row(str(rank), Text(line.name), *numbers)
-    if plain:
-        console.width = 4 * LONGEST_NAME
-    elif table.__rich_measure__(console, console.options.update(max_width=10_000)).maximum > console.width:
-        table.box, table.pad_edge = None, False  # it needs a fifth less
-    console.print(table)
-    for text in _notes(ratings, prior):
-        console.print(Text(text))
+        after = line.next
+        next = (f"{after.elo:z.1f}", half(after.se), f"{after.los:.1%}") if after else ("", "", "")
+        sheet.add(rank, line.name, f"{line.elo:z.1f}", half(line.se), line.games, share, *next)
+    show(sheet)
+    say(*(clean(text) for text in _notes(ratings, prior)))
 
 
 def _notes(ratings: "Ratings", prior: str) -> list[str]:
@@ -292,29 +253,10 @@ def _hypotheses(
 
 def _sprt_as_json(verdict: Verdict, hypotheses: Hypotheses) -> dict[str, Any]:
     """The verdict; null where the record says nothing. A clean sweep has a one-sided bound only."""
-    estimate = verdict.estimate
-    return {
-        "llr": verdict.llr,
-        "lower": verdict.lower,
-        "upper": verdict.upper,
-        "state": verdict.state,
-        "elo": verdict.elo,
-        "nelo": verdict.nelo,
-        "los": verdict.los,
-        "elo_error": verdict.elo_error,
-        "elo_low": verdict.elo_low,
-        "elo_high": verdict.elo_high,
-        "nelo_error": verdict.nelo_error,
-        "games": verdict.games,
-        "expected_games_left": verdict.expected_left,
-        "worst_case_games": verdict.worst_case,
-        "estimate": estimate and {"elo": estimate.elo, "low": estimate.low, "high": estimate.high},
-        "model": hypotheses.model,
-        "elo0": hypotheses.elo0,
-        "elo1": hypotheses.elo1,
-        "alpha": hypotheses.alpha,
-        "beta": hypotheses.beta,
-    }
+    said = asdict(verdict) | asdict(hypotheses)
+    said["expected_games_left"], said["worst_case_games"] = said.pop("expected_left"), said.pop("worst_case")
+    first = ("llr", "lower", "upper", "state", "elo", "nelo", "los")
+    return {name: said[name] for name in first} | said
 
 
 def _lines(verdict: Verdict, hypotheses: Hypotheses, unit: str) -> list[str]:

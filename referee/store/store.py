@@ -60,27 +60,29 @@ class StoreFilter:
     termination: str | None = None
 
 
+_ONE, _TWO, _CULPRIT = (versions.alias(name) for name in ("one", "two", "culprit"))
+_NAMED = {
+    "pool": pools.c.name,
+    "pair": pairs.c.number,
+    "first": _ONE.c.label,
+    "second": _TWO.c.label,
+    "culprit": case((games.c.culprit == ENGINE, "engine"), else_=func.coalesce(_CULPRIT.c.label, "")),
+}
+_FACTS = tuple(_NAMED.get(field.name, games.c[field.name]) for field in fields(GameRow))
+
+
 def page(
     connection: Connection, chosen: StoreFilter, after: int | None, most: int, newest: bool, whole: bool
 ) -> list[tuple[GameRow, bytes]]:
     """At most so many matches behind the id `after`, with their records if `whole`."""
     ids = _ids(connection, chosen, after, most, newest)
-    one, two, culprit = (versions.alias(name) for name in ("one", "two", "culprit"))
-    named = {
-        "pool": pools.c.name,
-        "pair": pairs.c.number,
-        "first": one.c.label,
-        "second": two.c.label,
-        "culprit": case((games.c.culprit == ENGINE, "engine"), else_=func.coalesce(culprit.c.label, "")),
-    }
-    facts = [named.get(field.name, games.c[field.name]) for field in fields(GameRow)]
     query = (
-        select(*facts, records.c.data if whole else literal(b""))
+        select(*_FACTS, records.c.data if whole else literal(b""))
         .join(pairs, pairs.c.id == games.c.pair)
         .join(pools, pools.c.id == games.c.pool)
-        .join(one, one.c.id == games.c.first)
-        .join(two, two.c.id == games.c.second)
-        .outerjoin(culprit, culprit.c.id == games.c.culprit)
+        .join(_ONE, _ONE.c.id == games.c.first)
+        .join(_TWO, _TWO.c.id == games.c.second)
+        .outerjoin(_CULPRIT, _CULPRIT.c.id == games.c.culprit)
         .where(games.c.id.in_(ids))
         .order_by(games.c.id.desc() if newest else games.c.id)
     )

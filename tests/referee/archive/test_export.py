@@ -275,9 +275,9 @@ SAME = "phase=play to_play=black seat=1 ply=0"
             None,
             "the other engine 9 to 1",
         ),
-        ({"ggp_score": lambda arguments: "[" * 5000}, None, "the other engine's ggp-score is not what it should be"),
-        ({"ggp_hash": lambda arguments: "0" * 16}, 1, "the other engine's 0000000000000000"),
-        ({"ggp_undo": lambda arguments: SAME}, 4, "the other engine takes it back and says seat 1 (black), play, hash"),
+        ({"ggp_score": lambda arguments: "[" * 5000}, None, "the other engine's ggp-score has another form"),
+        ({"ggp_hash": lambda arguments: "0" * 16}, 0, "the other engine's 0000000000000000"),
+        ({"ggp_undo": lambda arguments: SAME}, 4, "the other engine undoes it and says seat 1 (black), play, hash"),
         ({"ggp_undo": _fail}, 4, "the other engine answers `ggp-undo` with `? illegal move: not here`"),
     ],
 )

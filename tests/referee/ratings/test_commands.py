@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from referee.ratings.bradley_terry import Counts
-from referee.ratings.commands import _show
+from referee.ratings.commands import show_ratings
 from referee.ratings.ratings import rate
 from referee.ratings.results import Results, ResultsError, read_results
 from tests.support.cli import ggp_in_process as ggp
@@ -68,7 +68,7 @@ def test_no_number_is_minus_zero(capsys: pytest.CaptureFixture[str]) -> None:
     ratings = rate(Counts.of([("a", "b", 3, 0, 0), ("b", "a", 3, 0, 0)]))
     for trace in (-1e-15, 1e-15):
         fitted = replace(ratings.fitted, advantage=trace)
-        _show(replace(ratings, fitted=fitted, elo=np.array([trace, -trace])), "pool")
+        show_ratings(replace(ratings, fitted=fitted, elo=np.array([trace, -trace])), "pool")
         out = capsys.readouterr().out
         assert "first seat 0.0 ±" in out and "-0.0" not in out
 
