@@ -8,8 +8,7 @@ import errno
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,13 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
-    Insert,
     Row,
     Select,
-    Table,
     create_engine,
     event,
     inspect,
     make_url,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.pool import QueuePool
@@ -251,7 +247,7 @@ def meaning(error: DBAPIError, name: str) -> Exception:
     return kind(text.format(name, told), code=code)
 
 
-# -- Statements that differ between the databases, and texts that both can store.
+# -- Long lists of values, and texts that both databases can store.
 
 
 _PART = 500  # values in an IN list
@@ -264,29 +260,6 @@ def in_parts(
     listed = list(values)
     for start in range(0, len(listed), _PART):
         yield from connection.execute(query.where(where.in_(listed[start : start + _PART])))
-
-
-def add_counts(connection: Connection, table: Table, counts: Mapping[tuple[Any, ...], int]) -> None:
-    """Add to the rows of a table of counts. A key of `counts` is the primary key of a row, then the column.
-
-    All writers take the rows in the same order.
-    """
-    keys = [column.name for column in table.primary_key]
-    nothing = dict.fromkeys((column.name for column in table.columns if not column.primary_key), 0)
-    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for (*key, name), number in sorted(counts.items()):
-        row = rows.setdefault(tuple(key), {**dict(zip(keys, key, strict=True)), **nothing})
-        row[name] += number
-    if rows:
-        connection.execute(_adding(table, connection.dialect.name), list(rows.values()))
-
-
-@cache
-def _adding(table: Table, dialect: str) -> Insert:
-    keys = [column.name for column in table.primary_key]
-    insert = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
-    more = {column.name: column + insert.excluded[column.name] for column in table.columns if column.name not in keys}
-    return insert.on_conflict_do_update(index_elements=keys, set_=more)
 
 
 def clean(text: str, longest: int) -> str:

@@ -7,28 +7,29 @@ nothing. One transaction writes at a time (see database), so a look before an in
 import contextlib
 import gc
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Table, and_, bindparam, case, func, or_, select
 
 from referee.play.outcome import REPLAYS, WINDOW, void_reason
 from referee.play.series import GameResult, seats
-from referee.store.audit import (
+from referee.store.counts import (
     ALL_DONE,
     COLUMNS,
     StoredEnding,
-    column,
+    count_games,
+    count_pairs,
     meetings_of,
     ordered,
     played_games,
     points_of,
-    score_columns,
 )
-from referee.store.database import add_counts, clean, in_parts
+from referee.store.database import clean, in_parts
 from referee.store.entries import now, readmitted, suspend
 from referee.store.model import (
+    GAMES,
     ChallengeRow,
     FinishedGame,
     FormatKind,
@@ -52,214 +53,157 @@ from referee.store.schema import (
     WITHDRAWN,
     WORD,
     challenges,
-    endings,
     games,
     pairs,
     pools,
     records,
-    scores,
     tallies,
     versions,
-)
-
-_STANDING = select(
-    pairs.c.id, pairs.c.pool, pairs.c.number, pairs.c.batch, pairs.c.first, pairs.c.second, pairs.c.state, pairs.c.done
-)
-_ENDED = select(games.c.pair, games.c.game, games.c.result, games.c.winner, games.c.termination).where(games.c.finished)
-_SETTLE = (
-    pairs.update()
-    .where(pairs.c.id == bindparam("pair"))
-    .values({name: bindparam(f"new_{name}") for name in ("state", "done", "points", "culprit", "reason")})
 )
 
 
 def add(
     connection: Connection, finished: Sequence[FinishedGame], unplayable: Sequence[UnplayablePair]
 ) -> list[PairResult]:
-    """The pairs that this finished, by pool and number."""
-    batch = _Batch(connection, finished, unplayable)
+    """Store what is new; the pairs that this completed, by pool and number."""
+    ids = {one.pair.id for one in finished} | {one.pair.id for one in unplayable}
+    there = {row.id: row for row in in_parts(connection, select(pairs), pairs.c.id, ids)}
+    if unknown := ids - there.keys():
+        raise StoreError(
+            f"pair {min(unknown)} is not in this store: it was played for another one", code="no-such-pair"
+        )
+    issued = [row for row in there.values() if row.state == ISSUED]
+    missing = {(row.id, game) for row in issued for game in range(GAMES) if game not in played_games(row.done)}
+    new = _new_games(connection, finished, there, missing)
+    given_up = {one.pair.id: one for one in unplayable if any((one.pair.id, game) in missing for game in range(GAMES))}
+    if new:
+        connection.execute(games.insert(), [row for row, _ in new])
+        connection.execute(records.insert(), [{"game": row["id"], "data": one.result.record} for row, one in new])
+        count_games(connection, [row for row, _ in new])
+    touched = {row["pair"] for row, _ in new if row["finished"]} | given_up.keys()
+    done = {id: sum(1 << game for game in range(GAMES) if (id, game) not in missing) for id in touched}
+    over = {id for id in touched if done[id] == ALL_DONE} | given_up.keys()
+    ended = _by_pair(in_parts(connection, _ENDED, games.c.pair, over))
+    if touched:
+        rows = [_standing(id, done[id], points_of(ended[id]), given_up.get(id)) for id in sorted(touched)]
+        connection.execute(_SETTLE, rows)
+    for pool, number in sorted(Counter(there[id].pool for id in over if done[id] == ALL_DONE).items()):
+        connection.execute(pools.update().where(pools.c.id == pool).values(played=pools.c.played + number))
+    for one in given_up.values():
+        if one.who not in (None, NO_CULPRIT):
+            suspend(connection, one.who, one.reason, there[one.pair.id].pool, one.pair.batch)
+    _suspend_for_voids(connection, [(row, there[one.pair.id].batch) for row, one in new])
+    results = [_pair_result(there[id], points_of(ended[id]), ended[id]) for id in over]
+    return sorted(results, key=lambda one: (one.pool, one.number))
+
+
+def _standing(id: int, done: int, points: float | None, given_up: UnplayablePair | None) -> dict[str, object]:
+    return {
+        "pair": id,
+        "new_state": PLAYED if done == ALL_DONE else UNPLAYABLE if given_up else ISSUED,
+        "new_done": done,
+        "new_points": points,
+        "new_culprit": None if given_up is None else ENGINE if given_up.who is None else given_up.who,
+        "new_reason": clean(given_up.reason, TEXT) if given_up else "",
+    }
+
+
+def _new_games(
+    connection: Connection,
+    finished: Sequence[FinishedGame],
+    there: Mapping[int, Row[Any]],
+    missing: set[tuple[int, int]],
+) -> list[tuple[dict[str, Any], FinishedGame]]:
+    """The rows of the matches that are new. Those that are finished leave `missing`: (pair, game)."""
+    keys = {one.result.key for one in finished}
+    known = {row.key for row in in_parts(connection, select(games.c.key), games.c.key, keys)}
+    last = _last(connection, games)
+    new: list[tuple[dict[str, Any], FinishedGame]] = []
     for one in finished:
-        batch.keep(one)
-    for pair in unplayable:
-        batch.give_up(pair)
-    return batch.store()
-
-
-class _Batch:
-    """What one call adds: gathered first, then stored in a few statements."""
-
-    def __init__(
-        self, connection: Connection, finished: Sequence[FinishedGame], unplayable: Sequence[UnplayablePair]
-    ) -> None:
-        self._connection = connection
-        ids = {one.pair.id for one in finished} | {one.pair.id for one in unplayable}
-        self._pairs = {row.id: row for row in in_parts(connection, _STANDING, pairs.c.id, ids)}
-        if unknown := ids - self._pairs.keys():
+        place = one.pair.id, one.result.number
+        if place not in missing or one.result.key in known:
+            continue
+        if len(one.result.key) > KEY:
             raise StoreError(
-                f"pair {min(unknown)} is not in this store: it was played for another one", code="no-such-pair"
-            )
-        keys = {one.result.key for one in finished}
-        self._known = {row.key for row in in_parts(connection, select(games.c.key), games.c.key, keys)}
-        self._last: int = connection.execute(select(func.coalesce(func.max(games.c.id), 0))).scalar_one()
-        self._done: dict[int, int] = {id: row.done for id, row in self._pairs.items()}
-        self._games: list[dict[str, object]] = []
-        self._records: list[dict[str, object]] = []
-        self._ended: dict[int, list[StoredEnding]] = defaultdict(list)
-        self._given_up: dict[int, UnplayablePair] = {}
-        self._voided: dict[tuple[int, int], tuple[int, str]] = {}  # by pool and culprit: batch, and how
-        self._tallies: Counter[tuple[int, int, int, str]] = Counter()
-        self._endings: Counter[tuple[int, str, int, str]] = Counter()
-
-    def keep(self, one: FinishedGame) -> None:
-        pair, played = self._pairs[one.pair.id], one.result
-        bit = 1 << played.number
-        if pair.state != ISSUED or self._done[pair.id] & bit or played.key in self._known:
-            return
-        if len(played.key) > KEY:
-            raise StoreError(
-                f"the key {played.key[:60]}… is longer than {KEY} characters: shorten the ladder's name",
+                f"the key {one.result.key[:60]}… is longer than {KEY} characters: shorten the ladder's name",
                 code="key-too-long",
             )
-        self._known.add(played.key)
-        order = seats(played.number)
-        first, second = ordered(pair.first, pair.second, played.number)
-        winner = order.index(played.winner) + 1 if played.winner >= 0 else 0
-        culprit = self._culprit(pair, played)
-        termination = clean(played.termination, WORD)
-        result = clean(played.result, WORD)
-        self._last += 1
-        self._games.append(
-            {
-                "id": self._last,
-                "key": played.key,
-                "pair": pair.id,
-                "pool": pair.pool,
-                "game": played.number,
-                "attempt": played.attempt,
-                "finished": not played.replayed,
-                "first": first,
-                "second": second,
-                "result": result,
-                "winner": winner,
-                "termination": termination,
-                "culprit": culprit,
-                "detail": clean(played.detail, TEXT),
-                "plies": played.plies,
-                "ms1": played.used[order[0]],
-                "ms2": played.used[order[1]],
-                "suspect": played.suspect,
-                "ended": clean(played.ended, WORD),
-            }
+        known.add(one.result.key)
+        if not one.result.replayed:
+            missing.discard(place)
+        new.append((_game(connection, there[one.pair.id], one.result, last + 1 + len(new)), one))
+    return new
+
+
+def _game(connection: Connection, pair: Row[Any], played: GameResult, id: int) -> dict[str, Any]:
+    order = seats(played.number)
+    first, second = ordered(pair.first, pair.second, played.number)
+    return {
+        "id": id,
+        "key": played.key,
+        "pair": pair.id,
+        "pool": pair.pool,
+        "game": played.number,
+        "attempt": played.attempt,
+        "finished": not played.replayed,
+        "first": first,
+        "second": second,
+        "result": clean(played.result, WORD),
+        "winner": order.index(played.winner) + 1 if played.winner >= 0 else 0,
+        "termination": clean(played.termination, WORD),
+        "culprit": _culprit(connection, pair, played),
+        "detail": clean(played.detail, TEXT),
+        "plies": played.plies,
+        "ms1": played.used[order[0]],
+        "ms2": played.used[order[1]],
+        "suspect": played.suspect,
+        "ended": clean(played.ended, WORD),
+    }
+
+
+def _culprit(connection: Connection, pair: Row[Any], played: GameResult) -> int:
+    """The version at fault: the loser; of a void match, the version of that name."""
+    if played.culprit in ("", "engine"):
+        return ENGINE if played.culprit else NO_CULPRIT
+    if played.winner >= 0:
+        return int(pair.second if played.winner == 0 else pair.first)
+    both = versions.c.id.in_((pair.first, pair.second))
+    named = or_(versions.c.name == played.culprit, versions.c.label == played.culprit)
+    found = connection.execute(select(versions.c.id).where(both, named)).scalars().all()
+    if len(found) != 1:
+        raise StoreError(
+            f"{played.key}: its culprit {played.culprit!r} is not one of the two that played", code="bad-culprit"
         )
-        self._records.append({"game": self._last, "data": played.record})
-        self._endings[pair.pool, termination, culprit, "games" if result else "void"] += 1
-        if played.replayed and culprit not in (NO_CULPRIT, ENGINE):
-            self._voided[pair.pool, culprit] = pair.batch, f"{played.termination}: {played.detail}"
-        if not played.replayed:
-            self._done[pair.id] |= bit
-            self._ended[pair.id].append(StoredEnding(played.number, result, winner, termination))
-            self._tallies[pair.pool, first, second, column(result, winner, termination)] += 1
+    return int(found[0])
 
-    def give_up(self, one: UnplayablePair) -> None:
-        if self._pairs[one.pair.id].state == ISSUED and self._done[one.pair.id] != ALL_DONE:
-            self._given_up[one.pair.id] = one
 
-    def store(self) -> list[PairResult]:
-        connection = self._connection
-        over = {id for id in self._ended if self._done[id] == ALL_DONE} | self._given_up.keys()
-        earlier = self._earlier({id for id in over if self._pairs[id].done})
-        stand, results = [], []
-        for id in sorted(self._ended.keys() | self._given_up.keys()):
-            all_ended = [*earlier.get(id, ()), *self._ended.get(id, ())]
-            stand.append(self._standing(id, points_of(all_ended)))
-            if id in over:
-                results.append(_result(self._pairs[id], all_ended))
-        if self._games:
-            connection.execute(games.insert(), self._games)
-            connection.execute(records.insert(), self._records)
-        add_counts(connection, tallies, self._tallies)
-        add_counts(connection, scores, _score_counts(self._tallies))
-        add_counts(connection, endings, self._endings)
-        if stand:
-            connection.execute(_SETTLE, stand)
-        self._count_pairs(over)
-        for one in self._given_up.values():
-            if one.who not in (None, NO_CULPRIT):
-                suspend(connection, one.who, one.reason, self._pairs[one.pair.id].pool, one.pair.batch)
-        for (pool, version), (batch, last) in self._voided.items():
-            if (number := _voids(connection, pool, version)) > REPLAYS:
-                suspend(connection, version, void_reason(number, last), pool, batch)
-        return sorted(results, key=lambda one: (one.pool, one.number))
-
-    def _earlier(self, ids: set[int]) -> dict[int, list[StoredEnding]]:
-        """The finished games of these pairs that are stored already."""
-        found: dict[int, list[StoredEnding]] = defaultdict(list)
-        for row in in_parts(self._connection, _ENDED, games.c.pair, ids):
-            found[row.pair].append(StoredEnding(row.game, row.result, row.winner, row.termination))
-        return found
-
-    def _standing(self, id: int, points: float | None) -> dict[str, object]:
-        given_up, played = self._given_up.get(id), self._done[id] == ALL_DONE
-        return {
-            "pair": id,
-            "new_state": PLAYED if played else UNPLAYABLE if given_up else ISSUED,
-            "new_done": self._done[id],
-            "new_points": points,
-            "new_culprit": None if given_up is None else ENGINE if given_up.who is None else given_up.who,
-            "new_reason": clean(given_up.reason, TEXT) if given_up else "",
-        }
-
-    def _count_pairs(self, over: set[int]) -> None:
-        played = Counter(self._pairs[id].pool for id in over if self._done[id] == ALL_DONE)
-        for pool, number in sorted(played.items()):
-            self._connection.execute(pools.update().where(pools.c.id == pool).values(played=pools.c.played + number))
-
-    def _culprit(self, pair: Row[Any], played: GameResult) -> int:
-        """The version to blame. Who loses by a fault is at fault; for a void match there is only the name."""
-        if played.culprit in ("", "engine"):
-            return ENGINE if played.culprit else NO_CULPRIT
-        if played.winner >= 0:
-            return int(pair.second if played.winner == 0 else pair.first)
-        query = select(versions.c.id, versions.c.name, versions.c.label)
-        named = [
-            row.id
-            for row in in_parts(self._connection, query, versions.c.id, {pair.first, pair.second})
-            if played.culprit in (row.name, row.label)
-        ]
-        if len(named) != 1:
-            raise StoreError(
-                f"{played.key}: its culprit {played.culprit!r} is not one of the two that played", code="bad-culprit"
-            )
-        return int(named[0])
+def _suspend_for_voids(connection: Connection, new: Sequence[tuple[dict[str, Any], int]]) -> None:
+    """Suspend the versions that made too many matches void; `new` are the rows of matches, with their batches."""
+    void = [(row, batch) for row, batch in new if not row["finished"] and row["culprit"] > NO_CULPRIT]
+    last = {(row["pool"], row["culprit"]): (row, batch) for row, batch in void}
+    for (pool, version), (row, batch) in last.items():
+        if (number := _voids(connection, pool, version)) > REPLAYS:
+            reason = void_reason(number, f"{row['termination']}: {row['detail']}")
+            suspend(connection, version, reason, pool, batch)
 
 
 def _voids(connection: Connection, pool: int, version: int) -> int:
-    """How many of the last games of a version in a pool are void by its fault; of those since it was readmitted."""
-    columns = (games.c.finished, games.c.culprit, games.c.ended)
-    played = select(*columns, games.c.id).where(games.c.pool == pool)
-    both = [
-        played.where(side == version).order_by(games.c.id.desc()).limit(WINDOW)
+    """How many of the last games of a version in a pool are void by its fault, since it was readmitted."""
+    played = select(games.c.id, games.c.finished, games.c.culprit, games.c.ended).where(games.c.pool == pool)
+    rows = [
+        row
         for side in (games.c.first, games.c.second)
+        for row in connection.execute(played.where(side == version).order_by(games.c.id.desc()).limit(WINDOW))
     ]
-    rows = [row for query in both for row in connection.execute(query)]
     since = readmitted(connection, version)
     last = sorted(rows, key=lambda row: row.id, reverse=True)[:WINDOW]
     return sum(not row.finished and row.culprit == version and row.ended > since for row in last)
 
 
-def _result(pair: Row[Any], ended: Sequence[StoredEnding]) -> PairResult:
-    met = meetings_of(pair.first, pair.second, ended)
-    return PairResult(pair.number, pair.batch, pair.first, pair.second, points_of(ended), met, pair.pool)
-
-
-def _score_counts(counted: Mapping[tuple[int, int, int, str], int]) -> Counter[tuple[int, int, str]]:
-    """What counts of `tallies` add to `scores`: by pool, version and column."""
-    sums: Counter[tuple[int, int, str]] = Counter()
-    for (pool, first, second, name), number in counted.items():
-        for version, columns in zip((first, second), score_columns(name), strict=True):
-            for one in columns:
-                sums[pool, version, one] += number
-    return sums
+def _last(connection: Connection, table: Table) -> int:
+    """The highest id of a table, 0 if it is empty."""
+    last: int | None = connection.execute(_LAST[table]).scalar_one()
+    return last or 0
 
 
 # -- Pairs: issued, open, finished, and the counts of meetings.
@@ -268,6 +212,13 @@ def _score_counts(counted: Mapping[tuple[int, int, int, str], int]) -> Counter[t
 _PAGE = 2000  # pairs that are read at a time
 _COUNTS = tuple(tallies.c[name] for name in COLUMNS)
 _PAIR_ENDED = (games.c.game, games.c.result, games.c.winner, games.c.termination)
+_ENDED = select(games.c.pair, *_PAIR_ENDED).where(games.c.finished)
+_SETTLE = (
+    pairs.update()
+    .where(pairs.c.id == bindparam("pair"))
+    .values({name: bindparam(f"new_{name}") for name in ("state", "done", "points", "culprit", "reason")})
+)
+_LAST = {table: select(func.max(table.c.id)) for table in (games, pairs, challenges)}
 
 
 def issue(connection: Connection, pool: int, batch: int, pairings: Sequence[Pairing]) -> list[Pair]:
@@ -278,7 +229,7 @@ def issue(connection: Connection, pool: int, batch: int, pairings: Sequence[Pair
             f"batch {batch} was to be issued and {batches} is the next: another process issues, too",
             code="batch-conflict",
         )
-    last: int = connection.execute(select(func.coalesce(func.max(pairs.c.id), 0))).scalar_one()
+    last = _last(connection, pairs)
     made = [
         Pair(last + 1 + index, pool, issued + index, batch, one.first, one.second) for index, one in enumerate(pairings)
     ]
@@ -290,7 +241,7 @@ def issue(connection: Connection, pool: int, batch: int, pairings: Sequence[Pair
         for one in made
     ]
     connection.execute(pairs.insert(), rows)
-    add_counts(connection, tallies, Counter((pool, one.first, one.second, "issued") for one in made))
+    count_pairs(connection, made)
     return made
 
 
@@ -382,17 +333,22 @@ def _with_results(
     """These pairs by number, each with its result if it is not open any more."""
     chosen = select(pairs).where(these).order_by(pairs.c.number).limit(most)
     rows = connection.execute(chosen).all()
-    ended: dict[int, list[StoredEnding]] = defaultdict(list)
     ids = chosen.with_only_columns(pairs.c.id).scalar_subquery()
-    query = select(games.c.pair, *_PAIR_ENDED).where(games.c.pair.in_(ids), games.c.finished)
-    for pair, *ending in connection.execute(query):
-        ended[pair].append(StoredEnding(*ending))
-    return [(row, None if row.state == ISSUED else _pair_result(row, ended.get(row.id, []))) for row in rows]
+    ended = _by_pair(connection.execute(_ENDED.where(games.c.pair.in_(ids))))
+    return [(row, None if row.state == ISSUED else _pair_result(row, row.points, ended[row.id])) for row in rows]
 
 
-def _pair_result(row: Row[Any], ended: list[StoredEnding]) -> PairResult:
+def _by_pair(rows: Iterable[Row[Any]]) -> dict[int, list[StoredEnding]]:
+    """The rows of `_ENDED`."""
+    ended: dict[int, list[StoredEnding]] = defaultdict(list)
+    for row in rows:
+        ended[row.pair].append(StoredEnding(row.game, row.result, row.winner, row.termination))
+    return ended
+
+
+def _pair_result(row: Row[Any], points: float | None, ended: list[StoredEnding]) -> PairResult:
     met = meetings_of(row.first, row.second, ended)
-    return PairResult(row.number, row.batch, row.first, row.second, row.points, met, row.pool)
+    return PairResult(row.number, row.batch, row.first, row.second, points, met, row.pool)
 
 
 def _as_first(result: PairResult, one: int) -> PairResult:
@@ -469,7 +425,7 @@ def challenge(
         raise StoreError(f"pool {pool} is none for unrated games", code="not-unrated")
     batch, _ = extent(connection, pool)
     made = issue(connection, pool, batch, [pairing] * number)
-    last: int = connection.execute(select(func.coalesce(func.max(challenges.c.id), 0))).scalar_one()
+    last = _last(connection, challenges)
     connection.execute(
         challenges.insert().values(
             id=last + 1,

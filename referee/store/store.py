@@ -15,7 +15,8 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, sel
 
 from referee.store import entries
 from referee.store import games as played
-from referee.store.audit import SCORE_COLUMNS, Findings, Progress, rebuild
+from referee.store.audit import Findings, Progress, rebuild
+from referee.store.counts import SCORE_COLUMNS
 from referee.store.database import NEWEST, Database, migrate, read_options, unpacked, version_of
 from referee.store.model import (
     Drift,

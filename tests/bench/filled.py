@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from referee.store import schema
-from referee.store.audit import refresh
+from referee.store.counts import refresh
 from referee.store.database import Database
 from referee.store.model import Ladder
 from referee.store.store import Store

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Table
 
 from referee.ladder.standings import BotScore
 from referee.store import schema
-from referee.store.audit import COLUMNS
+from referee.store.counts import COLUMNS
 from referee.store.database import Database
 from referee.store.model import FormatKind, Locked, Pairing, PairScore, StoreError, UnplayablePair
 from referee.store.store import Store
