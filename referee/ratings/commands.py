@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -16,7 +17,7 @@ from referee.cli import HELP, run_command
 from referee.ratings.results import LONGEST_NAME, Results, ResultsError, read_results
 from referee.ratings.scale import after_stop, effect_lines, half, zero, zero_line
 from referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, judge
-from referee.terminal import TextTable, clean, say, show
+from referee.terminal import TextTable, clean, on_terminal, say, show, wrapped
 
 if TYPE_CHECKING:
     from referee.ratings.ratings import Ratings
@@ -139,7 +140,8 @@ def show_ratings(ratings: "Ratings", prior: str) -> None:
         next = (f"{after.elo:z.1f}", half(after.se), f"{after.los:.1%}") if after else ("", "", "")
         sheet.add(rank, line.name, f"{line.elo:z.1f}", half(line.se), line.games, share, *next)
     show(sheet)
-    say(*(clean(text) for text in _notes(ratings, prior)))
+    columns = shutil.get_terminal_size().columns if on_terminal() else sys.maxsize
+    say(*(wrapped(clean(text), columns) for text in _notes(ratings, prior)))
 
 
 def _notes(ratings: "Ratings", prior: str) -> list[str]:
