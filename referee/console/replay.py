@@ -327,69 +327,36 @@ def _width() -> int:
 
 
 def _told(record: Record) -> list[str]:
-    """All that the record says but the plies: sentences, then what a fault left behind."""
+    """All of the record but the plies, a line for each fact, then what a fault left behind."""
     from referee.ladder.queries import diagnostics
 
-    text = clean(
-        " ".join([*_of_the_start(record), *(_of_the_end(record, record.end) if record.end else _unfinished())])
-    )
-    left = diagnostics(record.end) if record.end else []
-    return [*textwrap.wrap(text, _width(), break_long_words=False, break_on_hyphens=False), *left]
-
-
-def _of_the_start(record: Record) -> Iterator[str]:
-    start = record.start
+    start, end, names = record.start, record.end, [bot.name for bot in record.start.bots]
     game = " ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())])
-    time = "without a clock" if start.control == "none" else f"with {start.control} on the clock"
-    yield f"Match {start.match} is {game}, {time}."
+    lines = [f"match {start.match}: {game}, time control {start.control}"]
     for seat, bot in enumerate(start.bots, 1):
         how = bot.command or bot.program
         ms = sum(ply.ms for ply in record.plies if ply.seat == seat)
-        yield f"Seat {seat} is {bot.name}{f' ({how})' if how not in ('', bot.name) else ''} and used {ms / 1000:.3f} s."
-    if start.opening:
-        yield f"The opening {' '.join(start.opening)} was given."
+        lines.append(
+            f"seat {seat}: {bot.name}{f' ({how})' if how not in ('', bot.name) else ''}, {ms / 1000:.3f} s used"
+        )
+    lines += [f"opening: {' '.join(start.opening)}"] if start.opening else []
+    return [*lines, *(_of_the_end(end, names) if end else ["not finished"]), *diagnostics(end)]
 
 
-def _unfinished() -> Iterator[str]:
-    yield "It has no end."
-
-
-def _of_the_end(record: Record, end: MatchEnded) -> Iterator[str]:
-    names = [bot.name for bot in record.start.bots]
-    plies = f"after {end.plies} {'ply' if end.plies == 1 else 'plies'}"
-    how = _ENDINGS.get(end.termination, f" by {end.termination.replace('_', ' ')}")
-    when = f" on {end.ended[:10]} at {end.ended[11:19]} UTC" if end.ended else ""
-    if not end.result:
-        yield f"It is void{how} {plies}{when}."
-    elif end.winner:
-        yield f"{names[end.winner - 1]} won {end.result}{how} {plies}{when}."
-    else:
-        yield f"It was drawn{how} {plies}{when}."
-    if end.culprit:
-        seat = end.culprit.removeprefix("seat")
-        yield f"The fault was that of {names[int(seat) - 1] if seat.isdigit() else f'the {end.culprit}'}."
-    if end.detail:
-        yield f"{end.detail[:1].upper()}{end.detail[1:]}."
-    if end.score:
-        yield f"The score was {_totals(end.score)}."
-    if end.suspect:
-        yield "An answer waited for this machine: the game counts, but a loss by time may be no fault of the bot."
-    for warning in end.warnings:
-        yield f"Warning: {warning}."
-
-
-_ENDINGS = {
-    "rules": "",
-    "illegal_move": " by an illegal move",
-    "refused": " by a refused genmove",
-    "rejects_legal_move": " by a legal move that was rejected",
-    "time": " on time",
-    "stalled": " by an answer that never came",
-    "disconnected": " by a disconnection",
-    "protocol_error": " by a protocol error",
-    "ply_limit": " at the limit of plies",
-    "engine_failed": " by a failure of the engine",
-}
+def _of_the_end(end: MatchEnded, names: list[str]) -> Iterator[str]:
+    winner = f", {names[end.winner - 1]} won" if end.winner else ""
+    yield f"result: {end.result or 'void'}, {end.termination}{winner}, {end.plies} plies"
+    seat = end.culprit.removeprefix("seat")
+    waited = "an answer waited for this machine: a loss by time may be no fault of the bot"
+    facts = {
+        "ended": f"{end.ended[:10]} {end.ended[11:19]} UTC" if end.ended else "",
+        "fault of": names[int(seat) - 1] if seat.isdigit() else end.culprit,
+        "detail": end.detail,
+        "score": _totals(end.score),
+        "suspect": waited if end.suspect else "",
+    }
+    yield from (f"{name}: {fact}" for name, fact in facts.items() if fact)
+    yield from (f"warning: {warning}" for warning in end.warnings)
 
 
 def _totals(score: str) -> str:

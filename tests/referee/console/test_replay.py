@@ -197,8 +197,10 @@ def test_the_commands() -> None:
     assert own["moves"].run(["-1"]) == "6 white pass  0.007 s, 1.000 s left"
     info = own["info"].run([])
     assert info.split("\n") == [
-        "Match m-1 is yugo size=3, with 10 on the clock. Seat 1 is one (random) and used 0.021 s. Seat 2 is",
-        "two (random) and used 0.021 s. two won W+7.5 after 6 plies.",
+        "match m-1: yugo size=3, time control 10",
+        "seat 1: one (random), 0.021 s used",
+        "seat 2: two (random), 0.021 s used",
+        "result: W+7.5, rules, two won, 6 plies",
         "",
         "ply 1 of 6: black A1",
     ]
