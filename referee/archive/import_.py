@@ -30,17 +30,14 @@ MAX_MOVES = 10_000
 
 
 class CannotImport(Exception):
-    """A game that no record can hold, or a file that holds none; str() says why and what to do.
-
-    It may quote the file, so it is cleaned of what a terminal would obey.
-    """
+    """A game that no record can hold, or a file without games. The message has no control characters of the file."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(clean(reason))
 
 
 class FoundMove(NamedTuple):
-    """A move and who made it; `left` ms on that side's clock, None where the file does not say."""
+    """A move and its colour; `left`: ms on that side's clock, None if the file does not say."""
 
     colour: str
     move: str
@@ -48,10 +45,10 @@ class FoundMove(NamedTuple):
 
 
 class ImportedGame(NamedTuple):
-    """A game, its moves as they are written in the file, and who says so.
+    """A game with its moves as the file has them; `source` is the program and the rules that the file names.
 
-    `players` by the colour they had in the end, black first. `result` as in RULES, "" for none. `problem`: why what
-    comes after the moves cannot be held.
+    `players` by their last colour, black first. `result` as in RULES, "" for none. `problem`: why a record cannot
+    hold what follows the moves.
     """
 
     game: str
@@ -71,7 +68,7 @@ class ImportedGame(NamedTuple):
 
 
 IMPORTED = "imported"
-"""The termination where the file says a result and not how it came about."""
+"""The termination where the file has a result without a cause."""
 
 _BY_LETTER = {"R": Termination.RESIGNATION, "T": Termination.TIME}
 _MAX_TEXT = 200
@@ -79,8 +76,7 @@ _MAX_TEXT = 200
 
 @dataclass(frozen=True)
 class Rules:
-    """How a game is taken over: `fill` plays a pass for the side that is to move and does not; `lenient` keeps the
-    plies before one that cannot be."""
+    """`fill`: play a pass for a side whose turn is missing. `lenient`: keep the plies before an invalid one."""
 
     fill: bool = False
     lenient: bool = False
@@ -89,7 +85,7 @@ class Rules:
 
 @dataclass(slots=True)
 class _Replay:
-    """What came of the moves."""
+    """The plies so far; `problem`: why there are no more."""
 
     status: Status
     plies: list[MovePlayed] = field(default_factory=list)
@@ -97,7 +93,7 @@ class _Replay:
 
 
 async def to_record(found: ImportedGame, key: str, engine: Engine, rules: Rules) -> tuple[Record, str]:
-    """The record under this name, and what of the game it does not hold ("" if it holds all of it).
+    """The record under this name, and why it does not hold the whole game ("" if it does).
 
     Raises CannotImport, and EngineFailed when the engine does.
     """
@@ -129,7 +125,7 @@ async def _replay(found: ImportedGame, key: str, engine: Engine, rules: Rules) -
 
 
 async def _play(replay: _Replay, key: str, engine: Engine, move: FoundMove, fill: bool) -> str:
-    """Play it, and a pass before it where that is asked for; what is wrong, "" if nothing is."""
+    """Play a move, after a pass if `fill` needs one; the problem, or ""."""
     status = replay.status
     if status.phase == OVER:
         return "the game was over before it"
@@ -199,7 +195,7 @@ async def _end(found: ImportedGame, key: str, engine: Engine, replay: _Replay) -
 
 
 def _black(replay: _Replay) -> int:
-    """The seat that holds the black stones in the end."""
+    """The seat that has the black stones at the end."""
     status = replay.status
     seat, colour = status.seat, status.to_play
     if status.phase == OVER and replay.plies:
@@ -221,7 +217,7 @@ taken), a script of GTP commands, or - for standard input.
 
 \b
 The exit status is 0; 1 if a game could not be imported, or not whole; 2 for a command
-line or a file that cannot be. Games that could are written in every case.
+line or a file that is invalid. The other games are written in every case.
 """
 
 
@@ -298,7 +294,7 @@ def _read(file: str) -> bytes:
 
 
 def _games(file: str, data: bytes, fill: bool) -> Iterator[ImportedGame | CannotImport]:
-    """What stands in the file, read as SGF if that is what it begins with or is named."""
+    """The games of a file, which is SGF by its name or its first bytes, else a script."""
     named = Path(file).suffix.lower()
     is_sgf = named in (".sgf", ".sgfs") or (b"(;" in data[:4096] or data.lstrip()[:1] == b"(")
     try:
@@ -310,7 +306,7 @@ def _games(file: str, data: bytes, fill: bool) -> Iterator[ImportedGame | Cannot
 
 
 def _key(found: ImportedGame, file: str, number: int, taken: set[str]) -> str:
-    """A name for the match: the one that `ggp export` gave it, else FILE-NUMBER; no two alike."""
+    """A unique key for the match: the one of `ggp export`, else FILE-NUMBER."""
     name = found.key if found.key and len(found.key) < 200 else f"{Path(file).stem.strip('-') or 'game'}-{number}"
     name = re.sub(r"[^\w.-]+", "-", name)[:200]
     key, more = name, 1
@@ -337,7 +333,7 @@ _SUPERKO = {"nz": "situational", "aga": "situational", "new zealand": "situation
 
 
 def sgf_games(data: bytes, fill: bool = False) -> Iterator[ImportedGame | CannotImport]:
-    """Every game of the file in its order, or why it cannot be held. Raises CannotImport when the file is no SGF.
+    """Every game of the file in its order, or why no record can hold it. Raises CannotImport for any other file.
 
     `fill`: black stones that are no fixed handicap become moves, between which White passes.
     """
@@ -407,13 +403,13 @@ def _first(node: Node, name: str, otherwise: str = "") -> str:
 
 
 def _options(root: Node) -> dict[str, str]:
-    """What `ggp export` wrote of them."""
+    """The options that `ggp export` wrote."""
     words = [word.partition("=") for word in _first(root, "XO").split()]
     return {name: value for name, _, value in words}
 
 
 def _options_of_go(root: Node, size: int) -> dict[str, str]:
-    """Size, komi and ko: the simple one unless the rules are known to have another, because it allows most."""
+    """Size, komi and ko rule: simple unless the file's rules have another, because it allows the most moves."""
     komi = _first(root, "KM", "0").replace(",", ".") or "0"
     if not _NUMBER.fullmatch(komi):
         raise CannotImport(f"KM[{komi[:20]}]: komi is no number")
@@ -427,7 +423,7 @@ def _shortest(text: str) -> str:
 
 
 def _set_up(nodes: list[Node], size: int) -> tuple[list[str], str, int]:
-    """Black stones that stand before the first move; the set-up that no record can hold, and in which node it is."""
+    """Black stones before the first move; the set-up that no record can hold, and the number of its node."""
     stones: list[str] = []
     moved = False
     for number, node in enumerate(nodes):
@@ -444,7 +440,7 @@ def _set_up(nodes: list[Node], size: int) -> tuple[list[str], str, int]:
 
 
 def _handicap(root: Node, stones: list[str], size: int, moves: tuple[FoundMove, ...]) -> int:
-    """How many stones of GTP's fixed handicap stand there; old files say HA and leave the stones to the reader."""
+    """The number of stones of GTP's fixed handicap, 0 for none. Old files have HA without the stones."""
     said = _first(root, "HA", "0")
     number = len(stones)
     if not stones and said.isascii() and said.isdigit() and len(said) == 1 and moves and moves[0].colour == "white":
@@ -491,7 +487,7 @@ def _result(text: str) -> str:
 
 
 def _control(main: str, overtime: str) -> str:
-    """TM and OT as a control where we have its like, else as the file says it."""
+    """TM and OT as a time control of ours if there is one, else in the words of the file."""
     seconds = _shortest(main) if _NUMBER.fullmatch(main) else ""
     head = f"{seconds}+" if seconds not in ("", "0") else ""
     if byoyomi := _BYOYOMI.fullmatch(overtime):
@@ -512,7 +508,7 @@ _KNOWN = (*_BEGINS, *_MOVES, "boardsize", "komi", "fixed_handicap")
 
 
 def script_games(data: bytes) -> Iterator[ImportedGame | CannotImport]:
-    """Every game of the script in its order. Raises CannotImport when it is none."""
+    """Every game of the script in its order. Raises CannotImport for any other file."""
     reader, seen = _ScriptReader(), False
     for number, (name, words, answer) in enumerate(_commands(data.decode("utf-8", "replace")), 1):
         seen = seen or name in _KNOWN
@@ -524,9 +520,7 @@ def script_games(data: bytes) -> Iterator[ImportedGame | CannotImport]:
             yield found
         reader.take(name, words, answer)
     if not seen:
-        raise CannotImport(
-            "neither SGF (it does not begin with (;) nor a script of GTP (no boardsize, play, ggp-new …)"
-        )
+        raise CannotImport("neither SGF (it does not begin with (;) nor a GTP script (no boardsize, play, ggp-new …)")
     if found := reader.game():
         yield found
 
@@ -580,7 +574,7 @@ class _ScriptReader:
 
 
 def _commands(text: str) -> Iterator[tuple[str, list[str], str]]:
-    """Name, arguments and the first line of the answer, "" if none stands there."""
+    """Name, arguments and the first line of the answer, "" if there is none."""
     command: list[str] = []
     answer = ""
     for line in text.splitlines():

@@ -1,6 +1,6 @@
-"""`ggp show RECORD`: positions of a recorded match as text boards or as a picture. What is drawn the engine says.
+"""`ggp show RECORD`: positions of a recorded match as text boards or as a picture, by the engine's scenes.
 
-Where the engine describes no position, the moves are listed instead.
+The moves are listed where the engine has no scene.
 """
 
 import os
@@ -96,7 +96,7 @@ def show(
 
 
 def _read_plies(words: str | None, placed: int, record: Record) -> list[int]:
-    """The numbers of plies, as they were asked for."""
+    """The numbers of plies in the order of the option."""
     if words is None:
         return [placed]
     numbers: list[int] = []
@@ -112,7 +112,7 @@ def _read_plies(words: str | None, placed: int, record: Record) -> list[int]:
 
 
 async def _replay(record: Record, wanted: "list[int] | range", word: str | None) -> list[ShownPosition]:
-    """The positions after so many plies, from the engine."""
+    """The wanted positions, from the engine."""
     engine = await start_engine(read_engine(word))
     try:
         found = {position.number: position async for position in _positions(record, set(wanted), engine)}
@@ -143,7 +143,7 @@ async def _positions(record: Record, wanted: set[int], engine: Engine) -> AsyncI
 
 
 def _print(record: Record, positions: list[ShownPosition], width: int) -> None:
-    """The match once, then each position; what the signs mean once more in the end."""
+    """The match, each position, then the legend."""
     click.echo("\n".join(_about(record, positions[0])))
     if len(positions) > 1:
         click.echo(_result(record))
@@ -224,7 +224,7 @@ def _stderr(record: Record) -> Iterator[str]:
 
 
 def _board(position: ShownPosition, scene: Scene, width: int) -> str:
-    """Coloured on a terminal, unless the user wants none or the board comes in other parts."""
+    """The board in text; in colour on a terminal that shows colours, unless NO_COLOR is set."""
     plain = text.draw(scene, width)
     dumb = os.environ.get("TERM") in (None, "dumb")
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or dumb:
@@ -244,7 +244,7 @@ def _columns() -> int:
 
 
 def _write(output: str, picture: str) -> None:
-    """To the file whole or not at all."""
+    """Replace the file in one step."""
     if output == "-":
         click.echo(picture, nl=False)
         return

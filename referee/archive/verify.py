@@ -374,7 +374,7 @@ def _readable(file: str, report: "_Report") -> Iterator[Record]:
 
 
 class _Report:
-    """What came of it, said as it comes or as one object in the end."""
+    """The report: lines as matches come, or one object at the end."""
 
     def __init__(self, as_object: bool, quiet: bool) -> None:
         self.unreadable: list[str] = []

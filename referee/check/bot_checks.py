@@ -1,4 +1,4 @@
-"""What bots are asked: short games against random moves, in both seats, judged by an engine; and single turns."""
+"""The checks of bots: short games against random moves in both seats, judged by an engine; single turns; GTP."""
 
 import random
 import re
@@ -28,7 +28,7 @@ _WORD = re.compile(r"[^\s]+")
 
 
 async def play(trial: CheckContext) -> None:
-    """A short game in each seat, of each game that was named; without one, of the first it can sit down to."""
+    """A short game in each seat, of each game."""
     judge = _judge(trial)
     for number, line in enumerate(trial.games):
         for seat in (1, 2):
@@ -37,7 +37,7 @@ async def play(trial: CheckContext) -> None:
                 await _Game(trial, await trial.talk(), judge, line, seat).play(swaps=seat == 1, seed=number)
             except NotPrepared as unprepared:
                 trial.skip(str(unprepared), "4.2.1", "4.2.2", "4.2.3", "4.2.4", "4.2.13", "5.2.2")
-            except ScriptStopped:  # that game is lost, and the referee goes on to the next
+            except ScriptStopped:  # that game is lost; the next one begins
                 continue
     trial.omit("no phase other than play came up", "4.2.4")
     trial.where = ""
@@ -48,7 +48,7 @@ async def play(trial: CheckContext) -> None:
 
 
 class _Game:
-    """One game; the bot sits in `seat`, and the moves sent to it are legal by the judge."""
+    """One game with the bot in `seat`; the judge chooses legal moves for the other."""
 
     def __init__(self, trial: CheckContext, talk: RawChannel, judge: Engine, line: str, seat: int) -> None:
         self.trial, self.talk, self.judge, self.line, self.seat = trial, talk, judge, line, seat
@@ -122,7 +122,7 @@ class _Game:
 
 
 async def turn(trial: CheckContext) -> None:
-    """Single turns: new games in between, one write for two commands, what must change nothing."""
+    """Single turns: new games in between, two commands in one write, commands that must change nothing."""
     judge = _judge(trial)
     talk = await trial.talk()
     trial.at = "4.2.6"
@@ -209,7 +209,7 @@ async def _small(trial: CheckContext, talk: RawChannel) -> None:
 
 
 def _divided(trial: CheckContext) -> list[str]:
-    """A board of two territories, both passed. GNU Go plays an open one out to the end, which takes it many seconds."""
+    """A board of two territories after two passes. GNU Go would play an open board to the end, for many seconds."""
     size = next(int(word[5:]) for word in trial.games[0].split() if word.startswith("size="))
     black, white = (f"{colour} {'ABCDEFGHJKLMNOPQRSTUVWXYZ'[size // 2 + east]}" for colour, east in _WALLS)
     walls = [f"play {wall}{row}" for row in range(1, size + 1) for wall in (black, white)]
@@ -239,7 +239,7 @@ async def seed(trial: CheckContext) -> None:
 
 
 async def _alone(trial: CheckContext, talk: RawChannel) -> list[str]:
-    """The bot plays both sides for a few plies, as the judge says whose turn it is."""
+    """The moves of the bot on both sides, for a few plies."""
     judge = _judge(trial)
     moves: list[str] = []
     await begin(trial, talk)
@@ -255,7 +255,7 @@ async def _alone(trial: CheckContext, talk: RawChannel) -> list[str]:
 
 
 async def clock(trial: CheckContext) -> None:
-    """The commands that tell the time, and a move when there is little of it."""
+    """The time commands, and a move with little time."""
     trial.at = "5.1.1"
     talk = await trial.talk()
     await begin(trial, talk)
@@ -422,7 +422,7 @@ async def board(trial: CheckContext) -> None:
 
 
 async def _size(trial: CheckContext, talk: RawChannel) -> str:
-    """What boardsize takes for the game at hand."""
+    """The size that boardsize takes for the first game, or ""."""
     if trial.native:
         await begin(trial, talk)
     if "gogui-rules_board_size" in trial.commands and await has_sizes(talk, trial.games[0].split()[0]):
@@ -432,7 +432,7 @@ async def _size(trial: CheckContext, talk: RawChannel) -> str:
 
 
 async def has_sizes(talk: RawChannel, game: str) -> bool:
-    """Whether an engine's game has boards of several sizes; one that has a single board may refuse every boardsize."""
+    """Whether an engine's game has an option size; other games may refuse every boardsize."""
     answer = await talk.ask(f"ggp-options {game}")
     return any(line.split(" ")[0] == "size" for line in answer.text.split("\n"))
 

@@ -159,7 +159,7 @@ def _list(who: Who, wanted: Wanted) -> None:
             click.echo(f"{check.number:7}{check.demand:12} {check.title} ({rule_of(check.number).text})")
 
 
-# -- What a check found, for people, programs and build servers. It judges nothing.
+# -- The report, for people, programs and build servers.
 
 
 PAGE = "docs/reference/protocol.md"
@@ -208,7 +208,7 @@ def summary(found: list[StepResult]) -> list[str]:
 
 
 def to_change(found: list[StepResult]) -> list[str]:
-    """The last lines: what was not tried and why, then the failures with what to change, the most needed first."""
+    """The last lines: steps not tried, with the cause, then the failures with their remedies, required ones first."""
     failures = [one for one in found if one.verdict is CheckVerdict.FAIL]
     lines = []
     for cause, steps in _grouped(found, CheckVerdict.NOT_TRIED, lambda one: one.note).items():
@@ -224,7 +224,7 @@ def to_change(found: list[StepResult]) -> list[str]:
 
 
 def print_report(found: list[StepResult], quiet: bool, everything: bool) -> None:
-    """On stdout, in colours where they are wanted; `everything`: the steps that passed or do not apply, too."""
+    """Print the report; `everything`: the steps that passed or do not apply, too."""
     from rich.console import Console  # imported for output to people only
     from rich.text import Text
 
@@ -255,7 +255,7 @@ def _note(one: StepResult) -> str:
 def _grouped(
     found: list[StepResult], verdict: CheckVerdict, key: Callable[[StepResult], str]
 ) -> dict[str, list[StepResult]]:
-    """The steps with that verdict by what they have in common, in order."""
+    """The steps with that verdict by key, in order."""
     groups: dict[str, list[StepResult]] = {}
     for one in found:
         if one.verdict is verdict:
@@ -268,7 +268,7 @@ def _numbered(found: list[StepResult]) -> str:
 
 
 def details(one: StepResult) -> list[str]:
-    """What was sent, came back and was expected, where it is written, and what to change."""
+    """The bytes sent, received and expected, the rule, and the remedy."""
     rule = rule_of(one.check.number)
     return [
         f"sent      {shown(one.sent)}",
@@ -308,8 +308,7 @@ def as_json(program: str, who: str, found: list[StepResult]) -> str:
 
 
 def as_junit(program: str, found: list[StepResult]) -> str:
-    """JUnit XML, as build servers read it: a failed step that is required or loses games is a failure, any other that
-    did not pass is skipped."""
+    """JUnit XML. A failed step that is required or loses games is a failure; any other that did not pass is skipped."""
     rows = []
     for one in found:
         name = quoteattr(f"{one.check.number} {one.check.title}")

@@ -52,7 +52,7 @@ async def walk(trial: CheckContext) -> None:
 
 
 class _Walk:
-    """One game. The methods are in the order in which they are asked."""
+    """One game, with the methods in the order of their questions."""
 
     def __init__(self, trial: CheckContext, talk: RawChannel, game: str) -> None:
         self.trial, self.talk, self.game = trial, talk, game
@@ -157,7 +157,7 @@ class _Walk:
             self._hold("3.3.13", not wrong, "a scene", wrong)
 
     async def _refusals(self, status: StatusFields, legal: list[str]) -> None:
-        """What must be refused, and what must be as it was after each."""
+        """Moves that must be refused and change nothing."""
         self._at("3.3.6", f"ply {status.ply}")
         before = await self._position()
         played = [move for _, move in self.moves if move not in legal and move != "dead:"]
@@ -176,7 +176,7 @@ class _Walk:
             raise ScriptStopped
 
     async def _position(self) -> tuple[str, ...]:
-        """All that tells positions apart."""
+        """The answers that identify the position."""
         lines = ["ggp-status", "ggp-history", "ggp-legal_moves"]
         if "ggp-hash" in self.trial.commands:
             lines.append("ggp-hash")
@@ -199,7 +199,7 @@ class _Walk:
             self._hold("3.4.1", answer.ok and is_result(answer.text), "`B+3.5`, `W+1`, `B+` or `0`")
 
     async def _replay(self, end: tuple[str, ...]) -> None:
-        """The same moves from the beginning; the pieces of the last position must be the same."""
+        """The same moves from the beginning; the last position must be the same."""
         self._at("3.3.11", "the same moves again")
         await self.talk.ask(f"ggp-new {self.game}")
         for colour, move in self.moves:
@@ -227,7 +227,7 @@ class _Walk:
         await self.trial.refuses("3.3.10", "ggp-undo", "cannot undo")
 
     def _choose(self, status: StatusFields, legal: list[str]) -> str:
-        """At random; what ends games is taken now and then, so that random ones end."""
+        """A random move; after many plies often one that ends the game."""
         last = [move for move in legal if move in ("pass", "button")]
         if last and status.ply > 60 and self.chance.random() < 0.5:
             return self.chance.choice(last)
@@ -251,7 +251,7 @@ _MOST = 8  # values of one option that are tried
 
 
 async def options(trial: CheckContext) -> None:
-    """The table of each game, and that ggp-new obeys it."""
+    """The options of each game, and that ggp-new obeys them."""
     talk = await trial.talk()
     for line in trial.games:
         game = line.split(" ")[0]
@@ -408,7 +408,7 @@ async def sessions(trial: CheckContext) -> None:
 
 
 async def _present(talk: RawChannel) -> tuple[str, ...]:
-    """The game at hand."""
+    """Status, history and legal moves."""
     return tuple([(await talk.ask(line)).text for line in ("ggp-status", "ggp-history", "ggp-legal_moves")])
 
 

@@ -1,4 +1,4 @@
-"""The faults that are injected from outside: slow starts, halves of lines, floods, slow readers, ends of every kind."""
+"""The checks of a process: slow starts, halves of lines, floods, slow readers, ends of every kind."""
 
 import os
 import re
@@ -21,7 +21,7 @@ _MOST_DESCRIPTORS = 20
 
 
 async def start(trial: CheckContext) -> None:
-    """The first answer, however long the program loads, and that it says nothing else."""
+    """The first answer, however long the program loads, and no other output."""
     trial.at = "2.3.4"
     talk = await trial.talk(fresh=True)
     answer = await talk.ask("protocol_version", trial.first)
@@ -57,7 +57,7 @@ async def halves(trial: CheckContext) -> None:
 
 
 async def names(trial: CheckContext) -> None:
-    """What every program says about itself."""
+    """Names, versions and the list of commands."""
     talk = await trial.talk()
     trial.at = "2.3.7"
     answer = await talk.ask("list_commands")
@@ -87,7 +87,7 @@ async def names(trial: CheckContext) -> None:
 
 
 async def empty(trial: CheckContext) -> None:
-    """How an empty success is written: only commands that answer nothing can show it."""
+    """The form of an empty success, by a command that answers nothing."""
     talk = await trial.talk()
     line = next((line for line in ("clear_board", "ggp-result B+R") if line.split()[0] in trial.commands), "")
     if not line:
@@ -99,7 +99,7 @@ async def empty(trial: CheckContext) -> None:
 
 
 async def flood(trial: CheckContext) -> None:
-    """More commands in one go than a pipe holds; every one must be answered, in order."""
+    """More commands in one write than a pipe holds; each must be answered, in order."""
     talk = await trial.talk()
     count = FLOOD if not trial.remote else 50  # a service keeps a bounded queue for each peer
     lines = b"".join(b"%d known_command quit\n" % number for number in range(1, count + 1))
@@ -117,7 +117,7 @@ async def flood(trial: CheckContext) -> None:
 
 
 async def slow(trial: CheckContext) -> None:
-    """Unread answers fill the pipe: the program must wait, and lose nothing."""
+    """Unread answers fill the pipe: the program must wait and lose none."""
     if trial.remote:
         return trial.omit("a service may drop a peer that does not read", "2.3.10")
     talk = await trial.talk()
@@ -187,7 +187,7 @@ async def _leaves(trial: CheckContext, number: str, how: str = "", group: str = 
 
 
 async def growth(trial: CheckContext) -> None:
-    """Memory and descriptors after many new games: for information, and a failure only where it is plain."""
+    """Memory and descriptors after many new games: a failure only if they grow much."""
     talk = await trial.talk()
     if not trial.pid:
         return trial.omit("its process is not ours to look at", "2.8.5")

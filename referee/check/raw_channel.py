@@ -1,6 +1,6 @@
-"""A byte-level conversation with the program under check: strict, and kept whole.
+"""A strict byte-level conversation with the program under check.
 
-Unlike protocol.channel it may send what no controller sends. It judges nothing.
+Unlike protocol.channel it can send invalid bytes.
 """
 
 import re
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class UnexpectedEnd(Exception):
-    """No right answer can follow: silence, the end of the stream, a flood. str() says which."""
+    """No right answer can follow: silence, the end of the stream, or a flood."""
 
 
 class RawAnswer(NamedTuple):
@@ -60,13 +60,13 @@ class RawChannel:
         self._began = transport.now()
 
     def begin(self) -> None:
-        """Forget what passed; what came and was not taken stays."""
+        """Begin an exchange: forget all bytes but answers that were not taken."""
         self.sent.clear()
         del self.got[: self._taken]
         self._taken = 0
 
     def show(self, answer: RawAnswer) -> None:
-        """Of many answers this one is to be seen; the rest is forgotten."""
+        """Keep this one of many answers for the report."""
         self.got[:], self._taken = answer.raw, len(answer.raw)
 
     @property
@@ -123,9 +123,9 @@ class RawChannel:
         return [await self.answer() for _ in lines]
 
     async def until_synced(self) -> bytes:
-        """All that is said to what was sent: asks one thing more, under an id, and stops at its answer.
+        """All bytes up to the answer of one more command, which this sends with an id.
 
-        Raises UnexpectedEnd if that never comes.
+        Raises UnexpectedEnd if that answer never comes.
         """
         question = f"{_SYNC_ID} protocol_version\n".encode()
         kept = bytes(self.sent)
@@ -144,23 +144,23 @@ class RawChannel:
         return said
 
     async def until_right(self, expected: bytes) -> bytes:
-        """For a program that echoes no ids: all that it says until that is as expected, or nothing more comes."""
+        """For a program without ids: all bytes until they are as expected, or no more come."""
         await self._until(self.transport.now() + _NO_IDS, lambda: re.fullmatch(expected, self.got))
         await self.hear(_MORE)
         self._taken = len(self.got)
         return bytes(self.got)
 
     async def until_end(self, seconds: float) -> bytes:
-        """All that is said until the stream ends, if it does in time."""
+        """All bytes until the stream ends or the time is over."""
         await self._until(self.transport.now() + seconds)
         return bytes(self.got)
 
     def in_order(self) -> bool:
-        """Whether nothing is left that was not asked for."""
+        """Whether the stream is open and every answer was taken."""
         return not self.ended and not self.untaken
 
     def _whole(self) -> tuple[int, int] | None:
-        """Where the next answer begins with its mark, and where it ends; what is before the mark is junk."""
+        """The place of the mark of the next answer, and its end; bytes before the mark are junk."""
         start = self._taken
         while (end := self.got.find(b"\n", start)) >= 0:
             if self.got[start] in b"=?":

@@ -1,4 +1,4 @@
-"""A whole check: who the program is, what it plays, then every step in order. It reads no words and prints nothing."""
+"""A whole check: the program's commands and games, then every step in order."""
 
 import re
 from contextlib import suppress
@@ -58,7 +58,7 @@ _WORDY = (
 
 
 def _not_started(trial: CheckContext, checks: list[Check], why: str) -> None:
-    """The one failure of a program that cannot be asked anything, whatever was to be checked."""
+    """The one failure of a program that answers nothing, whichever steps were chosen."""
     step = _BOUNDS if why.startswith("an answer of") else _START
     if not trial.wants(step):
         checks = [*(check for check in catalogue(trial.who) if check.number == step), *checks]
@@ -99,7 +99,7 @@ def _chosen(trial: CheckContext, wanted: Wanted) -> list[Check]:
 
 
 async def _get_acquainted(trial: CheckContext, wanted: Wanted) -> str:
-    """Ids, commands, games; why it could not be asked, or ""."""
+    """Learn ids, commands and games; why the program could not be asked, or ""."""
     try:
         talk = await trial.talk()
         await talk.send(b"1 protocol_version\n")
@@ -120,7 +120,7 @@ async def _get_acquainted(trial: CheckContext, wanted: Wanted) -> str:
 
 
 async def _lacking(trial: CheckContext) -> frozenset[str]:
-    """Which of the commands that every program has it neither lists nor answers."""
+    """The commands that every program has and this one neither lists nor answers."""
     found = []
     for name, argument in (("protocol_version", ""), ("name", ""), ("known_command", " name")):
         if name not in trial.commands and not (await (await trial.talk()).ask(name + argument)).ok:
@@ -153,7 +153,7 @@ def _with_size(game: str) -> str:
 
 
 async def _for_a_bot(trial: CheckContext, listed: list[str]) -> list[str]:
-    """Of the games that the judge knows those that the bot begins, on a small board if it takes that."""
+    """The games that both the judge and the bot know, on a small board if the bot accepts it."""
     judge = trial.judge
     if judge is None:
         return []
@@ -194,7 +194,7 @@ _SOON = 0.3  # seconds in which a wrong answer may go on
 
 
 async def run_exchange(trial: CheckContext, check: Check) -> None:
-    """Judge one check by sending what it says."""
+    """Judge one check of the catalogue by its exchange."""
     trial.at, trial.where = check.number, ""
     if trial.remote and (check.ends or check.end_input or check.pieces or len(check.sent) > LONGEST_MESSAGE):
         trial.omit("a connection carries whole and short messages, and the service stays", check.number)
@@ -246,7 +246,7 @@ async def run_exchange(trial: CheckContext, check: Check) -> None:
 
 
 async def _look_for(trial: CheckContext, check: Check) -> None:
-    """A command that the referee needs: it looks for it in list_commands, and never asks known_command."""
+    """Judge that list_commands has a command: the referee never asks known_command."""
     name = check.sent.split()[1].decode()
     await (await trial.talk()).ask("list_commands")
     listed = bool(trial.commands) if name == "list_commands" else name in trial.commands
@@ -254,7 +254,7 @@ async def _look_for(trial: CheckContext, check: Check) -> None:
 
 
 async def _set_up(trial: CheckContext, check: Check) -> str:
-    """Send the command that prepares the check; why it could not be prepared, or ""."""
+    """Send the command that prepares the check; why it failed, or ""."""
     talk, line = trial.talking, check.setup.decode().strip()
     try:
         answer = await talk.ask(line)
@@ -266,13 +266,12 @@ async def _set_up(trial: CheckContext, check: Check) -> str:
     return "" if answer.ok else refusal(trial, line, answer)
 
 
-# Checks that a program which echoes no ids has failed with 2.2.1.
+# A program that echoes no ids fails these with 2.2.1.
 _OF_IDS = frozenset(("2.2.2", "2.2.3", "2.2.9"))
 
 
 def _without_ids(check: Check) -> tuple[bytes, bytes]:
-    """What is sent and expected of a program that echoes no ids: the same question without one, unless it is about
-    ids."""
+    """The exchange without ids, unless the check is about ids."""
     if check.rule == "2.2" or check.number == "2.1.3":
         return check.sent, check.expected
     sent = re.sub(rb"(?m)^\d+ (?=[a-z])", b"", check.sent)
@@ -283,7 +282,7 @@ _ABOUT = {"2.3.1": "protocol_version", "2.5.1": "known_command"}  # the checks o
 
 
 def _missing(trial: CheckContext, check: Check) -> str:
-    """A command that the check takes for granted and the program does not know, "" if there is none."""
+    """A command that the check needs and the program does not know, or ""."""
     for name in sorted(trial.lacking):
         if name.encode() in check.sent.split() and _ABOUT.get(check.number) != name:
             return name
@@ -291,7 +290,7 @@ def _missing(trial: CheckContext, check: Check) -> str:
 
 
 def readable(pattern: bytes) -> str:
-    """A regular expression as a person reads it."""
+    """A regular expression in readable form."""
     text = pattern.decode("ascii", "backslashreplace")
     text = text.replace(r"\?(?: \S[^\n]*)?\n\n", r"\? …\n\n").replace("7?", "[7]")
     for old, new in ((r"\?", "?"), (r"\n", "⏎"), ("[^⏎]*", "…"), ("(?:.+⏎)*", "…⏎ "), (".+", "…"), (r"\S…", "…")):

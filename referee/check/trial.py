@@ -41,11 +41,11 @@ class StepResult(NamedTuple):
 
 
 class ScriptStopped(Exception):
-    """This script cannot go on, and what stopped it is noted."""
+    """The script cannot continue; the failure is noted."""
 
 
 class NotPrepared(Exception):
-    """What must succeed before the step that is asked about has failed; str() is the cause."""
+    """A preparation of the step failed; str() is the cause."""
 
 
 @dataclass
@@ -78,7 +78,7 @@ class CheckContext:
     # -- the program ----------------------------------------------------------------------------------------
 
     async def talk(self, fresh: bool = False) -> RawChannel:
-        """A conversation that owes nothing; `fresh`: with a process that was asked nothing yet."""
+        """A conversation without open answers; `fresh`: with a new process."""
         if self._talk is not None and not fresh and self._talk.in_order():
             self._talk.begin()
             return self._talk
@@ -100,16 +100,16 @@ class CheckContext:
 
     @property
     def pid(self) -> int:
-        """0 for one that another program started."""
+        """0 for a process of another program."""
         return self._peer.pid if isinstance(self._peer, Process) else 0
 
     @property
     def end_patience(self) -> float:
-        """Seconds for a process that may still be loading to notice that its input ended."""
+        """Seconds for a process that may still load to notice the end of its input."""
         return self.patience + 2 * self.seconds_to_start
 
     async def drop(self, kill: bool = True) -> None:
-        """End the process, and whatever it has started."""
+        """End the process and all processes that it started."""
         if self._peer is not None:
             peer, self._peer, self._talk = self._peer, None, None
             await peer.stop(kill=kill)
@@ -117,14 +117,14 @@ class CheckContext:
     # -- what was found -------------------------------------------------------------------------------------
 
     def expect(self, checks: Iterable[Check]) -> None:
-        """These are to be judged; what is said about others is not kept."""
+        """Choose the steps to judge; verdicts on others are not kept."""
         self._checks = {check.number: check for check in checks}
 
     def wants(self, *numbers: str) -> bool:
         return any(number in self._checks for number in numbers)
 
     def hold(self, number: str, right: bool, expected: str, note: str = "", advice: str = "") -> bool:
-        """Judge a step by the exchange that just passed; a failure stays. Returns `right`."""
+        """Judge a step by the last exchange; a failure stays. Returns `right`."""
         if number in self._checks:
             check, before = self._checks[number], self._found.get(number)
             if before is None or before.verdict is not CheckVerdict.FAIL:
@@ -158,17 +158,17 @@ class CheckContext:
             self.hold("2.3.5", False, "the answer, and nothing before it")
 
     def remark(self, number: str, note: str) -> None:
-        """Say more about a step that passed."""
+        """Add a note to a step that passed."""
         found = self._found.get(number)
         if found is not None and found.verdict is CheckVerdict.PASS:
             self._found[number] = found._replace(note=note)
 
     def omit(self, why: str, *numbers: str) -> None:
-        """Steps that cannot be judged here, unless they were."""
+        """Note that steps do not apply, unless they were judged."""
         self._note(CheckVerdict.NOT_APPLICABLE, why, numbers)
 
     def lists(self, number: str, *names: str) -> bool:
-        """Go on to a step; False, and the step is omitted, if a command that it needs is not listed."""
+        """Begin a step; False, and the step is omitted, if a command that it needs is not listed."""
         self.at = number
         missing = next((name for name in names if name not in self.commands), "")
         if missing:
@@ -176,7 +176,7 @@ class CheckContext:
         return not missing
 
     def skip(self, cause: str, *numbers: str) -> None:
-        """Steps that `cause` kept from being tried, unless they were."""
+        """Note that steps were not tried because of `cause`, unless they were judged."""
         self._note(CheckVerdict.NOT_TRIED, cause, numbers)
 
     def _note(self, verdict: CheckVerdict, why: str, numbers: Iterable[str]) -> None:
@@ -191,7 +191,7 @@ class CheckContext:
         ]
 
     async def run(self, script: Callable[["CheckContext"], Awaitable[None]], numbers: list[str]) -> None:
-        """Put the questions of a script; what surprises is the failure of the step that was asked about."""
+        """Run a script; an unexpected end is the failure of its present step."""
         self.at, self.where = numbers[0], ""
         try:
             await script(self)
@@ -209,7 +209,7 @@ class CheckContext:
             self.skip("it does not start", *numbers)
 
     async def why(self, surprise: UnexpectedEnd) -> str:
-        """What happened, how the process ended, and the last line of its standard error."""
+        """The event, how the process ended, and the last line of its standard error."""
         ended, last = self.last_words()
         return "; ".join(filter(None, [str(surprise), ended, last and f"stderr: {last}"]))
 
@@ -224,7 +224,7 @@ def now() -> float:
     return time.monotonic()
 
 
-# -- What the scripts share: how a game is begun, and what may be played first. It judges nothing.
+# -- Shared by the scripts: the beginning of a game and its first moves.
 
 
 async def begin(trial: CheckContext, talk: RawChannel) -> None:
@@ -239,7 +239,7 @@ async def begin(trial: CheckContext, talk: RawChannel) -> None:
 
 
 def refusal(trial: CheckContext, line: str, answer: RawAnswer) -> str:
-    """Why a game does not begin: `komi is unknown`, or what it answers to that line."""
+    """Why a game does not begin: `komi is unknown`, or the answer to that line."""
     name = line.split()[0]
     if name not in trial.commands or "unknown" in answer.text.lower():
         return f"{name} is unknown"
@@ -247,7 +247,7 @@ def refusal(trial: CheckContext, line: str, answer: RawAnswer) -> str:
 
 
 def is_needed(trial: CheckContext, line: str) -> bool:
-    """Whether no game begins while that line is refused. A bot that lists no `komi` plays without knowing it."""
+    """Whether a game needs this line. A bot that lists no `komi` plays without it."""
     return not line.startswith("komi ") or "komi" in trial.commands
 
 
@@ -260,7 +260,7 @@ def lines_of(trial: CheckContext, game: str) -> list[str]:
 
 
 async def first_moves(trial: CheckContext, talk: RawChannel) -> list[str]:
-    """Legal first moves of the game that has begun, points if there are."""
+    """Legal first moves of the new game, points if there are any."""
     if "ggp-legal_moves" in trial.commands:
         answer = await talk.ask("ggp-legal_moves")
         moves = answer.text.split() if answer.ok else []
@@ -295,7 +295,7 @@ class StatusFields(NamedTuple):
 
 
 def read_status(text: str) -> StatusFields | str:
-    """A Status, or what is wrong with the line."""
+    """The fields, or the fault of the line."""
     pairs = [word.partition("=") for word in text.split(" ")]
     if any(not key or equals != "=" for key, equals, _ in pairs):
         return "a status line is key=value, separated by one blank"
@@ -347,7 +347,7 @@ def ends_of(kind: str, domain: str) -> list[str]:
 
 
 def beyond(kind: str, domain: str) -> list[str]:
-    """Values that it excludes."""
+    """Values that a domain excludes."""
     wrong = ["no-such-value"]
     if kind == "int" and "*" not in domain:
         wrong += ["1000000", "-1000000", "2.25"]
@@ -369,7 +369,7 @@ def is_score(text: str, over: bool) -> bool:
 
 
 def adds_up(text: str, games: int) -> bool:
-    """The answer of ggp-playouts for so many games."""
+    """Whether an answer of ggp-playouts is about `games` games."""
     match = _PLAYOUTS.fullmatch(text)
     return match is not None and [int(match[1]), sum(map(int, match.groups()[1:]))] == [games, games]
 

@@ -16,9 +16,9 @@ from referee.console.screen import EndedBySignal, ends_in_order
 from referee.play.setting import Timeouts
 
 EPILOGUE = """\b
-Without arguments it is our engine that is talked to; with GAME name=value …
-that game has been started on it. After -- any engine, bot or referee may
-stand, and --connect reaches one that listens.
+Without arguments the peer is our engine; GAME name=value … starts a game on it.
+After -- comes the command line of any engine, bot or referee; --connect reaches
+one that listens.
 
 \b
 --match goes through a match on our engine, or on the one behind -- or at
@@ -28,8 +28,8 @@ human greedy, :play greedy random 100: :help lists them all.
 
 \b
 A line that begins with : or ! is for the console (:help), every other line
-goes to the peer. Where stdin is no terminal the console is a filter: answers
-come out byte for byte, and what the console has to say is on stderr.
+goes to the peer. Without a terminal on stdin the console is a filter: answers
+come out byte for byte, and the console's own messages are on stderr.
 
 \b
 The exit status is 0; 1 if an answer was a failure; 2 for an invalid command
@@ -40,7 +40,7 @@ time or broke the protocol; 130 after Ctrl-C, 143 after SIGTERM.
 
 def main(argv: list[str]) -> int:
     """The exit status."""
-    if "--" in argv:  # what stands behind it has options of its own
+    if "--" in argv:  # the program behind it has options of its own
         at = argv.index("--")
         if at + 1 == len(argv):
             click.echo("ggp console: after -- comes the command line of a program (ggp console --help)", err=True)

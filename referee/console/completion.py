@@ -20,7 +20,7 @@ LIST, GAMES, MOVES, OPTIONS = "list_commands", "ggp-games", "ggp-legal_moves", "
 
 
 class PeerKind(StrEnum):
-    """What a peer is, by the commands that it lists."""
+    """The kind of a peer, by the commands that it lists."""
 
     ENGINE = "engine"
     BOT = "bot"
@@ -29,7 +29,7 @@ class PeerKind(StrEnum):
 
 
 class KnownOption(NamedTuple):
-    """A game's option as `ggp-options` says it."""
+    """An option of a game: a line of `ggp-options`."""
 
     name: str
     type: str
@@ -38,7 +38,7 @@ class KnownOption(NamedTuple):
 
 
 class BotWord(NamedTuple):
-    """A bot that may be named: the word as it is typed, quoted if need be, and as it is read; or a human."""
+    """A bot that a command can name: the word with quotes if it needs them, and without; or a human."""
 
     word: str
     plain: str
@@ -48,7 +48,7 @@ class BotWord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PeerInfo:
-    """What completion may draw on; empty is what is not known (yet)."""
+    """The knowledge that completion uses; empty if it is unknown."""
 
     commands: tuple[str, ...] = ()
     moves: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class PeerInfo:
 
 
 class PeerInfoReader:
-    """Keeps `known` up to date by questions on a dialogue; what was asked and is not answered is not asked again."""
+    """Keeps `known` up to date by questions on a dialogue; an open question is not asked again."""
 
     def __init__(self, dialogue: Dialogue, own: Iterable[OwnCommand]) -> None:
         self.known = PeerInfo(own={row.name: row for row in own})
@@ -79,9 +79,9 @@ class PeerInfoReader:
         self.changes = 0  # of the position, since the peer was started
 
     def learn(self, questions: Iterable[str]) -> bool:
-        """Ask what is not known yet; whether something that would help is still to come.
+        """Ask what is unknown; whether a useful answer is due.
 
-        While an answer is awaited nothing is asked: the new answer would come after it.
+        Asks nothing while an answer to a typed command is due: the new answer would come after it.
         """
         coming = False
         for question in questions:
@@ -96,7 +96,7 @@ class PeerInfoReader:
         return coming or any(exchange.own for exchange in self._dialogue.pending)
 
     def forget(self, line: str) -> bool:
-        """A command was answered: whether the position may be another one. Then its legal moves are not known."""
+        """Whether an answered command may have changed the position; then the legal moves are unknown."""
         words = line.split()
         name = words[1] if len(words) > 1 and words[0].isdigit() else words[0] if words else ""
         if name in CHANGING:
@@ -110,29 +110,29 @@ class PeerInfoReader:
         self.known = replace(self.known, moves=(), stones=())
 
     def see_stones(self, stones: Iterable[str]) -> None:
-        """The cells with something on them, as the last drawing of the position had them."""
+        """Keep the occupied cells of the last drawing."""
         self.known = replace(self.known, stones=tuple(stones))
 
     def see_match(self, bots: tuple[BotWord, ...], plies: tuple[str, ...]) -> None:
-        """What the record of a match tells, which no peer changes."""
+        """Keep the bots and plies of a match, which no peer changes."""
         self.known = replace(self.known, bots=bots, plies=plies)
 
     def forget_all(self) -> None:
-        """Another peer, perhaps another program."""
+        """Forget what the last peer said: the next may be another program."""
         self._generation += 1
         self.changes = 0
         self._asked.clear()
         self.known = PeerInfo(own=self.known.own, bots=self.known.bots, plies=self.known.plies)
 
     def note_commands(self, reply: Reply) -> None:
-        """The peer was asked on another way what it lists."""
+        """Take an answer to list_commands from elsewhere."""
         self._learned(LIST, [], reply.text)
 
     def _note(self, question: str) -> Callable[[Reply], None]:
         return partial(self._heard, question, self._generation)
 
     def _heard(self, question: str, generation: int, reply: Reply) -> None:
-        """An answer has come; it does not count if the peer or the position is another one meanwhile."""
+        """Take an answer, unless the peer or the position has changed since the question."""
         name, *rest = question.split()
         if generation != self._generation:
             if name != MOVES:
@@ -157,7 +157,7 @@ class PeerInfoReader:
 
 
 def _natural(move: str) -> list[tuple[bool, int, str]]:
-    """The order that people expect: A2 before A10, bid:9 before bid:10."""
+    """Natural order: A2 before A10, bid:9 before bid:10."""
     parts = re.findall(r"\d+|\D+", move)
     return [(part[0].isdigit(), int(part) if part[0].isdecimal() else 0, part) for part in parts]
 
@@ -170,7 +170,7 @@ _DEAD = "dead:"
 
 
 class CompletionChoice(NamedTuple):
-    """What may stand in place of the last `length` characters, and what it is."""
+    """A replacement for the last `length` characters, with its help."""
 
     text: str
     length: int
@@ -178,7 +178,7 @@ class CompletionChoice(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where the cursor is: the command, the arguments before the one that is being typed, and that one."""
+    """The command at the cursor, its complete arguments, and the typed part of the next one."""
 
     mark: str
     name: str
@@ -216,7 +216,7 @@ def complete(text: str, known: PeerInfo) -> list[CompletionChoice]:
 
 
 def agreed(choices: Sequence[CompletionChoice]) -> str:
-    """What all of them begin with."""
+    """The common beginning of the choices."""
     texts = [choice.text for choice in choices]
     first, last = min(texts, default=""), max(texts, default="")
     same = next((at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
@@ -224,12 +224,12 @@ def agreed(choices: Sequence[CompletionChoice]) -> str:
 
 
 def ends_a_word(choice: str) -> bool:
-    """Whether a blank follows: not where the same word goes on with a value, a further part or a file's name."""
+    """Whether a blank follows; not if the word continues with a value, a further part or a file's name."""
     return not choice.endswith(("=", "+", "/", ":", ","))
 
 
 def needs(text: str, known: PeerInfo) -> tuple[str, ...]:
-    """The questions whose answers `complete` would want."""
+    """The questions whose answers `complete` needs."""
     place = _find_place(text)
     if place.mark and not place.name:
         return ()
@@ -246,13 +246,13 @@ def needs(text: str, known: PeerInfo) -> tuple[str, ...]:
 
 
 def wants_file(text: str, known: PeerInfo) -> str | None:
-    """The beginning of a file's name that is being typed; None: it is something else."""
+    """The typed part of a file's name; None if the argument is no file."""
     place = _find_place(text)
     return place.typed if place.name and _kind(place, known) == FILE else None
 
 
 def hint(text: str, known: PeerInfo) -> str:
-    """The command that is being typed with its arguments and its help; "" if it is unknown."""
+    """The typed command with its arguments and its help; "" if it is unknown."""
     place = _find_place(text)
     name = place.name or place.typed
     if place.mark:
@@ -273,7 +273,7 @@ def _find_place(text: str) -> _Place:
 
 
 def _names(place: _Place, known: PeerInfo) -> list[CompletionChoice]:
-    """Names of commands; after a mark, of the console's own."""
+    """Names of commands; after a mark, those of the console."""
     if place.mark:
         return [CompletionChoice(row.name, len(place.typed), _beside(row)) for row in _own(place.typed, known)]
     if not place.typed:
@@ -296,12 +296,12 @@ def _help_of(name: str) -> str:
 
 
 def _all_commands(known: PeerInfo) -> Iterable[str]:
-    """What the peer lists; while that is not known, what there is in the protocol."""
+    """The commands that the peer lists; all of the protocol while these are unknown."""
     return known.commands or sorted(TABLE)
 
 
 def _kind(place: _Place, known: PeerInfo) -> str:
-    """What the argument at the cursor is: MOVE, COLOUR, BOT, PLY, FILE, … , `a|b`, or something else."""
+    """The kind of the argument at the cursor: MOVE, COLOUR, BOT, PLY, FILE, …, `a|b`, or another."""
     if place.mark:
         own = known.own.get(place.name)
         return "" if own is None else _own_kind(own, len(place.before))
@@ -311,7 +311,7 @@ def _kind(place: _Place, known: PeerInfo) -> str:
     if "NAME=VALUE" in row.arguments:
         return "OPTION" if place.before else "GAME"
     words = re.sub(r"[\[\]]", "", row.arguments).split()
-    if "…" in words:  # the words before are given again and again
+    if "…" in words:  # the words before repeat
         repeated = words[: words.index("…")]
         word = repeated[len(place.before) % len(repeated)]
     elif len(place.before) < len(words):
@@ -337,7 +337,7 @@ def _starting(typed: str, words: Iterable[str]) -> list[CompletionChoice]:
 
 
 def _moves(typed: str, moves: Sequence[str]) -> list[CompletionChoice]:
-    """Legal moves, whatever case was typed; of compound ones the next part."""
+    """Legal moves in any case of letters; of compound moves the next part."""
     low, size = typed.lower(), len(typed)
     heads: dict[str, int] = {}
     for move in moves:
@@ -345,7 +345,7 @@ def _moves(typed: str, moves: Sequence[str]) -> list[CompletionChoice]:
             end = _SEGMENTS.search(move, size)
             head = move[: end.end()] if end else move
             heads[head] = heads.get(head, 0) + 1
-    if len(heads) == 1 and max(heads.values()) > 1:  # one part goes on: what may follow is more useful
+    if len(heads) == 1 and max(heads.values()) > 1:  # a single part: the next parts are more useful
         (head,) = heads
         return (
             [CompletionChoice(choice.text, size, choice.help) for choice in _moves(head, moves)]
@@ -360,13 +360,13 @@ def _moves(typed: str, moves: Sequence[str]) -> list[CompletionChoice]:
 
 
 def _dead(typed: str, stones: Sequence[str]) -> list[CompletionChoice]:
-    """One stone more of a list of dead ones."""
+    """The next stone of a list of dead ones."""
     *named, last = typed[len(_DEAD) :].upper().split(",")
     return [CompletionChoice(stone, len(last)) for stone in stones if stone.startswith(last) and stone not in named]
 
 
 def _bots(typed: str, bots: Sequence[BotWord]) -> list[CompletionChoice]:
-    """A command line with blanks is put in quotes, whether the person began with them or not."""
+    """Bots; a command line with blanks gets quotes, typed or not."""
     low = typed.lstrip("'\"").lower()
     return [
         CompletionChoice(bot.word, len(typed), bot.help)
@@ -376,7 +376,7 @@ def _bots(typed: str, bots: Sequence[BotWord]) -> list[CompletionChoice]:
 
 
 def _options(typed: str, before: list[str], known: PeerInfo) -> list[CompletionChoice]:
-    """`name=` of the options that were not given yet, then the values of those that have few."""
+    """`name=` of the remaining options, then the values of options that have few."""
     game, *given = before
     rows = known.options.get(game, ())
     name, equals, value = typed.partition("=")

@@ -26,7 +26,7 @@ TIMEOUT = 600.0  # seconds: as long as a move may take without a clock
 
 
 class Console:
-    """What a console is made of."""
+    """The peer, the settings, and the console's own commands."""
 
     def __init__(
         self,
@@ -40,18 +40,18 @@ class Console:
         self.timeout = timeout
         self.raw = raw
         self.board = True
-        self.ended = False  # :quit was said
-        self.stale = True  # the position may be another one than the board that was drawn
+        self.ended = False  # after :quit
+        self.stale = True  # the position may differ from the drawn board
         self.stderr = ""  # its tail
         self.dialogue = Dialogue(target)
-        self.match: MatchCaption | None = None  # what is known of the match that is looked at
+        self.match: MatchCaption | None = None  # of the match that is replayed
         own = [*rows(self), *(more(self) if more else ())]
         self.own = {row.name: row for row in own}
         self.learner = PeerInfoReader(self.dialogue, own)
         self._see_match()
 
     def begin(self) -> None:
-        """Say the target's first commands, and wait for their answers. Raises LaunchError if the peer refuses one."""
+        """Send the target's first commands and wait for their answers. Raises LaunchError if the peer refuses one."""
         target = self.dialogue.target
         for number, line in enumerate((target.first, *target.then) if target.first else ()):
             try:
@@ -66,12 +66,12 @@ class Console:
         return line.lstrip().startswith(MARKS)
 
     def is_quick(self, line: str) -> bool:
-        """Whether a console command needs no answer of the peer, and so runs at once."""
+        """Whether a console command runs at once, because it needs no answer of the peer."""
         name = (line.strip()[1:].split() or [""])[0]
         return name not in self.own or name in _QUICK or (name == "help" and bool(self.learner.known.commands))
 
     def run_own(self, line: str) -> str:
-        """Do what a line that begins with a mark says; what is to be shown. Raises OwnFailed."""
+        """Run a line that begins with a mark; returns the text to show. Raises OwnFailed."""
         row, arguments = self._read(line)
         try:
             text = row.run(arguments)
@@ -87,7 +87,7 @@ class Console:
         return text
 
     def changed(self) -> None:
-        """The position may be another one."""
+        """Note that the position may have changed."""
         self.stale = True
         self.learner.forget_position()
         self._see_match()
@@ -97,7 +97,7 @@ class Console:
             self.learner.see_match(self.match.bots(), self.match.plies())
 
     def restart(self, fresh: bool) -> int:
-        """Restart the peer, in the position that it was in unless `fresh`; how many commands were sent again.
+        """Restart the peer, in its position unless `fresh`; returns how many commands were sent again.
 
         Raises LaunchError, OwnFailed, PeerLost, PeerTimeout.
         """
@@ -117,7 +117,7 @@ class Console:
         return len(trail.lines)
 
     def commands(self) -> tuple[str, ...]:
-        """What the peer lists; asks it, and waits, if that is not known. () if it does not say. Raises PeerLost."""
+        """The commands that the peer lists, asked if they are unknown; () without an answer. Raises PeerLost."""
         if not self.learner.known.commands and not self.dialogue.lost:
             reply = self.dialogue.ask(LIST, MOMENT)
             if reply.ok:
@@ -146,7 +146,7 @@ _LONGEST = 86_400.0  # seconds
 
 
 def rows(console: "Console") -> list[OwnCommand]:
-    """Every command of its own that a console has, whatever its peer is."""
+    """The commands of every console."""
     its = _ConsoleCommands(console)
     return [
         OwnCommand("help [COMMAND]", "what a command does; without one, which there are", its.help),
@@ -217,7 +217,7 @@ class _ConsoleCommands:
         return f"the board is {'drawn' if self._console.board else 'not drawn'}"
 
     def send(self, arguments: list[str]) -> str:
-        """The answers, if any come, are shown like any others."""
+        """The answers are shown like any others."""
         data = _bytes(" ".join(arguments))
         awaited = self._console.dialogue.send(data)
         if any(exchange.sent.split()[0] in CHANGING for exchange in awaited if exchange.sent):
@@ -277,14 +277,14 @@ class _ConsoleCommands:
 
 
 def _path(name: str) -> Path:
-    """A file's path as it was typed, `~` read. Raises OwnFailed for none."""
+    """The path of a file, with `~` expanded. Raises OwnFailed for none."""
     if not name:
         raise OwnFailed("name a file", code="usage")
     return Path(name).expanduser()
 
 
 def _switch(arguments: list[str], now: bool) -> bool:
-    """on, off, or nothing for the other than now."""
+    """`on`, `off`, or nothing to toggle."""
     words = {"on": True, "off": False}
     if len(arguments) > 1 or (arguments and arguments[0] not in words):
         raise OwnFailed("write on or off", code="usage")

@@ -38,7 +38,7 @@ class Target(NamedTuple):
 def read_target(words: tuple[str, ...], command: tuple[str, ...], url: str, budgets: Timeouts) -> Target:
     """`GAME name=value …` of our engine, or a command line, or a url; none of them: our engine without a game.
 
-    Raises WordError or LaunchError for what can be seen to be wrong without starting it.
+    Raises WordError or LaunchError for a mistake that shows before the start.
     """
     if sum(map(bool, (words, command, url))) > 1:
         raise WordError("give a GAME, or -- COMMAND, or --connect URL, and not two of them")
@@ -70,10 +70,10 @@ def _new_game(words: tuple[str, ...]) -> str:
     return " ".join(["ggp-new", game, *(f"{name}={value}" for name, value in options.items())])
 
 
-MOMENT = 10.0  # seconds that the console waits for the answer to a question of its own
+MOMENT = 10.0  # seconds to wait for the answer to a question of the console's own
 KEPT = 100_000  # exchanges that :save can write
-_ENDED, _LOST = "the peer has ended, as it was told", "nothing is sent to a peer that was lost"
-_SAID = 4096  # bytes kept of what came since the last whole answer
+_ENDED, _LOST = "the peer has ended after quit", "nothing is sent to a lost peer"
+_SAID = 4096  # bytes kept since the last whole answer
 _SLICE = 1.0  # seconds between looks at whether a silent peer is still there
 
 
@@ -89,7 +89,7 @@ class Exchange:
     began: float = 0.0
     seconds: float = 0.0
     reply: Reply | None = None
-    overdue: bool = False  # the time-out was told
+    overdue: bool = False  # the time-out was reported
     then: Callable[[Reply], None] | None = field(default=None, repr=False)
 
 
@@ -101,7 +101,7 @@ def streams(line: str) -> bool:
 
 
 class PeerLost(CodedError):
-    """The conversation is over until restart; str() says what happened, a line each, whose fault it was and why."""
+    """The conversation is over until a restart; str() has the lines that explain why, and whose fault it was."""
 
     code = "peer-lost"
 
@@ -116,12 +116,12 @@ class Dialogue:
         self.target = target
         self.kept: deque[tuple[str, Reply]] = deque(maxlen=KEPT)
         self.pending: deque[Exchange] = deque()
-        self.lost = ""  # why nothing can be said any more; "" while it can
+        self.lost = ""  # why nothing can be sent any more, or ""
         self.trail = ReplayTrail()
         self._said = bytearray()
         self._half = b""  # what was sent behind the last LF
-        self._asks = False  # what passes now is the console's own
-        self._quit = False  # it was told to go
+        self._asks = False  # the bytes that pass are of the console's own commands
+        self._quit = False  # quit was sent
         self._warned = 0
         self.peer: Peer = self._open()
 
@@ -140,7 +140,7 @@ class Dialogue:
         return self.send(f"{text}\n".encode("utf-8", "surrogateescape"))[0] if text else None
 
     def question(self, line: str, then: Callable[[Reply], None]) -> bool:
-        """Ask on the console's own account; `then` gets the reply when it comes. False: this is no time for it."""
+        """Ask a question of the console's own; `then` gets the reply when it comes. False: it cannot be asked now."""
         if self.lost or self._half or self._quit:
             return False
         try:
@@ -151,7 +151,7 @@ class Dialogue:
         return True
 
     def ask(self, line: str, seconds: float) -> Reply:
-        """Ask for the console itself and wait for all outstanding answers. Raises PeerLost, PeerTimeout."""
+        """Ask a question of the console's own and wait for all open answers. Raises PeerLost, PeerTimeout."""
         if self._half:
             raise LocalProtocolError("half a line has been sent: end it first, with :send '\\n'")
         (asked,) = self.send(f"{line}\n".encode(), own=True)
@@ -161,7 +161,7 @@ class Dialogue:
 
     def send(self, data: bytes, own: bool = False) -> list[Exchange]:
         """Send bytes as they are; the answers that they should get. Raises PeerLost."""
-        if self.lost:  # what happened was told when it did
+        if self.lost:  # the reason was reported when it happened
             raise PeerLost(f"{_ENDED if self.lost == _ENDED else _LOST}; type :restart")
         *whole, self._half = (self._half + data).split(b"\n")
         names = [
@@ -184,7 +184,7 @@ class Dialogue:
     # -- receiving -----------------------------------------------------------------------------------------------
 
     def pump(self, deadline: float) -> Exchange | None:
-        """Take what comes until the deadline; the next exchange that has got its answer, None if none came.
+        """Read until the deadline; the next exchange that is answered, or None.
 
         Raises PeerLost, once, when the conversation breaks.
         """
@@ -206,7 +206,7 @@ class Dialogue:
         return None
 
     def wait(self, exchange: Exchange, deadline: float) -> None:
-        """Until that has been answered. Raises PeerLost; PeerTimeout at the deadline, and the answer may still come."""
+        """Wait for an answer. Raises PeerLost; PeerTimeout at the deadline, after which the answer may still come."""
         while exchange.reply is None:
             if self.lost:
                 raise PeerLost(self.lost)
@@ -214,12 +214,12 @@ class Dialogue:
                 raise PeerTimeout(f"no answer to `{exchange.sent[:80]}` in time")
 
     def take_stream(self) -> list[str]:
-        """The lines that have come of an answer that goes on until the next line (see Connection.take_lines)."""
+        """The new lines of an answer that streams (see Connection.take_lines)."""
         ready, pending = self.channel.connection.ready, self.pending
         return [] if ready or not (pending and streams(pending[0].sent)) else self.channel.connection.take_lines()
 
     def stderr_news(self) -> str:
-        """What the peer has written to stderr since the last call, without a last line that `lost` has already."""
+        """The new text of the peer's stderr, without a last line that `lost` has already."""
         news = self.peer.stderr_news()
         last = news.strip().rpartition("\n")[2]
         return news.rstrip().removesuffix(last) if last and self.lost.endswith(f": {last}") else news
@@ -233,7 +233,7 @@ class Dialogue:
     def _answered(self, reply: Reply) -> Exchange:
         done = self.pending.popleft()
         done.reply, done.seconds = reply, self.now() - done.began
-        if not self.channel.connection.ready:  # else what follows is trouble, and is still to be shown
+        if not self.channel.connection.ready:  # else more bytes follow, which explain() must show
             self._said.clear()
         self.trail.note(done.sent, reply)
         if not done.own:
@@ -243,7 +243,7 @@ class Dialogue:
         return done
 
     def _lose(self, error: Exception) -> PeerLost:
-        """Remember why, and let the peer go."""
+        """Keep the reason; nothing is sent to this peer any more."""
         assert isinstance(error, ProtocolError)
         exited = self.peer.exited(LAST_WORDS) if isinstance(error, PeerGone) else ""
         if self._quit and isinstance(error, PeerGone) and not self.pending:
@@ -256,7 +256,7 @@ class Dialogue:
     # -- starting and ending -------------------------------------------------------------------------------------
 
     def restart(self) -> None:
-        """End the peer, without asking it if it is in trouble, and start it again. Raises LaunchError."""
+        """End the peer, without quit if it is lost or late, and start it again. Raises LaunchError."""
         self.close()
         self.trail = ReplayTrail()
         self.peer = self._open()
@@ -298,12 +298,11 @@ _RULES = (
     ("echoes no ids", "2.11: a peer that echoes no ids must answer in time"),
     ("does not read", "2.8: never a hang"),
 )
-_SHOWN = 300  # bytes of what it said last
+_SHOWN = 300  # of the last bytes
 
 
 def explain(error: ProtocolError, said: bytes, exited: str, stderr: str) -> list[str]:
-    """Lines for a person. `said`: what came since the last whole answer; `exited`: how it ended, or ""; `stderr`: its
-    tail."""
+    """The lines of a PeerLost. `said`: bytes since the last whole answer; `exited`: how it ended."""
     lines = [_blame(error, exited)]
     if said:
         lines.append(f"since the last whole answer it said: {quote(said[-_SHOWN:])}")
@@ -332,18 +331,18 @@ _GENMOVES = frozenset(("genmove", "ggp-genmove_analyze", "lz-genmove_analyze", "
 _UNDOES = frozenset(("undo", "ggp-undo"))
 _SET_UPS = frozenset(("fixed_handicap", "set_free_handicap", "place_free_handicap", "gogui-play_sequence", "loadsgf"))
 CHANGING = _PLAYS | _GENMOVES | _UNDOES | _SET_UPS | {"ggp-new", "boardsize", "clear_board", "komi"}
-"""Commands after which the position may be another one."""
+"""Commands that may change the position."""
 _CLOCKS = frozenset(("time_settings", "kgs-time_settings", "kata-time_settings", "time_left", "ggp-clock"))
 _SETTINGS = _CLOCKS | {"set_random_seed", "kgs-rules", "kata-set-rules", "kata-set-param"}
 _MOST = 20_000  # commands
 
 
 class ReplayTrail:
-    """Kept short: a new game forgets the one before, and a ply that is taken back was not played."""
+    """The commands that led to the position: those of an earlier game and plies that were undone are dropped."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.whole = True  # whether these lines lead to the position; not if they were too many
+        self.whole = True  # False: there were too many to keep
 
     def note(self, sent: str, reply: Reply) -> None:
         """A command was answered."""
@@ -382,7 +381,7 @@ class ReplayTrail:
 
 
 def _move_of(answer: str) -> str:
-    """The move that a genmove was answered with, "" if it was none: its first word, or behind `play`."""
+    """The move in the answer to a genmove: its first word, or the one behind `play`; "" for none."""
     lines = [line.split() for line in answer.splitlines()]
     played = [words[1] for words in lines if len(words) > 1 and words[0] == "play"]
     first = [words[0] for words in lines if words]

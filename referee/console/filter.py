@@ -19,7 +19,7 @@ from referee.terminal import quote, visible
 REFUSED, BROKEN = 1, 3
 _CHUNK = 64 * 1024
 _LOOK = 0.05  # seconds between looks at stdin and at the peer
-_FIRST = 2  # lines of an answer that goes on: the mark, and the first of its text
+_FIRST = 2  # lines of a stream: the mark, and the first of its text
 _LONGEST_LINE = 1024 * 1024  # bytes of a line of stdin; more of it is cut off
 
 
@@ -31,11 +31,11 @@ class PipeConsole:
         self.dialogue.passed = self._passed
         self._as_json, self._quiet = as_json, quiet
         self._status = 0
-        self._stream: Exchange | None = None  # an answer that goes on until the next line
-        self._came = b""  # of it, as far as its first lines matter
+        self._stream: Exchange | None = None  # an answer that streams until the next line
+        self._came = b""  # the beginning of the stream
 
     def _passed(self, mark: str, data: bytes, own: bool) -> None:
-        """Bytes on their way: those that answer a line of stdin go to stdout as they are."""
+        """Copy the bytes that answer a line of stdin to stdout, unchanged."""
         if mark == "<" and not own:
             self._came = (self._came + data)[-_CHUNK:] if self._stream is not None else b""
             if not self._as_json:
@@ -72,10 +72,10 @@ class PipeConsole:
             self._stream = None
             self._break(line, str(lost))
 
-    # -- an answer that goes on until the next line ------------------------------------------------------------------
+    # -- an answer that streams until the next line ------------------------------------------------------------------
 
     def _begin_stream(self, exchange: Exchange) -> None:
-        """Wait for its first line alone, so that a script without pauses sees something of it. Raises PeerLost."""
+        """Wait for its first line, so that a script without pauses sees a part of it. Raises PeerLost."""
         self._stream, self._came = exchange, b""
         deadline = self.dialogue.now() + MOMENT
         while exchange.reply is None and self._came.count(b"\n") < _FIRST and self.dialogue.now() < deadline:
@@ -83,7 +83,7 @@ class PipeConsole:
         self._see_stream()
 
     def _pass_on(self) -> None:
-        """Between lines of stdin: what has come since goes out (see passed)."""
+        """Between lines of stdin: read the new part of the stream (see _passed)."""
         if self._stream is not None:
             try:
                 self.dialogue.pump(self.dialogue.now() + _LOOK)
@@ -93,7 +93,7 @@ class PipeConsole:
                 self._stream = None
 
     def _end_stream(self, line: bytes) -> None:
-        """Have the peer end the answer: any line does that, an empty one too. Then wait for its end."""
+        """End the stream by a line, which may be empty, and wait for the end of the answer."""
         exchange, self._stream = self._stream, None
         if exchange is None:
             return
@@ -109,7 +109,7 @@ class PipeConsole:
             self._break(exchange.sent, str(lost))
 
     def _see_stream(self) -> None:
-        """Whether it has ended by itself, as when the peer does not know the command."""
+        """Finish a stream that the peer ended, as after an unknown command."""
         if not self._as_json:
             self.dialogue.take_stream()  # it is on stdout: see passed
         if self._stream is not None and self._stream.reply is not None:
@@ -137,7 +137,7 @@ class PipeConsole:
             self._object(exchange.sent, reply.ok, reply.text, reply.id, exchange.seconds)
 
     def _break(self, line: str, why: str) -> None:
-        """Told once: the lines that follow are not even tried."""
+        """Report once; the next lines are not sent."""
         if self._status != BROKEN or self._as_json:
             if self._as_json:
                 self._object(line.strip(), None, why, None, 0.0)
@@ -186,7 +186,7 @@ class PipeConsole:
 
 
 def _lines(meanwhile: Callable[[], None]) -> Iterator[str]:
-    """The lines of stdin as they come, the last also without LF; `meanwhile` is called again and again before each."""
+    """The lines of stdin as they come, the last also without LF; `meanwhile` is called while none comes."""
     partial = b""
     while data := _read(meanwhile):
         *lines, partial = (partial + data).split(b"\n")
@@ -268,7 +268,7 @@ class PlainConsole:
         return line.decode("utf-8", "surrogateescape")
 
     def _read_waiting(self) -> None:
-        """What comes while a line is being typed stands on lines of its own."""
+        """Show what comes while a line is being typed, on lines of its own."""
         self._view.refresh(0.0)
         if self._view.out:
             _write_text("\n")
@@ -288,7 +288,7 @@ class PlainConsole:
             self._wait(echo=True)
 
     def _wait(self, echo: bool = False) -> None:
-        """For the answers to all that was typed, and the board; Ctrl-C leaves them to come later."""
+        """Wait for all answers and the board; Ctrl-C ends the wait, and they come later."""
         self._interrupted = False
         self._show(echo=echo)
         dialogue = self.console.dialogue
@@ -305,7 +305,7 @@ class PlainConsole:
                 return
 
     def _show(self, echo: bool = True) -> None:
-        """All that is to be shown; the line that was typed stands there already."""
+        """Show the output; `echo`: with the typed line, which the terminal shows already."""
         out, self._view.out[:] = list(self._view.out), []
         _write_text("".join(text for _, text in (out if echo else out[2:])))
         board = self._view.board

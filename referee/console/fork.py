@@ -1,6 +1,6 @@
 """The console's commands to continue from a position: a match with other players, a series, a hint.
 
-The record is never written to.
+They never write to the replayed record.
 """
 
 import os
@@ -56,7 +56,7 @@ _MOST_HINT_BOTS = 4  # bots kept alive at a time
 
 
 class BotHints:
-    """The bots that were asked so far. `close` ends them."""
+    """Asks bots for their moves, and keeps a few alive."""
 
     def __init__(self, ask: Ask) -> None:
         """`ask` asks the engine."""
@@ -65,7 +65,7 @@ class BotHints:
         self._players: dict[BotSpec, Player] = {}
 
     def ask(self, cursor: ReplayCursor, bot: BotSpec, control: str) -> str:
-        """Its move here, the time that it took and its analysis. Raises OwnFailed."""
+        """A bot's move here, its time and its analysis. Raises OwnFailed."""
         at, status = cursor.where(), cursor.status()
         if not at.known:
             raise OwnFailed(ANOTHER_GAME, code="another-game")
@@ -148,14 +148,14 @@ _OPTIONS = {"time", "games", "record"}
 
 
 class _Asked(NamedTuple):
-    """What stands behind :fork or :play: bots (none, or two), and options."""
+    """The arguments of :fork or :play: bots (none, or two), and options."""
 
     bots: list[str]
     options: dict[str, str]
 
 
 def rows(cursor: ReplayCursor, engine: BotSpec, show: Callable[[str], None], hints: BotHints) -> list[OwnCommand]:
-    """`engine` judges what is played on; each match has a process of its own of it."""
+    """The commands :fork, :play and :hint. `engine`: each new match has a process of its own of it."""
 
     def fork(words: list[str]) -> str:
         asked = _read(words, "fork", _OPTIONS)
@@ -191,7 +191,7 @@ def rows(cursor: ReplayCursor, engine: BotSpec, show: Callable[[str], None], hin
 
 
 def _read(words: list[str], name: str, known: set[str]) -> _Asked:
-    """`name=value` of a known name is an option, every other word a bot."""
+    """`name=value` with a known name is an option, every other word a bot."""
     options: dict[str, str] = {}
     bots = []
     for word in words:
@@ -206,7 +206,7 @@ def _read(words: list[str], name: str, known: set[str]) -> _Asked:
 
 
 def _setup(cursor: ReplayCursor, engine: BotSpec, asked: _Asked, human: bool) -> SeriesConfig:
-    """The series that begins here, by the rules of the match that is looked at. Raises OwnFailed."""
+    """The series that begins here, by the rules of the replayed match. Raises OwnFailed."""
     at, start = cursor.where(), cursor.record.start
     if not at.known:
         raise OwnFailed(ANOTHER_GAME, code="another-game")
@@ -254,7 +254,7 @@ def _games(text: str) -> int:
 
 
 def _record(asked: _Asked) -> Recorder:
-    """Where the new matches are kept, if anywhere: a file that is not there yet, so no other record is added to."""
+    """The record of the new matches, if any, in a new file."""
     name = asked.options.get("record")
     if name and Path(name).exists():
         raise OwnFailed(f"{name} is there already: name a new file to record to", code="file-exists")
@@ -268,7 +268,7 @@ def _record(asked: _Asked) -> Recorder:
 
 
 def _fork(setup: SeriesConfig, recorder: Recorder, show: Callable[[str], None]) -> str:
-    """Play here, ply by ply before our eyes."""
+    """Play in this process, and show each ply."""
     terminal = open_terminal(sys.stdout)
     humans = any(map(is_human, setup.bots))
     begun = len(setup.position)
@@ -289,7 +289,7 @@ def _fork(setup: SeriesConfig, recorder: Recorder, show: Callable[[str], None]) 
         report = play_by_hand(setup, list(range(setup.games)), recorder, tally, terminal, seen)
     _obey(report)
     if report.stopped:
-        return "dropped; the record that you look at is as it was"
+        return "dropped; the record is unchanged"
     if reason := _failure(report):
         raise OwnFailed(reason)
     lines = ends[-1:] if setup.games == 1 else [_score(setup, report)]
@@ -322,7 +322,7 @@ def _series(setup: SeriesConfig, recorder: Recorder) -> str:
 
 
 def _obey(report: SeriesReport) -> None:
-    """What was played on has taken a signal for itself: only Ctrl-C is meant for it alone."""
+    """Raise again a signal that ended the new match, except Ctrl-C, which is for that match alone."""
     if report.stopped not in (0, signal.SIGINT):
         signal.raise_signal(signal.Signals(report.stopped))
 
@@ -334,7 +334,7 @@ def _failure(report: SeriesReport) -> str:
 
 
 def _score(setup: SeriesConfig, report: SeriesReport) -> str:
-    """The score and the difference in Elo with its error; of a clean sweep, its bound."""
+    """The score and the difference in Elo with its error, or a bound after a clean sweep."""
     from referee.ratings.scale import in_elo
     from referee.ratings.sprt import effect
 
@@ -359,7 +359,7 @@ class OpenMatch:
     _hints: list[BotHints] = field(default_factory=list)
 
     def more(self, console: Console) -> Iterable[OwnCommand]:
-        """The commands of this console that a match brings with it."""
+        """The commands for a match."""
 
         def ask(line: str) -> Reply:
             return console.dialogue.ask(line, console.timeout)

@@ -7,7 +7,7 @@ from protocol.errors import CodedError
 
 
 class OwnFailed(CodedError):
-    """A command of the console could not do what was asked; str() says what to write instead."""
+    """A command of the console failed; str() says what to write instead."""
 
     code = "console-command"
 
@@ -16,8 +16,8 @@ class OwnCommand(NamedTuple):
     """`usage` is the name and the arguments, as help shows them and completion reads them; `kinds`: other words for
     completion (see completion).
 
-    `run` gets the arguments and returns what is shown ("" for nothing); it raises OwnFailed. `changes`: whether the
-    position may be another one afterwards, so that the board is drawn again.
+    `run` gets the arguments and returns the text to show; it raises OwnFailed. `changes`: the position may change, so
+    the board is drawn again.
     """
 
     usage: str

@@ -1,7 +1,7 @@
 """The console on a terminal: a permanent input line, the dialogue above it, the board beside it.
 
-The dialogue is plain text that scrolls, so that it can be copied and scrolled back; only the prompt's lines and the
-board are redrawn. Answers appear when they arrive, also while a line is being typed.
+The dialogue is plain text that scrolls; only the lines of the prompt and the board are redrawn. Answers appear when
+they arrive, also while a line is being typed.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ from referee.console.screen import PROMPT, SIGNALS, ConsoleView, ends_in_order
 from referee.play.bot_spec import LaunchError
 from referee.terminal import BoardText, duration, wrapped
 
-_QUICK = 0.005  # seconds that a line just sent is waited for at once: most answers are there by then
+_QUICK = 0.005  # seconds to wait for the answer to a new line before the next redraw: most come in time
 _WAITING, _IDLE = 0.01, 0.05  # seconds between looks at the peer
 _LEARN = 1.0  # seconds that a completion waits for what the peer knows
 _LONG = 0.3  # seconds after which the wait for an answer is shown
@@ -78,7 +78,7 @@ class PromptConsole:
         self._console = console
         self._view = ConsoleView(console)
         self._wake = asyncio.Event()
-        self._sent = False  # something was, a moment ago
+        self._sent = False  # a line was sent since the last look
         self._asked_at = ""  # the line on which Tab was pressed when no continuation was known
         self._blank = ""  # the text before the cursor, as Tab left it with a blank at its end
         self._failed: LaunchError | None = None
@@ -191,9 +191,9 @@ class PromptConsole:
         return text.endswith(" ") and (text == self._blank or (state is not None and state.complete_index is not None))
 
     def _complete(self) -> None:
-        """Tab: the only continuation and a blank, or as far as all agree, at once; then one after another.
+        """Tab: insert the only continuation and a blank, or the common beginning; then cycle through the choices.
 
-        What is known is put in without waiting, so that a key typed right behind it is typed behind it.
+        Known text is inserted at once, so that the next key comes behind it.
         """
         buffer = self._buffer
         state = buffer.complete_state
@@ -215,7 +215,7 @@ class PromptConsole:
             buffer.start_completion(select_first=bool(choices))
 
     def _complete_late(self) -> None:
-        """What Tab asked for before the peer had said it, if nothing was typed since."""
+        """Complete what Tab asked for before the peer answered, if nothing was typed since."""
         known, before = self._console.learner.known, self._buffer.document.text_before_cursor
         if self._asked_at and self._asked_at == self._buffer.text and complete(before, known):
             self._asked_at, self._buffer.complete_state = "", None
@@ -231,7 +231,7 @@ class PromptConsole:
     # -- the peer --------------------------------------------------------------------------------------------------
 
     async def _watch(self, app: "Application[str | None]") -> None:
-        """See what the peer says, for as long as the prompt is there."""
+        """Take what the peer sends while the prompt is open."""
         board = self._view.board
         loop = asyncio.get_running_loop()
         while not app.is_done:
@@ -254,9 +254,9 @@ class PromptConsole:
             self._wake.clear()
 
     def _print_above(self, app: "Application[str | None]") -> None:
-        """Print where the prompt stands, and the prompt again below.
+        """Print in place of the prompt, and the prompt again below.
 
-        Not by run_in_terminal, which leaves the raw mode for a moment: a Ctrl-D that comes just then would be lost.
+        run_in_terminal leaves the raw mode for a moment, in which a Ctrl-D would be lost.
         """
         app.renderer.erase()
         self._print()
@@ -270,14 +270,14 @@ class PromptConsole:
 
 
 class _Completer(Completer):
-    """Completion of prompt_toolkit's kind around the pure one; it lets the peer be asked first."""
+    """Completion for prompt_toolkit, which asks the peer first."""
 
     def __init__(self, learner: PeerInfoReader) -> None:
         self._learner = learner
         self._paths = PathCompleter(expanduser=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """What is known now."""
+        """The choices by present knowledge."""
         text, known = document.text_before_cursor, self._learner.known
         name = wants_file(text, known)
         if name is not None:
@@ -290,7 +290,7 @@ class _Completer(Completer):
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion, None]:
-        """What is known once the peer has answered what there is to ask, if that takes no longer than a second."""
+        """The choices after the peer's answers, if these come within a second."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _LEARN
         while loop.time() < deadline:
@@ -314,7 +314,7 @@ _KEPT = 6  # lines of the screen that the board leaves to the dialogue
 
 
 def layout(buffer: Buffer, view: ConsoleView, hint: Callable[[], str]) -> Layout:
-    """The layout; the board goes where there is room for it, and nowhere if there is none."""
+    """The layout; the board is where it has room, if it has any."""
 
     def now() -> Arrangement:
         size = get_app().output.get_size()
@@ -361,8 +361,10 @@ def layout(buffer: Buffer, view: ConsoleView, hint: Callable[[], str]) -> Layout
 
 
 class Arrangement(NamedTuple):
-    """The board with its caption if both have room, its place ("beside" the dialogue, "below" it, or "" for nowhere),
-    what is left over for the notes, and the columns and rows that the board leaves to the dialogue."""
+    """The board (with its caption if both have room), its place ("beside" the dialogue, "below" it, "" for none).
+
+    `left_over`: lines for the notes; `columns`, `rows`: the room that the board leaves to the dialogue.
+    """
 
     board: BoardText
     place: str
@@ -372,7 +374,7 @@ class Arrangement(NamedTuple):
 
 
 def arrange(board: BoardText, columns: int, rows: int) -> Arrangement:
-    """The arrangement on a screen of so many columns and rows."""
+    """The arrangement on a screen of this size."""
     place, whole = _place(board, columns, rows), board.captioned()
     if place and place == _place(whole, columns, rows):
         board = whole
@@ -404,14 +406,14 @@ LINES, BYTES = 2_000, 1024 * 1024  # of the file
 
 
 class PromptHistory(History):
-    """The history of a prompt. Where the folder or the file cannot be written, it lasts as long as the session."""
+    """The history of a prompt; of the session alone if its file cannot be written."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._path = path
 
     def load_history_strings(self) -> Iterable[str]:
-        """The latest first; a file that has grown is made short again."""
+        """The latest first; a long file is shortened."""
         lines: list[str] = []
         with contextlib.suppress(OSError):
             with self._path.open("rb") as file:
@@ -423,7 +425,7 @@ class PromptHistory(History):
         return reversed([line for line in lines if line.isprintable()])
 
     def store_string(self, string: str) -> None:
-        """Add a line; several consoles may do so at once."""
+        """Add a line; several consoles may write at the same time."""
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with os.fdopen(open_to_append(self._path, 0o600), "ab") as file:

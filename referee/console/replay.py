@@ -1,6 +1,6 @@
 """Replay of a recorded match on an engine: go to any ply, try other moves, return to the record.
 
-The engine's position is read before each step, so other commands may move it, or restart it, in between.
+Each step reads the engine's position first, so other commands may change it, or restart the engine, in between.
 """
 
 import json
@@ -33,9 +33,9 @@ Ask = Callable[[str], Reply]
 
 
 class ReplayPosition(NamedTuple):
-    """Where the engine stands: the plies before it, of which the first `ply` are the record's, and their colours.
+    """The position of the engine: the plies before it, of which the first `ply` are the record's, and their colours.
 
-    `known`: whether it is this match at all, and not another game.
+    `known`: the engine has this match, and not another game.
     """
 
     moves: tuple[str, ...]
@@ -84,10 +84,10 @@ class ReplayCursor:
         return self.see(reply, self._look())
 
     def see(self, history: Reply, seen: object) -> ReplayPosition:
-        """By the answer to ggp-history, and what the scene says of the game (see facts_of_scene)."""
+        """The position by the answer to ggp-history, and the game of the scene (see facts_of_scene)."""
         lines = [line.split() for line in history.text.splitlines() if line.count(" ") == 2] if history.ok else []
         moves = tuple(move for _, _, move in lines) if history.ok else self._moves
-        if self._game is None:  # it was put there by others: see at least that it is this game
+        if self._game is None:  # another command began the game: compare at least its name
             known = not (isinstance(seen, list) and seen[0] not in (None, self.record.start.game))
         else:
             known = seen == self._game
@@ -95,12 +95,12 @@ class ReplayCursor:
         return ReplayPosition(moves, _common(moves, self._recorded()), known, colours)
 
     def coloured(self, at: ReplayPosition) -> list[tuple[str, str]]:
-        """Colour and move of every ply before this place."""
+        """Colour and move of every ply before this position."""
         colours = at.colours or tuple(ply.colour for ply in self.record.plies)
         return list(zip(colours, at.moves, strict=False))
 
     def goto(self, ply: int) -> Status:
-        """Put the engine after so many plies of the record; negative ones count from the end, -1 is the last."""
+        """Go to a ply of the record; negative ones count from the end, -1 is the last."""
         last = self.last
         number = ply if ply >= 0 else last + 1 + ply
         if not 0 <= number <= last:
@@ -108,14 +108,14 @@ class ReplayCursor:
         return self._put(self._recorded()[:number])
 
     def back(self, count: int) -> Status:
-        """So many plies back, of the record or of what was tried."""
+        """Go back by plies of the record or of the tried moves."""
         at = self._here()
         if not 1 <= count <= len(at.moves):
             raise OwnFailed(f"only {len(at.moves)} plies precede this, so {count} cannot be taken back", code="no-ply")
         return self._put(at.moves[:-count])
 
     def forward(self, count: int) -> Status:
-        """So many plies of the record on, as far as it goes."""
+        """Go forward by plies of the record, at most to its end."""
         at, last = self._here(), self.last
         if at.aside:
             raise OwnFailed(f"off the record after ply {at.ply}: :goto {at.ply} returns to it", code="off-record")
@@ -126,7 +126,7 @@ class ReplayCursor:
         return self._put(self._recorded()[: min(at.ply + count, last)])
 
     def why(self, move: str) -> str:
-        """Why a move is illegal here, "" if it is legal; tried out where the engine gives no reasons."""
+        """Why a move is illegal here, "" if it is legal; the move is tried if the engine gives no reasons."""
         reply = self._ask(f"ggp-legal {move}")
         if reply.ok:
             legal, _, reason = reply.text.partition(" ")
@@ -141,11 +141,11 @@ class ReplayCursor:
         return "" if reply.ok else reply.text
 
     def status(self) -> Status:
-        """What the engine says of the position."""
+        """The status of the position."""
         return self._read(self._ask("ggp-status"))
 
     def caption(self) -> str:
-        """Where we are, in a line."""
+        """The position in a line."""
         at = self.where()
         if not at.known:
             return ANOTHER_GAME
@@ -165,7 +165,7 @@ class ReplayCursor:
         return at
 
     def _put(self, moves: tuple[str, ...]) -> Status:
-        """By as few undone plies as possible if the engine takes back, else all from the start."""
+        """Undo as few plies as possible if the engine can, else play all from the start."""
         at = self.where()
         common = _common(at.moves, moves)
         status = None
@@ -202,7 +202,7 @@ class ReplayCursor:
 
 
 def facts_of_scene(reply: Reply | None) -> object:
-    """Game and options as the engine's scene tells them, "" where it does not."""
+    """Game and options of the engine's scene, "" without a scene."""
     try:
         scene = json.loads(reply.text) if reply and reply.ok else {}
         return [scene.get("game"), scene.get("options")]
@@ -211,7 +211,7 @@ def facts_of_scene(reply: Reply | None) -> object:
 
 
 def _common(one: tuple[str, ...], two: tuple[str, ...]) -> int:
-    """How many plies both begin with."""
+    """The number of plies that both begin with."""
     count = 0
     for left, right in zip(one, two, strict=False):
         if left != right:
@@ -232,7 +232,7 @@ _WIDTH = 100
 def rows(
     cursor: ReplayCursor, source: RecordSource, ask: Ask, show: Callable[[str], None], beside: Beside = tuple
 ) -> list[OwnCommand]:
-    """`show` prints what is to be seen before a command has ended; `beside`: what is said of each position shown."""
+    """The commands of a replay. `show` prints before a command ends; `beside`: lines below each position of :live."""
 
     def step(move: Callable[[int], Status], usage: str, default: int | None = None) -> Callable[[list[str]], str]:
         def run(words: list[str]) -> str:
@@ -307,7 +307,7 @@ def line_of(ply: MovePlayed) -> str:
 
 
 def analysis_lines(analysis: str) -> list[str]:
-    """A line for each thing that a bot says of its move; as it stands if it is no JSON object."""
+    """A line for each member of the JSON object; the text itself if it is none."""
     try:
         said = json.loads(analysis)
     except (ValueError, RecursionError):
@@ -322,7 +322,7 @@ def analysis_lines(analysis: str) -> list[str]:
 
 
 def _width() -> int:
-    """Columns of what is made to fit: those of the terminal, if it has fewer."""
+    """Columns of lists and texts: at most those of the terminal."""
     return min(_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _WIDTH
 
 
@@ -360,7 +360,7 @@ def _of_the_end(end: MatchEnded, names: list[str]) -> Iterator[str]:
 
 
 def _totals(score: str) -> str:
-    """`black 12, white 7` of an answer to ggp-score; as it stands if it says no totals."""
+    """`black 12, white 7` of an answer to ggp-score; the answer itself if it has no totals."""
     try:
         said = json.loads(score)
         totals = [(colour, said[colour]["total"]) for colour in ("black", "white")]
@@ -387,7 +387,7 @@ def _score(ask: Ask) -> str:
 
 
 def _follow(cursor: ReplayCursor, source: RecordSource, look: Callable[[], None], show: Callable[[str], None]) -> str:
-    """Show each ply as it comes, and the position; until the match ends, is dropped, or Ctrl-C."""
+    """Show each new ply and the position until the match ends or is dropped, or Ctrl-C."""
     seen = cursor.last
     if not source.playing():
         cursor.goto(-1)
@@ -398,7 +398,7 @@ def _follow(cursor: ReplayCursor, source: RecordSource, look: Callable[[], None]
     try:
         while playing:
             time.sleep(_OFTEN)
-            playing = source.playing()  # asked first: what is read after it ended is all of it
+            playing = source.playing()  # asked first, so that the read after the end is complete
             last = cursor.last
             for ply in cursor.record.plies[seen:last]:
                 show(line_of(ply))
@@ -437,13 +437,13 @@ _NAME = 16  # characters of a bot's name
 
 
 class MatchCaption:
-    """About the match of one replay, as far as its record was read; the rest is read again on demand."""
+    """Captions and completions for the match of a replay, by the record that was read last."""
 
     def __init__(self, cursor: ReplayCursor) -> None:
         self._cursor = cursor
 
     def lines(self, history: Reply | None, status: Reply | None, scene: Reply | None) -> tuple[str, ...]:
-        """A line for each side, and where we are; None is what the engine was not asked."""
+        """A line for each side, and the position; None: the engine was not asked."""
         if history is None or not history.ok:
             return ()
         at = self._cursor.see(history, facts_of_scene(scene))
@@ -452,21 +452,21 @@ class MatchCaption:
         return tuple(map(clean, caption(self._cursor.record, at, _colours(status))))
 
     def ask(self, ask: Ask) -> tuple[str, ...]:
-        """The same, of an engine that may be waited for."""
+        """Ask the engine, then the same."""
         return self.lines(ask(HISTORY), ask(STATUS), ask("ggp-scene"))
 
     @property
     def of(self) -> str:
-        """The match in a few words."""
+        """The game and the bots."""
         start = self._cursor.record.start
         return clean(f"{start.game}, {' against '.join(party.name[:_NAME] for party in start.bots)}")
 
     def plies(self) -> tuple[str, ...]:
-        """What led to each place of the match, from the start on."""
+        """The ply before each position of the match, from the start on."""
         return ("the start", *(clean(f"{ply.colour} {ply.move}") for ply in self._cursor.record.plies))
 
     def bots(self) -> tuple[BotWord, ...]:
-        """Bots that may be asked or play: built-in ones, those of the match, a human."""
+        """Bots that a command can name: built-in ones, those of the match, a human."""
         known = {name: BotWord(name, name, "built in") for name in BUILT_IN}
         for seat, party in enumerate(self._cursor.record.start.bots, 1):
             if party.command and party.command != HUMAN:
@@ -494,7 +494,7 @@ def caption(record: Record, at: ReplayPosition, colours: dict[int, str]) -> list
 
 
 def _colours(status: Reply | None) -> dict[int, str]:
-    """Which colour each seat has now; {} where the engine does not say, as when the game is over."""
+    """The colour of each seat; {} if the engine does not say, as after the end of the game."""
     try:
         said = parse_status(status.text) if status and status.ok else None
     except EngineFailed:
@@ -503,13 +503,13 @@ def _colours(status: Reply | None) -> dict[int, str]:
 
 
 def _both(seat: int, colour: str) -> dict[int, str]:
-    """Both seats' colours by one of them; {} for neither."""
+    """The colours of both seats by that of one; {} for another colour."""
     other = {"black": "white", "white": "black"}.get(colour)
     return {seat: colour, 3 - seat: other} if other and seat in (1, 2) else {}
 
 
 def _full_time(control: str) -> dict[int, int]:
-    """ms that each seat begins with; {} where there is no limit."""
+    """The ms that each seat begins with; {} without a limit."""
     try:
         read = TimeControl.parse(control)
     except ValueError:  # another referee's words
@@ -518,5 +518,5 @@ def _full_time(control: str) -> dict[int, int]:
 
 
 def _word(party: Party) -> str:
-    """What starts it again under its name."""
+    """The word of a command line that starts a bot again under its name."""
     return party.command if party.command.partition(":")[0] == party.name else f"{party.name}={party.command}"

@@ -34,7 +34,7 @@ _BOARDS = ("ggp-scene", "showboard")
 
 
 class ConsoleView:
-    """`out` is the text to show, (style, text) each; the caller that shows it empties it."""
+    """`out` is the text to show, (style, text) each; the caller shows and empties it."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -48,9 +48,9 @@ class ConsoleView:
         self._heard: dict[str, Reply] = {}  # what its caption needs
 
     def begin(self) -> None:
-        """Say the target's first command as if it had been typed; nothing can be seen before.
+        """Send the target's first command as if it had been typed; several are sent at once, without an echo.
 
-        Raises LaunchError where there are more, which are said at once, unseen.
+        Raises LaunchError if one of several is refused.
         """
         console = self.console
         if console.dialogue.target.then:
@@ -73,7 +73,7 @@ class ConsoleView:
             self._line("fault", str(lost))
 
     def own(self, line: str, begun: Callable[[], None] = lambda: None) -> None:
-        """A line for the console. Blocks as long as that takes; `begun` shows what is there before it."""
+        """Run a command of the console; blocks until it ends. `begun` shows the output so far."""
         if self.awaited is not None:  # as in a text that was pasted: first things first
             self.refresh(_PASTED)
         self.out += [("class:prompt", PROMPT), ("", f"{visible(line)}\n")]
@@ -87,9 +87,9 @@ class ConsoleView:
                 self._line("", text)
 
     def refresh(self, seconds: float) -> None:
-        """See what has come; wait so long for it if something is awaited.
+        """Take all that has come; wait up to `seconds` for an answer that is due.
 
-        Raises LaunchError if the peer refuses the command that the target begins with.
+        Raises LaunchError if the peer refuses the target's first command.
         """
         dialogue = self.console.dialogue
         deadline = dialogue.now() + (seconds if dialogue.pending else 0.0)
@@ -118,7 +118,7 @@ class ConsoleView:
 
     @property
     def busy(self) -> bool:
-        """Whether something is to come soon: an answer, or a board after it."""
+        """Whether an answer, or a board after it, is due."""
         dialogue, console = self.console.dialogue, self.console
         pending = dialogue.pending
         if pending and all(streams(exchange.sent) for exchange in pending):
@@ -127,15 +127,15 @@ class ConsoleView:
 
     @property
     def awaited(self) -> Exchange | None:
-        """What was typed and is not answered yet, the oldest."""
+        """The oldest typed command without an answer."""
         return next((exchange for exchange in self.console.dialogue.pending if not exchange.own), None)
 
     def notes(self) -> list[str]:
-        """What is said beside the board: whose turn, what the signs mean, the clocks."""
+        """The lines beside the board: whose turn, the legend, the clocks."""
         return [*map(visible, self.board.notes), *self.clocks.lines()]
 
     def interrupted(self) -> None:
-        """Ctrl-C while something is awaited."""
+        """Ctrl-C while an answer is due."""
         awaited = self.awaited
         if awaited is not None:
             what = f"`{visible(awaited.sent[:60])}` is still to be answered: it is shown when it comes"
@@ -217,7 +217,7 @@ class ConsoleView:
     # -- the board -------------------------------------------------------------------------------------------------
 
     def _ask_for_board(self) -> None:
-        """Once nothing else is awaited, so that no question of ours is before one of the person's."""
+        """Ask once no answer is due, so that no typed command waits for this one."""
         console = self.console
         if not console.board:
             self.board = NOTHING
@@ -268,7 +268,7 @@ _COLOURS = {"b": "black", "black": "black", "w": "white", "white": "white"}
 
 
 class ConsoleClocks:
-    """Hears every command that was answered with success."""
+    """The clocks, by the commands that succeeded."""
 
     def __init__(self) -> None:
         self._used: dict[str, float] = {}
@@ -295,14 +295,14 @@ class ConsoleClocks:
                 self._set(_COLOURS.get(key, ""), value, 0.001)
 
     def lines(self) -> list[str]:
-        """A line about each side of which something is known."""
+        """A line for each side with a known time."""
         out = []
         for colour in ("black", "white"):
             parts = []
             if colour in self._used:
                 parts.append(f"{duration(self._used[colour])} used")
             if colour in self._left:
-                parts.append(f"{duration(self._left[colour])} left when it was told")
+                parts.append(f"{duration(self._left[colour])} left by its last clock command")
             if parts:
                 out.append(f"{colour}: {', '.join(parts)}")
         return out
@@ -312,8 +312,14 @@ class ConsoleClocks:
             self._left[colour] = int(text) * unit
 
 
+# -- the end after a signal -------------------------------------------------------------------------------------------
+
+
+SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
 class EndedBySignal(BaseException):
-    """Raised by the first such signal; those that follow do not disturb the ending."""
+    """Raised by the first signal to end."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -322,7 +328,7 @@ class EndedBySignal(BaseException):
 
 @contextmanager
 def ends_in_order() -> Iterator[None]:
-    """The first such signal in here raises EndedBySignal; later ones do not disturb the ending."""
+    """The first of SIGNALS raises EndedBySignal; later ones do not disturb the ending."""
     ended = False
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -333,9 +339,3 @@ def ends_in_order() -> Iterator[None]:
 
     with on_signals(end, *SIGNALS):
         yield
-
-
-# -- What SIGTERM, and a terminal that is closed, do to a console: it ends in order, and its peer and bot
-
-
-SIGNALS = (signal.SIGTERM, signal.SIGHUP)

@@ -115,7 +115,7 @@ LATEST = 5  # results that are remembered
 
 @dataclass(slots=True)
 class ViewState:
-    """`match` is the name of the one that is shown, "" for none; `trouble`: why nothing comes, "" while it does."""
+    """`match` is the name of the one that is shown, "" for none; `trouble`: why nothing comes, or ""."""
 
     url: str
     roll: Roll
@@ -127,7 +127,7 @@ class ViewState:
     results: deque[Over] = field(default_factory=lambda: deque(maxlen=LATEST))
 
     def choose(self, match: str) -> None:
-        """Show this one from now on."""
+        """Show this match."""
         self.match, self.start, self.plies, self.end = match, None, [], None
 
     def add(self, event: Event) -> None:
@@ -141,18 +141,18 @@ class ViewState:
 
     @property
     def record(self) -> Record | None:
-        """As far as it came; None before it has begun."""
+        """The events so far; None before the start."""
         return Record(self.start, tuple(self.plies), self.end) if self.start else None
 
 
 class Ambiguous(Problem):
-    """A word means no match, or several; str() says which there are."""
+    """A word means several matches; str() lists them."""
 
     code = "ambiguous-match"
 
 
 def find(word: str, roll: Roll) -> str:
-    """The match under way with this name, or whose name holds it; the word itself if there is none: it may have ended.
+    """The match under way whose name is or contains the word; the word itself if there is none: it may have ended.
 
     Raises Ambiguous.
     """
@@ -199,7 +199,7 @@ _PATIENCE = Timeouts().command
 class BoardRenderer:
     """`engine` is a command line or an address, None for the built-in one. Nothing is started before it is needed.
 
-    An engine that cannot follow a match draws nothing, and a note says why; the match goes on.
+    An engine that cannot follow a match draws nothing, and a note says why.
     """
 
     def __init__(self, engine: str | None) -> None:
@@ -248,8 +248,10 @@ _LISTED = 8  # matches under way beneath the board
 
 
 class View:
-    """Receives events and may read the view state. This base class shows nothing. `linger`: seconds that the end
-    of a match is to be seen."""
+    """Receives events and may read the view state. This base class shows nothing.
+
+    `linger`: seconds for which the end of a match stays on the screen.
+    """
 
     linger = 0.0
 
@@ -306,7 +308,7 @@ class LinesView(View):
 
 
 class JsonView(View):
-    """Every event and all news as JSON lines, as they were published; the connection's on stderr."""
+    """Every event and all news as JSON lines; notes about the connection on stderr."""
 
     def event(self, event: Event) -> None:
         self._print(event)
@@ -322,7 +324,7 @@ class JsonView(View):
 
 
 class ScreenView(View):
-    """A board that is drawn over and over, with what else is under way. The last one stays when it is closed."""
+    """A board that is drawn again and again, above the list of matches. The last one stays after the end."""
 
     linger = 3.0
 
@@ -356,7 +358,7 @@ class ScreenView(View):
         self._renderer.close()
 
     def _page(self) -> Text:
-        """As many lines as there is room for; the last one stays empty, for the cursor."""
+        """The lines that have room; the last line of the screen is for the cursor."""
         room, width = self._console.height - 1, self._console.width
         lines = [*self._match(), *self._rest()]
         for line in lines:
@@ -402,17 +404,17 @@ _WAIT = 1.0
 
 
 class SpectatorClient:
-    """`word` means one match, whose end is the end; else one after another is shown, of `bot` if it is named."""
+    """Shows the match that `word` means, to its end; without a word one match after another, of `bot` if named."""
 
     def __init__(self, there: Spectator, shown: ViewState, view: View, word: str = "", bot: str = "") -> None:
         self._there, self._shown, self._view = there, shown, view
         self._word, self._bot = word, bot
-        self._known = False  # what is under way
+        self._known = False  # whether the list of matches has come
         self._over = False
-        self._until = 0.0  # so long the end of a match is shown
+        self._until = 0.0  # the time until which the end of a match is shown
 
     def run(self) -> None:
-        """Until the one match has ended, or for ever. Raises ClickException, Ambiguous."""
+        """Run until that match has ended, or for ever. Raises ClickException, Ambiguous."""
         self._there.follow_ladder()
         while not (self._over and time.monotonic() >= self._until):
             self._choose()
@@ -483,7 +485,7 @@ class SpectatorClient:
 
 
 def list_matches(there: Spectator, say: Callable[[str], None]) -> None:
-    """The running matches, once. Raises ClickException without an answer in time."""
+    """List the running matches once. Raises ClickException without an answer in time."""
     there.follow_ladder()
     until, reason = time.monotonic() + PATIENCE, "no answer"
     while (left := until - time.monotonic()) > 0:

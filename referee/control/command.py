@@ -69,7 +69,7 @@ def run_ladder(argv: list[str]) -> int:
 
 
 def _run_command(command: click.Command, name: str, argv: list[str]) -> int:
-    # A refit is many small products; where matches keep every core busy, more threads only wait for one another.
+    # A refit is many small products: with matches on every core, more threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     return run_command(command, name, argv, (StoreError, WorkersLost))
 

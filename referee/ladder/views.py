@@ -115,7 +115,7 @@ def _next(place: RankedPlace) -> tuple[str, str, str]:
 
 
 def _remarks(found: Standings, fit: StoredFit) -> list[str]:
-    """What the numbers are, and where the model does not hold."""
+    """The meaning of the numbers, and a misfit of the model."""
     labels = found.labels
     seat = f"{fit.advantage:z.1f} ± {half(fit.advantage_se)} Elo"
     model = f"model {fit.model}, deviance {fit.deviance:.1f} at {fit.freedom} degrees of freedom"

@@ -1,4 +1,4 @@
-"""`ggp rate FILE…` and `ggp sprt`: rate results, and judge a sequential test."""
+"""`ggp rate FILE…` rates results; `ggp sprt` judges a sequential test."""
 
 import json
 import math
@@ -32,14 +32,14 @@ Without an anchor the mean rating is 0. An anchor has the rating that it is give
 and no error.
 
 \b
-The exit status is 0; 2 for a command line or a file that cannot be, or if a
-rating is infinite (with --prior none only).
+The exit status is 0; 2 for an invalid command line or file, or if a rating is
+infinite (with --prior none only).
 """
 
 
 def run_rate(argv: list[str]) -> int:
     """The exit status."""
-    # A refit is many small products; where matches keep every core busy, more threads only wait for one another.
+    # A refit is many small products: with matches on every core, more threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     return run_command(rate_files, "ggp rate", argv)
 
@@ -145,7 +145,7 @@ def show_ratings(ratings: "Ratings", prior: str) -> None:
 
 
 def _notes(ratings: "Ratings", prior: str) -> list[str]:
-    """What the numbers are, and where the model does not hold."""
+    """The meaning of the numbers, and a misfit of the model."""
     seat = f"{ratings.advantage:z.1f} ± {half(ratings.advantage_se)} Elo" if ratings.advantage_se else "fixed at 0"
     games = int(ratings.counts.played.games.sum())
     notes = [
@@ -178,9 +178,9 @@ SPRT_EPILOGUE = """\b
 
 \b
 State: continue; H1 (elo1 is accepted), H0 (elo0 is accepted), inconclusive
-(the cap was reached). The exit status is 0 whatever the state, 2 for a command
-line that cannot be; with --exit-code 0 for H1, 1 for H0, 3 for continue and
-4 for inconclusive.
+(the cap was reached). The exit status is 0 in every state, 2 for an invalid
+command line; with --exit-code 0 for H1, 1 for H0, 3 for continue and 4 for
+inconclusive.
 """
 
 
@@ -227,7 +227,7 @@ def sprt(
 
 
 def _counts(penta: str | None, wdl: str | None) -> list[int]:
-    """Worst first, as the mathematics wants it."""
+    """The counts, worst first."""
     if (penta is None) == (wdl is None):
         raise SprtError("give the record either as --penta a,b,c,d,e or as --wdl w,d,l")
     name, text, size = ("--penta", penta, 5) if penta is not None else ("--wdl", wdl, 3)
@@ -245,16 +245,16 @@ def _hypotheses(
 ) -> Hypotheses:
     if preset:
         if elo0 is not None or elo1 is not None or model is not None:
-            raise SprtError("--preset says elo0, elo1 and model: leave those out, or the preset")
+            raise SprtError("--preset sets elo0, elo1 and model: leave them out, or the preset")
         chosen = PRESETS[preset]
         return Hypotheses(chosen.elo0, chosen.elo1, alpha, beta, chosen.model)
     if elo0 is None or elo1 is None:
-        raise SprtError("say what is tested: --elo0 and --elo1, or --preset gate")
+        raise SprtError("give the hypotheses: --elo0 and --elo1, or --preset gate")
     return Hypotheses(elo0, elo1, alpha, beta, model or "normalized")
 
 
 def _sprt_as_json(verdict: Verdict, hypotheses: Hypotheses) -> dict[str, Any]:
-    """The verdict; null where the record says nothing. A clean sweep has a one-sided bound only."""
+    """The verdict; null where the record has no estimate. A clean sweep has only a one-sided bound."""
     said = asdict(verdict) | asdict(hypotheses)
     said["expected_games_left"], said["worst_case_games"] = said.pop("expected_left"), said.pop("worst_case")
     first = ("llr", "lower", "upper", "state", "elo", "nelo", "los")

@@ -88,9 +88,9 @@ class Ratings:
         return self._difference(names.index(one), names.index(other), self._unshifted(), self._held())
 
     def drifts(self, twin: str, anchor: str, sigmas: float = 3.0) -> bool:
-        """Whether an anchor's unpinned twin has left it: the pool's scale moves, or the anchor is not what it was.
+        """Whether an anchor's unpinned twin has left it: the scale of the pool moves, or the anchor has changed.
 
-        Twins must not be pinned, and never meet their anchor; both play the rest of the pool.
+        A twin is not pinned and never meets its anchor; both play the rest of the pool.
         """
         apart = self.difference(twin, anchor)
         return abs(apart.elo) > sigmas * apart.se
@@ -144,7 +144,7 @@ class Ratings:
         return math.fsum(self._fitness().deviance.tolist())
 
     def misfits(self, most: int | None = None) -> list[PairMisfit]:
-        """The ordered pairs that met, the worst fit first: all of them, or so many."""
+        """The ordered pairs that met, the worst fit first: all, or the first `most`."""
         played, names, fitness = self.counts.played, self.counts.names, self._fitness()
         return [
             PairMisfit(
@@ -241,7 +241,7 @@ def worths(ratings: Ratings) -> Sequence[float]:
 
 
 def _greatest(values: Floats, most: int | None) -> Ints:
-    """Where the greatest are, falling; of equal ones the first comes first. A large array is not sorted for a few."""
+    """The indices of the greatest values, falling; of equal ones the first comes first. Sorts no more than it must."""
     here = np.arange(len(values))
     if most is not None and most < len(values):
         least = np.partition(values, len(values) - most)[len(values) - most] if most else math.inf

@@ -24,7 +24,7 @@ _TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]\s*$')
 
 
 class ResultsError(Problem, ValueError):
-    """Text that is no results: the message names file and line, and what would be right."""
+    """Invalid results: the message names file and line, and the right form."""
 
     code = "bad-results"
 
@@ -57,7 +57,7 @@ class Results:
 
 
 def read_results(file: BinaryIO, source: str, into: Results) -> None:
-    """Add all results of a file. ResultsError for the first line that cannot be read, or if there is no line."""
+    """Add all results of a file. ResultsError for the first invalid line, or for an empty file."""
     lines = _ResultLines(file)
     try:
         start = next((line for line in lines if line.strip()), "")
@@ -93,7 +93,7 @@ class _ResultLines:
         except UnicodeDecodeError:
             if self.pgn or raw.startswith(b"["):  # what the standard of PGN says, and older programs write
                 return raw.decode("latin-1").rstrip("\r\n")
-            raise ResultsError("the line is no UTF-8 text") from None
+            raise ResultsError("the line is not UTF-8 text") from None
 
 
 def _read_csv(start: str, lines: _ResultLines, into: Results) -> None:
@@ -120,12 +120,12 @@ def _add_line(line: str, order: list[int], width: int, into: Results) -> None:
     result, place = cells[order[2]], order[3]
     outcome = _POINTS.get(result)
     if outcome is None:
-        raise ResultsError(f"the result {_short(result)} is none of 1, 0.5, 0 (points of the first)")
+        raise ResultsError(f"the result {_short(result)} is not 1, 0.5 or 0 (points of the first)")
     count = 1
     if 0 <= place < len(cells):
         count = int(cells[place]) if re.fullmatch(r"[0-9]{1,13}", cells[place]) else -1
         if not 0 <= count <= MOST_GAMES:
-            raise ResultsError(f"the count {_short(cells[place])} is no whole number up to {MOST_GAMES}")
+            raise ResultsError(f"the count {_short(cells[place])} is not a whole number up to {MOST_GAMES}")
     into.add(cells[order[0]], cells[order[1]], outcome, count)
 
 
@@ -139,7 +139,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _read_pgn(start: str, lines: _ResultLines, into: Results) -> None:
-    """A game's tags stand before its moves; what looks like a tag inside a comment is none."""
+    """A game's tags precede its moves; tags inside comments do not count."""
     tags: dict[str, str] = {}
     moves = comment = False
     for line in chain([start], lines):
@@ -175,7 +175,7 @@ def _add_game(tags: dict[str, str], into: Results) -> None:
     elif result in ("1-0", "1/2-1/2", "0-1"):
         into.add(tags["White"].strip(), tags["Black"].strip(), _POINTS[result], 1)
     else:
-        raise ResultsError(f"the result {_short(result)} is none of 1-0, 1/2-1/2, 0-1, *")
+        raise ResultsError(f"the result {_short(result)} is not 1-0, 1/2-1/2, 0-1 or *")
 
 
 def _check_name(name: str) -> None:

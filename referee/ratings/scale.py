@@ -8,12 +8,12 @@ Z95 = 1.96  # standard errors of half a 95 % interval
 
 
 def half(se: float | None, digits: int = 1) -> str:
-    """Half of the 95 % interval; "" where there is none: an anchor is held, so it has no error."""
+    """Half of the 95 % interval; "" for an anchor, which is held and has no error."""
     return f"{Z95 * se:.{digits}f}" if se else ""
 
 
 def zero(anchors: Mapping[str, float], here: bool = True) -> str:
-    """What zero is: `anchors` are names and the ratings at which they are held. `here`: the bots stand above."""
+    """The meaning of zero: `anchors` by name with their ratings. `here`: the bots are in the table above."""
     if not anchors:
         return "the mean of these bots" if here else "the mean of the bots in the standings"
     if len(anchors) > 1:
@@ -52,7 +52,7 @@ def after_stop(estimate: Estimate | None, digits: int = 0, sign: str = "") -> st
 
 
 def effect_lines(found: Effect, digits: int, column: int) -> list[str]:
-    """Elo, nElo and LOS, a line each, as far as the record tells them; numbers begin in this column."""
+    """Elo, nElo and LOS that the record has, a line each; numbers begin in this column."""
     lines = []
     if elo := in_elo(found, digits):
         lines.append(f"{'Elo':{column}}{elo} (95 %{', one-sided' if found.elo is None else ''})")

@@ -57,13 +57,13 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction, durable on leaving; whatever is raised within undoes it. Raises StoreError."""
+        """One transaction, durable on leaving; an exception within undoes it. Raises StoreError."""
         with self._told(), self._writer.connect() as connection:
             try:
                 with connection.begin():
                     yield connection
             except DBAPIError:
-                connection.invalidate()  # after a disk that was full, what it remembers may not be what is stored
+                connection.invalidate()  # after a full disk its cache may differ from the file
                 raise
 
     @contextlib.contextmanager
@@ -93,18 +93,18 @@ def _read_url(text: str) -> URL:
         url = make_url(text)
         backend = url.get_backend_name()
     except (ArgumentError, NoSuchModuleError, ValueError):
-        raise StoreError(f"store {shown!r} is no url: {_FORMS}", code="bad-url") from None
+        raise StoreError(f"store {shown!r} is not a URL: {_FORMS}", code="bad-url") from None
     if backend == "postgresql" and url.drivername in ("postgresql", "postgresql+psycopg"):
         return url.set(drivername="postgresql+psycopg")
     if backend != "sqlite" or url.drivername not in ("sqlite", "sqlite+pysqlite"):
-        raise StoreError(f"store {shown!r} is of another database: {_FORMS}", code="bad-url")
+        raise StoreError(f"store {shown!r} needs another database: {_FORMS}", code="bad-url")
     if not url.database or url.database == ":memory:" or url.query:
         raise StoreError(f"store {shown!r} names no file: {_FORMS}", code="bad-url")
     return url.set(drivername="sqlite+pysqlite")
 
 
 def _sqlite_writer(url: URL) -> Engine:
-    """SQLAlchemy would have the driver begin its transactions; it begins them too late to be IMMEDIATE."""
+    """The driver would begin transactions too late for BEGIN IMMEDIATE, so SQLAlchemy begins them here."""
     path = Path(url.database or "")
     engine = create_engine(
         url, creator=lambda: _open_to_write(path), pool_size=1, max_overflow=0, pool_timeout=PATIENCE
@@ -145,7 +145,7 @@ def _sqlite_reader(url: URL) -> Engine:
 
 
 def _open_to_write(path: Path) -> sqlite3.Connection:
-    """Raises StoreError where another user's link leads elsewhere; for all else SQLite says what is wrong."""
+    """Raises StoreError for a link of another user; SQLite reports all other problems."""
     try:
         path = resolve_file(path)
     except OSError as error:
@@ -263,7 +263,7 @@ def in_parts(
 
 
 def clean(text: str, longest: int) -> str:
-    """A text that a database can keep: no NUL, nothing that is not Unicode, not longer than this."""
+    """The text as a database can store it: Unicode without NUL, cut off at this length."""
     kept = text.encode("utf-8", "replace").decode() if not text.isascii() else text
     return kept.replace("\0", "\N{REPLACEMENT CHARACTER}")[:longest]
 
@@ -276,7 +276,7 @@ def read_options(text: str, pool: str) -> dict[str, Any]:
         options = None
     if not isinstance(options, dict):
         raise StoreError(
-            f"the store is damaged (the options of pool {pool} are no JSON object): restore a copy of it",
+            f"the store is damaged (the options of pool {pool} are not a JSON object): restore a copy of it",
             code="store-damaged",
         )
     return options
@@ -289,7 +289,7 @@ LONGEST = 1 << 28  # bytes of a record
 
 
 def unpacked(data: bytes, key: str) -> bytes:
-    """A record as JSON lines. Raises StoreError for one that is damaged, or would fill the memory."""
+    """A record as JSON lines. Raises StoreError for a damaged record and for one above LONGEST."""
     stream = zlib.decompressobj()
     try:
         lines = stream.decompress(data, LONGEST)

@@ -18,7 +18,7 @@ from referee.store.schema import ISSUED, NAME, TEXT, WITHDRAWN, entered, events,
 
 
 def enrol(connection: Connection, ladder: Ladder) -> dict[str, int]:
-    """The ids of the ladder's pools by name; all other pools and versions stay, but inactive."""
+    """Enter the pools and bots of a ladder; the ids of its pools by name. All others stay, inactive."""
     for name in [ladder.name, *(pool.name for pool in ladder.pools), *(bot.name for bot in ladder.bots)]:
         _check_name(name)
     ids = {pool.name: _enrol_pool(connection, pool) for pool in ladder.pools}
@@ -58,10 +58,7 @@ def seats(connection: Connection, pool: int) -> list[PoolEntry]:
 
 
 def suspend(connection: Connection, version: int, reason: str, pool: int | None = None, batch: int = -1) -> None:
-    """In one pool, or in all. A version that is suspended already keeps the first reason, that of the lowest batch.
-
-    Of two batches that are played at the same time either may be the first to say so: what is kept is the same.
-    """
+    """In one pool, or in all. A suspended version keeps the reason of the lowest batch, whichever is stored first."""
     reason = clean(reason, TEXT) or "no reason was given"
     query = entered.update().where(entered.c.version == version)
     if pool is not None:
@@ -74,7 +71,7 @@ def suspend(connection: Connection, version: int, reason: str, pool: int | None 
 
 
 def readmit(connection: Connection, name: str) -> bool:
-    """All versions of a name, or the one of a label; whether any of them was suspended."""
+    """Readmit all versions of a name, or the one of a label. Returns whether one of them was suspended."""
     named = [id for id, label in _called(connection, name)]
     query = entered.update().where(entered.c.version.in_(named), entered.c.suspended != "")
     if not connection.execute(query.values(suspended="", suspended_in=-1)).rowcount:
@@ -84,7 +81,7 @@ def readmit(connection: Connection, name: str) -> bool:
 
 
 def readmitted(connection: Connection, version: int) -> str:
-    """When a version was readmitted last, as `now` has it; "" for never."""
+    """When a version was last readmitted, in the form of `now`; "" for never."""
     name, number = connection.execute(select(versions.c.name, versions.c.version).where(versions.c.id == version)).one()
     said = select(events.c.at).where(events.c.kind == "readmitted", events.c.text.in_((name, f"{name}@{number}")))
     at: str | None = connection.execute(said.order_by(events.c.id.desc()).limit(1)).scalar_one_or_none()
@@ -183,7 +180,7 @@ def _enrol_versions(connection: Connection, ladder: Ladder) -> dict[str, int]:
 def _insert_version(connection: Connection, bot: Entrant) -> int:
     """A new version takes the name from the one that had it."""
     if not bot.version or len(bot.version) > NAME:
-        raise StoreError(f"{bot.name} has no version: it is to be found before it is entered", code="no-version")
+        raise StoreError(f"{bot.name} has no version: find its version before it is entered", code="no-version")
     had = connection.execute(select(versions.c.id).where(versions.c.label == bot.name)).scalar_one_or_none()
     if had is not None:
         _pass_on(connection, had, None)
@@ -207,8 +204,10 @@ def _pass_on(connection: Connection, had: int, has: int | None) -> None:
 
 
 def _enter(connection: Connection, pool: int, name: str, entrants: dict[int, Entrant]) -> None:
-    """Make these the active versions of a pool; withdraw what the others were to play, and say who came and went: of an
-    unrated pool, whose `name` is empty, none, for they come and go with the rated one."""
+    """Make these the active versions of a pool, withdraw the open pairs of the others, and note who joined and left.
+
+    Nothing is noted for an unrated pool, whose `name` is empty: its bots change with those of the rated pool.
+    """
     query = select(
         entered.c.version, entered.c.active, entered.c.anchor, versions.c.name, versions.c.version.label("hash")
     )
@@ -217,7 +216,7 @@ def _enter(connection: Connection, pool: int, name: str, entrants: dict[int, Ent
     were = {row.version: row for row in rows if row.active}
     for id, bot in entrants.items():
         if there.get(id) == (True, bot.anchor):
-            continue  # as most are: a thousand statements that change nothing take their time
+            continue  # like most: a thousand statements without effect take long
         if id in there:
             this = (entered.c.pool == pool) & (entered.c.version == id)
             connection.execute(entered.update().where(this).values(active=True, anchor=bot.anchor))
@@ -266,7 +265,7 @@ _STATE = 0
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process that runs a ladder, or did."""
+    """A process that runs or ran a ladder."""
 
     host: str
     space: str
@@ -284,7 +283,7 @@ class Holder:
 
 
 def take(connection: Connection, me: Holder, name: str) -> None:
-    """Raises Locked while another process lives that has it."""
+    """Raises Locked while the process that holds the lock lives."""
     now = _clock(connection)
     row = connection.execute(run_lock.select()).one_or_none()
     if row is not None and not _is(row, me) and _lives(row, me, now):
@@ -295,16 +294,16 @@ def take(connection: Connection, me: Holder, name: str) -> None:
 
 
 def beat(connection: Connection, me: Holder, name: str) -> None:
-    """Say that this process lives. Raises Taken if another one has taken it for dead."""
+    """Record that this process lives. Raises Taken if another process took the lock."""
     row = connection.execute(run_lock.select()).one_or_none()
     if row is None or not _is(row, me):
         other = f" and is run by {_who(row)} now" if row is not None else ""
-        raise Taken(f"{name} was taken from this process, which was silent for {SILENCE} s{other}: start it again")
+        raise Taken(f"{name}: this process lost its lock after {SILENCE} s without a heartbeat{other}: start it again")
     connection.execute(run_lock.update().values(beat=_clock(connection)))
 
 
 def release(connection: Connection, me: Holder) -> None:
-    """Give it back, if it is ours."""
+    """Release the lock, if this process holds it."""
     row = connection.execute(run_lock.select()).one_or_none()
     if row is not None and _is(row, me):
         connection.execute(run_lock.delete())
@@ -319,7 +318,7 @@ def running(connection: Connection, me: Holder, others: bool = False) -> str:
 
 
 def start_of(pid: int) -> int | None:
-    """When a process began, in ticks since boot; None if there is none, or only what is left of it."""
+    """When a process began, in ticks since boot; None if it does not exist or is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -334,7 +333,7 @@ def _is(row: Row[Any], me: Holder) -> bool:
 def _lives(row: Row[Any], me: Holder, now: int) -> bool:
     if (row.host, row.space) == (me.host, me.space):
         return bool(start_of(row.pid) == row.started)
-    return bool(abs(now - row.beat) <= SILENCE)  # a clock that was set back must not keep it for ever
+    return bool(abs(now - row.beat) <= SILENCE)  # a clock that is set back must not hold the lock for ever
 
 
 def _who(row: Row[Any]) -> str:

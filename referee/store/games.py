@@ -226,7 +226,7 @@ def issue(connection: Connection, pool: int, batch: int, pairings: Sequence[Pair
     batches, issued = extent(connection, pool)
     if batch != batches:
         raise StoreError(
-            f"batch {batch} was to be issued and {batches} is the next: another process issues, too",
+            f"batch {batch} cannot be issued, the next is {batches}: another process issues pairs too",
             code="batch-conflict",
         )
     last = _last(connection, pairs)
@@ -286,7 +286,7 @@ def meetings(connection: Connection, pool: int) -> list[PairScore]:
 
 
 def pair_results(connection: Connection, pool: int, one: int, other: int, after: int) -> list[PairResult]:
-    """A page of the finished pairs of two versions with numbers above `after`; the points of `one`."""
+    """A page of the finished pairs of two versions with numbers above `after`, with the points of `one`."""
     both = or_(
         and_(pairs.c.pool == pool, pairs.c.first == one, pairs.c.second == other, pairs.c.number > after),
         and_(pairs.c.pool == pool, pairs.c.first == other, pairs.c.second == one, pairs.c.number > after),
@@ -330,7 +330,7 @@ def _withdrawn(connection: Connection, pool: int) -> dict[tuple[int, int], int]:
 def _with_results(
     connection: Connection, these: ColumnElement[bool], most: int | None = None
 ) -> list[tuple[Row[Any], PairResult | None]]:
-    """These pairs by number, each with its result if it is not open any more."""
+    """These pairs by number, each with its result unless it is open."""
     chosen = select(pairs).where(these).order_by(pairs.c.number).limit(most)
     rows = connection.execute(chosen).all()
     ids = chosen.with_only_columns(pairs.c.id).scalar_subquery()
@@ -361,7 +361,7 @@ def _as_first(result: PairResult, one: int) -> PairResult:
 def _settled(
     connection: Connection, pool: int, less: dict[tuple[int, int], list[int]]
 ) -> tuple[list[PairScore], dict[tuple[int, int], int]]:
-    """All meetings but those, and pairs issued per (lower id, higher id)."""
+    """All meetings less these counts, and the pairs issued per (lower id, higher id)."""
     settled: list[PairScore] = []
     met: dict[tuple[int, int], int] = {}
     query = select(tallies.c.first, tallies.c.second, tallies.c.issued, *_COUNTS).where(tallies.c.pool == pool)
@@ -371,7 +371,7 @@ def _settled(
         if (first, second) in less:
             counts = [have - one for have, one in zip(counts, less.pop((first, second)), strict=True)]
             if min(counts) < 0:
-                less[first, second] = list(counts)  # to be told below
+                less[first, second] = list(counts)  # reported below
                 break
         if any(counts):
             settled.append(PairScore(first, second, *counts))
@@ -380,7 +380,7 @@ def _settled(
             met[both] = met.get(both, 0) + issued
     if less:
         raise StoreError(
-            "the store's counts are not those of its games: ggp ladder check --repair works them out",
+            "the store's counts differ from its games: repair them with ggp ladder check --repair",
             code="counts-differ",
         )
     return settled, met
@@ -400,7 +400,7 @@ def _recent_counts(connection: Connection, these: ColumnElement[bool]) -> dict[t
 
 @contextlib.contextmanager
 def _many_values() -> Iterator[None]:
-    """No search for cycles in here: hundreds of thousands of values hold none, and each search looks at all of them."""
+    """Without garbage collection, which would visit hundreds of thousands of values that hold no cycles."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -420,9 +420,9 @@ def _pair(row: Row[Any]) -> Pair:
 def challenge(
     connection: Connection, pool: int, pairing: Pairing, number: int, owner: str, until: str
 ) -> tuple[int, list[Pair]]:
-    """So many pairs of these two; the challenge's id, and its pairs. Raises StoreError for a pool that is rated."""
+    """Issue a challenge of `number` pairs; its id, and its pairs. Raises StoreError for a rated pool."""
     if connection.execute(select(pools.c.rated).where(pools.c.id == pool)).scalar_one_or_none() is not False:
-        raise StoreError(f"pool {pool} is none for unrated games", code="not-unrated")
+        raise StoreError(f"pool {pool} is rated: challenges need an unrated pool", code="not-unrated")
     batch, _ = extent(connection, pool)
     made = issue(connection, pool, batch, [pairing] * number)
     last = _last(connection, challenges)
@@ -441,9 +441,9 @@ def challenge(
 
 
 def withdraw(connection: Connection, id: int, reason: str, keep: Collection[int] = ()) -> bool:
-    """Play no more of it, but for the pairs `keep`, which are being played; False if nothing was left of it.
+    """Withdraw the open pairs of a challenge except `keep`, which are being played; False if there was none.
 
-    The reason is kept if it is the first one and a pair was withdrawn.
+    The reason is stored if it is the first one and a pair was withdrawn.
     """
     row = connection.execute(select(challenges).where(challenges.c.id == id)).one_or_none()
     if row is None:
@@ -462,7 +462,7 @@ def withdraw(connection: Connection, id: int, reason: str, keep: Collection[int]
 def list_challenges(
     connection: Connection, pool: int | None = None, only_open: bool = False, most: int = 0
 ) -> list[ChallengeRow]:
-    """Those of a pool, or all; those of which something is to be played; the newest so many (0: all). By id."""
+    """By id: of one pool or all, with open pairs or all, and the newest `most` (0: all)."""
     where: list[ColumnElement[bool]] = [] if pool is None else [challenges.c.pool == pool]
     if only_open:
         mine = and_(pairs.c.pool == challenges.c.pool, pairs.c.batch == challenges.c.batch, pairs.c.state == ISSUED)

@@ -48,12 +48,12 @@ from referee.store.schema import (
     versions,
 )
 
-# -- Lists of stored matches, a page at a time, so that memory stays bounded and no read transaction stays open.
+# -- Lists of stored matches, in pages: memory stays bounded, and no read transaction stays open.
 
 
 @dataclass(frozen=True, slots=True)
 class StoreFilter:
-    """Which matches: of a pool, of some versions (empty: any), against some, that ended so."""
+    """Chooses matches by pool, versions (empty: all), versions of the opponent, and termination."""
 
     pool: int | None = None
     bots: Sequence[int] = ()
@@ -75,7 +75,7 @@ _FACTS = tuple(_NAMED.get(field.name, games.c[field.name]) for field in fields(G
 def page(
     connection: Connection, chosen: StoreFilter, after: int | None, most: int, newest: bool, whole: bool
 ) -> list[tuple[GameRow, bytes]]:
-    """At most so many matches behind the id `after`, with their records if `whole`."""
+    """Up to `most` matches behind the id `after`, with their records if `whole`."""
     ids = _ids(connection, chosen, after, most, newest)
     query = (
         select(*_FACTS, records.c.data if whole else literal(b""))
@@ -135,7 +135,7 @@ _FIT = ("games", "model", "advantage", "advantage_se", "tie")
 
 
 def list_pools(connection: Connection, unrated: bool = False) -> list[PoolRow]:
-    """By id; the unrated ones only on request, so that no caller takes them for rated ones."""
+    """By id; the unrated pools only on request, so that no caller mistakes them for rated ones."""
     count = select(func.coalesce(func.sum(endings.c.games), 0)).where(endings.c.pool == pools.c.id)
     query = select(*(pools.c[name] for name in _POOL), count.scalar_subquery().label("games")).order_by(pools.c.id)
     found = connection.execute(query if unrated else query.where(pools.c.rated))
@@ -172,7 +172,7 @@ def totals(connection: Connection, pool: int | None = None) -> Totals:
 
 
 def counted(connection: Connection, pool: int) -> int:
-    """How many games of a pool count."""
+    """The number of games of a pool that count."""
     query = select(func.coalesce(func.sum(endings.c.games), 0)).where(endings.c.pool == pool)
     return int(connection.execute(query).scalar_one())
 
@@ -187,7 +187,7 @@ def score_counts(connection: Connection, pool: int) -> dict[int, tuple[int, ...]
 
 
 def save_fit(connection: Connection, pool: int, fit: StoredFit) -> None:
-    """Instead of the one before."""
+    """Replace the ratings of a pool."""
     for table in (ratings, fits):
         connection.execute(table.delete().where(table.c.pool == pool))
     values = {name: getattr(fit, name) for name in _FIT}
@@ -292,16 +292,16 @@ class Store:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    # -- who runs it ---------------------------------------------------------------------------------------------
+    # -- run lock ------------------------------------------------------------------------------------------------
 
     def take_lock(self, command: str) -> None:
-        """This process runs the ladder from now on. Raises Locked if another one does that lives."""
+        """Take the run lock for this process. Raises Locked while another process that lives holds it."""
         self._me = entries.Holder.here(command)
         with self.database.writing() as connection:
             entries.take(connection, self._me, self.database.name)
 
     def beat(self) -> None:
-        """Say that this process lives, every few seconds. Raises Locked if another one has taken it for dead."""
+        """Record that this process lives, every few seconds. Raises Locked if another process took the lock."""
         with self.database.writing() as connection:
             entries.beat(connection, self._me, self.database.name)
 
@@ -311,7 +311,7 @@ class Store:
             entries.release(connection, self._me)
 
     def running(self) -> str:
-        """Which process runs the ladder, in words; "" for none."""
+        """A description of the process that runs the ladder; "" for none."""
         with self.database.reading() as connection:
             return entries.running(connection, self._me)
 
@@ -392,7 +392,7 @@ class Store:
         newest: bool = True,
         damaged: Callable[[str], None] | None = None,
     ) -> Iterator[tuple[GameRow, bytes]]:
-        """The same with their records, as JSON lines.
+        """Stored matches with their records, as JSON lines.
 
         A record that cannot be unpacked raises StoreError; with `damaged`, that is called with the reason instead.
         """
@@ -423,7 +423,7 @@ class Store:
     note = _writing(entries.note)
     events = _reading(list_events)
 
-    # -- is it whole? --------------------------------------------------------------------------------------------
+    # -- integrity -----------------------------------------------------------------------------------------------
 
     def check(self, progress: Progress = lambda done, total: None) -> Findings:
         """Every record's chain, every match against its record, every derived row against the matches. See rebuild."""

@@ -130,7 +130,7 @@ def test_a_lost_peer_is_one_line_and_what_is_typed_then_one_each(tmp_path: Path)
         said = terminal.settle()
     lost = [row for row in said if "peer" in row or "type :restart" in row]
     assert lost[0].startswith("the peer's fault: the peer's output ended")
-    assert lost[-1] == "nothing is sent to a peer that was lost; type :restart"
+    assert lost[-1] == "nothing is sent to a lost peer; type :restart"
     assert "".join(said).count("type :restart") == 2
 
 

@@ -203,7 +203,7 @@ def test_it_ends_when_another_process_has_taken_it_for_dead(tmp_path: Path) -> N
     connection.execute("UPDATE run_lock SET host = 'elsewhere', pid = 4711")
     connection.close()
     ran = running.wait()
-    assert ran.status == 1 and "was taken from this process" in ran.err and "4711 on elsewhere" in ran.err
+    assert ran.status == 1 and "lost its lock" in ran.err and "4711 on elsewhere" in ran.err
 
 
 def test_formats_that_end(tmp_path: Path) -> None:
