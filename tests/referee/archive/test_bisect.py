@@ -1,4 +1,4 @@
-"""`ggp bisect`: the first ply at which two versions part, what is chance or memory, the first version that changed."""
+"""`ggp bisect`: the first ply that differs, answers by chance or memory, the first version that changed."""
 
 import json
 import sys
@@ -49,7 +49,7 @@ def test_versions_that_answer_alike(file: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("ply", "seat", "first"), [(1, "both", 1), (4, "both", 4), (4, "1", 5), (7, "2", 8), (9, "both", 0)]
 )
-def test_the_first_ply_where_they_part(file: Path, capsys: Capture, ply: int, seat: str, first: int) -> None:
+def test_the_first_ply_that_differs(file: Path, capsys: Capture, ply: int, seat: str, first: int) -> None:
     result = found(capsys, file, "--good", version(), "--bad", version("other", ply), "--seat", seat)
     assert result["ply"] == first
     if first:
@@ -60,7 +60,7 @@ def test_the_first_ply_where_they_part(file: Path, capsys: Capture, ply: int, se
         assert good["by_chance"] == bad["by_chance"] == 0 and result["place"] == f"{file}#memory-1@{first - 1}"
 
 
-def test_what_is_said_to_people(file: Path, capsys: Capture) -> None:
+def test_the_text_report(file: Path, capsys: Capture) -> None:
     assert main([f"{file}#memory-1", "--good", version(), "--bad", version("other", 4)]) == 1
     assert (
         capsys.readouterr().out
@@ -85,7 +85,7 @@ Look at it: ggp show {file}#memory-1@3, ggp console --match {file}#memory-1@3
     )
 
 
-def test_both_go_on_along_the_record_when_neither_plays_it(file: Path, capsys: Capture) -> None:
+def test_both_follow_the_record_when_neither_plays_it(file: Path, capsys: Capture) -> None:
     result = found(capsys, file, "--good", version("other", 3), "--bad", version("illegal", 6))
     assert result["ply"] == 3  # seat 1
     result = found(capsys, file, "--good", version("other", 2), "--bad", version("other", 2))
@@ -101,14 +101,14 @@ def test_faults_are_answers(file: Path, capsys: Capture) -> None:
         assert bad["illegal"].startswith("illegal move" if fault == "illegal" else "")
 
 
-def test_what_takes_the_match_before_it_is_said(file: Path, capsys: Capture) -> None:
+def test_an_answer_that_needs_the_game_before_it(file: Path, capsys: Capture) -> None:
     assert main([str(file), "--good", version(), "--bad", version("mindful", 5), "--seat", "1"]) == 1
     out = capsys.readouterr().out
     assert "bad:      A2 (set up here alone: E1)" in out
     assert "It takes what came before: set up here alone, they answer alike." in out
 
 
-def test_chance_is_found_out(file: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_an_answer_by_chance_is_reported(file: Path, tmp_path: Path, capsys: Capture) -> None:
     words = [str(file), "--good", version(), "--bad", version("chance", 5, tmp_path / "starts"), "--seat", "1"]
     result = found(capsys, *words)
     assert result["ply"] == 5 and [bot["by_chance"] for bot in result["answers"]] == [0, 5]
@@ -137,7 +137,7 @@ def test_the_first_version_that_changed_is_found_by_halving(file: Path, capsys: 
     assert f"The first version that answers otherwise: {version('other', 5)}" in capsys.readouterr().out
 
 
-def test_a_ladders_match_is_played_again_with_its_seeds(tmp_path: Path, capsys: Capture) -> None:
+def test_a_match_of_a_ladder_is_replayed_with_its_seeds(tmp_path: Path, capsys: Capture) -> None:
     setup = make_setup("yugo,size=4", "random", "random", seeded=True, name="club-fast")
     path = tmp_path / "games.jsonl"
     path.write_bytes(b"".join(play(setup).kept))
@@ -163,7 +163,7 @@ def test_a_ladders_match_is_played_again_with_its_seeds(tmp_path: Path, capsys: 
         (["--good", "random", "--bad", "random", "--engine", "/bin/true"], "the engine does not start"),
     ],
 )
-def test_what_is_wrong_is_said(file: Path, words: list[str], reason: str, capsys: Capture) -> None:
+def test_invalid_requests_are_one_line(file: Path, words: list[str], reason: str, capsys: Capture) -> None:
     assert main([str(file), *words]) == 2
     err = capsys.readouterr().err
     assert err.startswith("ggp bisect: ") and reason in err and err.count("\n") == 1

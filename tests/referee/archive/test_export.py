@@ -1,4 +1,4 @@
-"""`ggp verify` and `ggp export`: records played again, compared and turned into other forms; broken ones named."""
+"""`ggp verify` and `ggp export`: replay, comparison, other forms, broken records."""
 
 import json
 import sys
@@ -55,7 +55,7 @@ def test_two_engines_are_compared(file: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.slow
-def test_a_changed_record_is_found_out(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_record_is_detected(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     changed = tmp_path / "changed"
     changed.write_bytes(file.read_bytes().replace(b'"ms":0', b'"ms":1', 1))
     assert main_verify([str(changed)]) == 2
@@ -63,7 +63,7 @@ def test_a_changed_record_is_found_out(file: Path, tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.slow
-def test_what_cannot_be_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_files_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text").write_text("hello\n")
     with (tmp_path / "long").open("wb") as long:
         long.truncate(100_000_000)
@@ -84,7 +84,7 @@ def test_json_lines_are_the_record_itself(file: Path, capfdbinary: pytest.Captur
     assert capfdbinary.readouterr().out == file.read_bytes()
 
 
-def test_a_script_leads_any_engine_to_the_result(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_script_brings_any_engine_to_the_result(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for record in read_records(file.read_bytes().splitlines(keepends=True)):
         assert main_export([str(file), "--format", "gtp", "--match", record.start.match]) == 0
         session = MemorySession(record.start.game)
@@ -122,7 +122,7 @@ def test_go_is_exported_as_every_viewer_reads_it(tmp_path: Path, capsys: pytest.
         ({"ply1_move": "nowhere"}, ["sgf"]),
     ],
 )
-def test_what_is_no_game_is_not_exported(
+def test_a_record_that_is_no_game_is_not_exported(
     changes: dict[str, object], forms: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "odd").write_bytes(_wrong(_record(), **changes).lines())
@@ -226,7 +226,7 @@ def _engine(**handlers: object) -> Engine:
         ({"start_options": {"size": "99"}}, 0, "the engine refuses the game"),
     ],
 )
-def test_what_does_not_come_out_is_named(changes: dict[str, object], ply: int | None, problem: str) -> None:
+def test_deviations_are_named(changes: dict[str, object], ply: int | None, problem: str) -> None:
     assert run_blocking(verify(_record(), _engine(), deep=True)) is None
     assert run_blocking(verify(_wrong(_record(), end=None), _engine())) is None  # it was cut off
     found = run_blocking(verify(_wrong(_record(), **changes), _engine()))
@@ -281,9 +281,7 @@ SAME = "phase=play to_play=black seat=1 ply=0"
         ({"ggp_undo": _fail}, 4, "the other engine answers `ggp-undo` with `? illegal move: not here`"),
     ],
 )
-def test_another_engine_is_held_against_ours_ply_by_ply(
-    handlers: dict[str, object], ply: int | None, problem: str
-) -> None:
+def test_another_engine_is_compared_ply_by_ply(handlers: dict[str, object], ply: int | None, problem: str) -> None:
     found = run_blocking(verify(_record(), _engine(), _engine(**handlers), deep=True))
     assert found is None if not problem else found is not None and problem in found.what
     assert found is None or (found.who, found.ply) == ("other", ply)

@@ -1,4 +1,4 @@
-"""`ggp ladder export`: what comes out is read by the commands that it is made for, whatever the number of games."""
+"""`ggp ladder export`: other commands read its output; its memory is bounded."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def test_records_are_verified(played: Filled, tmp_path: Path, capsys: Capture) -
     assert capsys.readouterr().out == f"{out}: 4 matches, 4 as recorded, 0 not\n"
 
 
-def test_one_record_comes_out_as_it_was_stored(played: Filled, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_a_record_is_exported_unchanged(played: Filled, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     stored = played.store.record("club-fast-0-2")
     assert stored is not None and export.run_export([str(played.path), "--key", "club-fast-0-2"]) == 0
     assert capfdbinary.readouterr().out == stored
@@ -56,7 +56,7 @@ def test_one_record_comes_out_as_it_was_stored(played: Filled, capfdbinary: pyte
     assert capfdbinary.readouterr().out.decode() == sgf(record)
 
 
-def test_scripts_lead_an_engine_to_the_result(played: Filled, capsys: Capture) -> None:
+def test_scripts_bring_an_engine_to_the_result(played: Filled, capsys: Capture) -> None:
     assert export.run_export([str(played.path), "--format", "gtp", "--key", "club-fast-0-1"]) == 0
     session = MemorySession("yugo")
     *_, last = [session(line) for line in capsys.readouterr().out.splitlines()]
@@ -107,7 +107,7 @@ def test_verify_reads_the_store_itself(played: Filled, capsys: Capture) -> None:
     assert capsys.readouterr().err.count("\n") == 2
 
 
-def test_a_file_appears_when_it_is_whole(season: Filled, tmp_path: Path, capsys: Capture) -> None:
+def test_a_file_appears_when_it_is_complete(season: Filled, tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "here").mkdir()
     assert export.run_export([str(season.path), "-o", str(tmp_path / "here")]) == 2
     assert "here: Is a directory" in capsys.readouterr().err

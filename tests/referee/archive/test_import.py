@@ -1,4 +1,4 @@
-"""`ggp import`: SGF of other programs and of ours, GTP scripts; what no record can hold is said in one line."""
+"""`ggp import`: SGF of other programs and of ours, GTP scripts, one line for each error."""
 
 import io
 import subprocess
@@ -47,7 +47,7 @@ def imported(
     return list(read_records(target.read_bytes().splitlines(keepends=True))) if target.exists() else []
 
 
-def test_a_game_of_a_server_with_all_that_a_record_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_game_of_a_server_with_all_properties(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (record,) = imported(tmp_path, KGS)
     assert capsys.readouterr().err == "ggp import: 1 games imported\n"
     assert moves(record) == MOVES_OF_KGS
@@ -62,13 +62,13 @@ def test_a_game_of_a_server_with_all_that_a_record_holds(tmp_path: Path, capsys:
     assert main_verify([str(tmp_path / "games.jsonl")]) == 0
 
 
-def test_canadian_byoyomi_is_a_control_that_we_have(tmp_path: Path) -> None:
+def test_canadian_byoyomi_becomes_a_time_control(tmp_path: Path) -> None:
     for overtime, control in (("25/300 Canadian", "1800+25/300"), ("25/300 Coffee", "1800 25/300 Coffee")):
         (record,) = imported(tmp_path, KGS.replace("5x30 byo-yomi", overtime))
         assert record.start.control == control
 
 
-def test_results_and_how_they_came_about(tmp_path: Path) -> None:
+def test_results_and_terminations(tmp_path: Path) -> None:
     for said, result, termination in (
         ("RE[B+Time]", "B+T", "time"),
         ("RE[W+F]", "W+F", "imported"),
@@ -89,7 +89,7 @@ def test_results_and_how_they_came_about(tmp_path: Path) -> None:
     )
 
 
-def test_the_engine_counts_otherwise_and_that_is_said(tmp_path: Path) -> None:
+def test_another_count_of_the_engine_is_noted(tmp_path: Path) -> None:
     (record,) = imported(tmp_path, SABAKI.replace("KM", "RE[W+99]KM"))
     assert record.end is not None and record.end.termination == "imported" and record.end.winner == 2
     assert "the file says W+99, the engine's is " in record.end.detail
@@ -120,7 +120,7 @@ def test_the_engine_counts_otherwise_and_that_is_said(tmp_path: Path) -> None:
         ("(;SZ[9]" + ";B[]" * 10_001 + ")", "more than 10000 moves"),
     ],
 )
-def test_what_no_record_can_hold_is_said(
+def test_games_that_no_record_can_hold(
     text: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert imported(tmp_path, text, status=1) == []
@@ -131,7 +131,7 @@ def test_what_no_record_can_hold_is_said(
     )
 
 
-def test_the_plies_before_it_can_be_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lenient_keeps_the_plies_before_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (record,) = imported(tmp_path, "(;SZ[9]RE[B+R];B[aa];W[bb];B[bb];W[cc])", "--lenient", status=1)
     assert moves(record) == ["B A9", "W B8"] and record.end is not None and record.end.result == "B+R"
     assert "move 3, black B8: illegal move" in record.end.detail
@@ -139,7 +139,7 @@ def test_the_plies_before_it_can_be_kept(tmp_path: Path, capsys: pytest.CaptureF
     assert main_verify([str(tmp_path / "games.jsonl")]) == 0
 
 
-def test_passes_are_filled_in_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_fill_adds_passes(tmp_path: Path) -> None:
     (record,) = imported(tmp_path, "(;SZ[9]AB[aa][bb][cc];W[dd];B[ee];B[ff])", "--fill")
     assert moves(record) == [*["B A9", "W pass", "B B8", "W pass", "B C7", "W D6", "B E5", "W pass", "B F4"]]
 
@@ -214,7 +214,7 @@ play b a1
 
 
 @pytest.mark.needs("gnugo")
-def test_what_gnugo_writes_of_its_own_game(tmp_path: Path) -> None:
+def test_a_game_written_by_gnugo(tmp_path: Path) -> None:
     """Its moves are all taken, and its own reading of the file leads to the same board."""
     source = tmp_path / "own.sgf"
     words = [find_program("gnugo"), "--mode", "ascii", "--boardsize", "7", "--level", "1", "--seed", "1"]
@@ -243,7 +243,7 @@ def test_standard_input_and_output(monkeypatch: pytest.MonkeyPatch, capfdbinary:
     assert record.start.match == "game-1"
 
 
-def test_files_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (tmp_path / "large.sgf").open("wb") as large:
         large.truncate(65 * 1024 * 1024)
     (tmp_path / "good.sgf").write_text(SABAKI)

@@ -1,4 +1,4 @@
-"""Whatever a file holds, `ggp import` reads it within bounds and raises what it says it raises, nothing else."""
+"""`ggp import` reads any file within bounds and raises only its documented errors."""
 
 import random
 
@@ -72,7 +72,7 @@ ENGINE = Engine(MemoryPeer(make_responder(Session(Registry())), PeerRole.ENGINE)
 run_blocking(ENGINE.start())
 
 
-def test_what_a_terminal_would_obey_is_quoted_cleaned() -> None:
+def test_control_characters_are_escaped_in_messages() -> None:
     for data in (b"(;SZ[9]AW[\x1b2J])", b"(;SZ[\x1b[2J])", b"play b e5\nplay \x1b[2J c3\n", b"(;SZ[9]\x1b)"):
         with pytest.raises(CannotImport) as problem:
             for found in script_games(data) if data.startswith(b"play") else sgf_games(data):

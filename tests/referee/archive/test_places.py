@@ -110,7 +110,7 @@ def test_match_from(place: str, capsys: Capture) -> None:
         ("none.db#other", "none.db"),
     ],
 )
-def test_what_is_not_there_is_said_alike(word: str, reason: str, club: Store, tmp_path: Path, capsys: Capture) -> None:
+def test_missing_places_have_one_message(word: str, reason: str, club: Store, tmp_path: Path, capsys: Capture) -> None:
     path = str(tmp_path / word)
     for main, words in (
         (show.main, []),
@@ -152,7 +152,7 @@ def test_verify_names_every_damaged_record_of_a_store(damaged: Store, tmp_path: 
 
 
 @pytest.mark.parametrize("form", ["jsonl", "sgf", "gtp"])
-def test_what_is_whole_is_exported(
+def test_intact_records_are_exported(
     form: str, damaged: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for number, (main, status) in enumerate(((ladder_export.run_export, 1), (export.main, 2))):
@@ -167,7 +167,7 @@ def test_what_is_whole_is_exported(
             assert out.read_text().count("(;FF[4]" if form == "sgf" else "ggp-new") == 2
 
 
-def test_a_damaged_match_of_a_file_hides_no_other(
+def test_a_damaged_match_does_not_hide_the_others(
     club: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     one, two = stored(club), stored(club, "club-fast-0-2")

@@ -1,4 +1,4 @@
-"""`ggp show`: a position of a recorded match, in text and in SVG; what is wrong is said in one line."""
+"""`ggp show`: a position of a recorded match, in text and in SVG; one line for each error."""
 
 import fcntl
 import os
@@ -68,14 +68,14 @@ Black to move (seat 1)
 
 
 @pytest.mark.slow
-def test_a_board_with_all_that_belongs_to_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_board_with_its_captions(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for ply in ("2", "-2"):
         assert main([str(file), "--ply", ply]) == 0
         assert capsys.readouterr().out == BOARD
 
 
 @pytest.mark.slow
-def test_the_last_ply_of_the_first_match_unless_told_otherwise(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_default_is_the_last_ply_of_the_first_match(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(file)]) == 0
     out = capsys.readouterr().out
     assert "ply 3 of 3: black button" in out and "White to move (seat 2)" in out and "(" not in out.split("\n")[6]
@@ -140,7 +140,7 @@ def test_a_narrow_page(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_a_picture_is_written_whole(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_picture_is_written_in_one_step(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "board.svg"
     target.write_text("old")
     assert main([str(file), "-o", str(target)]) == 0
@@ -183,7 +183,7 @@ def test_the_end_of_a_match(tmp_path: Path) -> None:
         (["--engine", "/bin/true"], "the engine does not start"),
     ],
 )
-def test_what_is_wrong_is_said(
+def test_invalid_requests_are_one_line(
     words: list[str], reason: str, file: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert main([str(file), *words]) == 2
@@ -202,7 +202,7 @@ def test_what_is_wrong_is_said(
         (CUT_OFF, "ply 2"),
     ],
 )
-def test_a_record_that_cannot_be_played_again(
+def test_a_record_that_cannot_be_replayed(
     bad: Record, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "bad.jsonl"

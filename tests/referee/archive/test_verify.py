@@ -1,4 +1,4 @@
-"""`ggp verify` over several files, pipes, matches at a time, and foreign engines that die, fall silent or lie."""
+"""`ggp verify` over several files, pipes, matches at a time, and other engines that die, hang or lie."""
 
 import io
 import json
@@ -61,7 +61,7 @@ def test_files_matches_and_standard_input(file: Path, capsys: Capture, monkeypat
     assert capsys.readouterr().out == ""
 
 
-def test_a_file_that_is_broken_does_not_hide_the_others(file: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_a_broken_file_does_not_hide_the_others(file: Path, tmp_path: Path, capsys: Capture) -> None:
     bad = tmp_path / "bad"
     lines = file.read_bytes().splitlines(keepends=True)
     bad.write_bytes(b"".join(lines[:-2] + lines[-1:]))
@@ -74,7 +74,7 @@ def test_a_file_that_is_broken_does_not_hide_the_others(file: Path, tmp_path: Pa
     assert "does not belong here" in err and "No such file" in err and err.count("\n") == 2
 
 
-def test_a_deviation_is_shown_where_it_is(file: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_a_deviation_is_shown_with_its_place(file: Path, tmp_path: Path, capsys: Capture) -> None:
     """A whole chain says that nobody changed the file, not that the moves are legal."""
     one, two, *_ = records(file)
     illegal = one.plies[0].move
@@ -99,7 +99,7 @@ def test_a_deviation_is_shown_where_it_is(file: Path, tmp_path: Path, capsys: Ca
     assert deviation["board"].splitlines()[0] == "  A B C"
 
 
-def test_another_engine_that_is_right(file: Path, capsys: Capture) -> None:
+def test_a_correct_other_engine(file: Path, capsys: Capture) -> None:
     assert main([str(file), "--engine", foreign("nothing", 99), "--deep"]) == 0
     assert "12 as recorded" in capsys.readouterr().out
 
@@ -112,7 +112,7 @@ def test_another_engine_that_is_right(file: Path, capsys: Capture) -> None:
         ("lies", "legal for the engine only: "),
     ],
 )
-def test_what_another_engine_does_wrong_is_its_own(file: Path, fault: str, said: str) -> None:
+def test_faults_of_the_other_engine_are_its_own(file: Path, fault: str, said: str) -> None:
     """And the next match gets a new one."""
     short = Timeouts(start=30, command=1, new=10, quit=1, grace=0.2)
     checker = Checker(read_engine(None), read_engine(foreign(fault, 4)), 1, False, short)
@@ -135,7 +135,7 @@ def test_an_engine_that_always_fails_is_given_up(file: Path, capsys: Capture) ->
     assert "given up after 10 failures" in capsys.readouterr().err
 
 
-def test_nothing_is_left_of_a_pipe_of_commands(tmp_path: Path) -> None:
+def test_import_then_verify(tmp_path: Path) -> None:
     (tmp_path / "x.sgf").write_text("(;SZ[5];B[cc];W[dd]RE[B+R])")
     ran = ggp("import", str(tmp_path / "x.sgf"), "-o", str(tmp_path / "x.jsonl"))
     assert ran.status == 0 and ran.out == ""

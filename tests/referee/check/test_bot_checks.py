@@ -1,4 +1,4 @@
-"""`ggp check` on bots, native and plain: a right one passes, and every step has one with one mistake that it finds."""
+"""`ggp check` on native and plain bots: correct bots pass, and for every step a bot with one mistake fails."""
 
 import re
 
@@ -106,19 +106,19 @@ def test_a_right_plain_bot_passes() -> None:
 
 
 @pytest.mark.parametrize("number", NATIVE)
-def test_a_native_bot_with_one_mistake_is_found_out(number: str) -> None:
+def test_a_native_bot_with_one_mistake_fails_its_step(number: str) -> None:
     mistake, expected = NATIVE[number]
     assert number in expected
     assert failing(lambda: bot_peer(mistake), Who.BOT, *STEPS, games=GAME) == expected
 
 
 @pytest.mark.parametrize("number", PLAIN)
-def test_a_plain_bot_with_one_mistake_is_found_out(number: str) -> None:
+def test_a_plain_bot_with_one_mistake_fails_its_step(number: str) -> None:
     mistake, expected = PLAIN[number]
     assert failing(lambda: plain_peer(mistake), Who.BOT, *STEPS) == expected
 
 
-def test_what_a_failed_preparation_kept_from_being_tried_names_it_and_does_not_fail() -> None:
+def test_a_failed_preparation_leaves_steps_untried_and_names_the_cause() -> None:
     """Seven steps failed of a bot that refused `komi`, with advice about ids, order, flushing and reading."""
     found = judged(lambda: plain_peer(refuses("komi", text="unknown command")), Who.BOT, "2", "4", "5")
     assert {one.check.number for one in found if one.verdict is CheckVerdict.FAIL} == {"2.7.2", "4.1.4"}
@@ -152,17 +152,17 @@ def test_a_program_without_known_command_fails_the_steps_about_it_alone() -> Non
     assert usable(found)
 
 
-def test_a_bot_that_never_moves_is_not_said_to_read_badly() -> None:
+def test_a_bot_that_never_moves_passes_the_steps_on_reading() -> None:
     found = judged(lambda: bot_peer(refuses("genmove")), Who.BOT, "4.2", games=GAME)
     assert {one.check.number for one in found if one.verdict is CheckVerdict.FAIL} == {"4.2.1", "4.2.8"}
     assert usable(found) and loses_games(found)
 
 
-def test_every_step_has_a_bot_that_it_finds() -> None:
+def test_every_step_of_bots_has_a_failing_bot() -> None:
     assert {check.number for check in BOT} <= set(NATIVE) | set(PLAIN) | ELSEWHERE
 
 
-def test_phases_other_than_play_are_asked_for() -> None:
+def test_phases_other_than_play_are_checked() -> None:
     for game in ("laido size=3", "go size=5 agreement=on"):
         found = judged(bot_peer, Who.BOT, "4.2", games=(game,))
         assert [one for one in found if one.verdict is CheckVerdict.FAIL] == [], game
@@ -200,7 +200,7 @@ def test_a_plain_bot_names_the_dead_of_a_divided_board() -> None:
 
 
 @pytest.mark.parametrize(("said", "number"), [(b"thinking\n= ", "2.3.5"), (b"=98 ", "2.2.10")], ids=["junk", "an id"])
-def test_what_is_wrong_with_the_answer_to_genmove_alone_is_found_out(said: bytes, number: str) -> None:
+def test_a_mistake_in_the_answer_to_genmove_fails_its_step(said: bytes, number: str) -> None:
     """The steps of framing ask no bot for a move; the controller of a match would meet it there."""
 
     def out(data: bytes) -> bytes:
@@ -229,6 +229,6 @@ def test_a_seed_that_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("number", "seconds"), [("5.1.2", 1.2), ("5.2.1", 61.0), ("5.2.2", 31.0)], ids=["move", "start", "game"]
 )
-def test_who_takes_too_long_is_found_out(number: str, seconds: float) -> None:
+def test_a_slow_bot_fails_its_steps(number: str, seconds: float) -> None:
     assert failing(lambda: bot_peer(seconds=seconds), Who.BOT, number, games=GAME) == {number}
     assert failing(bot_peer, Who.BOT, number, games=GAME) == set()

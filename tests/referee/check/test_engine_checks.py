@@ -1,4 +1,4 @@
-"""`ggp check` on engines: ours are right, and for every step there is an engine with one mistake that it finds."""
+"""`ggp check` on engines: ours pass, and for every step an engine with one mistake fails."""
 
 import json
 import re
@@ -245,13 +245,13 @@ def test_a_right_engine_passes() -> None:
 
 
 @pytest.mark.parametrize("number", MISTAKES)
-def test_an_engine_with_one_mistake_is_found_out(number: str) -> None:
+def test_an_engine_with_one_mistake_fails_its_step(number: str) -> None:
     mistake, expected = MISTAKES[number]
     assert number in expected
     assert failing(lambda: engine_peer(mistake), Who.ENGINE, *STEPS, games=(GAME,)) == expected
 
 
-def test_every_step_has_an_engine_that_it_finds() -> None:
+def test_every_step_of_engines_has_a_failing_engine() -> None:
     assert {check.number for check in ENGINE} <= set(MISTAKES) | ELSEWHERE
 
 
@@ -260,13 +260,13 @@ def test_a_game_that_is_listed_must_begin() -> None:
     assert "3.3.21" in failing(lambda: engine_peer(mistake), Who.ENGINE, "3.3.21")
 
 
-def test_a_record_that_is_not_there_cannot_be_loaded() -> None:
+def test_a_missing_file_cannot_be_loaded() -> None:
     mistake = other_words("loadsgf", "no such file")
     assert failing(lambda: engine_peer(mistake), Who.ENGINE, "2.4", games=("go size=5",)) == {"2.4.5"}
     assert failing(engine_peer, Who.ENGINE, "2.4", games=("go size=5",)) == set()
 
 
-def test_games_of_one_board_only_may_refuse_every_boardsize() -> None:
+def test_games_with_a_single_board_may_refuse_every_boardsize() -> None:
     class Third(Registry):
         def names(self) -> list[str]:
             return [module.GAME.name for module in (auction, pie, tictactoe)]

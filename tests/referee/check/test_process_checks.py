@@ -1,4 +1,4 @@
-"""`ggp check` on processes: every injected fault has a program that does not bear it, and nothing is left behind."""
+"""`ggp check` on processes: for every injected fault a program fails, and no process is left."""
 
 import os
 import subprocess
@@ -65,7 +65,7 @@ def found_in(mistake: str, only: str, patience: float) -> set[str]:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_process_with_one_mistake_is_found_out(mistake: str) -> None:
+def test_a_process_with_one_mistake_fails_its_step(mistake: str) -> None:
     only, expected = MISTAKES[mistake]
     assert found_in(mistake, only, patience=3.0 if "stays" in mistake or "deaf" in mistake else 10.0) == expected
 
@@ -75,7 +75,7 @@ def test_a_right_process_passes() -> None:
     assert found_in("", only, patience=20.0) == set()
 
 
-def test_slow_new_games_make_no_check_endless(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_new_games_do_not_prolong_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two hundred games of a bot that needs seconds for each would take many minutes."""
     monkeypatch.setattr(process_checks, "_GAMES_SECONDS", 0.0)
     start = partial(Process, (sys.executable, "-I", PROGRAM, ""), PeerRole.BOT, Timeouts(command=5, quit=5))
@@ -83,7 +83,7 @@ def test_slow_new_games_make_no_check_endless(monkeypatch: pytest.MonkeyPatch) -
     assert found.verdict is CheckVerdict.PASS and found.note.endswith(", 0 games in 0 s")
 
 
-def test_a_program_that_dies_or_hangs_or_floods_is_reported_of_and_ended() -> None:
+def test_a_program_that_dies_hangs_or_floods_is_reported_and_ended() -> None:
     advice = {"sleep 600": "it writes nothing: flush stdout", "exec cat": "what it writes is no whole answer: "}
     for script in ("exit 3", "sleep 600", "exec yes '= yes'", "read x; echo '= 2'; echo; exit 3", "exec cat"):
         start = partial(Process, ("sh", "-c", script), PeerRole.BOT, Timeouts(command=1, quit=1))
@@ -133,17 +133,17 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("number", MEMORY)
-def test_a_program_that_describes_itself_wrongly_is_found_out(number: str) -> None:
+def test_a_program_with_a_wrong_description_fails_its_step(number: str) -> None:
     assert failing(lambda: plain_peer(MEMORY[number]), Who.BOT, number) == {number}
     assert failing(plain_peer, Who.BOT, number) == set()
 
 
-def test_answers_that_are_lost_on_a_slow_reader_are_missed() -> None:
+def test_answers_lost_on_a_slow_reader_fail_their_step() -> None:
     assert failing(lambda: plain_peer(out=late), Who.BOT, "2.3.10") == {"2.3.10"}
     assert failing(plain_peer, Who.BOT, "2.3.10") == set()
 
 
-def test_a_blank_after_an_empty_success_is_seen() -> None:
+def test_a_blank_after_an_empty_success_fails_its_step() -> None:
     def blank(data: bytes) -> bytes:
         return data.replace(b"=\n\n", b"= \n\n")
 
@@ -151,7 +151,7 @@ def test_a_blank_after_an_empty_success_is_seen() -> None:
     assert failing(plain_peer, Who.BOT, "2.3.11") == set()
 
 
-def test_every_scripted_step_of_framing_has_a_program_that_it_finds() -> None:
+def test_every_scripted_step_of_framing_has_a_failing_program() -> None:
     scripted = {check.number for check in FRAMING if check.script}
     found = {number for _, expected in MISTAKES.values() for number in expected}
     assert (
@@ -160,7 +160,7 @@ def test_every_scripted_step_of_framing_has_a_program_that_it_finds() -> None:
     )
 
 
-def test_a_program_that_echoes_no_ids_is_judged_all_the_same() -> None:
+def test_a_program_that_echoes_no_ids_is_judged_on_all_else() -> None:
     def no_ids(data: bytes) -> bytes:
         import re
 
@@ -172,12 +172,12 @@ def test_a_program_that_echoes_no_ids_is_judged_all_the_same() -> None:
     assert {one.check.number for one in found if "echoes no ids" in one.note} == {"2.2.2", "2.2.3", "2.2.9"}
 
 
-def test_the_rest_of_framing_holds_for_ours() -> None:
+def test_our_programs_pass_the_rest_of_framing() -> None:
     for peer, who in ((engine_peer, Who.ENGINE), (bot_peer, Who.BOT), (plain_peer, Who.BOT)):
         assert failing(peer, who, "2", games=("go size=5",) if who is Who.ENGINE else ()) == set()
     assert answers("x", str.upper)({"x": lambda words: "y"})
 
 
-def test_the_wrong_program_is_one(tmp_path: Path) -> None:
+def test_the_wrong_program_itself_is_wrong(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-I", PROGRAM], input=b"1 name\nquit\n", capture_output=True, timeout=60)
     assert (done.stdout, done.returncode) == (b"=1 Wrong\n\n=\n\n", 0)

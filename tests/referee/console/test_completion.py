@@ -1,4 +1,4 @@
-"""Completion: the pure function of the text before the cursor and of what is known, example by example."""
+"""Completion as a function of the text before the cursor and of the knowledge of the peer."""
 
 import pytest
 
@@ -114,12 +114,12 @@ def test_continuations(text: str, expected: list[str]) -> None:
     assert texts(text) == expected
 
 
-def test_what_is_the_only_part_goes_on_to_the_next() -> None:
+def test_a_single_part_continues_with_the_next() -> None:
     known = PeerInfo(commands=("play",), moves=("E2+A1", "E2+B7"))
     assert texts("play b ", known) == ["play b E2+A1", "play b E2+B7"]
 
 
-def test_help_stands_beside() -> None:
+def test_choices_have_help() -> None:
     assert complete("gen", KNOWN) == [CompletionChoice("genmove", 3, "COLOUR — choose a move for a side and play it")]
     assert complete("ggp-new yugo s", KNOWN) == [CompletionChoice("size=", 1, "int 2..25, by default 9")]
     assert complete(":wh", KNOWN) == [CompletionChoice("why", 2, "MOVE — help of why")]
@@ -131,7 +131,7 @@ def test_help_stands_beside() -> None:
     assert hint("polish", KNOWN) == hint(":no", KNOWN) == hint("", KNOWN) == ""
 
 
-def test_while_nothing_is_known_the_table_helps() -> None:
+def test_unknown_commands_are_completed_from_the_table() -> None:
     assert texts("ggp-sc", PeerInfo()) == ["ggp-scene", "ggp-score"]
     for row in COMMANDS:
         complete(f"{row.name} ", PeerInfo())
@@ -152,21 +152,21 @@ def test_while_nothing_is_known_the_table_helps() -> None:
         (":sa", ()),
     ],
 )
-def test_what_has_to_be_asked(text: str, expected: tuple[str, ...]) -> None:
+def test_the_questions_of_a_completion(text: str, expected: tuple[str, ...]) -> None:
     assert needs(text, KNOWN) == expected
 
 
-def test_what_all_agree_on() -> None:
+def test_the_common_beginning() -> None:
     assert agreed(complete("known_command ggp-", KNOWN)) == "ggp-"
     assert agreed(complete(":help l", KNOWN)) == agreed([CompletionChoice("list_commands", 1)]) == "list_commands"
     assert agreed([CompletionChoice("D5", 1), CompletionChoice("D5+", 1)]) == "D5" and agreed([]) == ""
 
 
-def test_files_are_left_to_the_disk() -> None:
+def test_arguments_that_are_files() -> None:
     assert wants_file(":save ab", KNOWN) == "ab"
     assert wants_file(":sav", KNOWN) is wants_file("play b ", KNOWN) is None
 
 
-def test_what_a_peer_is() -> None:
+def test_the_kind_of_a_peer() -> None:
     kinds = [PeerInfo(commands=commands).kind for commands in ((), ("ggp-play",), ("genmove",), ("ggp-match",))]
     assert kinds == [PeerKind.UNKNOWN, PeerKind.ENGINE, PeerKind.BOT, PeerKind.REFEREE]

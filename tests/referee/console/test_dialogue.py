@@ -1,4 +1,4 @@
-"""However a console is ended, its peer and the bots that it asked end with it, and what they had started."""
+"""The end of a console ends its peer, the bots that it asked, and all their processes."""
 
 import signal
 import sys
@@ -85,7 +85,7 @@ def test_a_signal_while_a_human_types(tmp_path: Path, number: signal.Signals) ->
 
 
 @pytest.mark.slow
-def test_what_was_typed_stands_before_what_it_does(file: Path, tmp_path: Path) -> None:
+def test_the_echo_of_a_command_comes_before_its_output(file: Path, tmp_path: Path) -> None:
     with Terminal("console", "--match", f"{file}@2", home=tmp_path, rows=150) as terminal:
         terminal.expect("A B C")
         terminal.type(f":fork random random{ENTER}")
@@ -97,7 +97,7 @@ def test_what_was_typed_stands_before_what_it_does(file: Path, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_of_a_flood_of_lines_the_first_are_shown(tmp_path: Path) -> None:
+def test_the_first_lines_of_a_flood_are_shown(tmp_path: Path) -> None:
     flood = "import sys\nfor line in sys.stdin:\n  print('junk\\n' * 150 + '=\\n', flush=True)\n"
     (tmp_path / "flood.py").write_text(flood)
     with Terminal("console", "--", sys.executable, str(tmp_path / "flood.py"), home=tmp_path) as terminal:
@@ -108,7 +108,7 @@ def test_of_a_flood_of_lines_the_first_are_shown(tmp_path: Path) -> None:
     assert terminal.text.count("skipped a line") < 100
 
 
-def test_without_a_listener_it_is_said_so() -> None:
+def test_no_listener_is_reported() -> None:
     url = "tcp://127.0.0.1:1"
     target = Target(url, lambda sink: Remote(url, PeerRole.BOT, Timeouts(command=0.1), sink=sink))
     dialogue = Dialogue(target)

@@ -1,4 +1,4 @@
-"""What `:restart` sends again: the commands that led to the position, and no others; and how long lines are shown."""
+"""The commands that `:restart` sends again, and the display of long lines."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_the_commands_that_led_to_the_position(said: str, again: str) -> None:
     assert trail.lines == [line for line in again.split("|") if line] and trail.whole
 
 
-def test_what_failed_led_nowhere_and_too_much_is_not_kept() -> None:
+def test_failed_commands_are_dropped_and_the_trail_is_bounded() -> None:
     trail = ReplayTrail()
     trail.note("play b C3", Reply(False, "illegal move"))
     trail.note("", Reply(True, ""))
@@ -62,7 +62,7 @@ def test_the_commands_that_change_a_position_are_commands() -> None:
     assert {name for name in CHANGING if not name.startswith(("lz-", "kata-"))} <= set(TABLE)
 
 
-def test_every_command_of_gtp_2_is_known_as_one() -> None:
+def test_every_command_of_gtp_2_is_classified() -> None:
     """`:help` called reg_genmove, of GTP's regression subset, not of the protocol."""
     draft = (
         "protocol_version name version known_command list_commands quit boardsize clear_board komi fixed_handicap "
@@ -85,7 +85,7 @@ def test_every_command_of_gtp_2_is_known_as_one() -> None:
         ("", False),
     ],
 )
-def test_the_answers_that_go_on(line: str, goes_on: bool) -> None:
+def test_the_commands_whose_answers_stream(line: str, goes_on: bool) -> None:
     assert streams(line) is goes_on
 
 

@@ -34,7 +34,7 @@ def test_answers_come_out_byte_for_byte() -> None:
     assert said.out == ("= ggp-engine\n\n=7 phase=play to_play=black seat=1 ply=0\n\n? unknown command\n\n=\n\n")
 
 
-def test_the_status_is_0_when_all_went_well_and_nothing_is_left() -> None:
+def test_the_status_is_0_after_success_and_no_process_is_left() -> None:
     assert say("showboard\nquit\n", "go,size=5").status == 0
     assert say("", "go").status == 0
 
@@ -58,7 +58,7 @@ def test_bad_usage_is_one_line(arguments: list[str], problem: str) -> None:
     assert problem in said.err and said.err.count("\n") == 1 and said.err.startswith("ggp console: ")
 
 
-def test_own_lines_work_in_a_filter(tmp_path: Path) -> None:
+def test_commands_of_the_console_work_in_a_filter(tmp_path: Path) -> None:
     lines = ":help genmove\n!send 'name\\n3 version\\n'\n:nonsense\n:quit now\n:raw on\nname\n:svg x.svg\n:quit\nname\n"
     done = subprocess.run(
         [*GGP, "yugo", "size=5"], input=lines, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False
@@ -95,7 +95,7 @@ def test_json_is_an_object_a_line() -> None:
         ("fork", "it ended, and left its output open"),
     ],
 )
-def test_a_peer_that_fails_is_blamed_by_the_rule(fault: str, problem: str) -> None:
+def test_a_fault_of_the_peer_names_its_rule(fault: str, problem: str) -> None:
     mb = ["mb=2"] if fault == "long_line" else []
     said = say("ggp-new yugo size=5\n9 genmove b\nname\nname\n", "--timeout", "1", "--", *CHAOS, f"fault={fault}", *mb)
     assert said.status == 3
@@ -126,7 +126,7 @@ while True:
 """
 
 
-def test_an_analysis_goes_on_until_the_next_line_and_holds_up_nothing(tmp_path: Path) -> None:
+def test_an_analysis_streams_until_the_next_line_and_blocks_nothing(tmp_path: Path) -> None:
     """It blocked until --timeout: its answer ends only when the next line comes, which waited for that."""
     (tmp_path / "analyser.py").write_text(ANALYSER)
     command = ["--timeout", "50", "--", sys.executable, str(tmp_path / "analyser.py")]
@@ -139,7 +139,7 @@ def test_an_analysis_goes_on_until_the_next_line_and_holds_up_nothing(tmp_path: 
     assert (second["text"], third["text"]) == ("unknown command", "ok") and said.status == 1
 
 
-def test_an_analysis_comes_out_while_it_goes_on(tmp_path: Path) -> None:
+def test_an_analysis_is_copied_while_it_streams(tmp_path: Path) -> None:
     (tmp_path / "analyser.py").write_text(ANALYSER)
     process = subprocess.Popen(
         [*GGP, "--", sys.executable, str(tmp_path / "analyser.py")],
@@ -186,7 +186,7 @@ def test_restart_says_which_command_is_not_accepted_again(tmp_path: Path) -> Non
     assert done.stderr.endswith("restarted, but `play b C3`, which led to the position, is answered `? no`\n")
 
 
-def test_restart_goes_on_after_a_fault() -> None:
+def test_restart_continues_after_a_fault() -> None:
     lines = "ggp-new yugo size=5\ngenmove b\nname\n:restart\nname\n:stderr\n"
     said = say(lines, "--", *CHAOS, "fault=crash")
     assert said.status == 3
@@ -201,7 +201,7 @@ def test_sequences_for_a_terminal_are_shown_escaped_but_pass_through_a_pipe(tmp_
     assert "\x1b" not in said.err and "\\x1b[2Jx" in said.err
 
 
-def test_a_service_is_talked_to_over_its_address(tmp_path: Path) -> None:
+def test_a_service_at_an_address(tmp_path: Path) -> None:
     for address in ("tcp://127.0.0.1:*", f"ipc://{tmp_path}/engine"):
         with RawPeer([sys.executable, "-m", "engines", "go", "size=5", "--bind", address]) as peer:
             _listens(peer)
@@ -210,7 +210,7 @@ def test_a_service_is_talked_to_over_its_address(tmp_path: Path) -> None:
             assert (said.status, said.out) == (0, "= phase=play to_play=black seat=1 ply=0\n\n"), said.err
 
 
-def test_a_reader_that_leaves_ends_it() -> None:
+def test_a_closed_pipe_ends_the_console() -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(

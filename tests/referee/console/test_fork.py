@@ -1,4 +1,4 @@
-"""`ggp console --match PLACE` as a user has it: through a pipe, on a terminal, on a match while it is played."""
+"""`ggp console --match PLACE`: through a pipe, on a terminal, on a match while it is played."""
 
 import os
 import signal
@@ -120,7 +120,7 @@ WRONG = {
 
 
 @pytest.mark.slow
-def test_what_cannot_be_is_said(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_commands_are_reported(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line each, and the console goes on."""
     monkeypatch.chdir(file.parent)
     ran = console("--match", f"{file}@2", typed="\n".join([*WRONG, ":info\n"]))
@@ -132,7 +132,7 @@ def test_what_cannot_be_is_said(file: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-def test_where_the_game_is_over(file: Path) -> None:
+def test_a_position_after_the_end(file: Path) -> None:
     ran = console("--match", str(file), typed=":hint random\n:fork\n:play random random 2\n:forward\n")
     assert ran.returncode == 1 and ran.stderr.count("over") == 3 and "ply 6 is the last" in ran.stderr
 
@@ -149,7 +149,7 @@ def test_where_the_game_is_over(file: Path) -> None:
         (["--match", "{}", "--", "./nothing"], "./nothing does not exist"),
     ],
 )
-def test_places_and_engines_that_are_not_there(
+def test_missing_places_and_engines(
     words: list[str], reason: str, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([word.format(file) for word in words]) == 2
@@ -187,7 +187,7 @@ def test_a_replay_on_a_terminal(file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_match_stands_over_the_board_and_in_completion(file: Path, tmp_path: Path) -> None:
+def test_the_match_is_in_the_caption_and_in_completion(file: Path, tmp_path: Path) -> None:
     with Terminal("console", "--match", f"{file}@2", home=tmp_path, columns=80, rows=24) as terminal:
         terminal.wait_for("ply 2 of 6: white B2  0.007 s")
         terminal.wait_for("black one  1.000 s left")
@@ -221,11 +221,11 @@ def test_a_plain_terminal_has_the_board_of_each_place_at_once(file: Path, tmp_pa
         assert terminal.end() == 0
 
 
-def test_built_in_bots_are_those_that_there_are() -> None:
+def test_built_in_bots_exist() -> None:
     assert tuple(name for name in BOTS if name != "oneshot") == BUILT_IN, "that one is nothing without a command"
 
 
-def test_who_may_be_named(file: Path) -> None:
+def test_the_bots_of_a_completion(file: Path) -> None:
     """Bots as the record starts them, in quotes where the console's line needs them; nobody who cannot be started."""
     start = MATCHES[0].start
     parties = (Party(name="slow", command="python slow.py"), Party(name="someone"))

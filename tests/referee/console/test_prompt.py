@@ -1,4 +1,4 @@
-"""The console on a terminal: what a person sees and types there, in a real pseudo-terminal."""
+"""The console on a pseudo-terminal."""
 
 import re
 import signal
@@ -38,7 +38,7 @@ def test_a_game_with_completion_and_the_board_beside(tmp_path: Path) -> None:
         assert not any("(X)" in row for row in terminal.screen.rows)
 
 
-def test_it_greets_with_the_peer_the_game_and_where_help_is(tmp_path: Path) -> None:
+def test_the_greeting_names_the_peer_the_game_and_help(tmp_path: Path) -> None:
     for term in ("xterm-256color", "dumb"):
         with Terminal("console", "yugo", "size=5", home=tmp_path, environment={"TERM": term}) as terminal:
             terminal.wait_for("This is ggp-engine (ggp engine): yugo size=5. :help lists the commands.")
@@ -120,7 +120,7 @@ def test_long_lists_are_broken_at_blanks(tmp_path: Path) -> None:
         assert terminal.end() == 0
 
 
-def test_a_lost_peer_is_one_line_and_what_is_typed_then_one_each(tmp_path: Path) -> None:
+def test_a_lost_peer_is_one_line_and_each_later_command_another(tmp_path: Path) -> None:
     with Terminal("console", "--", sys.executable, "-c", "import time; time.sleep(1)", home=tmp_path) as terminal:
         terminal.wait_for("the peer's fault")
         terminal.type(f"name{ENTER}:restrat{ENTER}")
@@ -180,7 +180,7 @@ def test_ctrl_c_drops_the_line_and_leaves_a_silent_peer(tmp_path: Path) -> None:
         assert terminal.end() == 0
 
 
-def test_answers_come_late_and_unasked_and_the_console_says_whose_fault(tmp_path: Path) -> None:
+def test_late_and_unexpected_answers_name_the_fault(tmp_path: Path) -> None:
     with Terminal("console", "--", *CHAOS, "fault=late", "ms=1500", home=tmp_path) as terminal:
         terminal.wait_for(">")
         terminal.type(f"ggp-new yugo size=5{ENTER}genmove b{ENTER}")
@@ -253,7 +253,7 @@ def test_history_lasts_and_needs_no_folder(tmp_path: Path) -> None:
         assert terminal.end() == 0
 
 
-def test_colours_obey_no_color_and_a_terminal_that_can_do_nothing(tmp_path: Path) -> None:
+def test_no_colours_with_no_color_or_on_a_dumb_terminal(tmp_path: Path) -> None:
     for environment, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
         with Terminal("console", "yugo", "size=5", home=tmp_path, environment=environment) as terminal:
             terminal.wait_for("5 . . . . . 5")
@@ -288,7 +288,7 @@ def test_a_plain_terminal_leaves_a_silent_peer_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
-def test_an_analysis_is_shown_while_it_goes_on_and_a_line_can_be_typed(term: str, tmp_path: Path) -> None:
+def test_an_analysis_streams_while_a_line_is_typed(term: str, tmp_path: Path) -> None:
     (tmp_path / "analyser.py").write_text(ANALYSER)
     words = ("console", "--", sys.executable, str(tmp_path / "analyser.py"))
     with Terminal(*words, home=tmp_path, environment={"TERM": term}) as terminal:
@@ -322,7 +322,7 @@ def test_no_sequence_of_a_peer_reaches_the_terminal(tmp_path: Path) -> None:
             assert "\u202e".encode() not in terminal.written
 
 
-def test_a_game_that_is_refused_and_a_signal_end_it(tmp_path: Path) -> None:
+def test_a_refused_game_and_a_signal_end_the_console(tmp_path: Path) -> None:
     with Terminal("console", "chess", home=tmp_path) as terminal:
         assert terminal.end() == 2
         assert terminal.screen.rows[-1].startswith("ggp console: unknown game: chess")
@@ -332,7 +332,7 @@ def test_a_game_that_is_refused_and_a_signal_end_it(tmp_path: Path) -> None:
         assert terminal.end() == 143
 
 
-def test_what_passed_is_saved_as_a_transcript(tmp_path: Path) -> None:
+def test_the_dialogue_is_saved_as_a_transcript(tmp_path: Path) -> None:
     with Terminal("console", "yugo", "size=5", home=tmp_path) as terminal:
         terminal.wait_for(">")
         terminal.type(f"ggp-play black C3{ENTER}foo{ENTER}!save {tmp_path}/t.tst{ENTER}")

@@ -1,4 +1,4 @@
-"""A cursor through records of every game, on whole and on lesser engines; what is tried beside the record; places."""
+"""A cursor through records of every game, on engines with and without optional commands; tried moves; places."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -105,7 +105,7 @@ def test_every_ply_from_every_other(match: Record, lacks: tuple[str, ...]) -> No
             move(count + 1)
 
 
-def test_an_engine_that_takes_back_is_not_made_to_replay() -> None:
+def test_an_engine_with_undo_does_not_replay() -> None:
     session = ReplaySession()
     cursor = ReplayCursor(MATCHES[0], session.ask)
     cursor.goto(6)
@@ -116,7 +116,7 @@ def test_an_engine_that_takes_back_is_not_made_to_replay() -> None:
     ]
 
 
-def test_what_is_tried_is_off_the_record() -> None:
+def test_tried_moves_are_off_the_record() -> None:
     session = ReplaySession()
     cursor = ReplayCursor(MATCHES[0], session.ask)
     cursor.goto(2)
@@ -150,7 +150,7 @@ def test_another_game_on_the_engine(line: str) -> None:
     assert cursor.goto(2).ply == 2 and cursor.where() == cursor.where()._replace(ply=2, known=True)
 
 
-def test_an_engine_that_was_started_again() -> None:
+def test_a_restarted_engine() -> None:
     session = ReplaySession()
     cursor = ReplayCursor(MATCHES[0], session.ask)
     cursor.goto(3)
@@ -159,7 +159,7 @@ def test_an_engine_that_was_started_again() -> None:
     assert cursor.goto(3).ply == 3
 
 
-def test_an_engine_that_knows_the_game_otherwise() -> None:
+def test_an_engine_that_refuses_the_record() -> None:
     session = ReplaySession()
     cursor = ReplayCursor(record("go size=3", "A1 B2"), session.ask)
     other = Record(cursor.record.start, (cursor.record.plies[0],) * 2, None)
@@ -224,7 +224,7 @@ def test_the_commands() -> None:
         ("why", "usage"),
     ],
 )
-def test_what_cannot_be_is_said(words: str, code: str) -> None:
+def test_invalid_commands_are_reported(words: str, code: str) -> None:
     cursor, own = commands(MATCHES[0], ReplaySession())
     cursor.goto(3)
     name, *rest = words.split()
@@ -232,7 +232,7 @@ def test_what_cannot_be_is_said(words: str, code: str) -> None:
         own[name].run(rest)
 
 
-def test_an_engine_without_scores_and_one_that_scores_oddly() -> None:
+def test_an_engine_without_scores_and_one_with_invalid_scores() -> None:
     _, own = commands(MATCHES[0], ReplaySession("ggp-score"))
     with raises(OwnFailed, "engine-refused"):
         own["score"].run([])
@@ -301,7 +301,7 @@ def test_a_match_is_followed_to_its_last_event(after: str, tmp_path: Path, monke
     live.close()
 
 
-def test_a_match_that_is_dropped_or_void_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dropped_or_void_match_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base, match = tmp_path / "games.jsonl", MATCHES[0]
     live = SideFile(str(base), 1)
     emit(RecordWriter(live.begin()), match, 0, 2)
@@ -321,9 +321,7 @@ def test_a_match_that_is_dropped_or_void_is_said_to_be(tmp_path: Path, monkeypat
     live.close()
 
 
-def test_a_match_whose_side_file_ended_early_is_read_where_it_was_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_match_with_a_short_side_file_is_read_from_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that was full for a moment."""
     base, match = tmp_path / "games.jsonl", MATCHES[0]
     live = SideFile(str(base), 1)
@@ -365,7 +363,7 @@ def test_places_in_a_file(file: Path) -> None:
         ("nothing.db#k", "nothing.db"),
     ],
 )
-def test_places_that_are_not_there(place: str, reason: str, file: Path, tmp_path: Path) -> None:
+def test_missing_places(place: str, reason: str, file: Path, tmp_path: Path) -> None:
     with pytest.raises(click.ClickException) as raised:
         open_match(place.format(file))
     assert reason in raised.value.format_message()

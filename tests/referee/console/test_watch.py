@@ -1,4 +1,4 @@
-"""`ggp watch` on a lobby that plays: lines in a pipe, JSON, a board on a terminal; and what it says where it cannot."""
+"""`ggp watch` on a lobby: lines in a pipe, JSON, a board on a terminal, errors."""
 
 import json
 import signal
@@ -52,7 +52,7 @@ def test_a_part_of_a_name_means_a_match(roll: Roll) -> None:
         find("a", roll)
 
 
-def test_a_list_that_is_not_given_ends_and_does_not_say_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_without_an_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("referee.console.watch.PATIENCE", 0.2)
     with Spectator("tcp://127.0.0.1:1") as there, pytest.raises(ClickException) as ended:
         list_matches(there, print)
@@ -66,7 +66,7 @@ def test_the_newest_match_is_shown_or_that_of_a_bot(roll: Roll) -> None:
     assert newest(roll, "fay") == newest(roll, "") == "b-1"
 
 
-def test_what_is_under_way_is_listed_newest_first_and_nothing_of_it_is_obeyed(roll: Roll) -> None:
+def test_running_matches_are_listed_newest_first_without_control_characters(roll: Roll) -> None:
     assert listing(roll).splitlines()[0] == "a-2  yugo size=5  1+1  ann - eve"
     assert listing(roll, most=1).splitlines()[1:] == ["… 2 more"]
     assert listing(Roll()) == "no match is under way"
@@ -74,7 +74,7 @@ def test_what_is_under_way_is_listed_newest_first_and_nothing_of_it_is_obeyed(ro
     assert "\x1b" not in result(Over(seq=1, run="a", head=evil, termination="rules"))
 
 
-def test_a_match_is_put_together_again() -> None:
+def test_a_record_is_built_from_the_events() -> None:
     shown = ViewState("tcp://127.0.0.1:1", Roll())
     assert shown.record is None
     shown.choose(KEY)
@@ -86,7 +86,7 @@ def test_a_match_is_put_together_again() -> None:
     assert shown.record and not shown.record.plies and shown.record.end is None
 
 
-def test_at_the_end_the_last_board_stays_and_the_engine_is_not_asked_for_another(
+def test_the_last_board_stays_and_closing_asks_no_engine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Counting(BoardRenderer):
@@ -176,6 +176,6 @@ def test_no_listener_is_reported_and_it_goes_on_trying() -> None:
         (["--server-key", "x"], "neither a public key"),
     ],
 )
-def test_what_cannot_be_is_reported(arguments: list[str], reason: str) -> None:
+def test_invalid_requests_are_reported(arguments: list[str], reason: str) -> None:
     ran = ggp("watch", *arguments)
     assert ran.status == 2 and reason in ran.err and not ran.out

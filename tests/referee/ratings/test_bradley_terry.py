@@ -1,4 +1,4 @@
-"""Published numbers of rating models come out of ours, to the digits that were printed."""
+"""Our models reproduce published ratings to their printed digits."""
 
 import math
 from collections.abc import Iterable

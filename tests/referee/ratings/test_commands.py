@@ -1,4 +1,4 @@
-"""`ggp rate`: the shape of its answers, what it reads, and one clear line for everything that it cannot read."""
+"""`ggp rate`: its output, its input, and one line for each error."""
 
 import io
 import json
@@ -50,7 +50,7 @@ def results(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_json_has_the_shape_that_was_promised(results: Path) -> None:
+def test_the_shape_of_the_json(results: Path) -> None:
     answer = ggp("rate", str(results), "--json").json
     assert list(answer)[:3] == ["ratings", "advantage", "model"]
     assert answer["model"] == "davidson" and isinstance(answer["advantage"], float)
@@ -74,7 +74,7 @@ def test_no_number_is_minus_zero(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_options_change_what_they_say(results: Path) -> None:
+def test_options(results: Path) -> None:
     plain = ggp("rate", str(results), "--json", "--prior", "none").json
     assert sum(line["elo"] for line in plain["ratings"]) == pytest.approx(0, abs=1e-6)
     other = ggp("rate", str(results), "--json", "--prior", "none", "--model", "rao-kupper", "--no-advantage").json
@@ -97,7 +97,7 @@ def test_the_table_is_plain_without_a_terminal(results: Path) -> None:
 
 
 @pytest.mark.slow
-def test_colours_are_for_terminals_that_want_them(results: Path) -> None:
+def test_colours_on_a_terminal_only(results: Path) -> None:
     """On a terminal there is a frame; NO_COLOR takes colours away."""
     program = f"import sys; from referee.ratings.commands import run_rate as main; sys.exit(main([{str(results)!r}]))"
     environment = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color"}
@@ -183,7 +183,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("text", "message"), BAD, ids=[message[:40] for _, message in BAD])
-def test_bad_files_are_said_in_one_line(text: bytes, message: str, tmp_path: Path) -> None:
+def test_an_invalid_file_is_one_line_on_stderr(text: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     path.write_bytes(text)
     ran = ggp("rate", str(path))
@@ -210,7 +210,7 @@ def test_bad_files_are_said_in_one_line(text: bytes, message: str, tmp_path: Pat
         ),
     ],
 )
-def test_bad_words_are_said_in_one_line(words: list[str], message: str, results: Path) -> None:
+def test_an_invalid_command_line_is_one_line_on_stderr(words: list[str], message: str, results: Path) -> None:
     win = results.with_name("win.csv")
     win.write_text("winner,a,1\na,b,1\nb,a,1\n")
     places = {"folder": str(results.parent), "csv": str(results), "win": str(win)}

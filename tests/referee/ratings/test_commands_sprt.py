@@ -1,4 +1,4 @@
-"""`ggp sprt`: the shape of its answers, its exit statuses, and one clear line for what cannot be tested."""
+"""`ggp sprt`: its output, its exit statuses, and one line for each error."""
 
 import pytest
 
@@ -9,7 +9,7 @@ WDL = ["--wdl", "136,111,96"]
 BOUNDS = ["--elo0", "0", "--elo1", "2"]
 
 
-def test_the_json_has_the_shape_that_was_promised() -> None:
+def test_the_shape_of_the_json() -> None:
     answer = ggp("sprt", *PENTA, *BOUNDS, "--model", "normalized", "--json").json
     assert list(answer)[:7] == ["llr", "lower", "upper", "state", "elo", "nelo", "los"]
     assert answer["llr"] == pytest.approx(2.250367703549, abs=1e-11)
@@ -33,7 +33,7 @@ def test_the_lines_for_people() -> None:
     assert ran.out.startswith("continue") and "mean length in the worst case" in ran.out
 
 
-def test_what_does_not_exist_is_left_out() -> None:
+def test_missing_estimates_are_left_out() -> None:
     """A clean sweep has a one-sided bound; a record without games has nothing."""
     ran = ggp("sprt", "--penta", "0,0,0,0,20", "--preset", "gate")
     assert "Elo   > 316.64 (95 %, one-sided)\n" in ran.out and "after the stop" not in ran.out
@@ -60,7 +60,7 @@ def test_what_does_not_exist_is_left_out() -> None:
         (["--penta", "5550,0,0,0,0", "--preset", "gate"], 1, "H0"),
     ],
 )
-def test_the_exit_status_can_say_the_state(words: list[str], status: int, state: str) -> None:
+def test_the_exit_status_of_each_state(words: list[str], status: int, state: str) -> None:
     ran = ggp("sprt", *words, "--exit-code", "--json")
     assert (ran.status, ran.json["state"]) == (status, state)
     assert ggp("sprt", *words).status == 0
@@ -85,7 +85,7 @@ def test_the_exit_status_can_say_the_state(words: list[str], status: int, state:
         ([*WDL, *BOUNDS, "--cap", "0"], "--cap"),
     ],
 )
-def test_bad_words_are_said_in_one_line(words: list[str], message: str) -> None:
+def test_an_invalid_command_line_is_one_line_on_stderr(words: list[str], message: str) -> None:
     ran = ggp("sprt", *words)
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.startswith("ggp sprt: ") and ran.err.count("\n") == 1 and message in ran.err

@@ -1,4 +1,4 @@
-"""Printed ratings: every Elo stands beside its own error, so 95 % of the printed intervals hold the true strength."""
+"""Printed ratings: 95 % of the intervals hold the true strength."""
 
 import json
 import math

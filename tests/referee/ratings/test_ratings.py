@@ -143,7 +143,7 @@ def test_large_counts_and_wide_gaps() -> None:
         ([("a", "b", 2, 0, 1)], "sitting first cannot be told apart from being stronger"),
     ],
 )
-def test_infinite_ratings_are_said(rows: list[Row], message: str) -> None:
+def test_infinite_ratings_are_errors(rows: list[Row], message: str) -> None:
     with pytest.raises(CountsError, match=re.escape(message)):
         rate(Counts.of(rows), priors=PLAIN)
     assert np.isfinite(rate(Counts.of(rows)).elo).all(), "with the prior every rating is finite"
@@ -162,7 +162,7 @@ def test_strong_components_against_reachability(edges: list[tuple[int, int]]) ->
     assert {frozenset(part) for part in strong_components(graph)} == expected
 
 
-def test_what_cannot_be_counted() -> None:
+def test_invalid_counts() -> None:
     for rows, code in (
         ([("a", "a", 1, 0, 0)], "self-play"),
         ([("a", "b", -1, 0, 0)], "bad-count"),
@@ -180,7 +180,7 @@ def test_what_cannot_be_counted() -> None:
         rate(pool_of("ab"), priors=Priors(parents={"a": "b", "b": "a"}))
 
 
-def test_the_prior_is_as_it_says() -> None:
+def test_the_priors() -> None:
     """A bot without games stands where the prior puts it, with the prior's spread."""
     counts = Counts.of(pool_of("ab", games=10**7).played_rows(), names="abcd")
     ratings = rate(counts, priors=Priors(anchors={"a": 1000}, parents={"c": "b"}))
@@ -239,7 +239,7 @@ def test_standings_and_misfits() -> None:
     assert ratings.degrees_of_freedom() == 2 * 4 - (2 + 1 + 1)
 
 
-def test_of_misfits_that_are_equally_bad_the_first_come_first() -> None:
+def test_equal_misfits_keep_their_order() -> None:
     bots = [f"bot{number}" for number in range(8)]
     games = [(one, other, 1, 0, 1) for one in bots for other in bots if one != other]
     ratings = rate(Counts.of(games))
@@ -247,7 +247,7 @@ def test_of_misfits_that_are_equally_bad_the_first_come_first() -> None:
         assert ratings.misfits(most) == ratings.misfits()[:most]
 
 
-def test_the_next_in_the_standings_may_be_sought_among_some() -> None:
+def test_the_next_among_some_of_the_standings() -> None:
     ratings = rate(Counts.of([("a", "b", 6, 2, 2), ("b", "c", 5, 2, 3), ("a", "c", 8, 1, 1), ("c", "d", 7, 0, 2)]))
     assert [line.name for line in ratings.standings()] == ["a", "b", "c", "d"]
     best, *rest = ratings.standings({"a", "c"})
@@ -255,7 +255,7 @@ def test_the_next_in_the_standings_may_be_sought_among_some() -> None:
     assert [line.next for line in rest] == [ratings.difference("b", "c"), None, None]
 
 
-def test_a_refit_starts_where_the_last_one_ended() -> None:
+def test_a_refit_starts_from_the_last_fit() -> None:
     _, counts = simulated(DAVIDSON, bots=30, games=5000, seed=1, advantage=10, t=-1)
     cold = rate(counts)
     warm = rate(counts, start=cold)

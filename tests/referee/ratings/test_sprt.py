@@ -172,7 +172,7 @@ def test_far_hypotheses_fall_back_to_the_closed_form() -> None:
     assert tilt_to_mean(ScoreSample.of([1, 2, 3]), 1.5) is None
 
 
-def test_no_game_says_nothing() -> None:
+def test_a_record_without_games_has_no_estimate() -> None:
     verdict = judge([0] * 5, GATE, cap=10)
     assert (verdict.llr, verdict.state, verdict.games) == (0, "continue", 0)
     assert set(asdict(effect([0] * 5)).values()) == {None}
@@ -242,7 +242,7 @@ def test_the_cap_makes_it_inconclusive() -> None:
         lambda: ScoreSample.of([1, 2, -3]),
     ],
 )
-def test_what_cannot_be_tested(make: object) -> None:
+def test_invalid_tests(make: object) -> None:
     assert callable(make)
     with pytest.raises(ValueError, match=r"\w"):
         make()

@@ -1,4 +1,4 @@
-"""Everything that is derived follows from the records: what was changed by hand is named, and mended."""
+"""The audit: it reports what was changed by hand, and repairs all that follows from the records."""
 
 import zlib
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def played(store: Store) -> Store:
 
 
 @pytest.mark.slow
-def test_what_was_played_is_as_it_was_recorded(played: Store) -> None:
+def test_an_intact_store_has_no_findings(played: Store) -> None:
     found = played.check()
     assert (found.lines, found.beyond, found.matches) == ([], 0, 22)
     assert played.repair().lines == []
@@ -55,7 +55,7 @@ def test_a_match_adjudicated_at_the_limit_on_plies_is_won_by_play(store: Store) 
     assert store.check().lines == []
 
 
-def test_scores_are_those_of_the_meetings(played: Store) -> None:
+def test_scores_are_the_sums_of_the_meetings(played: Store) -> None:
     (pool,) = [row.id for row in played.pools()]
     found = {version: BotScore(*counts) for version, counts in played.scores(pool).items()}
     assert found == scores(played.meetings(pool))
@@ -88,7 +88,7 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", SPOILT)
-def test_what_was_changed_is_named_and_mended(played: Store, url: str, what: str) -> None:
+def test_a_changed_row_is_reported_and_repaired(played: Store, url: str, what: str) -> None:
     before = _all(played)
     spoil, line = SPOILT[what]
     _by_hand(url, spoil)
@@ -102,7 +102,7 @@ def test_what_was_changed_is_named_and_mended(played: Store, url: str, what: str
     assert _all(played) == before
 
 
-def test_a_record_that_was_changed_is_named_and_its_match_left_alone(played: Store, url: str) -> None:
+def test_a_changed_record_is_reported_and_its_match_unchanged(played: Store, url: str) -> None:
     (row, lines), *_ = played.records(newest=False)
     before = _all(played)
     forged = lines.replace(b'"move":"A1"', b'"move":"B1"')
@@ -115,14 +115,14 @@ def test_a_record_that_was_changed_is_named_and_its_match_left_alone(played: Sto
 
 
 @pytest.mark.parametrize("data", [b"", b"no zlib", zlib.compress(b"x" * 1000)[:-5], zlib.compress(b"")])
-def test_a_record_that_is_damaged_is_named(played: Store, url: str, data: bytes) -> None:
+def test_a_damaged_record_is_reported(played: Store, url: str, data: bytes) -> None:
     _by_hand(url, _update(schema.records, data=data))
     found = played.check()
     assert found.beyond == 1 and "its record is not whole" in found.lines[0]
 
 
 @pytest.mark.slow
-def test_a_record_under_another_match_is_named(played: Store, url: str) -> None:
+def test_a_record_of_another_match_is_reported(played: Store, url: str) -> None:
     (_, other), *_ = played.records()
     _by_hand(url, _update(schema.records, data=zlib.compress(other)))
     found = played.check()
@@ -130,7 +130,7 @@ def test_a_record_under_another_match_is_named(played: Store, url: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_match_under_another_pair_is_named(played: Store, url: str) -> None:
+def test_a_match_of_another_pair_is_reported(played: Store, url: str) -> None:
     _by_hand(url, _update(schema.games, pair=2))
     lines = played.check().lines
     assert any("test-1-0-1: it is stored as game 1 of pair 1" in line for line in lines)
@@ -138,7 +138,7 @@ def test_a_match_under_another_pair_is_named(played: Store, url: str) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_is_mended_under_a_running_ladder(played: Store, url: str) -> None:
+def test_no_repair_while_a_ladder_runs(played: Store, url: str) -> None:
     played.take_lock("run")
     assert played.repair().lines == [], "one's own run is no hindrance"
     _by_hand(url, _update(schema.run_lock, host="elsewhere"))
@@ -160,7 +160,7 @@ _GAMES = st.lists(
 @pytest.mark.slow
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(games=_GAMES, cuts=st.lists(st.integers(1, 6), max_size=20))
-def test_meetings_are_what_counting_every_match_gives(
+def test_meetings_equal_a_count_of_every_match(
     store: Store, games: list[tuple[int, int, int, str]], cuts: list[int]
 ) -> None:
     """In any order, in any groups, delivered again: the same as looking at all matches."""

@@ -1,4 +1,4 @@
-"""A store in trouble says in one line what is wrong and what helps, and goes on when it is mended: nothing is lost."""
+"""Faults of the database: one line with the remedy, and no loss."""
 
 import sqlite3
 import subprocess
@@ -105,7 +105,7 @@ def _holds_what_was_said(folder: Path, said: int) -> None:
 
 
 @pytest.mark.parametrize("content", [b"not a database", b"x" * 10_000])
-def test_a_file_that_is_no_store_is_named(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_store_is_reported(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other.txt"
     path.write_bytes(content)
     for create in (False, True):
@@ -125,7 +125,7 @@ def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_damaged_store_is_named(tmp_path: Path) -> None:
+def test_a_damaged_store_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with Store.open(f"sqlite:///{path}", create=True) as store:
         (id,) = store.enrol(ladder()).values()
@@ -150,7 +150,7 @@ def test_a_damaged_store_is_named(tmp_path: Path) -> None:
         ("ALTER TABLE entered DROP COLUMN anchor", "no such column"),
     ],
 )
-def test_a_store_that_was_changed_by_hand_is_named(tmp_path: Path, damage: str, said: str) -> None:
+def test_a_store_changed_by_hand_is_reported(tmp_path: Path, damage: str, said: str) -> None:
     path = tmp_path / "store.db"
     with Store.open(f"sqlite:///{path}", create=True) as store:
         store.enrol(ladder())
@@ -176,7 +176,7 @@ def test_a_store_that_was_changed_by_hand_is_named(tmp_path: Path, damage: str, 
         ("postgresql://ggp@127.0.0.1:1/none", "unreachable"),
     ],
 )
-def test_a_url_that_leads_nowhere_says_what_would(url: str, code: str) -> None:
+def test_an_invalid_url_is_refused(url: str, code: str) -> None:
     with raises(StoreError, code) as error:
         Store.open(url, create=True)
     assert "\n" not in str(error.value)
@@ -189,7 +189,7 @@ def test_a_password_is_not_shown() -> None:
 
 
 @pytest.mark.slow
-def test_a_store_in_a_folder_that_may_not_be_written_can_be_read() -> None:
+def test_a_store_in_a_read_only_folder_can_be_read() -> None:
     """As somebody else: root may write everywhere. Not in pytest's folder, into which nobody else may look."""
     with tempfile.TemporaryDirectory(prefix="ggp-test-") as folder:
         _read_as_somebody_else(Path(folder))

@@ -1,4 +1,4 @@
-"""Who is entered where: bots join, leave, come back, are replaced by new versions, suspended and readmitted."""
+"""Entries: bots join, leave, return, are replaced by new versions, suspended and readmitted."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_a_new_version_takes_the_name(store: Store) -> None:
     assert (seats["ann@v1"].version, seats["ann@v1"].active) == ("v1", False)
 
 
-def test_a_version_that_comes_back_is_the_same_and_takes_its_name_back(store: Store) -> None:
+def test_a_returning_version_is_the_same_and_gets_its_name_back(store: Store) -> None:
     (id,) = store.enrol(ladder(["ann", "bob"])).values()
     first = _seats(store, id)["ann"]
     store.enrol(ladder([entrant("ann", "v2"), "bob"]))
@@ -27,7 +27,7 @@ def test_a_version_that_comes_back_is_the_same_and_takes_its_name_back(store: St
     assert not seats["ann@v2"].active and seats["ann@v2"].parent == first.id
 
 
-def test_parents_are_named_or_the_version_before(store: Store) -> None:
+def test_a_parent_is_named_or_the_version_before(store: Store) -> None:
     (id,) = store.enrol(ladder([entrant("new", parent="old"), "old"])).values()
     seats = _seats(store, id)
     assert seats["new"].parent == seats["old"].id and seats["old"].parent is None
@@ -44,7 +44,7 @@ def test_a_parent_that_left_is_still_a_parent(store: Store) -> None:
     assert seats["new"].parent == seats["old"].id and not seats["old"].active
 
 
-def test_a_parent_that_was_never_there_is_an_error(store: Store) -> None:
+def test_an_unknown_parent_is_an_error(store: Store) -> None:
     with raises(StoreError, "no-such-parent"):
         store.enrol(ladder([entrant("new", parent="nobody")]))
     assert store.pools() == [] and store.events() == [], "nothing is half done"
@@ -76,7 +76,7 @@ def test_open_pairs_of_a_version_that_left_are_withdrawn(store: Store) -> None:
     assert withdrawn.text.startswith("2 pairs")
 
 
-def test_pairs_go_on_when_nothing_changed(store: Store) -> None:
+def test_open_pairs_stay_when_nothing_changes(store: Store) -> None:
     (id,) = store.enrol(ladder()).values()
     ann, bob, *_ = (seat.id for seat in store.seats(id))
     pairs = store.issue(id, 0, [Pairing(ann, bob)])
@@ -85,7 +85,7 @@ def test_pairs_go_on_when_nothing_changed(store: Store) -> None:
     assert store.open_pairs(id) == pairs and store.events() == before
 
 
-def test_events_say_who_came_and_went(store: Store) -> None:
+def test_events_name_bots_that_join_and_leave(store: Store) -> None:
     store.enrol(ladder(["ann", "bob"]))
     store.enrol(ladder([entrant("ann", "v2"), "cat"]))
     store.enrol(ladder([entrant("ann", "v2"), "cat", "bob"]))
@@ -123,7 +123,7 @@ def test_a_bot_is_seated_only_in_its_pools(store: Store) -> None:
     assert _seats(store, ids["a"])["ann"].id == _seats(store, ids["b"])["ann"].id
 
 
-def test_a_suspended_version_sits_out_until_it_is_readmitted(store: Store) -> None:
+def test_a_suspended_version_is_inactive_until_it_is_readmitted(store: Store) -> None:
     pools = [pool("a", size="5"), pool("b", size="7")]
     both = ("a", "b")
     ids = store.enrol(ladder([entrant("ann", pools=both), entrant("bob", pools=both)], pools))
@@ -153,14 +153,14 @@ def test_a_new_version_is_not_suspended(store: Store) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ann", "a@b", "x" * 101, "tab\t", "nul\0"])
-def test_names_that_cannot_be_kept_are_refused(store: Store, name: str) -> None:
+def test_invalid_names_are_refused(store: Store, name: str) -> None:
     for entry in (ladder([name, "bob"]), ladder([entrant("ann", pools=[name])], [pool(name)])):
         with raises(StoreError, "bad-name"):
             store.enrol(entry)
     assert store.pools() == []
 
 
-def test_a_version_must_have_been_found(store: Store) -> None:
+def test_a_bot_without_a_version_is_refused(store: Store) -> None:
     with raises(StoreError, "no-version"):
         store.enrol(ladder([entrant("ann", "")]))
 

@@ -1,4 +1,4 @@
-"""Which process runs a ladder: one at a time; a dead one is recognised, by whatever it left behind."""
+"""The run lock: one process at a time; a dead holder is recognised."""
 
 import os
 import signal
@@ -64,7 +64,7 @@ def other(url: str) -> Iterator[Other]:
 
 
 @pytest.mark.slow
-def test_one_of_two_that_race_for_it_wins(url: str, other: Other) -> None:
+def test_one_of_two_processes_gets_the_lock(url: str, other: Other) -> None:
     rival = Other(url)
     for process in (other, rival):
         process.ask()
@@ -86,7 +86,7 @@ def test_the_holder_is_named(url: str, other: Other) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_process_has_left_nothing_that_blocks(url: str, other: Other) -> None:
+def test_a_killed_process_does_not_hold_the_lock(url: str, other: Other) -> None:
     other.ask()
     assert other.answer() == "taken"
     other.process.send_signal(signal.SIGKILL)
@@ -98,7 +98,7 @@ def test_a_killed_process_has_left_nothing_that_blocks(url: str, other: Other) -
 
 
 @pytest.mark.slow
-def test_a_process_that_was_not_waited_for_is_dead(url: str, other: Other) -> None:
+def test_a_zombie_does_not_hold_the_lock(url: str, other: Other) -> None:
     other.ask()
     assert other.answer() == "taken"
     other.process.send_signal(signal.SIGKILL)
@@ -107,7 +107,7 @@ def test_a_process_that_was_not_waited_for_is_dead(url: str, other: Other) -> No
         store.take_lock("mine")
 
 
-def test_it_is_given_back(store: Store) -> None:
+def test_the_lock_is_released(store: Store) -> None:
     store.take_lock("run")
     store.take_lock("run again")
     store.beat()
@@ -118,7 +118,7 @@ def test_it_is_given_back(store: Store) -> None:
     store.release_lock()
 
 
-def test_a_process_number_that_was_given_again_is_another_process(store: Store, url: str) -> None:
+def test_a_reused_pid_does_not_hold_the_lock(store: Store, url: str) -> None:
     store.take_lock("run")
     _change(url, pid=1)  # lives, and began at another time
     assert store.running() == ""
@@ -126,7 +126,7 @@ def test_a_process_number_that_was_given_again_is_another_process(store: Store, 
 
 
 @pytest.mark.parametrize("elsewhere", [{"host": "elsewhere"}, {"space": "another boot"}])
-def test_of_a_process_elsewhere_only_the_heartbeat_counts(store: Store, url: str, elsewhere: dict[str, object]) -> None:
+def test_a_process_elsewhere_is_judged_by_its_heartbeat(store: Store, url: str, elsewhere: dict[str, object]) -> None:
     store.take_lock("run")
     beat = _change(url, **elsewhere, pid=1)
     assert "process 1 on" in store.running()
@@ -147,7 +147,7 @@ def test_a_heartbeat_from_the_future_does_not_lock_for_ever(store: Store, url: s
 
 
 @pytest.mark.slow
-def test_processes_are_distinguished_by_when_they_began() -> None:
+def test_processes_are_distinguished_by_their_start() -> None:
     own = entries.start_of(os.getpid())
     assert own is not None and own == entries.Holder.here("x").started
     assert entries.start_of(2**22 + 1) is None
@@ -157,7 +157,7 @@ def test_processes_are_distinguished_by_when_they_began() -> None:
 
 
 @pytest.mark.slow
-def test_a_name_with_brackets_does_not_confuse(tmp_path: Path) -> None:
+def test_the_start_of_a_process_whose_name_has_brackets(tmp_path: Path) -> None:
     program = tmp_path / "a) R 1 (b"
     program.symlink_to("/bin/sleep")
     with subprocess.Popen([str(program), "60"]) as sleeping:
@@ -176,7 +176,7 @@ def _change(url: str, **values: object) -> int:
 
 
 @pytest.mark.slow
-def test_a_lock_that_there_is_no_room_to_release_is_that_of_a_process_which_has_ended(tmp_path: Path) -> None:
+def test_a_lock_that_a_full_disk_kept_is_free_after_the_process_ended(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/club.db"
     takes = """
 import resource, sys

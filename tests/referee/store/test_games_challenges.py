@@ -1,4 +1,4 @@
-"""Challenges in the store: kept with their pairs, played like any pair, counted in no rating, withdrawn once."""
+"""Challenges in the store: played like any pair, counted in no rating, withdrawn once."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_a_challenge_is_played_and_counted_for_no_bot(store: Store, rows: dict[s
     assert {game.pool for game in store.games()} == {"fast/unrated"} and store.check().lines == []
 
 
-def test_what_is_withdrawn_is_played_no_more(store: Store, rows: dict[str, int]) -> None:
+def test_a_withdrawn_challenge_is_not_played(store: Store, rows: dict[str, int]) -> None:
     id, (one, two, three) = asked(store, rows, 3)
     store.add([match(one, 0), match(one, 1)])
     assert store.withdraw(id, "by alice", keep=[two.id])
@@ -59,7 +59,7 @@ def test_what_is_withdrawn_is_played_no_more(store: Store, rows: dict[str, int])
     assert store.check().lines == []
 
 
-def test_those_that_are_open_differ_from_the_rest(store: Store, rows: dict[str, int]) -> None:
+def test_only_open_challenges_are_listed_on_request(store: Store, rows: dict[str, int]) -> None:
     first, _ = asked(store, rows)
     second, _ = asked(store, rows)
     store.withdraw(first, "by alice")
@@ -68,14 +68,14 @@ def test_those_that_are_open_differ_from_the_rest(store: Store, rows: dict[str, 
     assert [row.id for row in store.challenges(most=1)] == [second] and store.challenges(rows["fast"]) == []
 
 
-def test_a_version_that_is_gone_takes_its_challenges_with_it(store: Store, rows: dict[str, int]) -> None:
+def test_challenges_of_a_version_that_left_are_withdrawn(store: Store, rows: dict[str, int]) -> None:
     id, _ = asked(store, rows)
     store.enrol(ladder(pools=(pool(), pool().unrated())))  # everybody in "fast" alone
     row = store.find_challenge(id)
     assert row is not None and row.open == 0 and store.open_pairs(rows["fast/unrated"]) == []
 
 
-def test_what_cannot_be_is_refused(store: Store, rows: dict[str, int]) -> None:
+def test_invalid_challenges_are_refused(store: Store, rows: dict[str, int]) -> None:
     ids = [seat.id for seat in store.seats(rows["fast"])]
     with raises(StoreError, "not-unrated"):
         store.challenge(rows["fast"], Pairing(*ids[:2]), 1, "alice", LATER)

@@ -1,4 +1,4 @@
-"""Lists of matches: what the filters mean, in which order they come, how little memory they take."""
+"""Lists of matches: filters, order, memory."""
 
 import random
 import tracemalloc
@@ -40,7 +40,7 @@ def _means(name: str, label: str) -> bool:
 
 
 @pytest.mark.slow
-def test_filters_are_what_looking_at_all_gives(played: Store) -> None:
+def test_filters_equal_a_search_of_all_matches(played: Store) -> None:
     pools, bots, opponents = (None, "a", "b"), (None, "ann", "ann@v1", "bob"), (None, "bob", "ann")
     for newest, at, bot, opponent in product((True, False), pools, bots, opponents):
         _hold_filters(played, newest, at, bot, opponent)
@@ -66,7 +66,7 @@ def _hold_filters(played: Store, newest: bool, at: str | None, bot: str | None, 
     ]
 
 
-def test_names_that_are_not_there_are_an_error_at_once(played: Store) -> None:
+def test_unknown_names_are_an_error_at_once(played: Store) -> None:
     with raises(StoreError, "no-such-bot"):
         played.games(bot="eve")
     with raises(StoreError, "no-such-bot"):
@@ -75,7 +75,7 @@ def test_names_that_are_not_there_are_an_error_at_once(played: Store) -> None:
         played.games(pool="c")
 
 
-def test_pages_join_without_a_seam(played: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_are_joined(played: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = list(played.games(bot="ann"))
     monkeypatch.setattr("referee.store.store._PAGE", 3)
     assert list(played.games(bot="ann")) == whole

@@ -1,4 +1,4 @@
-"""What a page of standings needs is stored or added up by the database: remarks of a fit, scores, who is entered."""
+"""The data of the standings: remarks of a fit, scores, entries."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def test_a_store_keeps_remarks(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_scores_are_those_of_the_meetings(store: Store) -> None:
+def test_scores_are_the_sums_of_the_meetings(store: Store) -> None:
     (pool,) = store.enrol(ladder()).values()
     assert store.scores(pool) == {}
     endings = [(0, "rules"), (1, "time"), (-1, "rules"), (0, "stalled"), (1, "resignation"), (-1, "ply_limit")]
@@ -48,7 +48,7 @@ def test_scores_are_those_of_the_meetings(store: Store) -> None:
     assert sum(counts[5] for counts in store.scores(pool).values()) > 0
 
 
-def test_who_was_withdrawn_is_not_entered(store: Store) -> None:
+def test_a_version_that_left_is_not_entered(store: Store) -> None:
     (pool,) = store.enrol(ladder([entrant("ann"), entrant("bob"), entrant("cat")])).values()
     ann, bob, _ = store.seats(pool)
     store.suspend(ann.id, "it does not start")

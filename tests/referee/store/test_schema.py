@@ -49,7 +49,7 @@ def test_a_store_of_an_older_version_is_refused(url: str) -> None:
             Store.open(url, create=create)
 
 
-def test_postgresql_knows_what_its_tables_mean(url: str) -> None:
+def test_postgresql_has_the_comments_of_the_tables(url: str) -> None:
     Store.open(url, create=True).close()
     database = Database(url)
     with database.writing() as connection:
@@ -61,12 +61,12 @@ def test_postgresql_knows_what_its_tables_mean(url: str) -> None:
     database.close()
 
 
-def test_everything_has_its_comment() -> None:
+def test_every_table_and_column_has_a_comment() -> None:
     silent = [str(part) for table in metadata.sorted_tables for part in (table, *table.columns) if not part.comment]
     assert silent == []
 
 
-def test_a_later_program_goes_on_with_an_earlier_store(url: str) -> None:
+def test_a_later_program_migrates_an_earlier_store(url: str) -> None:
     with Store.open(url, create=True) as store:
         store.enrol(ladder())
     database = Database(url)
@@ -79,7 +79,7 @@ def test_a_later_program_goes_on_with_an_earlier_store(url: str) -> None:
         Store.open(url)
 
 
-def test_a_step_that_fails_leaves_the_store_as_it_was(url: str) -> None:
+def test_a_failed_step_changes_nothing(url: str) -> None:
     with Store.open(url, create=True) as store:
         store.enrol(ladder())
     database = Database(url)
@@ -108,7 +108,7 @@ def test_no_tables_are_changed_under_a_running_ladder(url: str, monkeypatch: pyt
     database.close()
 
 
-def test_an_empty_database_is_no_ladder(url: str) -> None:
+def test_an_empty_database_is_not_a_store(url: str) -> None:
     database = Database(url)
     with database.writing() as connection:
         connection.execute(text("SELECT 1"))

@@ -1,4 +1,4 @@
-"""The store keeps what was played and counts it: once, in whole transactions, the same on both databases."""
+"""The store keeps and counts matches: once, in whole transactions, alike on both databases."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def test_pools_and_seats_are_those_of_the_file(store: Store) -> None:
     assert (bob.name, bob.parent, bob.anchor, bob.suspended) == ("bob", None, None, "")
 
 
-def test_pairs_are_numbered_on_over_batches(store: Store) -> None:
+def test_pairs_are_numbered_across_batches(store: Store) -> None:
     (id,) = store.enrol(ladder()).values()
     first = store.issue(id, 0, pairings(store, id, 3))
     second = store.issue(id, 1, pairings(store, id, 2))
@@ -157,7 +157,7 @@ def test_a_bot_that_makes_four_of_its_last_hundred_games_void_is_suspended(tmp_p
         assert [event.kind for event in store.events()][-1] == "suspended"
 
 
-def test_void_games_of_long_ago_are_forgotten(store: Store) -> None:
+def test_old_void_games_do_not_suspend(store: Store) -> None:
     row = store.enrol(ladder())["fast"]
     _play_pairs(store, row, (["disconnected"] + [""] * 17) * 6)  # 37 matches each
     assert not _suspended(store, row)
@@ -165,7 +165,7 @@ def test_void_games_of_long_ago_are_forgotten(store: Store) -> None:
     assert set(_suspended(store, row)) == {"bob"}
 
 
-def test_who_is_readmitted_is_not_suspended_for_what_was_before(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_games_before_a_readmission_do_not_suspend(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     row = store.enrol(ladder())["fast"]
     _play_pairs(store, row, ["disconnected"] * 4)
     monkeypatch.setattr(entries, "now", lambda: "2026-11-21T12:00:01Z")  # a second after ENDED
@@ -232,14 +232,14 @@ def test_several_pairs_in_one_call_come_back_in_order(store: Store) -> None:
     assert store.open_pairs(id) == []
 
 
-def test_a_pair_of_another_store_is_refused_whole(store: Store) -> None:
+def test_a_pair_of_another_store_is_refused(store: Store) -> None:
     _, (pair, *_) = _issued(store)
     with raises(StoreError, "no-such-pair"):
         store.add([match(pair, 0), match(replace(pair, id=99), 0)])
     assert list(store.games()) == []
 
 
-def test_games_and_records_come_back_as_they_were(store: Store) -> None:
+def test_games_and_records_are_stored_unchanged(store: Store) -> None:
     _, (pair, *_) = _issued(store)
     finished = match(pair, 1, winner=1, plies=5)
     odd = replace(finished, result=replace(finished.result, detail="nul \0 lone \udc80 ü"))
@@ -254,13 +254,13 @@ def test_games_and_records_come_back_as_they_were(store: Store) -> None:
     assert lines.count(b"\n") == 7 and row.key.encode() in lines
 
 
-def test_past_of_nothing(store: Store) -> None:
+def test_the_past_of_an_empty_pool(store: Store) -> None:
     (id,) = store.enrol(ladder()).values()
     past = store.past(id, FormatKind.LADDER)
     assert (past.batches, past.issued, past.settled, past.recent, dict(past.met)) == (0, 0, (), (), {})
 
 
-def test_past_tells_settled_batches_from_recent_ones(store: Store) -> None:
+def test_the_past_separates_settled_and_recent_batches(store: Store) -> None:
     (id,) = store.enrol(ladder()).values()
     ids = [seat.id for seat in store.seats(id)]
     batches = [store.issue(id, batch, [Pairing(ids[0], ids[1]), Pairing(ids[1], ids[0])]) for batch in range(4)]
@@ -278,7 +278,7 @@ def test_past_tells_settled_batches_from_recent_ones(store: Store) -> None:
     assert [result.number for result in store.past(id, FormatKind.TEST).results] == [0, 1, 2, 3, 4, 5]
 
 
-def test_past_tells_what_was_withdrawn(store: Store) -> None:
+def test_the_past_counts_withdrawn_pairs(store: Store) -> None:
     id, (pair, *_) = _issued(store)
     store.add([match(pair, 0), match(pair, 1)])
     two = [(min(one.first, one.second), max(one.first, one.second)) for one in store.open_pairs(id)]
@@ -312,7 +312,7 @@ def test_events_are_kept_in_order(store: Store) -> None:
     assert isinstance(events[0], StoreEvent) and events[0].kind == "drift" and events[0].at.endswith("Z")
 
 
-def test_what_was_written_is_there_when_it_is_opened_again(url: str) -> None:
+def test_a_store_is_durable(url: str) -> None:
     with Store.open(url, create=True) as store:
         id, (pair, *_) = _issued(store)
         store.add([match(pair, 0)])
@@ -321,7 +321,7 @@ def test_what_was_written_is_there_when_it_is_opened_again(url: str) -> None:
         assert store.totals().games == 1
 
 
-def test_a_store_that_is_not_there_says_how_to_make_it(tmp_path: Path) -> None:
+def test_a_missing_store_is_an_error(tmp_path: Path) -> None:
     with raises(StoreError, "store-missing"):
         Store.open(f"sqlite:///{tmp_path}/none.db")
     assert list(tmp_path.iterdir()) == []
@@ -334,7 +334,7 @@ def _issued(store: Store, number: int = 4) -> tuple[int, list[Pair]]:
     return id, store.issue(id, 0, [Pairing(ids[0], ids[1]), *pairings(store, id, number - 1)])
 
 
-def test_what_was_void_in_a_run_before_is_numbered_on(store: Store) -> None:
+def test_void_attempts_of_an_earlier_run_count(store: Store) -> None:
     """A replay under a key that is taken would not be kept, and its pair stay open for ever."""
     id, (pair, *_) = _issued(store)
     store.add([match(pair, 1, winner=-1, termination="stalled", result="", culprit="bob")])
