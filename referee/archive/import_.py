@@ -340,15 +340,14 @@ def sgf_games(data: bytes, fill: bool = False) -> Iterator[ImportedGame | Cannot
     try:
         for nodes in main_lines(decode(data)):
             try:
-                yield _private_game(nodes) if "XG" in nodes[0] else _game_of_go(nodes, fill)
+                if game := _first(nodes[0], "XG"):
+                    yield _found(nodes, game, _options(nodes[0]), tuple(_moves(nodes, 0)))
+                else:
+                    yield _game_of_go(nodes, fill)
             except (CannotImport, SgfError) as problem:
                 yield CannotImport(str(problem))
     except SgfError as error:
         raise CannotImport(str(error)) from None
-
-
-def _private_game(nodes: list[Node]) -> ImportedGame:
-    return _found(nodes, _first(nodes[0], "XG"), _options(nodes[0]), tuple(_moves(nodes, 0)))
 
 
 def _game_of_go(nodes: list[Node], fill: bool) -> ImportedGame:

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from protocol.transports.blocking import run_blocking
 from referee.archive.places import count_plies, open_match
 from referee.cli import HELP, run_command
 from referee.play.bot_spec import read_engine
-from referee.play.engine import OVER, Engine, GameRefused, Status, start_engine
+from referee.play.engine import OVER, GameRefused, Status, start_engine
 from referee.play.outcome import BotFault, EngineFailed
 from referee.play.setting import new_game
 from referee.terminal import clean, draw_scene
@@ -111,35 +111,30 @@ def _read_plies(words: str | None, placed: int, record: Record) -> list[int]:
     return numbers
 
 
-async def _replay(record: Record, wanted: "list[int] | range", word: str | None) -> list[ShownPosition]:
+async def _replay(record: Record, wanted: Sequence[int], word: str | None) -> list[ShownPosition]:
     """The wanted positions, from the engine."""
+    start, chosen, found = record.start, set(wanted), dict[int, ShownPosition]()
     engine = await start_engine(read_engine(word))
     try:
-        found = {position.number: position async for position in _positions(record, set(wanted), engine)}
+        if start.game not in await engine.games():
+            raise GameRefused(f"it knows no {start.game}; name an engine that does with --engine")
+        status = await engine.new_game(new_game(start.game, start.options))
+        for number in range(max(wanted) + 1):
+            if number:
+                ply = record.plies[number - 1]
+                _, status = await engine.play(ply.colour, ply.move)
+            if number in chosen:
+                drawn = await engine.scene()
+                found[number] = ShownPosition(number, drawn, read_scene(drawn) if drawn else None, status)
         return [found[number] for number in wanted]
     except GameRefused as refused:
         raise click.ClickException(f"the engine refuses the game: {clean(str(refused))}") from None
+    except BotFault as fault:
+        raise click.ClickException(clean(f"ply {number}: {fault}")) from None
     except (EngineFailed, DrawingError) as error:
         raise click.ClickException(clean(str(error))) from None
     finally:
         await engine.peer.stop()
-
-
-async def _positions(record: Record, wanted: set[int], engine: Engine) -> AsyncIterator[ShownPosition]:
-    start = record.start
-    if start.game not in await engine.games():
-        raise GameRefused(f"it knows no {start.game}; name an engine that does with --engine")
-    status = await engine.new_game(new_game(start.game, start.options))
-    for number in range(max(wanted) + 1):
-        if number:
-            ply = record.plies[number - 1]
-            try:
-                _, status = await engine.play(ply.colour, ply.move)
-            except BotFault as fault:
-                raise EngineFailed(f"ply {ply.ply}: {fault}") from None
-        if number in wanted:
-            drawn = await engine.scene()
-            yield ShownPosition(number, drawn, read_scene(drawn) if drawn else None, status)
 
 
 def _print(record: Record, positions: list[ShownPosition], width: int) -> None:

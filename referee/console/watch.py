@@ -248,7 +248,7 @@ _LISTED = 8  # matches under way beneath the board
 
 
 class View:
-    """Receives events and may read the view state. This base class shows nothing.
+    """Receives events and may read the view state. This base class shows only notes.
 
     `linger`: seconds for which the end of a match stays on the screen.
     """
@@ -265,7 +265,8 @@ class View:
         """Of the ladder."""
 
     def note(self, text: str) -> None:
-        """Of the connection."""
+        """Of the connection: a line on stderr."""
+        click.echo(clean(text), err=True)
 
     def draw(self) -> None:
         """Called often; draw if it is time."""
@@ -299,9 +300,6 @@ class LinesView(View):
     def again(self) -> None:
         click.echo(clean(f"{self._shown.match} was taken up from an earlier ply:"))
 
-    def note(self, text: str) -> None:
-        click.echo(clean(text), err=True)
-
     def close(self) -> None:
         if self._renderer is not None:
             self._renderer.close()
@@ -315,9 +313,6 @@ class JsonView(View):
 
     def news(self, news: News) -> None:
         self._print(news)
-
-    def note(self, text: str) -> None:
-        click.echo(clean(text), err=True)
 
     def _print(self, what: Event | News) -> None:
         click.echo(escaped(msgspec.json.encode(what).decode()))

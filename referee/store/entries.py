@@ -5,12 +5,11 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection, Row, func, or_, select
+from sqlalchemy import Connection, func, or_, select
 
 from referee.store.database import clean
 from referee.store.model import Entrant, Ladder, Locked, Pool, PoolEntry, StoreError, Taken
@@ -265,13 +264,15 @@ _STATE = 0
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process that runs or ran a ladder."""
+    """A process that runs or ran a ladder; `taken` and `beat` are by the database's clock."""
 
     host: str
     space: str
     pid: int
     started: int
-    command: str = ""
+    command: str = field(default="", compare=False)
+    taken: int = field(default=0, compare=False)
+    beat: int = field(default=0, compare=False)
 
     @classmethod
     def here(cls, command: str) -> "Holder":
@@ -281,64 +282,61 @@ class Holder:
         pid = os.getpid()
         return cls(socket.gethostname()[:NAME], space, pid, start_of(pid) or 0, clean(command, TEXT))
 
+    def __str__(self) -> str:
+        since = datetime.fromtimestamp(self.taken, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return f"process {self.pid} on {self.host} since {since} ({self.command})"
+
+    def lives(self, me: "Holder", now: int) -> bool:
+        """Whether it runs; a process elsewhere is judged by its heartbeat."""
+        if (self.host, self.space) == (me.host, me.space):
+            return start_of(self.pid) == self.started
+        return abs(now - self.beat) <= SILENCE  # a clock that is set back must not hold the lock for ever
+
 
 def take(connection: Connection, me: Holder, name: str) -> None:
     """Raises Locked while the process that holds the lock lives."""
-    now = _clock(connection)
-    row = connection.execute(run_lock.select()).one_or_none()
-    if row is not None and not _is(row, me) and _lives(row, me, now):
-        raise Locked(f"{name} is run by {_who(row)}: wait until it is done, or end it")
+    now, holder = _clock(connection), _holder(connection)
+    if holder is not None and holder != me and holder.lives(me, now):
+        raise Locked(f"{name} is run by {holder}: wait until it is done, or end it")
     connection.execute(run_lock.delete())
-    values = {"host": me.host, "space": me.space, "pid": me.pid, "started": me.started, "command": me.command}
-    connection.execute(run_lock.insert().values(id=_ROW, taken=now, beat=now, **values))
+    connection.execute(run_lock.insert().values(id=_ROW, **asdict(replace(me, taken=now, beat=now))))
 
 
 def beat(connection: Connection, me: Holder, name: str) -> None:
     """Record that this process lives. Raises Taken if another process took the lock."""
-    row = connection.execute(run_lock.select()).one_or_none()
-    if row is None or not _is(row, me):
-        other = f" and is run by {_who(row)} now" if row is not None else ""
+    holder = _holder(connection)
+    if holder != me:
+        other = f"; it is run by {holder} now" if holder else ""
         raise Taken(f"{name}: this process lost its lock after {SILENCE} s without a heartbeat{other}: start it again")
     connection.execute(run_lock.update().values(beat=_clock(connection)))
 
 
 def release(connection: Connection, me: Holder) -> None:
     """Release the lock, if this process holds it."""
-    row = connection.execute(run_lock.select()).one_or_none()
-    if row is not None and _is(row, me):
+    if _holder(connection) == me:
         connection.execute(run_lock.delete())
 
 
 def running(connection: Connection, me: Holder, others: bool = False) -> str:
     """The process that runs the ladder now, "" for none; `others`: this process does not count."""
-    row = connection.execute(run_lock.select()).one_or_none()
-    if row is None or (others and _is(row, me)) or not _lives(row, me, _clock(connection)):
+    holder = _holder(connection)
+    if holder is None or (others and holder == me) or not holder.lives(me, _clock(connection)):
         return ""
-    return _who(row)
+    return str(holder)
+
+
+def _holder(connection: Connection) -> Holder | None:
+    row = connection.execute(select(*(run_lock.c[each.name] for each in fields(Holder)))).one_or_none()
+    return None if row is None else Holder(*row)
 
 
 def start_of(pid: int) -> int | None:
     """When a process began, in ticks since boot; None if it does not exist or is a zombie."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return None if fields[_STATE] in "ZXx" else int(fields[_START_TIME])
-
-
-def _is(row: Row[Any], me: Holder) -> bool:
-    return bool((row.host, row.space, row.pid, row.started) == (me.host, me.space, me.pid, me.started))
-
-
-def _lives(row: Row[Any], me: Holder, now: int) -> bool:
-    if (row.host, row.space) == (me.host, me.space):
-        return bool(start_of(row.pid) == row.started)
-    return bool(abs(now - row.beat) <= SILENCE)  # a clock that is set back must not hold the lock for ever
-
-
-def _who(row: Row[Any]) -> str:
-    since = datetime.fromtimestamp(row.taken, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    return f"process {row.pid} on {row.host} since {since} ({row.command})"
+    return None if words[_STATE] in "ZXx" else int(words[_START_TIME])
 
 
 def _clock(connection: Connection) -> int:
