@@ -54,13 +54,14 @@ class Hello(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `session` tells a reconnecting process from one that was started again: chosen at random when the bot starts, and
     the same on each of its connections. "": not given. `challenges`: whether others may challenge it to
-    unrated games.
+    unrated games. `seat`: a person plays, unrated games only, in pools that allow it.
     """
 
     name: str
     games: tuple[str, ...] = ()
     session: str = ""
     challenges: bool = True
+    seat: bool = False
 
 
 class LobbyAsk(msgspec.Struct, frozen=True):
@@ -100,6 +101,7 @@ class _Wire(msgspec.Struct):
     games: Annotated[list[Annotated[str, Meta(min_length=1, max_length=NAME)]], Meta(max_length=MAX_GAMES)]
     session: Annotated[str, Meta(max_length=NAME)] = ""
     challenges: bool = True
+    seat: bool = False
 
 
 _read_hello = msgspec.msgpack.Decoder(_Wire).decode
@@ -161,6 +163,7 @@ def _frames(message: Message) -> list[bytes]:
             fields: dict[str, object] = {"ggp": VERSION, "name": message.name, "games": message.games}
             fields |= {"session": message.session} if message.session else {}
             fields |= {} if message.challenges else {"challenges": False}
+            fields |= {"seat": True} if message.seat else {}
             try:
                 return [b"H", msgspec.msgpack.encode(fields)]
             except UnicodeEncodeError:
@@ -179,7 +182,7 @@ def _hello(payload: bytes) -> Hello:
     words = [wire.name, wire.session, *wire.games]
     if not all(word.isprintable() for word in words) or any(" " in game for game in wire.games):
         raise FrameError(LobbyFault.HELLO, "the names in a hello are printable, and those of games hold no blank")
-    return Hello(wire.name, tuple(wire.games), wire.session, wire.challenges)
+    return Hello(wire.name, tuple(wire.games), wire.session, wire.challenges, wire.seat)
 
 
 def _invalid(payload: bytes, reason: str) -> FrameError:

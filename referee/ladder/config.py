@@ -156,6 +156,9 @@ class PoolTable(Table, frozen=True):
         ),
     ] = 0
     engine: Annotated[Text, key(f"The program that knows the rules: {_COMMAND}.", "that of the ladder")] = ""
+    seats: Annotated[
+        bool, key("In a lobby: whether people may play its bots here from a browser (`ggp web`); unrated always.")
+    ] = False
 
 
 class BotTable(Table, frozen=True):
@@ -275,6 +278,7 @@ def _pool(file: str, name: str, table: PoolTable, folder: Path, default: BotSpec
         margin=table.margin,
         max_plies=table.max_plies,
         openings=table.openings,
+        seats=table.seats,
     )
 
 

@@ -69,7 +69,7 @@ def _top(word: str, values: "dict[str, Any]") -> "LadderTable":
     from referee.ladder.config import LadderTable
     from referee.ladder.toml_file import decode
 
-    return decode(word, "", {key: values[key] for key in values if key != "lobby"}, LadderTable)
+    return decode(word, "", {key: values[key] for key in values if key not in ("lobby", "web")}, LadderTable)
 
 
 def _read_values(path: Path) -> "tuple[dict[str, Any], NoToml | None]":

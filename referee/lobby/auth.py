@@ -161,10 +161,12 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class LocalIdentities:
-    """The local bots: all names, and the identities of the running processes."""
+    """The local bots: all names, and the identities of the running processes. `web`: processes of `ggp web`, which
+    speak for people."""
 
     names: frozenset[str] = frozenset()
     processes: dict[int, Identity] = field(default_factory=dict)
+    web: set[int] = field(default_factory=set)
 
 
 class Admission:
@@ -181,7 +183,7 @@ class Admission:
 
     def identify(self, key: str, hello: Hello) -> Identity:
         """Raises NotAdmitted. A hello proves nothing: the key does."""
-        if key.startswith(INSIDE):
+        if key.startswith(INSIDE) and not self.is_web(key):
             identity = self._local.processes.get(int(key.removeprefix(INSIDE)))
             if identity is None:
                 raise NotAdmitted("stranger", _FOR_LOCAL)
@@ -192,7 +194,7 @@ class Admission:
 
     def author(self, key: str) -> Author:
         """Raises NotAdmitted, also for a local bot."""
-        if key.startswith(INSIDE):
+        if key.startswith(INSIDE) and not self.is_web(key):
             raise NotAdmitted("stranger", _FOR_LOCAL)
         return Author("")
 
@@ -212,6 +214,10 @@ class Admission:
     def changed(self) -> bool:
         """Whether the admitted keys may have changed since the last call."""
         return False
+
+    def is_web(self, key: str) -> bool:
+        """Whether the connection is one of a process of `ggp web` that the lobby started."""
+        return key.startswith(INSIDE) and int(key.removeprefix(INSIDE)) in self._local.web
 
 
 class KeyAuth(Admission):
@@ -245,7 +251,7 @@ class KeyAuth(Admission):
 
     def identify(self, key: str, hello: Hello) -> Identity:
         identity = super().identify(key, hello)
-        if identity.local:
+        if identity.local or self.is_web(key):
             return identity
         entry = self._entry(key)
         if hello.name not in entry.bots:
@@ -255,7 +261,9 @@ class KeyAuth(Admission):
         return Identity(entry.owner, hello.name)
 
     def author(self, key: str) -> Author:
-        super().author(key)
+        author = super().author(key)
+        if self.is_web(key):
+            return author
         entry = self._entry(key)
         return Author(entry.owner, entry.bots)
 

@@ -29,12 +29,13 @@ class ChallengeRefused(Exception):
 class Ordering:
     """Asks a lobby. While it waits, a signal raises Stopped. `close` at the end."""
 
-    def __init__(self, lobby: LobbyLink, stopping: Stopping) -> None:
+    def __init__(self, lobby: LobbyLink, stopping: Stopping | None = None) -> None:
         self._stopping = stopping
         self._trouble = ""
         self._reached = False
         self._dial = Dial(lobby, None, self._told, Random())
-        self._dial.watch(stopping.descriptor)
+        if stopping is not None:
+            self._dial.watch(stopping.descriptor)
 
     def ask(self, line: str, patient: bool = False) -> str:
         """The answer. `patient`: once the lobby was reached, ask again on the next connection after each lost one.
@@ -56,7 +57,8 @@ class Ordering:
     def wait(self, seconds: float) -> None:
         """Wait for an event, so long at most."""
         self._dial.poll(seconds)
-        self._stopping.check()
+        if self._stopping is not None:
+            self._stopping.check()
 
     def close(self) -> None:
         self._dial.close("done")
@@ -122,7 +124,7 @@ def challenge(
                 return 0
             if not words:
                 return _list(ordering, as_json)
-            id = _values(ordering.ask(f"ggp-challenge {' '.join(words)} pairs={pairs}"))["id"]
+            id = values_of(ordering.ask(f"ggp-challenge {' '.join(words)} pairs={pairs}"))["id"]
             if no_wait:
                 click.echo(json.dumps({"event": "asked", "id": int(id)}) if as_json else id)
                 return 0
@@ -142,7 +144,7 @@ def _follow(ordering: Ordering, id: str, quiet: bool, as_json: bool) -> int:
         click.echo(f"challenge {id}: Ctrl-C leaves it to the lobby, --withdraw {id} takes it back", err=True)
     shown = ""
     while True:
-        values = _values(ordering.ask(f"ggp-challenge-status {id}", patient=True))
+        values = values_of(ordering.ask(f"ggp-challenge-status {id}", patient=True))
         line = _progress(values)
         over = values["state"] in ("over", "withdrawn")
         if line != shown:
@@ -164,7 +166,7 @@ def _follow(ordering: Ordering, id: str, quiet: bool, as_json: bool) -> int:
 
 def _list(ordering: Ordering, as_json: bool) -> int:
     found = {
-        name: [_values(line) for line in ordering.ask(f"ggp-{name}").split("\n") if line]
+        name: [values_of(line) for line in ordering.ask(f"ggp-{name}").split("\n") if line]
         for name in ("pools", "bots", "challenges")
     }
     if as_json:
@@ -201,7 +203,7 @@ def _result(values: Values) -> str:
     )
 
 
-def _values(line: str) -> Values:
+def values_of(line: str) -> Values:
     """`key=value …`; the reason runs to the end of the line. Values become printable."""
     head, mark, reason = line.partition(" reason=")
     found = dict(word.partition("=")[::2] for word in head.split())

@@ -216,6 +216,8 @@ class Challenges:
             )
         if mine == theirs:
             raise CommandFailed("a bot cannot challenge itself: name two bots", code="same-bot")
+        if not author.speaks_for(theirs) and any(bot.seat and bot.name == theirs for bot in self._running.bots()):
+            raise CommandFailed(f"a person plays as {theirs[:60]}: invite by a link", code="not-challengeable")
         if not 1 <= pairs <= self._terms.pairs:
             raise CommandFailed(
                 f"pairs={pairs} is not from 1 to {self._terms.pairs}: ask for another number", code="bad-pairs"
@@ -276,6 +278,7 @@ class Challenges:
             options = "".join(f",{key}={value}" for key, value in setting.options.items())
             lines.append(
                 f"pool={name} game={setting.game}{options} time={setting.control} openings={one.pool.openings}"
+                f" seats={'yes' if one.pool.seats else 'no'}"
             )
         return lines
 

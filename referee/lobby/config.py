@@ -31,6 +31,9 @@ class LobbyTopTable(TopTable, frozen=True):
     """The top of a lobby file."""
 
     lobby: Annotated[dict[str, Any], key("The server itself.", "as below")] = field(default_factory=dict)
+    web: Annotated[
+        dict[str, Any] | None, key("The pages in a browser, served by a process of their own (`ggp web`).", "none")
+    ] = None
     bot: Annotated[Tables, key("A table for each local bot, which the lobby runs itself: `[bot.NAME]`.", "none")] = (
         field(default_factory=dict)
     )
@@ -104,9 +107,19 @@ class LobbyTable(Table, frozen=True):
     ] = 10
 
 
+class WebTable(Table, frozen=True):
+    """`[web]`."""
+
+    listen: Annotated[Text, key("Where browsers connect: `HOST:PORT`.")] = "127.0.0.1:8080"
+    hosts: Annotated[tuple[Text, ...], key("The names of the site; requests for others are refused.", "any")] = ()
+    seats: Annotated[int, Meta(ge=0, le=200), key("Browsers that play at a time; 0: none.")] = 20
+    nice: Annotated[int, Meta(ge=0, le=19), key("Niceness of the process, so that it does not delay matches.")] = 10
+
+
 LOBBY_TABLES: dict[str, type[Struct]] = {
     "": LobbyTopTable,
     "lobby": LobbyTable,
+    "web": WebTable,
     "budget": Timeouts,
     "pool.NAME": PoolTable,
     "bot.NAME": LocalBotTable,
@@ -118,7 +131,7 @@ class LobbyFile:
     """What a file says; `table` as it stands there. Paths of the server's key pair and of the registry are absolute.
 
     `local` bots are the ladder's, too. `watch`: where spectators connect, "" for nowhere; `watch_keys`: whether under
-    the server's key.
+    the server's key. `web`: None without pages.
     """
 
     ladder: Ladder
@@ -131,6 +144,7 @@ class LobbyFile:
     local: tuple[Local, ...]
     watch: str
     watch_keys: bool
+    web: WebTable | None
 
 
 def read_lobby(path: Path, no_keys: bool = False, listen: str | None = None) -> LobbyFile:
@@ -168,6 +182,7 @@ def lobby_of(values: dict[str, Any], path: Path, no_keys: bool = False, listen: 
         local=tuple(_local(file, bot, top.bot[bot.name].get("copies", 1)) for bot in ladder.bots),
         watch=watch,
         watch_keys=watch != "" and not is_loopback(watch),
+        web=None if top.web is None else decode(file, "web", top.web, WebTable),
     )
 
 
@@ -207,7 +222,7 @@ def _check_engine(file: str, pool: Pool) -> None:
 EXAMPLE = """\
 # A lobby: a server that bots dial in to, that pairs them, plays, and rates them. It runs as it is:
 #
-#     ggp serve {file} --no-keys
+#     ggp serve {file}
 #
 # A line that begins with # and a letter or bracket is an example: take the # away to use it.
 # All that can be said: docs/reference/lobby-file.md
@@ -217,17 +232,27 @@ EXAMPLE = """\
 
 [lobby]
 listen = "tcp://127.0.0.1:7711"
-#keys = false  # identities are not verified: only loopback addresses are accepted
+keys = false  # identities are not verified: only loopback addresses are accepted
 #grace = 60  # seconds for a lost connection to come back to its match
 #lag = 100  # ms of the way's time that are not charged, at most, for a move
 
 #nice = 10  # how far the local bots below stand back where processors are scarce
+
+# The pages in a browser: standings, live matches, and a game against a bot, at http://127.0.0.1:8080/
+[web]
+listen = "127.0.0.1:8080"
 
 # A pool is what can be compared: a game with its options, and a time control. Who offers the game plays in it.
 [pool.main]
 game = "yugo,size=7"
 control = "10+0.1"  # 10 seconds for each side and a tenth more for each move
 openings = 2  # random plies first, the same for both games of a pair
+
+# Here people play from a browser, too: always unrated.
+[pool.people]
+game = "taigo"
+control = "900+15"
+seats = true
 
 # A local bot is one that the lobby runs itself, a built-in one or a command line, so that an opponent is always
 # there to play with, and ratings have a reference: `anchor` is its Elo. Copies are the same bot in several matches.

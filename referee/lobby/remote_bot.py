@@ -20,6 +20,7 @@ from protocol.channel import Channel
 from protocol.connection import PeerRole
 from protocol.errors import PeerTimeout
 from protocol.grammar import MAX_LINE
+from protocol.lobby_wire import Hello
 from protocol.records import Party
 from referee.lobby.zmq_io import Inbox
 from referee.play.bot_spec import DIGITS, BotSpec
@@ -389,6 +390,7 @@ class ConnectedBot:
     version: str = ""
     playing: bool = False
     challenges: bool = True  # whether it accepts any
+    seat: bool = False  # a person plays: unrated games only
     leaving: bool = False  # it has announced that it plays no other game
     challenged: bool = False  # its last pair was a challenge, and no rated one was offered since
     _entry: Entrant | None = None
@@ -412,20 +414,22 @@ class ConnectedBot:
     def entry(self, pools: Sequence[Pool]) -> Entrant:
         """Its ladder entry: of a local bot as in the file, of others in every pool whose game they play.
 
-        A bot that accepts challenges is in the unrated pools beside these, too.
+        A bot that accepts challenges is in the unrated pools beside these, too. A person is in unrated pools alone, and
+        only where the file allows it.
         """
         if self._entry is None:  # every round of pairing asks for it
             if local := self.identity.local:
-                rated = local.entrant
+                entry = local.entrant
             else:
-                theirs = tuple(pool.name for pool in pools if pool.rated and self.plays(pool.setting.game))
-                rated = Entrant(self.name, self.start, theirs)
-            self._entry = rated.with_unrated() if self.challenges else rated
+                mine = (pool for pool in pools if self.plays(pool.setting.game))
+                theirs = tuple(pool.name for pool in mine if pool.rated != self.seat and (pool.seats or not self.seat))
+                entry = Entrant(self.name, self.start, theirs)
+            self._entry = entry.with_unrated() if self.challenges and not self.seat else entry
         return self._entry
 
-    def set_challenges(self, takes: bool) -> None:
-        """Whether it accepts any from now on."""
-        self.challenges, self._entry = takes, None
+    def set_terms(self, hello: Hello) -> None:
+        """What it plays from now on."""
+        self.challenges, self.seat, self._entry = hello.challenges, hello.seat, None
 
     def met(self, player: Player) -> None:
         """The handshake is over."""

@@ -31,6 +31,7 @@ from referee.lobby.server import LobbyServer
 from referee.lobby.sessions import Sessions
 from referee.lobby.socket import RouterSocket
 from referee.lobby.spectators import SpectatorConfig, Spectators
+from referee.lobby.web_process import WebProcess
 from referee.lobby.zmq_io import socket_folder
 from referee.play.outcome import EngineFailed
 from referee.store.model import StoreError
@@ -70,11 +71,12 @@ def run_lobby(
                 sockets, settings.table.engines or len(os.sched_getaffinity(0)), ladder.budgets, event_log
             )
             live = Live(folder / f"{ladder.name}.live")
-            inside = f"ipc://{sockets}/router" if settings.local else ""
+            inside = f"ipc://{sockets}/router" if settings.local or settings.web else ""
             router = partial(_router, settings, admission, inside)
             spectators = Spectators(_spectator_config(settings), event_log)
             lobby = LobbyServer(ladder, store, settings.plan, live, event_log, admission, router, engines, spectators)
-            asyncio.run(_until_told(lobby, local, inside, event_log, metrics))
+            web = WebProcess(settings, inside, local.identities.web, event_log)
+            asyncio.run(_until_told(lobby, local, web, inside, event_log, metrics))
     except AddressError as error:
         raise ConfigError(ladder.path, "lobby.listen", str(error)) from None
     except (StoreError, EngineFailed) as error:
@@ -93,13 +95,14 @@ def write_example(file: Path) -> int:
         raise click.UsageError(f"{file} exists: name another file") from None
     except OSError as error:
         raise click.UsageError(f"{file} cannot be written: {error.strerror}: name another file") from None
-    click.echo(f"{file}: now ggp serve {file} --no-keys, and let bots dial in")
+    click.echo(f"{file}: now ggp serve {file}, and let bots dial in")
     return 0
 
 
 async def _until_told(
     lobby: LobbyServer,
     local: LocalBots,
+    web: WebProcess,
     inside: str,
     event_log: EventLog,
     metrics: tuple[str, int] | None,
@@ -118,10 +121,12 @@ async def _until_told(
     def opened(url: str) -> None:
         event_log.log("open", url=url, pid=os.getpid())
         local.start(inside)
+        web.open()
 
     try:
         await lobby.run(opened)
     finally:
+        await web.close()
         await local.close()
     if page is not None:
         await page.close()

@@ -294,7 +294,7 @@ class Sessions:
         connection.allowance = self._allowances.of(identity.owner, limits["messages"], limits["bytes"], self._now())
         if before is not None and before.playing:
             connection.bot = before
-            before.set_challenges(hello.challenges)
+            before.set_terms(hello)
             before.leaving = False  # it says so again, or was started again
             before.line.come_back(route)
             self._event_log.log("back", bot=before.name, address=connection.address, **_session(hello.session))
@@ -303,7 +303,7 @@ class Sessions:
             self.forget(before, "replaced by another connection")
         line = RemoteBot(self.send, self._lateness, self._bounds.lag)
         bot = connection.bot = self.bots[identity.seat] = ConnectedBot(identity, frozenset(hello.games), line)
-        bot.set_challenges(hello.challenges)
+        bot.set_terms(hello)
         line.come_back(route)
         self._tasks.run("welcome", self._welcome(bot, connection.address, hello.session))
 

@@ -58,6 +58,7 @@ class Pool:
     max_plies: int = 0  # 0: 20 times the cells
     openings: int = 0
     rated: bool = True
+    seats: bool = False  # whether people may play in the unrated pool beside it
 
     @cached_property
     def key(self) -> str:

@@ -27,10 +27,10 @@ NO_STORE = {"cache-control": "no-store"}
 
 
 class Answers:
-    """See the module. `site` is what is read."""
+    """See the module. `site` is what is read; `seats`: whether people play here."""
 
-    def __init__(self, site: Site) -> None:
-        self.site = site
+    def __init__(self, site: Site, seats: bool = False) -> None:
+        self.site, self._seats = site, seats
         # A pool of a fixed size: a thread that reads on after its time keeps its place, so that there are never more.
         self._readers = ThreadPoolExecutor(READERS, "reader")
 
@@ -68,7 +68,7 @@ class Answers:
     def _common(self, request: Request) -> dict[str, Any]:
         """`root` leads from the page to the first one."""
         root = "../" * max(0, request.url.path.count("/") - 1)
-        return {"site": True, "root": root, "ladder": self.site.name}
+        return {"site": True, "root": root, "ladder": self.site.name, "seats": self._seats, "store": self.site.word}
 
 
 async def within(seconds: float, pool: Executor, call: Callable[[], T]) -> T:

@@ -15,20 +15,29 @@ from referee.web.guard import Guard
 from referee.web.ladder_routes import LadderRoutes
 from referee.web.match_routes import MatchRoutes
 from referee.web.page_cache import PageCache
+from referee.web.seat_routes import SeatRoutes
+from referee.web.seats import Seats
 from referee.web.site import Site
 
 _STATIC = Path(__file__).parent / "static"
 
 
-def make_app(site: Site, boards: BoardPool, follower: Follower, hosts: frozenset[str] = frozenset()) -> Guard:
-    """hosts: names by which the site may be called; empty for any."""
-    answers = Answers(site)
+def make_app(
+    site: Site,
+    boards: BoardPool,
+    follower: Follower,
+    hosts: frozenset[str] = frozenset(),
+    seats: Seats | None = None,
+) -> Guard:
+    """hosts: names by which the site may be called; empty for any. seats: None where nothing is played here."""
+    answers = Answers(site, seats is not None)
     app = Starlette(
         routes=[
             *LadderRoutes(answers).routes(),
             *MatchRoutes(answers, boards, follower).routes(),
+            *(SeatRoutes(answers, seats, boards).routes() if seats else ()),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ],
         exception_handlers={HTTPException: answers.problem, Exception: answers.failure},
     )
-    return Guard(PageCache(GZipMiddleware(app, minimum_size=500), site.version), hosts)
+    return Guard(PageCache(GZipMiddleware(app, minimum_size=500), site.version), hosts, seats is not None)

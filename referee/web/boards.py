@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TypeVar
 
 from protocol.drawing import svg
-from protocol.drawing.scene import DrawingError, clean, read_scene
+from protocol.drawing.scene import DrawingError, Scene, clean, read_scene
 from protocol.records import MatchStarted, MovePlayed
 from protocol.transports.blocking import run_blocking
 from referee.play.bot_spec import BotSpec
@@ -40,6 +40,7 @@ class BoardView:
     svg: str
     score: str
     legal: tuple[str, ...]
+    scene: Scene | None = None
 
 
 class BoardPool:
@@ -69,6 +70,10 @@ class BoardPool:
             for view in reversed(views):
                 self._keep(_key(start, plies, view.ply), view)
         return views[0]
+
+    def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
+        """Why a move is not legal after `number` plies, in the engine's words; "" if it is. Raises BoardError."""
+        return self._asked(lambda replay: replay.why_illegal(start, plies, number, move))
 
     def close(self) -> None:
         """End the engine processes."""
@@ -134,6 +139,11 @@ class _BoardEngine:
         with _as_board_error(start):
             return [run_blocking(self._view(start, plies, number)) for number in numbers]
 
+    def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
+        with _as_board_error(start):
+            run_blocking(self._go_to(start, plies, number))
+            return run_blocking(self._engine.why_illegal(move))
+
     def stop(self) -> None:
         with contextlib.suppress(EngineFailed):
             run_blocking(self._engine.peer.stop())
@@ -144,7 +154,8 @@ class _BoardEngine:
         _, score = await engine.final()
         legal = await engine.legal_moves() if status.phase != OVER else []
         title = f"{clean(start.game)} after ply {number}"
-        return BoardView(number, status, svg.draw(read_scene(drawn), title) if drawn else "", score, tuple(legal))
+        scene = read_scene(drawn) if drawn else None
+        return BoardView(number, status, svg.draw(scene, title) if scene else "", score, tuple(legal), scene)
 
     async def _go_to(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> Status:
         line = Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game
@@ -181,4 +192,5 @@ def _key(start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> bytes
 
 
 def _size(view: BoardView) -> int:
-    return len(view.svg) + len(view.score) + sum(map(len, view.legal)) + 500
+    cells = len(view.scene.cells) if view.scene else 0
+    return len(view.svg) + len(view.score) + sum(map(len, view.legal)) + 200 * cells + 500

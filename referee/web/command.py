@@ -1,14 +1,17 @@
-"""`ggp web`: serves the pages of a ladder until a signal."""
+"""`ggp web`: serves the pages of a ladder or a lobby until a signal."""
 
 import asyncio
 import logging
 import os
 import resource
 import signal
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from protocol.transports.subreaper import end_with_parent
 from referee.cli import HELP, run_command
 from referee.ladder.source import DEFAULT
 
@@ -17,11 +20,17 @@ if TYPE_CHECKING:
 
     from referee.web.boards import BoardPool
     from referee.web.follow import Follower
+    from referee.web.seats import Seats
     from referee.web.site import Site
 
 EPILOGUE = """\b
 LADDER is a ladder's file (ladder.toml, the default), a lobby's file, their store
-(ladder.db), or the URL of one. The ladder may be running or not.
+(ladder.db), or the URL of one. The ladder may be running or not. With --watch
+alone there are only the matches that the lobby plays.
+
+\b
+With --lobby people play against the lobby's bots, unrated, in the pools of its
+file that say `seats = true`. The key must be allowed for the bots web-1, web-2, …
 
 \b
 The exit status is 0 after a signal; 1 if the address cannot be used; 2 for an
@@ -37,18 +46,44 @@ def main(argv: list[str]) -> int:
 
 
 @click.command("web", epilog=EPILOGUE, context_settings=HELP)
-@click.argument("ladder", metavar="[LADDER]", default=DEFAULT)
+@click.argument("ladder", metavar="[LADDER]", required=False)
+@click.option("--watch", metavar="URL", help="Show the live matches of a lobby, too: its lobby.watch.")
+@click.option("--lobby", metavar="URL", help="Let people play at a lobby: its lobby.listen.")
+@click.option("--server-key", metavar="KEY|FILE", help="The lobby's public key, if it has one.")
+@click.option("--key", type=click.Path(path_type=Path), metavar="FILE", help="Your key pair, for --lobby.")
+@click.option("--seats", type=click.IntRange(1, 200), default=20, show_default=True, help="People at a time.")
 @click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:8080", show_default=True, help="Where to listen.")
 @click.option("--engine", metavar="COMMAND|URL", help="Which engine draws: a command line, or tcp://host:port.")
 @click.option("--host", "hosts", multiple=True, metavar="NAME", help="Answer only requests for this name; repeatable.")
+@click.option("--owner", type=int, hidden=True, help="The process that started this one, to end with.")
+@click.option("--nice", type=int, default=0, hidden=True)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
-def web(ladder: str, listen: str, engine: str | None, hosts: tuple[str, ...], quiet: bool) -> int:
-    """Serve the pages of a ladder to browsers: standings, plots, matches to step through, live matches.
+def web(
+    ladder: str | None,
+    watch: str | None,
+    lobby: str | None,
+    server_key: str | None,
+    key: Path | None,
+    seats: int,
+    listen: str,
+    engine: str | None,
+    hosts: tuple[str, ...],
+    owner: int | None,
+    nice: int,
+    quiet: bool,
+) -> int:
+    """Serve the pages of a ladder or a lobby to browsers: standings, plots, matches to step through, live matches, and
+    seats to play.
 
     The pages know no game: an engine process draws the positions. The address is loopback unless --listen says
     otherwise; a reverse proxy in front of it makes the site public.
     """
     host, port = _address(listen)
+    if owner is not None:
+        os.nice(nice)
+        end_with_parent(signal.SIGTERM)
+        if os.getppid() != owner:  # it ended before that
+            return 0
     try:
         import uvicorn
 
@@ -57,18 +92,31 @@ def web(ladder: str, listen: str, engine: str | None, hosts: tuple[str, ...], qu
         raise click.ClickException(
             f"{error.name} is not installed: pip install '.[web]' in the project's folder"
         ) from None
+    from protocol.transports.keys import read_pair, read_public
+    from protocol.transports.lobby_dial import LobbyLink
     from referee.play.bot_spec import read_engine
     from referee.web.boards import BoardPool
     from referee.web.follow import Follower
+    from referee.web.lobby_watch import LobbyWatch
     from referee.web.report import name_of
+    from referee.web.seats import Seats
     from referee.web.site import Site
 
-    site = Site(ladder, name_of(ladder))
-    with site.store():  # whether it is there is said before anything listens
-        pass
+    public = read_public(server_key) if server_key else ""
+    watched = LobbyWatch(watch, public) if watch else None
+    word = ladder or ("" if watch or lobby else DEFAULT)
+    site = Site(word, name_of(word) if word else "live", watched)
+    if word:
+        with site.store():  # whether it is there is said before anything listens
+            pass
+    seated: Seats | None = None
+    if lobby:
+        inside = lobby.startswith("ipc://")
+        link = LobbyLink(lobby, read_pair(key) if key else None, public if key else "", inside)
+        seated = Seats(link, seats, _report)
     boards = BoardPool(read_engine(engine))
-    follower = Follower(site.follow)
-    app = make_app(site, boards, follower, frozenset(hosts))
+    follower = Follower(site.follow, lambda: site.trouble)
+    app = make_app(site, boards, follower, frozenset(hosts), seated)
     config = uvicorn.Config(
         app,
         host,
@@ -88,14 +136,16 @@ def web(ladder: str, listen: str, engine: str | None, hosts: tuple[str, ...], qu
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a stream of a live match is a descriptor
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # any client could fill stderr; the site says what failed
     try:
-        asyncio.run(_serve(uvicorn.Server(config), follower, boards, site, "" if quiet else site.name))
+        asyncio.run(_serve(uvicorn.Server(config), follower, boards, site, seated, "" if quiet else site.name))
     except SystemExit:
         click.echo(f"ggp web: cannot listen at {listen}: choose another address with --listen", err=True)
         return 1
     return 0
 
 
-async def _serve(server: "Server", follower: "Follower", boards: "BoardPool", site: "Site", name: str) -> None:
+async def _serve(
+    server: "Server", follower: "Follower", boards: "BoardPool", site: "Site", seats: "Seats | None", name: str
+) -> None:
     """Until SIGINT or SIGTERM, which end the streams of live matches, and the process, at once. Raises SystemExit if
     it cannot listen.
 
@@ -111,7 +161,11 @@ async def _serve(server: "Server", follower: "Follower", boards: "BoardPool", si
         while not server.should_exit:
             await asyncio.sleep(0.1)
         await follower.close()
+        if seats is not None:
+            await seats.close()
 
+    if seats is not None:
+        seats.open()
     attending = asyncio.create_task(attend())
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, frame: None)  # uvicorn raises what it was ended by once more
@@ -131,3 +185,11 @@ def _address(text: str) -> tuple[str, int]:
     if not (host and port.isascii() and port.isdigit() and int(port) < 65536):
         raise click.UsageError(f"--listen {text!r} is no address: write HOST:PORT, as 127.0.0.1:8080")
     return host.strip("[]"), int(port)
+
+
+def _report(task: str, error: BaseException) -> None:
+    click.echo(f"ggp web: {task}: {type(error).__name__}: {error}", err=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Record
-from referee.records import LiveMatch
+from referee.web.site import LiveSource
 
 _INTERVAL = 0.1  # seconds between looks at a match
 _ALIVE = 15.0  # seconds of silence after which a stream gets a comment, so that proxies keep it open
@@ -22,7 +22,7 @@ _LINGER = 30.0  # seconds for which a match without streams is kept
 _KINDS: dict[type[Event], str] = {MatchStarted: "start", MovePlayed: "ply", MatchEnded: "end"}
 _encode = msgspec.json.Encoder(order="sorted").encode
 
-Find = Callable[[str], LiveMatch | Record | None]  # a match by its key, being played or finished
+Find = Callable[[str], LiveSource | Record | None]  # a match by its key, being played or finished
 
 
 @dataclass(slots=True)
@@ -32,12 +32,21 @@ class _Feed:
     events: list[bytes] = field(default_factory=list)
     ended: bool = False
     readers: int = 0
+    again: bool = False  # the match was taken up from an earlier ply: what streams have sent holds no more
+    trouble: str = ""  # why nothing comes at the moment
+    last: Event | None = None
     more: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add(self, record: Record) -> None:
         events: list[Event] = [record.start, *record.plies, *([record.end] if record.end else [])]
-        new = events[len(self.events) :]
+        known = len(self.events)
+        if known and (len(events) < known or events[known - 1] != self.last):
+            self.again = self.ended = True
+            self.wake()
+            return
+        new = events[known:]
         if new or record.end is not None:
+            self.last = events[-1]
             self.events += map(_message, new)
             self.ended = record.end is not None
             self.wake()
@@ -50,26 +59,32 @@ class _Feed:
 class Follower:
     """The feeds of all matches that browsers follow."""
 
-    def __init__(self, find: Find) -> None:
-        """find: blocks while it reads; it is called in threads."""
-        self._find = find
+    def __init__(self, find: Find, trouble: Callable[[], str] = lambda: "") -> None:
+        """find: blocks while it reads; it is called in threads. trouble: why nothing comes at the moment."""
+        self._find, self._trouble = find, trouble
         self._feeds: dict[str, _Feed] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._closed = False
 
     async def stream(self, key: str, after: int) -> AsyncGenerator[bytes, None]:
-        """Server-sent events of a match from number `after` + 1 on, to its end event. Raises KeyError if there is no
-        such match."""
+        """Server-sent events of a match from number `after` + 1 on, to its end event; `away` says what keeps them from
+        coming, `again` that the match is to be loaded again. Raises KeyError if there is no such match."""
         feed = self._feeds.get(key)
         if feed is None:
             feed = await self._open(key)
         feed.readers += 1
-        number = max(0, after + 1)
+        number, trouble = max(0, after + 1), ""
         try:
             yield _OPENING
             while not self._closed:
                 more = feed.more
-                if number < len(feed.events):
+                if feed.again:
+                    yield b"event: again\ndata:\n\n"
+                    return
+                if trouble != feed.trouble:
+                    trouble = feed.trouble
+                    yield b"event: away\ndata: %s\n\n" % _encode(trouble)
+                elif number < len(feed.events):
                     events = feed.events[number : number + _AT_ONCE]
                     number += len(events)
                     yield b"".join(events)
@@ -102,7 +117,7 @@ class Follower:
         self._tasks[key] = asyncio.create_task(self._follow(key, feed, found))
         return feed
 
-    async def _follow(self, key: str, feed: _Feed, found: LiveMatch | Record) -> None:
+    async def _follow(self, key: str, feed: _Feed, found: LiveSource | Record) -> None:
         """Read a match until it has ended or has had no stream for a while."""
         idle = 0.0
         try:
@@ -112,6 +127,9 @@ class Follower:
                     feed.add(record)
                 if feed.ended:
                     return
+                if feed.trouble != (trouble := self._trouble()):
+                    feed.trouble = trouble
+                    feed.wake()
                 pause = _INTERVAL
                 if isinstance(found, Record) or not await asyncio.to_thread(found.playing):
                     # It was dropped, or goes on in the file of another worker after a kill.

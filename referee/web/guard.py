@@ -1,14 +1,16 @@
 """Bounds and headers for requests from strangers, around the whole site: an ASGI middleware.
 
-Only GET and HEAD, unless a route takes more. Every answer has the headers that keep a page from loading or being
-loaded by anything else.
+Only GET and HEAD, and POST of JSON where people play (`/seats`), from pages of this site alone. Every answer has the
+headers that keep a page from loading or being loaded by anything else.
 """
 
+import contextlib
 import ipaddress
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from protocol.token_bucket import TokenBucket
 
@@ -19,6 +21,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_TARGET = 2048  # bytes of path and query
+MAX_BODY = 16 * 1024  # bytes of an order
 RATE, BURST = 50.0, 400.0  # requests a second of an address, and at once
 STREAMS, STREAMS_IN_ALL = 40, 4000  # open event streams of an address, of all
 _ADDRESSES = 10_000  # whose rate is known
@@ -36,10 +39,10 @@ _HEADERS = (
 
 
 class Guard:
-    """See the module. hosts: names by which the site may be called; empty for any."""
+    """See the module. hosts: names by which the site may be called; empty for any. seats: whether people play."""
 
-    def __init__(self, app: App, hosts: frozenset[str] = frozenset()) -> None:
-        self._app, self._hosts = app, {host.lower() for host in hosts}
+    def __init__(self, app: App, hosts: frozenset[str] = frozenset(), seats: bool = False) -> None:
+        self._app, self._hosts, self._seats = app, {host.lower() for host in hosts}, seats
         self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
         self._streams: dict[str, int] = {}
 
@@ -53,10 +56,10 @@ class Guard:
                 message["headers"] = [*message.get("headers", ()), *_HEADERS]
             await send(message)
 
-        address = _network(scope)
+        address = network(scope)
         if refusal := self._refuses(scope, address):
             await _refuse(with_headers, *refusal)
-        elif not scope["path"].endswith("/stream"):
+        elif not _streams(scope["path"]):
             await self._app(scope, receive, with_headers)
         elif self._streams.get(address, 0) >= STREAMS or sum(self._streams.values()) >= STREAMS_IN_ALL:
             await _refuse(with_headers, 503, "too many live pages are open: close some and reload", retry=10)
@@ -71,12 +74,15 @@ class Guard:
 
     def _refuses(self, scope: Scope, address: str) -> tuple[int, str, int] | None:
         """Status, what to say, and after how many seconds to try again (0: never)."""
-        if scope["method"] not in ("GET", "HEAD"):
+        order = self._seats and scope["method"] == "POST" and scope["path"].startswith("/seats")
+        if scope["method"] not in ("GET", "HEAD") and not order:
             return 405, "only GET and HEAD are answered", 0
         if len(scope["raw_path"] or b"") + len(scope["query_string"]) > MAX_TARGET:
             return 414, f"an address has at most {MAX_TARGET} bytes", 0
         if self._hosts and _host(scope) not in self._hosts:
             return 421, "this site has another name", 0
+        if order and (refusal := self._refuses_order(scope)):
+            return refusal
         now = time.monotonic()
         bucket = self._buckets.setdefault(address, TokenBucket(RATE, BURST, now))
         self._buckets.move_to_end(address)
@@ -86,8 +92,23 @@ class Guard:
             return 429, "too many requests from your address: wait a moment", 2
         return None
 
+    def _refuses_order(self, scope: Scope) -> tuple[int, str, int] | None:
+        """An order comes from a page of this site, which another site cannot have sent: neither by a form, nor under
+        a name of its own that leads to this address."""
+        if not (self._hosts or _is_plain(_host(scope))):
+            return 421, "this name is not the site's: name it with --host", 0
+        origin = urlsplit(_header(scope, b"origin"))
+        if origin.scheme not in ("http", "https") or origin.netloc.lower() != _header(scope, b"host").lower():
+            return 403, "an order comes from a page of this site", 0
+        if _header(scope, b"content-type").partition(";")[0].strip() != "application/json":
+            return 415, "an order is JSON", 0
+        length = _header(scope, b"content-length")
+        if length and not (length.isdecimal() and int(length) <= MAX_BODY):
+            return 413, f"an order has at most {MAX_BODY} bytes", 0
+        return None
 
-def _network(scope: Scope) -> str:
+
+def network(scope: Scope) -> str:
     """The address that sent the request, of IPv6 its /64; "" where the server does not say."""
     host = (scope.get("client") or ("",))[0]
     try:
@@ -99,9 +120,25 @@ def _network(scope: Scope) -> str:
     return str(address)
 
 
+def _streams(path: str) -> bool:
+    """Whether the answer is a stream of events."""
+    return path.endswith("/stream") or (path.startswith("/seats/") and path.endswith("/events"))
+
+
+def _is_plain(host: str) -> bool:
+    """Whether this is an address, or a name that no foreign name server answers for."""
+    with contextlib.suppress(ValueError):
+        return bool(ipaddress.ip_address(host))
+    return host == "localhost"
+
+
+def _header(scope: Scope, wanted: bytes) -> str:
+    return next((value for name, value in scope["headers"] if name == wanted), b"").decode("latin-1")
+
+
 def _host(scope: Scope) -> str:
     """The name by which the site was called, without the port."""
-    named = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1").lower()
+    named = _header(scope, b"host").lower()
     return named.rsplit(":", 1)[0].strip("[]") if not named.endswith("]") else named.strip("[]")
 
 

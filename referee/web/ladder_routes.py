@@ -34,6 +34,9 @@ class LadderRoutes:
         ]
 
     async def index(self, request: Request) -> Response:
+        if not self._site.word:
+            return await self.live(request)
+
         def read() -> Response:
             with self._site.store() as store:
                 pools = [PoolSummary(store, pool, self._site.form) for pool in store.pools()]
@@ -109,4 +112,7 @@ class LadderRoutes:
         return await self._answers.timed(read)
 
     async def live(self, request: Request) -> Response:
-        return await self._answers.timed(lambda: self._answers.page(request, "live.html", heads=self._site.playing()))
+        def read() -> Response:
+            return self._answers.page(request, "live.html", heads=self._site.playing(), trouble=self._site.trouble)
+
+        return await self._answers.timed(read)

@@ -1,38 +1,54 @@
-"""What `ggp web` reads: the store of a ladder, and the matches that its workers are playing. It blocks."""
+"""What `ggp web` reads: the store of a ladder, the matches that its workers are playing, and those of a lobby that it
+watches. It blocks.
+"""
 
 import contextlib
 import os
 import threading
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from protocol.records import Record
 from referee.ladder.queries import format_of, read_game
 from referee.ladder.source import Trouble, ViewError, store_url
-from referee.records import LiveHead, LiveMatch, find_live, interrupted, live_base, running
+from referee.records import LiveHead, find_live, interrupted, live_base, running
 from referee.store.model import StoreError
 from referee.store.store import Store
+from referee.web.lobby_watch import LobbyWatch
 
 _FRESH = 1.0  # seconds for which the matches that wait to be stored are not read again
+
+
+class LiveSource(Protocol):
+    """A match that is being played: the side file of a worker, or what a lobby publishes."""
+
+    def read(self) -> Record | None:
+        """As far as it was played."""
+
+    def playing(self) -> bool:
+        """Whether more may come from here."""
 
 
 class FoundMatch(NamedTuple):
     """A match: its record so far; `live` is where more of it comes from while it is played."""
 
     record: Record
-    live: LiveMatch | None = None
+    live: LiveSource | None = None
 
 
 class Site:
     """See the module. Any thread may call it."""
 
-    def __init__(self, word: str, name: str) -> None:
-        """`word`: the ladder as on a command line. Raises ViewError, ConfigError."""
+    def __init__(self, word: str, name: str, watch: LobbyWatch | None = None) -> None:
+        """`word`: the ladder as on a command line; "": there are only the matches of the lobby. Raises ViewError,
+        ConfigError."""
         self.word, self.name = word, name
-        self.form = format_of(word)
-        self._url = store_url(word)
-        self._base = live_base(self._url)
+        self._watch = watch
+        if word:
+            self.form = format_of(word)
+            self._url = store_url(word)
+        self._base = live_base(self._url) if word else ""
         self._lock = threading.Lock()
         self._store: Store | None = None
         self._file: tuple[int, int] | None = None  # which file the store is
@@ -43,6 +59,8 @@ class Site:
     @contextlib.contextmanager
     def store(self) -> Iterator[Store]:
         """The store, opened when it is first needed, and again after an error or for a new file. Raises StoreError."""
+        if not self.word:
+            raise StoreError("this site shows live matches only", code="no-store")
         with self._lock:
             if self._store is not None and self._file != self._identity():
                 self._close()
@@ -60,13 +78,21 @@ class Site:
 
     def playing(self) -> list[LiveHead]:
         """The matches that are being played now, oldest first."""
-        return running(self._base)
+        here = running(self._base) if self.word else []
+        return [*here, *(self._watch.heads() if self._watch else ())]
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing comes from the lobby that is watched, in a sentence; "" while it does."""
+        return self._watch.trouble if self._watch else ""
 
     def find(self, key: str) -> FoundMatch | None:
         """A match by its key: being played, stored, or finished and not stored yet. Raises StoreError, Trouble."""
-        live = find_live(self._base, key)
+        live = self._find_live(key)
         if live is not None and live.playing() and (record := live.read()) is not None:
             return FoundMatch(record, live)
+        if not self.word:
+            return FoundMatch(record) if live is not None and (record := live.read()) is not None else None
         with self.store() as store, contextlib.suppress(ViewError):
             return FoundMatch(read_game(store, key))
         if live is not None and (record := live.read()) is not None:
@@ -74,7 +100,12 @@ class Site:
         done = self._not_stored().get(key)
         return FoundMatch(done) if done is not None else None
 
-    def follow(self, key: str) -> LiveMatch | Record | None:
+    def _find_live(self, key: str) -> LiveSource | None:
+        if self._watch and (watched := self._watch.find(key, under_way=bool(self.word))):
+            return watched
+        return find_live(self._base, key) if self.word else None
+
+    def follow(self, key: str) -> LiveSource | Record | None:
         """Where a Follower reads a match; None if it cannot be found now."""
         with contextlib.suppress(StoreError, Trouble):
             found = self.find(key)
@@ -93,6 +124,8 @@ class Site:
         return found
 
     def close(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
         with self._lock:
             self._close()
 

@@ -117,6 +117,8 @@ const clock = { seat: 0, left: [null, null, null], since: 0 }; // ms left of sea
 function follow() {
   const stream = new EventSource(`${base}/stream?after=${last}`);
   stream.addEventListener("open", () => (status.textContent = "Live."));
+  stream.addEventListener("away", (event) => (status.textContent = JSON.parse(event.data) || "Live."));
+  stream.addEventListener("again", () => location.reload()); // it was taken up from an earlier ply
   stream.addEventListener("error", () => {
     status.textContent = "The connection is lost; connecting again …";
     if (stream.readyState === EventSource.CLOSED) setTimeout(follow, 5000); // it was refused: a browser gives up then

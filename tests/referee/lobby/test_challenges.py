@@ -346,7 +346,7 @@ async def test_commands_are_answered_and_invalid_ones_change_nothing(club: Chall
 
     assert await ask("protocol_version") == "= 2\n\n" and await ask("7 known_command ggp-challenge") == "=7 true\n\n"
     assert await ask("known_command genmove") == "= false\n\n" and "ggp-withdraw" in await ask("list_commands")
-    assert await ask("ggp-pools") == "= pool=fast game=yugo,size=5 time=1+0.1 openings=0\n\n"
+    assert await ask("ggp-pools") == "= pool=fast game=yugo,size=5 time=1+0.1 openings=0 seats=no\n\n"
     assert "name=ann owner=alice state=joining challenges=yes games=all" in await ask("ggp-bots")
     for row in commands_of(Who.LOBBY):
         if row.name != "quit":

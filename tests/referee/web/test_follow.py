@@ -125,3 +125,15 @@ async def test_a_long_match_is_sent_in_pieces() -> None:
     pieces = [piece async for piece in follower(Record(START, plies, replace(END, seq=1001))).stream("m1", -1)]
     assert max(map(len, pieces)) < sum(map(len, pieces)) / 4
     assert re.findall(rb"^id: (\d+)$", b"".join(pieces), re.MULTILINE) == [b"%d" % seq for seq in range(1002)]
+
+
+async def test_a_stream_says_that_nothing_comes_and_that_the_match_was_taken_up_from_an_earlier_ply() -> None:
+    match, trouble = GrowingMatch(), [""]
+    match.record = CUT_OFF
+    followed = Follower(lambda key: cast("LiveMatch | Record | None", match), lambda: trouble[0])
+    stream = followed.stream("m1", -1)
+    assert await anext(stream) and await anext(stream)
+    trouble[0] = "the server is away"
+    assert await anext(stream) == b'event: away\ndata: "the server is away"\n\n'
+    match.record = Record(START, PLIES[:1], None)
+    assert b"".join([piece async for piece in stream]) == b"event: again\ndata:\n\n"

@@ -31,6 +31,39 @@ def test_other_methods_are_refused(method: str) -> None:
     assert asked(Guard(site), "/", method).status == 405
 
 
+ORDER = {"host": "127.0.0.1:8080", "origin": "http://127.0.0.1:8080", "content_type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({}, 200),
+        ({"host": "localhost:8080", "origin": "http://localhost:8080"}, 200),
+        ({"host": "[::1]:80", "origin": "https://[::1]:80"}, 200),
+        ({"host": "evil.example", "origin": "http://evil.example"}, 421),  # a name that was bound to this address
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "http://127.0.0.1"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": ""}, 403),
+        ({"content_type": "text/plain"}, 415),
+        ({"content_type": "multipart/form-data; boundary=x"}, 415),
+        ({"content_length": str(guard.MAX_BODY + 1)}, 413),
+        ({"content_length": "-1"}, 413),
+    ],
+)
+def test_an_order_comes_from_a_page_of_the_site_itself(changed: dict[str, str], status: int) -> None:
+    assert asked(Guard(site, seats=True), "/seats", "POST", **{**ORDER, **changed}).status == status
+    assert asked(Guard(site), "/seats", "POST", **{**ORDER, **changed}).status == 405
+    assert asked(Guard(site, seats=True), "/games", "POST", **{**ORDER, **changed}).status == 405
+
+
+def test_a_named_site_takes_orders_under_its_name() -> None:
+    guarded = Guard(site, frozenset({"club.example"}), seats=True)
+    named = {**ORDER, "host": "club.example", "origin": "https://club.example"}
+    assert asked(guarded, "/seats", "POST", **named).status == 200
+    assert asked(guarded, "/seats", "POST", **ORDER).status == 421
+
+
 def test_an_endless_address_is_refused() -> None:
     assert asked(Guard(site), "/" + "a" * guard.MAX_TARGET).status == 414
     assert asked(Guard(site), "/?" + "a" * guard.MAX_TARGET).status == 414

@@ -1,0 +1,44 @@
+"""Moves as words over cells: what a click chooses, and what is sent of too many moves."""
+
+import pytest
+
+from referee.web import seat_page
+from referee.web.seat_page import cells_of, narrowed
+
+SQUARE = frozenset({"A1", "A11", "B1", "D5", "D6", "D7"})
+HEX = frozenset({"0,-1", "1,-1", "0,0", "-1,0", "1,0"})
+
+
+@pytest.mark.parametrize(
+    ("names", "move", "cells"),
+    [
+        (SQUARE, "D5+D6+D7", ["D5", "D6", "D7"]),
+        (SQUARE, "A11", ["A11"]),
+        (SQUARE, "A12", []),  # no cell, and not A1 either
+        (SQUARE, "dead:A1,B1", ["A1", "B1"]),
+        (SQUARE, "pass", []),
+        (SQUARE, "swap-sides", []),
+        (SQUARE, "bid:7", []),
+        (HEX, "0,-1/1,-1+l:0,0", ["0,-1", "1,-1", "0,0"]),
+        (HEX, "-1,0/0,0", ["-1,0", "0,0"]),
+        (frozenset(), "A1", []),
+    ],
+)
+def test_the_cells_of_a_move(names: frozenset[str], move: str, cells: list[str]) -> None:
+    assert cells_of(move, names, max(map(len, names), default=0)) == cells
+
+
+def test_a_click_keeps_the_moves_that_go_on_with_its_cell() -> None:
+    words = [(move, cells_of(move, SQUARE, 3)) for move in ("D5", "D5+D6", "D5+D6+D7", "A1", "pass")]
+    assert narrowed(words, [])[0] == words
+    assert [move for move, _ in narrowed(words, ["D5", "D6"])[0]] == ["D5+D6", "D5+D6+D7"]
+
+
+def test_of_too_many_moves_those_come_that_end_here_and_the_cells_that_may_follow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(seat_page, "MOST_MOVES", 2)
+    words = [("pass", []), ("D5", ["D5"]), ("D5+D6", ["D5", "D6"]), ("D5+D7", ["D5", "D7"]), ("A1", ["A1"])]
+    assert narrowed(words, []) == ([("pass", []), ("", ["D5"]), ("", ["A1"])], False)
+    assert narrowed(words, ["D5"]) == ([("D5", ["D5"]), ("", ["D5", "D6"]), ("", ["D5", "D7"])], False)
+    assert narrowed(words, ["D5", "D7"]) == ([("D5+D7", ["D5", "D7"])], True)

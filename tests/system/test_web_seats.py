@@ -1,0 +1,189 @@
+"""People at the seats of `ggp web`, over HTTP, against a real lobby that runs the site itself."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.support.cli import Ggp, ggp, started
+from tests.support.lobby_server import LobbyProcess
+from tests.support.seat_client import Refused, SeatClient, until_there
+
+pytestmark = pytest.mark.slow
+
+FILE = """\
+[lobby]
+listen = "{lobby}"
+keys = false
+engines = 1
+pairing = 0.05
+grace = 20
+watch = "{watch}"
+{web}
+[pool.small]
+game = "yugo,size=3"
+control = "600+1"
+seats = true
+
+[pool.tiles]
+game = "taigo,tiles=6"
+control = "600+1"
+seats = true
+
+[pool.bids]
+game = "stigmergy,size=2"
+control = "600+1"
+seats = true
+
+[pool.rated]
+game = "yugo,size=4"
+control = "600+1"
+
+[bot.random]
+command = "random"
+"""
+
+WEB = """
+[web]
+listen = "127.0.0.1:{}"
+nice = 0
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+class Club:
+    """A lobby with a site, which it runs itself or which is a process of its own; `port` is the site's."""
+
+    def __init__(self, folder: Path, own: bool = True) -> None:
+        self.port = free_port()
+        lobby, watch = (f"tcp://127.0.0.1:{free_port()}" for _ in range(2))
+        self.file = folder / "club.toml"
+        self.file.write_text(FILE.format(lobby=lobby, watch=watch, web=WEB.format(self.port) if own else ""))
+        self.start()
+        self.site: Ggp | None = None
+        if not own:
+            words = ["--watch", watch, "--lobby", lobby, "--listen", f"127.0.0.1:{self.port}"]
+            self.site = Ggp("web", str(self.file), *words)
+        until_there(self.port)
+
+    def start(self) -> None:
+        self.lobby = LobbyProcess(self.file)
+        started.remove(self.lobby)  # it serves several tests
+        self.lobby.wait_for("joined", bot="random")
+
+    def end(self) -> None:
+        self.lobby.process.terminate()
+        self.lobby.wait(60)
+
+    def child(self, name: str) -> int:
+        """A process of the lobby's."""
+        pid = self.lobby.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return next(int(one) for one in children if name.encode() in Path(f"/proc/{one}/cmdline").read_bytes())
+
+
+@pytest.fixture(scope="module")
+def club(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
+    club = Club(tmp_path_factory.mktemp("club"))
+    yield club
+    club.end()
+
+
+def chooser(seed: int) -> Any:
+    """Any legal move; the button and passes last, so that games have moves."""
+    chance = Random(seed)
+
+    def choose(position: dict[str, Any]) -> str:
+        moves = [word for word, _ in position["moves"]]
+        return chance.choice([word for word in moves if word not in ("pass", "button")] or moves)
+
+    return choose
+
+
+@pytest.mark.parametrize("pool", ["small", "tiles", "bids"])
+def test_a_person_plays_a_whole_game_and_a_rematch_with_seats_exchanged(club: Club, pool: str) -> None:
+    me = SeatClient(club.port)
+    me.take(pool=pool, opponent="random")
+    first = me.play(chooser(1), plies=2)
+    assert first["game"].split()[0] in ("yugo", "taigo", "stigmergy") and first["opponent"] == "random"
+    tab = SeatClient(club.port, me.cookie, me.id)  # a reload
+    tab.visit(f"/seats/{me.id}")
+    over = tab.play(chooser(2))
+    assert over["phase"] == "over" and over["result"][0] in "BW0"
+    tab.order("rematch")
+    again = tab.until(lambda state: state["phase"] == "playing" and state["turn"] and state["ply"] > 0)
+    assert again["ply"] >= 1  # the opponent acted first
+    tab.order("resign")
+    assert tab.until(lambda state: state["phase"] == "over")["result"].endswith("+R")
+    rows = ggp("ladder", "games", str(club.file), "--pool", f"{pool}/unrated", "--json").out
+    assert "resignation" in rows and "rules" in rows
+
+
+def test_two_people_play_by_a_link_which_works_once(club: Club) -> None:
+    host, guest, third = SeatClient(club.port), SeatClient(club.port), SeatClient(club.port)
+    host.take(pool="small", opponent="")
+    invite = host.until(lambda state: state["phase"] == "inviting")["invite"]
+    guest.take(invite=invite)
+    with pytest.raises(Refused, match="404"):
+        third.take(invite=invite)
+    players = {True: host, False: guest}
+    for ply in range(4):
+        mover = players[ply % 2 == 0]
+        state = mover.until(lambda state, ply=ply: state["turn"] and state["ply"] == ply)  # type: ignore[misc]
+        assert state["colour"] == ("black", "white")[ply % 2] and state["opponent"] == "a person"
+        mover.order("move", move=chooser(ply)(mover.position()), ply=ply)
+    with pytest.raises(Refused, match="409"):
+        players[False].order("move", move="A1", ply=0)
+    guest.order("resign")
+    host.until(lambda state: state["turn"])
+    host.order("move", move=chooser(0)(host.position()), ply=4)
+    for player in (host, guest):
+        assert player.until(lambda state: state["phase"] == "over")["result"] == "B+R"
+
+
+def test_only_the_page_of_the_seat_gives_orders(club: Club) -> None:
+    me, other = SeatClient(club.port), SeatClient(club.port)
+    me.take(pool="bids", opponent="random")
+    state = me.until(lambda state: state["turn"])
+    assert {word for word, _ in me.position()["moves"]} >= {"bid:0", "bid:8"}
+    path, order = f"/seats/{me.id}/move", {"move": "bid:3", "ply": state["ply"]}
+    other.visit()
+    for wrong, status in (
+        ({"x-csrf-token": "0" * 64}, 403),
+        ({"x-csrf-token": other.csrf}, 403),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"host": "evil.example", "origin": "http://evil.example"}, 421),
+        ({"content-type": "application/x-www-form-urlencoded"}, 415),
+        ({"content-length": "20000"}, 413),
+    ):
+        with pytest.raises(Refused) as refused:
+            me.ask("POST", path, order, **wrong)
+        assert refused.value.status == status, wrong
+    other.id = me.id
+    for method, where, body in (
+        ("POST", path, order),
+        ("GET", f"/seats/{me.id}", None),
+        ("GET", f"{path[:-5]}/events", None),
+    ):
+        with pytest.raises(Refused) as refused:
+            other.ask(method, where, body)
+        assert refused.value.status == 403
+    with pytest.raises(Refused, match="405"):
+        me.ask("POST", "/live", {})
+    with pytest.raises(Refused, match="422"):
+        me.order("move", move="Z99", ply=state["ply"])
+    with pytest.raises(Refused, match="404"):
+        me.take(pool="rated", opponent="random")
+    assert me.until(lambda state: state["turn"])["ply"] == state["ply"]
+    me.order("resign")
+    me.until(lambda state: state["phase"] == "over")
