@@ -104,7 +104,8 @@ def chooser(seed: int) -> Any:
 
     def choose(position: dict[str, Any]) -> str:
         moves = [word for word, _ in position["moves"]]
-        return chance.choice([word for word in moves if word not in ("pass", "button")] or moves)
+        moves = [word for word in moves if word not in ("pass", "button")] or moves
+        return str(chance.choice(moves))
 
     return choose
 
