@@ -98,16 +98,16 @@ class SeatClient:
 
     def play(self, choose: Callable[[dict[str, Any]], str], plies: int = 10_000) -> dict[str, Any]:
         """Play so many moves of one's own, or to the end; the last state."""
-        states = self.states()
+        states, answered = self.states(), -1
         try:
             for state in states:
                 if state["phase"] == "over" or plies == 0:
                     return state
-                if state["phase"] == "playing" and state["turn"]:
+                if state["phase"] == "playing" and state["turn"] and state["ply"] > answered:
                     position = self.position()
                     if position["ply"] == state["ply"]:
                         self.order("move", move=choose(position), ply=state["ply"])
-                        plies -= 1
+                        plies, answered = plies - 1, state["ply"]
             raise AssertionError("the stream ended")
         finally:
             states.close()  # type: ignore[attr-defined]
