@@ -37,7 +37,7 @@ def open_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-@pytest.fixture
+@pytest.fixture(params=[pytest.param("process", marks=pytest.mark.slow)])
 def start() -> Iterator[Start]:
     """Starts a child by its Python source; afterwards every descriptor must be closed again."""
     before = open_descriptors()
@@ -82,7 +82,6 @@ def read_all(pipe: Pipe) -> bytes:
     return b"".join(iter(lambda: read(pipe), b""))
 
 
-@pytest.mark.slow
 def test_a_conversation(start: Start) -> None:
     pipe = start("from tests.support.answering_program import *; serve_stdio(make_responder())")
     channel = Channel(pipe, PeerRole.ENGINE)
@@ -95,7 +94,6 @@ def test_a_conversation(start: Start) -> None:
         run_blocking(channel.receive(soon(pipe)))
 
 
-@pytest.mark.slow
 def test_another_loop_may_wait_for_the_descriptors(start: Start) -> None:
     stdin, stdout, stderr = start("say(hear())").descriptors
     assert stderr is not None and not any(map(os.get_blocking, (stdin, stdout, stderr)))
@@ -107,7 +105,6 @@ def test_another_loop_may_wait_for_the_descriptors(start: Start) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.slow
 def test_all_of_stderr_is_handed_on_and_its_end(start: Start) -> None:
     pipe = start("err(b'a' * 300_000); say(b'done')")
     told: list[bytes] = []
@@ -118,7 +115,6 @@ def test_all_of_stderr_is_handed_on_and_its_end(start: Start) -> None:
     assert b"".join(told) == b"a" * 300_000 and len(pipe.stderr_tail) == 64 * 1024
 
 
-@pytest.mark.slow
 def test_silence_times_out_at_the_deadline(start: Start) -> None:
     pipe = start("time.sleep(100)")
     began = time.monotonic()
@@ -130,7 +126,6 @@ def test_silence_times_out_at_the_deadline(start: Start) -> None:
     assert time.monotonic() - began < 30
 
 
-@pytest.mark.slow
 def test_what_has_come_is_read_also_after_the_deadline(start: Start) -> None:
     pipe = start("say(b'= a\\n\\n'); time.sleep(100)")
     assert read(pipe)[:1] == b"="
@@ -140,7 +135,6 @@ def test_what_has_come_is_read_also_after_the_deadline(start: Start) -> None:
     assert read(pipe, -1.0) == b"= a\n\n"
 
 
-@pytest.mark.slow
 def test_a_deadline_further_away_than_poll_can_wait(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = start("hear(); time.sleep(0.1); hear(); say(b'= a\\n\\n')")
     month = 30 * 24 * 3600.0
@@ -152,14 +146,12 @@ def test_a_deadline_further_away_than_poll_can_wait(start: Start, monkeypatch: p
     assert read(pipe, month) == b"= a\n\n"
 
 
-@pytest.mark.slow
 def test_a_slow_reader_gets_all_that_is_written(start: Start) -> None:
     pipe = start("n = 0\nwhile n < 300_000: time.sleep(0.02); n += len(os.read(0, 40_000))\nsay(b'= %d\\n\\n' % n)")
     write(pipe, b"x" * 299_999 + b"\n")
     assert read(pipe) == b"= 300000\n\n"
 
 
-@pytest.mark.slow
 def test_both_pipes_full_do_not_lock_up(start: Start) -> None:
     # The child answers each line at length before it reads the next, and nobody reads until all is written.
     pipe = start("while hear(): say(b'= ' + b'y' * 999 + b'\\n\\n')")
@@ -169,7 +161,6 @@ def test_both_pipes_full_do_not_lock_up(start: Start) -> None:
     assert answers.count(b"= " + b"y" * 999 + b"\n\n") == 2_001
 
 
-@pytest.mark.slow
 def test_a_peer_that_does_not_read_times_out_and_is_sent_nothing_more(start: Start, tmp_path: Path) -> None:
     wait = f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)\n"
     pipe = start(wait + "data = b''\nwhile part := os.read(0, 65536): data += part\nsay(data[-5:])")
@@ -183,7 +174,6 @@ def test_a_peer_that_does_not_read_times_out_and_is_sent_nothing_more(start: Sta
     assert read_all(pipe) == b"xxxxx"
 
 
-@pytest.mark.slow
 def test_the_transports_own_patience(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipe_module, "WRITE_PATIENCE", 0.1)
     pipe = start("time.sleep(100)")
@@ -191,7 +181,6 @@ def test_the_transports_own_patience(start: Start, monkeypatch: pytest.MonkeyPat
         run_blocking(pipe.write(b"x" * 1_000_000))
 
 
-@pytest.mark.slow
 def test_a_pipe_that_is_full_from_the_start(start: Start) -> None:
     pipe = start("time.sleep(0.3)\nwhile hear() != b'last\\n': pass\nsay(b'=\\n\\n')")
     ends = os.pipe()
@@ -203,7 +192,6 @@ def test_a_pipe_that_is_full_from_the_start(start: Start) -> None:
     assert read(pipe) == b"=\n\n"
 
 
-@pytest.mark.slow
 def test_a_flood_on_stderr_is_drained_while_we_wait_and_its_tail_kept(start: Start) -> None:
     pipe = start("hear()\nfor i in range(50): err(b'e' * 100_000)\nerr(b'the end')\nsay(b'= a\\n\\n')\nhear()")
     write(pipe, b"name\n")
@@ -212,14 +200,12 @@ def test_a_flood_on_stderr_is_drained_while_we_wait_and_its_tail_kept(start: Sta
     assert len(tail) == 65_536 and tail.endswith(b"ethe end")
 
 
-@pytest.mark.slow
 def test_a_flood_on_stderr_is_drained_while_we_write(start: Start) -> None:
     pipe = start("for i in range(50): err(b'e' * 100_000)\nhear(); say(b'= a\\n\\n')\nhear()")
     write(pipe, b"x" * 1_000_000 + b"\n")
     assert read(pipe) == b"= a\n\n"
 
 
-@pytest.mark.slow
 def test_a_flood_on_stderr_without_end_is_no_answer(start: Start) -> None:
     pipe = start("while True: err(b'e' * 60_000)")
     began = time.monotonic()
@@ -234,7 +220,6 @@ def test_a_flood_on_stderr_without_end_is_no_answer(start: Start) -> None:
     assert time.monotonic() - began < 30
 
 
-@pytest.mark.slow
 def test_draining_stderr_ends_though_more_keeps_coming(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = start("hear()")
     reads = iter([65_536] * 100)
@@ -243,7 +228,6 @@ def test_draining_stderr_ends_though_more_keeps_coming(start: Start, monkeypatch
     assert len(list(reads)) == 100 - 16  # 1 MiB was read: no pipe holds more
 
 
-@pytest.mark.slow
 def test_the_rest_of_stderr_is_read_after_the_end(start: Start) -> None:
     pipe = start("err(b'first '); say(b'= a\\n\\n'); err(b'last')")
     assert read(pipe) == b"= a\n\n"
@@ -254,7 +238,6 @@ def test_the_rest_of_stderr_is_read_after_the_end(start: Start) -> None:
     assert pipe.drain_stderr() == b"first last"
 
 
-@pytest.mark.slow
 def test_stderr_that_is_closed_early_ends_nothing(start: Start) -> None:
     pipe = start("err(b'bye'); os.close(2); time.sleep(0.1); say(b'= a\\n\\n'); hear()")
     assert read(pipe) == b"= a\n\n"
@@ -264,7 +247,6 @@ def test_stderr_that_is_closed_early_ends_nothing(start: Start) -> None:
     assert read(pipe) == b"= a\n\n"
 
 
-@pytest.mark.slow
 def test_a_child_that_ends_in_the_middle_of_an_answer_is_gone(start: Start) -> None:
     channel = Channel(start("hear(); say(b'= half an'); os._exit(3)"), PeerRole.ENGINE)
     reply = run_blocking(channel.ask("name", channel.now() + 10))
@@ -276,7 +258,6 @@ def test_a_child_that_ends_in_the_middle_of_an_answer_is_gone(start: Start) -> N
         run_blocking(channel.ask("name", channel.now() + 10))
 
 
-@pytest.mark.slow
 def test_a_child_that_no_longer_reads_is_still_heard(start: Start) -> None:
     pipe = start("say(b'= last words\\n\\n'); os.close(0); err(b'x'); time.sleep(100)")
     while not pipe.drain_stderr():
@@ -288,14 +269,12 @@ def test_a_child_that_no_longer_reads_is_still_heard(start: Start) -> None:
         read(pipe, 0.05)
 
 
-@pytest.mark.slow
 def test_a_child_that_stops_reading_in_the_middle_of_a_write(start: Start) -> None:
     pipe = start("say(b'= a\\n\\n'); os.read(0, 10); time.sleep(0.1); os.close(0); time.sleep(100)")
     write(pipe, b"x" * 1_000_000 + b"\n")
     assert read(pipe) == b"= a\n\n"
 
 
-@pytest.mark.slow
 def test_a_child_that_closes_only_its_output_is_gone(start: Start) -> None:
     pipe = start("say(b'= a\\n\\n'); os.close(1); time.sleep(0.3)\nwhile hear(): pass")
     write(pipe, b"x" * 1_000_000 + b"\n")
@@ -303,7 +282,6 @@ def test_a_child_that_closes_only_its_output_is_gone(start: Start) -> None:
     assert [read(pipe), read(pipe)] == [b"", b""]
 
 
-@pytest.mark.slow
 def test_a_peer_that_talks_without_end_while_we_write_is_stopped(start: Start) -> None:
     channel = Channel(start("while True: say(b'y' * 60_000)"), PeerRole.BOT)
     run_blocking(channel.send("x" * 65_000, "x" * 65_000, "x" * 65_000))
@@ -326,7 +304,6 @@ class Jumpy:
         return self.inner.poll(wait) if self.calls % 2 == 0 else [(number, 1) for number in self.descriptors]
 
 
-@pytest.mark.slow
 def test_a_spurious_wake_up_of_a_reader_is_nothing(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = start("hear(); say(b'= a\\n\\n'); hear()")
     jumpy = Jumpy(pipe)
@@ -338,7 +315,6 @@ def test_a_spurious_wake_up_of_a_reader_is_nothing(start: Start, monkeypatch: py
     assert read(pipe) == b"= a\n\n"
 
 
-@pytest.mark.slow
 def test_a_spurious_wake_up_of_a_writer_is_nothing(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = start("time.sleep(0.2); hear(); say(b'= a\\n\\n'); hear()")
     jumpy = Jumpy(pipe, pipe._stdin)
@@ -349,7 +325,6 @@ def test_a_spurious_wake_up_of_a_writer_is_nothing(start: Start, monkeypatch: py
     assert read(pipe) == b"= a\n\n"
 
 
-@pytest.mark.slow
 def test_after_close_the_stream_has_ended_and_no_other_file_is_touched(start: Start) -> None:
     pipe = start("say(b'= a\\n\\n'); hear()")
     pipe.close()

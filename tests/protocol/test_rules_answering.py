@@ -56,7 +56,7 @@ def talk(request: pytest.FixtureRequest) -> Talk:
     return chosen
 
 
-@pytest.fixture
+@pytest.fixture(params=[pytest.param("process", marks=pytest.mark.slow)])
 def peer() -> Iterator[RawPeer]:
     with RawPeer(PROGRAM) as started:
         yield started
@@ -168,13 +168,11 @@ def test_rule_2_3_nothing_else_is_written_to_stdout_and_diagnostics_go_to_stderr
     assert result.stderr.startswith(b"eee") and b"Traceback" in result.stderr
 
 
-@pytest.mark.slow
 def test_rule_2_3_every_answer_is_flushed_before_the_next_command_comes(peer: RawPeer) -> None:
     for number in range(5):
         assert peer.ask(f"echo {number}") == str(number)
 
 
-@pytest.mark.slow
 def test_rule_2_3_every_answer_leaves_before_the_next_command_is_worked_on(peer: RawPeer) -> None:
     peer.send(b"echo first\nsleep 100\n")
     assert peer.answer() == "= first"
@@ -214,7 +212,6 @@ def test_rule_2_5_an_internal_error_needs_no_report() -> None:
     assert responder.next_answer() == b"?1 internal error: KeyError: 'a\\n\\n \\nb'\n\n"
 
 
-@pytest.mark.slow
 def test_rule_2_5_quit_ends_the_process_while_its_input_is_open(peer: RawPeer) -> None:
     peer.send(b"quit\n")
     assert peer.until_end() == b"=\n\n"
@@ -236,7 +233,6 @@ def test_rule_2_5_quit_closes_the_one_that_answers_it_unless_it_fails() -> None:
     assert responder.next_answer() is None
 
 
-@pytest.mark.slow
 def test_rule_2_5_the_end_of_input_ends_at_once_silently_with_status_0(peer: RawPeer) -> None:
     peer.send(b"echo a\necho half a line")
     assert peer.answer() == "= a"
@@ -256,7 +252,6 @@ def test_rule_2_8_a_longer_line_is_refused_once_and_the_session_continues(length
     assert in_a_process(b"x" * length + b"\necho a\n") == b"? line too long\n\n= a\n\n"
 
 
-@pytest.mark.slow
 def test_rule_2_8_a_line_that_is_too_long_is_refused_before_it_ends(peer: RawPeer) -> None:
     peer.send(b"x" * 65_536)
     peer.send(b"x")
