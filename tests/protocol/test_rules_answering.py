@@ -15,7 +15,7 @@ import pytest
 from protocol.channel import Channel
 from protocol.connection import Connection, PeerRole, ReadLimits
 from protocol.errors import CommandFailed, RemoteProtocolError
-from protocol.grammar import CONTROL, MAX_LINE
+from protocol.grammar import CONTROL, MAX_ANSWER, MAX_ANSWER_LINES, MAX_LINE, fit_lines
 from protocol.messages import Reply
 from protocol.responder import Responder
 from protocol.transports.blocking import run_blocking
@@ -285,6 +285,14 @@ def test_rule_2_8_a_line_of_100_mb_takes_no_memory() -> None:
         program.stdin.write(b"quit\n")
         assert program.stdout.read(100) == b"=\n\n"
         assert program.wait(10) == 0
+
+
+@pytest.mark.parametrize("line", ["", "x" * 1000])
+def test_rule_2_8_lines_beyond_the_bounds_of_an_answer_are_cut_and_counted(line: str) -> None:
+    assert fit_lines(["a", "b"]) == "a\nb"
+    *kept, last = fit_lines([line] * 20_000).split("\n")
+    assert set(kept) == {line} and last == f"cut={20_000 - len(kept)}"
+    assert len(kept) + 1 < MAX_ANSWER_LINES and sum(len(one) + 1 for one in (*kept, last)) < MAX_ANSWER
 
 
 # -- 14: a controller that leaves -----------------------------------------------------------------------------------
