@@ -16,7 +16,7 @@ CHROMIUM = "/usr/bin/chromium"
 # As root chromium does not start with its sandbox; the pages are ours.
 _ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 # What a browser says of a page that answers 404 or 503 because a test asked for it.
-_EXPECTED = re.compile(r"Failed to load resource: the server responded with a status of (404|429|503)")
+_EXPECTED = re.compile(r"Failed to load resource: the server responded with a status of (404|422|429|503)")
 
 
 @contextmanager
@@ -111,7 +111,7 @@ class Visitor:
     def close(self) -> None:
         """AssertionError if any page had an error."""
         self.context.close()
-        assert self.errors == []
+        assert self.errors == [], self.errors
 
     def _heard(self, page: Page, kind: str, text: str) -> None:
         if kind in ("error", "warning") and not _EXPECTED.match(text):

@@ -65,6 +65,7 @@ class Club:
 
     def __init__(self, folder: Path, own: bool = True) -> None:
         self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
         lobby, watch = (f"tcp://127.0.0.1:{free_port()}" for _ in range(2))
         self.file = folder / "club.toml"
         self.file.write_text(FILE.format(lobby=lobby, watch=watch, web=WEB.format(self.port) if own else ""))
