@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -120,6 +121,13 @@ class LiveMatch:
             return next(read_records([line for line in lines if line.endswith(b"\n")]), None)
         except (OSError, RecordError):
             return None
+
+    def idle(self) -> int:
+        """ms since its last event."""
+        try:
+            return max(0, int(1000 * (time.time() - os.fstat(self._file.fileno()).st_mtime)))
+        except OSError:
+            return 0
 
     def playing(self) -> bool:
         """Whether a worker still plays it."""

@@ -22,14 +22,12 @@ from referee.ladder import source
 from referee.ladder.queries import (
     GameFilter,
     check_filter,
-    ended_after,
-    long_before,
     matching,
     read_game,
     read_one,
 )
 from referee.ladder.source import Trouble, ViewError, open_ladder, split, the_pool
-from referee.ladder.views import filter_options, since_when
+from referee.ladder.views import filter_options
 from referee.play.player import fixed_handicap
 from referee.store.counts import BY_PLAY
 from referee.store.model import GameRow
@@ -234,11 +232,7 @@ def run_export(argv: list[str]) -> int:
 def export(
     words: tuple[str, ...],
     form: str,
-    pool_name: str | None,
-    bot: str | None,
-    against: str | None,
-    termination: str | None,
-    since: str | None,
+    wanted: GameFilter,
     key: str | None,
     played: bool,
     output: str | None,
@@ -249,15 +243,14 @@ def export(
     Void matches are left out of csv, which has results alone; a forfeit is there as a win or a loss.
     """
     ladder, _ = split(words, 0, 0)
-    wanted = GameFilter(pool_name, bot, against, termination, since_when(since))
     if key is not None and (wanted.any is False or played or form == "csv"):
         raise click.UsageError("--key is one match: leave out what chooses among many, and the format csv")
     with open_ladder(ladder) as store:
         if form == "csv":
-            pool = the_pool(store.pools(), pool_name, "results of several may not be rated together")
+            pool = the_pool(store.pools(), wanted.pool, "results of several may not be rated together")
             wanted = replace(wanted, pool=pool.name)
         damaged: list[str] = []
-        pieces = _one(store, key, form) if key is not None else _pieces(store, wanted, form, played, damaged)
+        pieces = _one(store, key, form) if key is not None else exported(store, wanted, form, played, damaged)
         visible = not quiet and (output not in (None, "-") or not sys.stdout.isatty())
         totals = store.totals()
         total = totals.games + totals.void if wanted.any else None
@@ -275,20 +268,15 @@ def _one(store: Store, key: str, form: str) -> Iterator[bytes]:
     yield as_form(read_game(store, key), form)
 
 
-def _pieces(store: Store, wanted: GameFilter, form: str, played: bool, damaged: list[str]) -> Iterator[bytes]:
+def exported(store: Store, wanted: GameFilter, form: str, played: bool, damaged: list[str]) -> Iterator[bytes]:
     """What to write, a piece a match; b"" for one that is left out. `damaged` gets why a record cannot be written."""
     if form == "csv":
         yield b"first,second,result\n"
         for row in matching(store, wanted):
             yield _csv_line(row) if row.result and not (played and row.termination not in BY_PLAY) else b""
         return
-    pool = check_filter(store, wanted)
-    found = store.records(pool, wanted.bot, wanted.against, wanted.termination, damaged=damaged.append)
-    for row, lines in found:
-        if wanted.since is not None and long_before(row, wanted.since):
-            return
-        early = wanted.since is not None and not ended_after(row, wanted.since)
-        if early or (played and row.termination not in BY_PLAY):
+    for row, lines in store.records(**check_filter(store, wanted), damaged=damaged.append):
+        if played and row.termination not in BY_PLAY:
             yield b""
             continue
         try:

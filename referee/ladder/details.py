@@ -7,8 +7,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+import msgspec
 
 from protocol.printed import json_text
+from protocol.records import MatchStarted
 from referee.cli import HELP
 from referee.ladder import source
 from referee.ladder.queries import (
@@ -30,7 +32,7 @@ from referee.ladder.standings import BotScore, score_of
 from referee.ladder.views import add_game, game_sheet, say_pools, show_each
 from referee.ratings.scale import effect_lines, half
 from referee.ratings.sprt import MODELS, Hypotheses, Model, SprtError, effect, judge
-from referee.store.model import Format, FormatKind, GameRow, PairScore, PoolEntry, PoolRow
+from referee.store.model import GAMES, Format, FormatKind, GameRow, PairScore, PoolEntry, PoolRow
 from referee.terminal import TextTable, clean, say, show
 
 if TYPE_CHECKING:
@@ -407,3 +409,43 @@ def _judgement(duel: Duel) -> list[str]:
             f"(is {test.new.label} better? {tested.model} Elo {tested.elo0:g} against {tested.elo1:g}{later})"
         )
     return lines
+
+
+class Meeting(NamedTuple):
+    """A pair of games as the first of two bots sees it: its number in the pool, its opening, its stored matches.
+
+    `points` are None while a game is missing or void.
+    """
+
+    number: int
+    opening: tuple[str, ...]
+    games: list[GameRow]
+    points: float | None
+
+
+def read_meetings(store: "Store", duel: Duel, before: int | None, most: int) -> tuple[list[Meeting], int]:
+    """About `most` pairs, newest first, and the id `before` which the next ones are, 0 if there are none."""
+    rows = list(store.records(duel.pool.id, duel.one.id, duel.other.id, limit=2 * most, before=before))
+    pairs: dict[int, list[GameRow]] = {}
+    openings: dict[int, tuple[str, ...]] = {}
+    for row, lines in rows:
+        pairs.setdefault(row.pair, []).insert(0, row)
+        openings[row.pair] = openings.get(row.pair) or _opening(lines)
+    found = [Meeting(pair, openings[pair], games, _points(games, duel.one)) for pair, games in pairs.items()]
+    return found, rows[-1][0].id if len(rows) == 2 * most else 0
+
+
+def _opening(lines: bytes) -> tuple[str, ...]:
+    try:
+        return msgspec.json.decode(lines.partition(b"\n")[0], type=MatchStarted).opening
+    except msgspec.DecodeError:
+        return ()
+
+
+def _points(games: Sequence[GameRow], bot: PoolEntry) -> float | None:
+    counted = {row.game: row for row in games if row.result}
+    if len(counted) < GAMES:
+        return None
+    return sum(
+        0.5 if not row.winner else (row.first, row.second)[row.winner - 1] == bot.label for row in counted.values()
+    )

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -200,18 +200,21 @@ def read_crosstable(store: "Store", pool: PoolRow, seats: bool = False, everyone
 # -- games ------------------------------------------------------------------------------------------------------------
 
 
-_SLACK = timedelta(days=1)  # a match may be stored after another that ended later
-
-
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    """Which matches: None is any. `since` is UTC; a bot is a name or a version's label."""
+    """Which matches: None is any. A bot is a name or a version's label; `result` is one of the store's RESULTS.
+
+    `since` and `until` are UTC: when a match ended, from the first to before the second.
+    """
 
     pool: str | None = None
     bot: str | None = None
     against: str | None = None
     termination: str | None = None
+    seat: int = 0
+    result: str = ""
     since: datetime | None = None
+    until: datetime | None = None
 
     @property
     def any(self) -> bool:
@@ -219,34 +222,25 @@ class GameFilter:
         return self == GameFilter()
 
 
-def check_filter(store: "Store", wanted: GameFilter) -> int | None:
-    """The id of the pool that is meant, None for all. ViewError for a pool or a bot that there is not."""
+def check_filter(store: "Store", wanted: GameFilter) -> dict[str, Any]:
+    """The words for the store's `games` and `records`. ViewError for a pool or a bot that there is not, UsageError."""
     chosen = chosen_pools(store.pools(unrated=True), wanted.pool)
-    if wanted.against and not wanted.bot:
-        raise click.UsageError("--against goes with --bot")
+    if not wanted.bot and (wanted.against or wanted.seat or wanted.result not in ("", "drawn", "void")):
+        what = "--against" if wanted.against else "--seat" if wanted.seat else f"--result {wanted.result}"
+        raise click.UsageError(f"{what} goes with --bot")
     if wanted.bot:
         check_bots([seat for pool in chosen for seat in store.seats(pool.id)], wanted.bot, wanted.against)
-    return chosen[0].id if wanted.pool is not None else None
+    return {
+        "pool": chosen[0].id if wanted.pool is not None else None,
+        "bot": wanted.bot,
+        "opponent": wanted.against,
+        **{name: getattr(wanted, name) for name in ("termination", "seat", "result", "since", "until")},
+    }
 
 
-def matching(store: "Store", wanted: GameFilter) -> Iterator[GameRow]:
-    """The matches that pass, newest first. Raises ViewError."""
-    pool = check_filter(store, wanted)
-    for row in store.games(pool, bot=wanted.bot, opponent=wanted.against, termination=wanted.termination):
-        if wanted.since is None or ended_after(row, wanted.since):
-            yield row
-        elif long_before(row, wanted.since):
-            return
-
-
-def ended_after(row: GameRow, moment: datetime) -> bool:
-    """Whether a match ended at that moment or later."""
-    return bool(row.ended) and datetime.fromisoformat(row.ended) >= moment
-
-
-def long_before(row: GameRow, moment: datetime) -> bool:
-    """Whether no match that was stored before this one can have ended at that moment or later."""
-    return bool(row.ended) and not ended_after(row, moment - _SLACK)
+def matching(store: "Store", wanted: GameFilter, before: int | None = None) -> Iterator[GameRow]:
+    """The matches that pass, newest first; `before`: from the one behind this id on. Raises ViewError, UsageError."""
+    return store.games(**check_filter(store, wanted), before=before)
 
 
 def when(at: str) -> str:
@@ -334,6 +328,10 @@ class PoolSummary:
     def names(self) -> dict[str, str]:
         """Of the bots, by the labels of their versions."""
         return {seat.label: seat.name for seat in self.standings.seats}
+
+    def history(self, name: str) -> list[RankedPlace]:
+        """The rated versions of a bot, oldest first."""
+        return [self.rated[seat.id] for seat in self.standings.versions(name) if seat.id in self.rated]
 
     @cached_property
     def ranks(self) -> dict[int, int]:

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import partial, wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,7 +37,7 @@ from referee.ladder.source import chosen_pools, open_ladder, split
 from referee.ladder.standings import RankedPlace, misfits_badly
 from referee.play.outcome import Termination
 from referee.ratings.scale import half
-from referee.store.model import GameRow, PoolEntry, StoredFit
+from referee.store.model import RESULTS, GameRow, PoolEntry, StoredFit
 from referee.terminal import TextTable, clean, on_terminal, say, show, width
 
 if TYPE_CHECKING:
@@ -239,13 +239,29 @@ def _points(table: Crosstable) -> list[str]:
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def filter_options(command: source.Command) -> source.Command:
-    """--pool, --bot, --against, --termination, --since."""
-    since = click.option("--since", metavar="WHEN", help="2026-11-30, 2026-11-30T18:00 (UTC), or 45m, 6h, 3d, 2w ago.")
-    why = click.option("--termination", type=click.Choice([str(end) for end in Termination]), help="How they ended.")
-    against = click.option("--against", metavar="NAME", help="And of this one.")
-    bot = click.option("--bot", metavar="NAME", help="Only matches of this bot, or NAME@VERSION.")
-    return source.pool_option(bot(against(why(since(command)))))
+def filter_options(command: Callable[..., int]) -> Callable[..., int]:
+    """The options that choose matches; the command gets them as `wanted`, a GameFilter."""
+
+    @wraps(command)
+    def filtered(**words: Any) -> int:
+        since, until = since_when("--since", words.pop("since")), since_when("--until", words.pop("until"))
+        pool = words.pop("pool_name")
+        bot, against, termination = (words.pop(name) for name in ("bot", "against", "termination"))
+        seat, result = words.pop("seat") or 0, words.pop("result") or ""
+        return command(**words, wanted=GameFilter(pool, bot, against, termination, seat, result, since, until))
+
+    for option in (
+        click.option("--until", metavar="WHEN", help="Before then."),
+        click.option("--since", metavar="WHEN", help="2026-11-30, 2026-11-30T18:00 (UTC), or 45m, 6h, 3d, 2w ago."),
+        click.option("--termination", type=click.Choice([str(end) for end in Termination]), help="How they ended."),
+        click.option("--result", type=click.Choice(RESULTS), help="How they came out for the bot."),
+        click.option("--seat", type=click.IntRange(1, 2), help="And the bot had this seat."),
+        click.option("--against", metavar="NAME", help="And of this one."),
+        click.option("--bot", metavar="NAME", help="Only matches of this bot, or NAME@VERSION."),
+        source.pool_option,
+    ):
+        filtered = option(filtered)
+    return filtered
 
 
 @click.command("games", epilog=source.EPILOGUE, context_settings=HELP)
@@ -253,19 +269,9 @@ def filter_options(command: source.Command) -> source.Command:
 @filter_options
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Most to show; 0: all.")
 @source.json_option
-def games(
-    words: tuple[str, ...],
-    pool_name: str | None,
-    bot: str | None,
-    against: str | None,
-    termination: str | None,
-    since: str | None,
-    limit: int,
-    as_object: bool,
-) -> int:
+def games(words: tuple[str, ...], wanted: GameFilter, limit: int, as_object: bool) -> int:
     """List the matches of a ladder, newest first, void ones included; KEY shows all that is known of one."""
     ladder, keys = split(words, 0, 1)
-    wanted = GameFilter(pool_name, bot, against, termination, since_when(since))
     if keys and not wanted.any:
         raise click.UsageError("a KEY is one match: leave out what chooses among many")
     with open_ladder(ladder) as store:
@@ -282,7 +288,7 @@ def games(
 run_games = partial(source.run_view, games)
 
 
-def since_when(text: str | None) -> datetime | None:
+def since_when(option: str, text: str | None) -> datetime | None:
     """A moment, or how long ago it was. UsageError says how to write it."""
     if text is None:
         return None
@@ -292,7 +298,7 @@ def since_when(text: str | None) -> datetime | None:
         moment = datetime.fromisoformat(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise click.UsageError(f"--since {text!r}: write 2026-11-30, 2026-11-30T18:00, 45m, 6h, 3d or 2w") from None
+        raise click.UsageError(f"{option} {text!r}: write 2026-11-30, 2026-11-30T18:00, 45m, 6h, 3d or 2w") from None
 
 
 def _print_games(found: Iterator[GameRow]) -> None:

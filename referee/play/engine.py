@@ -177,6 +177,11 @@ class Engine:
         reply = None if "ggp-scene" in self.lacks else await self._ask("ggp-scene", self._command)
         return reply.text if reply and reply.ok else ""
 
+    async def rules(self, game: str) -> str:
+        """The rules as text, or ""."""
+        reply = await self._ask(f"ggp-rules {game}", self._command) if self.lists("ggp-rules") else None
+        return reply.text if reply and reply.ok else ""
+
     async def _ask(self, line: str, budget: float) -> Reply:
         return (await self._ask_all([line], budget))[0]
 

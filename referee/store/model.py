@@ -266,6 +266,10 @@ class GameRow:
     ended: str
 
 
+RESULTS = ("won", "lost", "drawn", "void", "fault", "forfeit", "gift")
+"""How a match came out for a bot. `fault`: ended by its fault; `forfeit`: lost by it; `gift`: won by the other's."""
+
+
 @dataclass(frozen=True, slots=True)
 class PoolRow:
     """A pool as it is stored; `games` is how many count. `name` is `NAME@KEY` once a later pool has the name."""

@@ -6,8 +6,9 @@ Any thread may call what reads, at any time. Any thread may call what writes, on
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
+from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -53,12 +54,23 @@ from referee.store.schema import (
 
 @dataclass(frozen=True, slots=True)
 class StoreFilter:
-    """Chooses matches by pool, versions (empty: all), versions of the opponent, and termination."""
+    """Which matches: of a pool, of some versions (empty: any) in a seat (0: either), against some, that ended so.
+
+    `since`, `until`: when they ended, from the first to before the second, UTC. `result`: one of RESULTS, as `bots` see
+    it; without them `drawn` or `void`.
+    """
 
     pool: int | None = None
     bots: Sequence[int] = ()
     opponents: Sequence[int] = ()
     termination: str | None = None
+    seat: int = 0
+    result: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+_SLACK = timedelta(days=1)  # a match may be stored after another that ended later
 
 
 _ONE, _TWO, _CULPRIT = (versions.alias(name) for name in ("one", "two", "culprit"))
@@ -112,6 +124,10 @@ def _ids(connection: Connection, chosen: StoreFilter, after: int | None, most: i
         common.append(games.c.termination == chosen.termination)
     if after is not None:
         common.append(games.c.id < after if newest else games.c.id > after)
+    if chosen.since is not None:
+        common += [games.c.ended >= _stored(chosen.since), games.c.id >= _id_at(connection, chosen.since - _SLACK)]
+    if chosen.until is not None:
+        common += [games.c.ended < _stored(chosen.until), games.c.id < _id_at(connection, chosen.until + _SLACK)]
     parts = [select(games.c.id).where(*common, part).order_by(order).limit(most) for part in _sides(chosen)]
     found = {id for part in parts for id in connection.execute(part).scalars()}
     return sorted(found, reverse=newest)[:most]
@@ -120,10 +136,46 @@ def _ids(connection: Connection, chosen: StoreFilter, after: int | None, most: i
 def _sides(chosen: StoreFilter) -> Iterator[ColumnElement[bool]]:
     """The filter by bots, one index each: every bot in seat 1, every bot in seat 2."""
     if not chosen.bots:
-        yield true()
+        yield and_(true(), *(_came_out(chosen.result, None, 0) if chosen.result else []))
     for bot in chosen.bots:
-        for seat, other in ((games.c.first, games.c.second), (games.c.second, games.c.first)):
-            yield and_(seat == bot, other.in_(chosen.opponents)) if chosen.opponents else seat == bot
+        for seat, mine, other in ((1, games.c.first, games.c.second), (2, games.c.second, games.c.first)):
+            if chosen.seat in (0, seat):
+                against = [other.in_(chosen.opponents)] if chosen.opponents else []
+                yield and_(mine == bot, *against, *(_came_out(chosen.result, bot, seat) if chosen.result else []))
+
+
+def _came_out(result: str, bot: int | None, seat: int) -> list[ColumnElement[bool]]:
+    """Matches with that result for the bot in that seat; `drawn` and `void` are the same for both."""
+    won, lost = games.c.winner == seat, games.c.winner == 3 - seat
+    other = games.c.second if seat == 1 else games.c.first
+    return {
+        "won": [won],
+        "lost": [lost],
+        "drawn": [games.c.winner == 0, games.c.result != ""],
+        "void": [games.c.result == ""],
+        "fault": [games.c.culprit == bot],
+        "forfeit": [games.c.culprit == bot, lost],
+        "gift": [games.c.culprit == other, won],
+    }[result]
+
+
+def _stored(moment: datetime) -> str:
+    """A moment as the beginning of a stored one, so that both can be compared as text."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def _id_at(connection: Connection, moment: datetime) -> int:
+    """The id of the first match that ended then or later, taking matches as stored in the order in which they ended."""
+    low, high = 0, (connection.execute(select(func.max(games.c.id))).scalar() or 0) + 1
+    while low < high:
+        middle = (low + high) // 2
+        query = select(games.c.id, games.c.ended).where(games.c.id >= middle).order_by(games.c.id).limit(1)
+        row = connection.execute(query).one_or_none()
+        if row is None or row.ended >= _stored(moment):
+            high = middle
+        else:
+            low = row.id + 1
+    return low
 
 
 # -- Pools with their sums and ratings, and events.
@@ -373,13 +425,15 @@ class Store:
         limit: int | None = None,
         newest: bool = True,
         before: int | None = None,
+        **more: Any,
     ) -> Iterator[GameRow]:
         """Stored matches, void ones included, in the order in which they were stored or the reverse.
 
         Pools go by id or name; bots by id, or by name, `NAME` being all its versions and `NAME@VERSION` one. Names that
-        are not there are an error at once. `before`: only those behind the match with this id, in that order.
+        are not there are an error at once. `before`: only those behind the match with this id, in that order. `more`:
+        seat, result, since and until of StoreFilter.
         """
-        chosen = self._filter(pool, bot, opponent, termination)
+        chosen = self._filter(pool, bot, opponent, termination, more)
         return (row for row, _ in self._pages(chosen, limit, newest, whole=False, after=before))
 
     def records(
@@ -390,16 +444,18 @@ class Store:
         termination: str | None = None,
         limit: int | None = None,
         newest: bool = True,
+        before: int | None = None,
         damaged: Callable[[str], None] | None = None,
+        **more: Any,
     ) -> Iterator[tuple[GameRow, bytes]]:
         """Stored matches with their records, as JSON lines.
 
         A record that cannot be unpacked raises StoreError; with `damaged`, that is called with the reason instead.
         """
-        chosen = self._filter(pool, bot, opponent, termination)
+        chosen = self._filter(pool, bot, opponent, termination, more)
 
         def unpack() -> Iterator[tuple[GameRow, bytes]]:
-            for row, data in self._pages(chosen, limit, newest, whole=True):
+            for row, data in self._pages(chosen, limit, newest, whole=True, after=before):
                 try:
                     lines = unpacked(data, row.key)
                 except StoreError as error:
@@ -440,7 +496,12 @@ class Store:
     # ------------------------------------------------------------------------------------------------------------
 
     def _filter(
-        self, pool: int | str | None, bot: int | str | None, opponent: int | str | None, termination: str | None
+        self,
+        pool: int | str | None,
+        bot: int | str | None,
+        opponent: int | str | None,
+        termination: str | None,
+        more: Mapping[str, Any],
     ) -> StoreFilter:
         with self.database.reading() as connection:
             at = None if pool is None else find_pool(connection, pool)
@@ -448,7 +509,7 @@ class Store:
                 [] if who is None else [who] if isinstance(who, int) else entries.called(connection, who)
                 for who in (bot, opponent)
             )
-        return StoreFilter(at, bots or others, others if bots else (), termination)
+        return StoreFilter(at, bots or others, others if bots else (), termination, **more)
 
     def _pages(
         self, chosen: StoreFilter, limit: int | None, newest: bool, whole: bool, after: int | None = None

@@ -17,12 +17,14 @@ from protocol.errors import Problem
 from protocol.printed import json_text
 from referee.ladder.source import Trouble
 from referee.store.model import StoreError
+from referee.web.boards import BoardError
 from referee.web.pages import render
 from referee.web.site import Site
 
 T = TypeVar("T")
 QUERY_TIME = 2.0  # seconds that a page may read
-READERS = 16  # threads that read at once
+DRAW_TIME = 12.0  # seconds that a board engine may take, the wait for a thread included
+READERS, DRAWERS = 16, 16  # threads that read at once, that wait for board engines
 NO_STORE = {"cache-control": "no-store"}
 
 
@@ -31,8 +33,9 @@ class Answers:
 
     def __init__(self, site: Site, seats: bool = False) -> None:
         self.site, self._seats = site, seats
-        # A pool of a fixed size: a thread that reads on after its time keeps its place, so that there are never more.
+        # Pools of a fixed size: a thread that reads on after its time keeps its place, so that there are never more.
         self._readers = ThreadPoolExecutor(READERS, "reader")
+        self._drawers = ThreadPoolExecutor(DRAWERS, "drawer")
 
     async def timed(self, read: Callable[[], T]) -> T:
         """Read in a thread. Raises HTTPException for what is not there, takes too long or cannot be read now."""
@@ -45,6 +48,13 @@ class Answers:
             raise HTTPException(503, f"{text}.", {"retry-after": "5"}) from None
         except click.ClickException as error:  # ViewError, UsageError
             raise HTTPException(400, f"{error.format_message()[:200]}.") from None
+
+    async def drawn(self, call: Callable[[], T]) -> T:
+        """What a board engine says. Raises BoardError."""
+        try:
+            return await within(DRAW_TIME, self._drawers, call)
+        except TimeoutError:
+            raise BoardError("too many boards are being drawn: try again in a moment") from None
 
     def page(self, request: Request, template: str, **values: Any) -> Response:
         text = render(template, **self._common(request), **values)
@@ -68,7 +78,9 @@ class Answers:
     def _common(self, request: Request) -> dict[str, Any]:
         """`root` leads from the page to the first one."""
         root = "../" * max(0, request.url.path.count("/") - 1)
-        return {"site": True, "root": root, "ladder": self.site.name, "seats": self._seats, "store": self.site.word}
+        here = request.url.path[1:]
+        common = {"site": True, "root": root, "here": here, "ladder": self.site.name}
+        return {**common, "seats": self._seats, "store": self.site.word}
 
 
 async def within(seconds: float, pool: Executor, call: Callable[[], T]) -> T:

@@ -5,7 +5,9 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.routing import Mount
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from referee.web.answers import Answers
@@ -33,11 +35,16 @@ def make_app(
     answers = Answers(site, seats is not None)
     app = Starlette(
         routes=[
-            *LadderRoutes(answers).routes(),
+            *LadderRoutes(answers, boards).routes(),
             *MatchRoutes(answers, boards, follower).routes(),
             *(SeatRoutes(answers, seats, boards).routes() if seats else ()),
+            Route("/favicon.ico", _no_icon),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ],
         exception_handlers={HTTPException: answers.problem, Exception: answers.failure},
     )
     return Guard(PageCache(GZipMiddleware(app, minimum_size=500), site.version), hosts, seats is not None)
+
+
+async def _no_icon(request: Request) -> Response:
+    return Response(status_code=204, headers={"cache-control": "max-age=86400"})

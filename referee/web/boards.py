@@ -14,8 +14,10 @@ from typing import TypeVar
 
 from protocol.drawing import svg
 from protocol.drawing.scene import DrawingError, Scene, clean, read_scene
-from protocol.records import MatchStarted, MovePlayed
+from protocol.drawing.shapes import SCALE
+from protocol.records import MatchStarted, MovePlayed, Record
 from protocol.transports.blocking import run_blocking
+from referee.archive.verify import Deviation, verify
 from referee.play.bot_spec import BotSpec
 from referee.play.clock import ControlKind, TimeControl
 from referee.play.engine import OVER, Engine, GameRefused, Status, start_engine
@@ -24,6 +26,7 @@ from referee.play.setting import Setting
 
 T = TypeVar("T")
 AHEAD = 8  # positions drawn together with the one that was asked for: the next steps are likely
+VERIFIED = 1000  # matches whose verification is kept
 _WAIT = 10.0  # seconds for an answer, the wait for a free process included
 
 
@@ -33,7 +36,10 @@ class BoardError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BoardView:
-    """A position after `ply` plies. `svg` and `score` (the engine's JSON) are "" where the engine has none."""
+    """A position after `ply` plies. `svg` and `score` (the engine's JSON) are "" where the engine has none.
+
+    `cells`: where in the picture each cell lies, in units of the picture.
+    """
 
     ply: int
     status: Status
@@ -41,6 +47,11 @@ class BoardView:
     score: str
     legal: tuple[str, ...]
     scene: Scene | None = None
+
+    @property
+    def cells(self) -> dict[str, tuple[float, float]]:
+        """Where in the picture each cell lies, in units of the picture."""
+        return {cell.at: (cell.x * SCALE, cell.y * SCALE) for cell in self.scene.cells} if self.scene else {}
 
 
 class BoardPool:
@@ -56,6 +67,7 @@ class BoardPool:
         self._replays: list[_BoardEngine] = []
         self._views: OrderedDict[bytes, BoardView] = OrderedDict()
         self._size = 0
+        self._verified: OrderedDict[bytes, Deviation | None] = OrderedDict()
 
     def view(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> BoardView:
         """The position after `number` plies. Raises BoardError."""
@@ -72,8 +84,25 @@ class BoardPool:
         return views[0]
 
     def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
-        """Why a move is not legal after `number` plies, in the engine's words; "" if it is. Raises BoardError."""
-        return self._asked(lambda replay: replay.why_illegal(start, plies, number, move))
+        """The engine's reason why a move is not legal after `number` plies, "" if it is. Raises BoardError."""
+        return clean(self._asked(lambda replay: replay.why_illegal(start, plies, number, move)))
+
+    def verify(self, record: Record) -> Deviation | None:
+        """Where the match comes out otherwise on the engine; None if it does nowhere. Raises BoardError."""
+        key = _key(record.start, record.plies, len(record.plies)) + repr(record.end).encode()
+        with self._lock:
+            if key in self._verified:
+                return self._verified[key]
+        found = self._asked(lambda replay: replay.verify(record))
+        with self._lock:
+            self._verified[key] = found
+            if len(self._verified) > VERIFIED:
+                self._verified.popitem(last=False)
+        return found
+
+    def rules(self, game: str) -> str:
+        """The rules in the engine's words, "" if it has none. Raises BoardError."""
+        return self._asked(lambda replay: replay.rules(game))
 
     def close(self) -> None:
         """End the engine processes."""
@@ -143,6 +172,20 @@ class _BoardEngine:
         with _as_board_error(start):
             run_blocking(self._go_to(start, plies, number))
             return run_blocking(self._engine.why_illegal(move))
+
+    def verify(self, record: Record) -> Deviation | None:
+        self._status = None  # the position is that of the end then
+        with _as_board_error(record.start):
+            found = run_blocking(verify(record, self._engine))
+        if found is not None and found.failed:
+            raise BoardError(found.what)
+        return found
+
+    def rules(self, game: str) -> str:
+        try:
+            return run_blocking(self._engine.rules(game))
+        except EngineFailed as error:
+            raise BoardError(clean(f"the engine says no rules: {error}")) from None
 
     def stop(self) -> None:
         with contextlib.suppress(EngineFailed):

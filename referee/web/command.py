@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from referee.web.boards import BoardPool
     from referee.web.follow import Follower
     from referee.web.seats import Seats
-    from referee.web.site import Site
+    from referee.web.site import Delay, Site
 
 EPILOGUE = """\b
 LADDER is a ladder's file (ladder.toml, the default), a lobby's file, their store
@@ -54,6 +54,7 @@ def main(argv: list[str]) -> int:
 @click.option("--seats", type=click.IntRange(1, 200), default=20, show_default=True, help="People at a time.")
 @click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:8080", show_default=True, help="Where to listen.")
 @click.option("--engine", metavar="COMMAND|URL", help="Which engine draws: a command line, or tcp://host:port.")
+@click.option("--delay", metavar="PLIES|SECONDSs", default="0", help="Show matches so far behind: 4, or 30s.")
 @click.option("--host", "hosts", multiple=True, metavar="NAME", help="Answer only requests for this name; repeatable.")
 @click.option("--owner", type=int, hidden=True, help="The process that started this one, to end with.")
 @click.option("--nice", type=int, default=0, hidden=True)
@@ -67,6 +68,7 @@ def web(
     seats: int,
     listen: str,
     engine: str | None,
+    delay: str,
     hosts: tuple[str, ...],
     owner: int | None,
     nice: int,
@@ -105,7 +107,7 @@ def web(
     public = read_public(server_key) if server_key else ""
     watched = LobbyWatch(watch, public) if watch else None
     word = ladder or ("" if watch or lobby else DEFAULT)
-    site = Site(word, name_of(word) if word else "live", watched)
+    site = Site(word, name_of(word) if word else "live", watched, _delay(delay))
     if word:
         with site.store():  # whether it is there is said before anything listens
             pass
@@ -177,6 +179,16 @@ async def _serve(
     boards.close()
     site.close()
     os._exit(0)  # a thread that waits for an engine or for the store would hold the process for as long
+
+
+def _delay(text: str) -> "Delay":
+    """`4`: plies; `30s`: seconds. Raises UsageError."""
+    from referee.web.site import Delay
+
+    number = text.removesuffix("s")
+    if not (number.isascii() and number.isdigit() and len(number) < 7):
+        raise click.UsageError(f"--delay {text!r}: write a number of plies, as 4, or of seconds, as 30s")
+    return Delay(ms=1000 * int(number)) if text.endswith("s") else Delay(plies=int(number))
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -1,27 +1,47 @@
-"""The pages of a ladder in `ggp web`: overview, pools, bots, lists of matches, what is being played."""
+"""The pages of a ladder in `ggp web`: overview, pools, bots, pairs, tests, lists of matches, what is being played."""
 
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
 from itertools import islice
 from urllib.parse import urlencode
 
+from msgspec import to_builtins
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from referee.ladder.queries import GameFilter, PoolSummary, check_filter, plain, standings_json
+from protocol.records import MatchStarted, Party, Record
+from referee.archive.export import exported
+from referee.ladder.details import bot_json, pair_json, read_bot, read_duel, read_meetings
+from referee.ladder.queries import GameFilter, PoolSummary, check_filter, matching, plain, read_game, standings_json
+from referee.ladder.source import check_bots, chosen_pools, exact, the_pool
+from referee.ladder.standings import entered
+from referee.ladder.views import since_when
 from referee.play.outcome import Termination
-from referee.web.answers import Answers, as_json, json_answer, number_of
-from referee.web.pages import file_of
+from referee.store.model import RESULTS, PoolRow
+from referee.store.store import Store
+from referee.web.answers import NO_STORE, Answers, as_json, json_answer, number_of
+from referee.web.boards import BoardError, BoardPool
+from referee.web.pages import LIMITS, file_of
 
+FILTER = ("pool", "bot", "against", "seat", "result", "termination", "since", "until")
+FORMS = ("jsonl", "csv", "sgf")
+MEETINGS = 50  # pairs on a page of two bots
+DOWNLOADED = 100_000  # matches in a file
+SENT = 256 * 1024  # bytes of a file that are read at once
 PAGE = 100  # matches on a page of the list
 EVENTS = 50
+NEWEST = 10  # results on the first page
 
 
 class LadderRoutes:
     """The handlers."""
 
-    def __init__(self, answers: Answers) -> None:
-        self._answers, self._site = answers, answers.site
+    def __init__(self, answers: Answers, boards: BoardPool) -> None:
+        self._answers, self._site, self._boards = answers, answers.site, boards
 
     def routes(self) -> list[Route]:
         return [
@@ -29,8 +49,14 @@ class LadderRoutes:
             Route("/index.html", self.index),
             Route("/pools/{file}", self.pool),
             Route("/bots/{file}", self.bot),
+            Route("/pair", self.pair),
+            Route("/test", self.test),
             Route("/games", self.games),
+            Route("/download", self.download),
+            Route("/events", self.events),
             Route("/live", self.live),
+            Route("/take-part", self.take_part),
+            Route("/rules/{file}", self.rules),
         ]
 
     async def index(self, request: Request) -> Response:
@@ -46,10 +72,12 @@ class LadderRoutes:
                 bots = sorted({seat.name for pool in pools for seat in pool.standings.seats})
                 return self._answers.page(
                     request,
-                    "index.html",
+                    "overview.html",
                     pools=pools,
+                    total=sum(pool.totals.games for pool in pools),
                     bots=bots,
-                    events=store.events(EVENTS),
+                    heads=self._site.playing(),
+                    newest=list(store.games(limit=NEWEST)),
                     json="index.html?format=json",
                 )
 
@@ -58,9 +86,7 @@ class LadderRoutes:
     async def pool(self, request: Request) -> Response:
         def read() -> Response:
             with self._site.store() as store:
-                pool = next((pool for pool in store.pools() if file_of(pool.name) == request.path_params["file"]), None)
-                if pool is None:
-                    raise HTTPException(404, "There is no such pool: the first page lists all.")
+                pool = _pool_of(store, request)
                 summary = PoolSummary(store, pool, self._site.form)
                 if as_json(request):
                     return json_answer(standings_json(summary.standings))
@@ -76,43 +102,227 @@ class LadderRoutes:
                 name = next((name for name in names if file_of(name) == request.path_params["file"]), None)
                 if name is None:
                     raise HTTPException(404, "There is no such bot: the first page lists all.")
-                return self._answers.page(request, "bot.html", pools=pools, name=name)
+                if as_json(request):
+                    return json_answer(bot_json(pools, read_bot(pools, name, LIMITS["LOOKED_AT"]), name))
+                return self._answers.page(request, "bot.html", pools=pools, name=name, json="?format=json")
 
         return await self._answers.timed(read)
 
-    async def games(self, request: Request) -> Response:
-        words = {name: request.query_params.get(name, "")[:100] for name in ("pool", "bot", "against", "termination")}
+    async def pair(self, request: Request) -> Response:
+        """All matches between two bots, the first as `a` sees them."""
+        one, other = _word(request, "a"), _word(request, "b")
         before = number_of(request, "before", 0, 2**53)
 
         def read() -> Response:
             with self._site.store() as store:
-                wanted = GameFilter(
-                    words["pool"] or None, words["bot"] or None, words["against"] or None, words["termination"] or None
+                pools = chosen_pools(store.pools(), _word(request, "pool") or None)
+                check_bots([seat for pool in pools for seat in store.seats(pool.id)], one, other)
+                found = [duel for pool in pools if (duel := read_duel(store, pool, one, other, self._site.form))]
+                if not found:
+                    raise HTTPException(400, "They are in no pool together.")
+                if as_json(request):
+                    objects = {duel.pool.name: pair_json(duel) for duel in found}
+                    return json_answer(next(iter(objects.values())) if len(objects) == 1 else {"pools": objects})
+                met = [(duel, *read_meetings(store, duel, before or None, MEETINGS)) for duel in found]
+                return self._answers.page(
+                    request, "pair.html", met=met, one=one, other=other, json=_query(request, format="json")
                 )
-                if words["termination"] and words["termination"] not in set(Termination):
-                    raise HTTPException(400, f"No match ends by {words['termination']}.")
-                pool = check_filter(store, wanted)
-                rows = store.games(pool, wanted.bot, wanted.against, wanted.termination, before=before or None)
-                found = list(islice(rows, PAGE + 1))
+
+        return await self._answers.timed(read)
+
+    async def test(self, request: Request) -> Response:
+        """The ladder's sequential test, pool by pool."""
+
+        def read() -> Response:
+            with self._site.store() as store:
+                pools = [PoolSummary(store, pool, self._site.form) for pool in store.pools()]
+                tested = [pool for pool in pools if pool.trial]
+                if not tested:
+                    raise HTTPException(404, "This ladder is no test of two versions, or nothing of it was played yet.")
+                if as_json(request):
+                    duels = [read_duel(store, pool.pool, *_tested(pool), self._site.form) for pool in tested]
+                    objects = {duel.pool.name: pair_json(duel) for duel in duels if duel}
+                    return json_answer(next(iter(objects.values())) if len(objects) == 1 else {"pools": objects})
+                return self._answers.page(request, "test.html", pools=tested, form=self._site.form, json="?format=json")
+
+        return await self._answers.timed(read)
+
+    async def games(self, request: Request) -> Response:
+        words, before = _filter_words(request), number_of(request, "before", 0, 2**53)
+
+        def read() -> Response:
+            with self._site.store() as store:
+                found = list(islice(matching(store, _as_filter(words), before or None), PAGE + 1))
                 if as_json(request):
                     return json_answer({"games": [plain(row) for row in found[:PAGE]]})
-                given = {name: word for name, word in words.items() if word}
-                older = urlencode({**given, "before": found[PAGE - 1].id}) if len(found) > PAGE else ""
+                older = urlencode({**words, "before": found[PAGE - 1].id}) if len(found) > PAGE else ""
                 return self._answers.page(
                     request,
                     "games.html",
                     pools=[pool.name for pool in store.pools(unrated=True)],
                     terminations=list(map(str, Termination)),
+                    results=RESULTS,
                     wanted=words,
                     games=found[:PAGE],
                     older=older and f"games?{older}",
-                    json="?" + urlencode({**given, "format": "json"}),
+                    downloads={form: f"download?{urlencode({**words, 'form': form})}" for form in FORMS},
+                    json=_query(request, format="json"),
+                )
+
+        return await self._answers.timed(read)
+
+    async def download(self, request: Request) -> Response:
+        """The matches of a filter, newest first, as records, results or SGF; a piece of them at a time is read."""
+        words, form = _filter_words(request), _word(request, "form")
+        if form not in FORMS:
+            raise HTTPException(400, f"form is one of {', '.join(FORMS)}.")
+
+        def begin() -> Iterator[bytes]:
+            with self._site.store() as store:
+                wanted = _as_filter(words)
+                if form == "csv":
+                    pool = the_pool(store.pools(unrated=True), wanted.pool, "results of several may not be mixed")
+                    wanted = replace(wanted, pool=pool.name)
+                check_filter(store, wanted)
+                return islice(exported(store, wanted, form, False, []), DOWNLOADED)
+
+        pieces = await self._answers.timed(begin)
+        first = await self._answers.timed(partial(_some, pieces))
+
+        async def rest() -> AsyncIterator[bytes]:
+            piece = first
+            while piece:
+                yield piece
+                piece = await self._answers.timed(partial(_some, pieces))
+
+        headers = {**NO_STORE, "content-disposition": f'attachment; filename="matches.{form}"'}
+        return StreamingResponse(rest(), media_type="text/plain; charset=utf-8", headers=headers)
+
+    async def events(self, request: Request) -> Response:
+        """What happened, and how the ladder is."""
+
+        def read() -> Response:
+            with self._site.store() as store:
+                events = sorted(store.events(EVENTS), key=lambda event: event.at)
+                if as_json(request):
+                    return json_answer({"events": to_builtins(events)})
+                seats = [(pool, seat) for pool in store.pools() for seat in store.seats(pool.id) if seat.suspended]
+                return self._answers.page(
+                    request,
+                    "events.html",
+                    events=events[::-1],
+                    totals=store.totals(),
+                    running=store.running(),
+                    playing=len(self._site.playing()),
+                    newest=next(store.games(limit=1), None),
+                    suspended=[(pool.name, seat) for pool, seat in seats if entered(seat)],
+                    json="?format=json",
                 )
 
         return await self._answers.timed(read)
 
     async def live(self, request: Request) -> Response:
         def read() -> Response:
-            return self._answers.page(request, "live.html", heads=self._site.playing(), trouble=self._site.trouble)
+            heads = self._site.playing()
+            if as_json(request):
+                return json_answer({"playing": [head._asdict() for head in heads]})
+            return self._answers.page(
+                request, "live.html", heads=heads, trouble=self._site.trouble, json="?format=json"
+            )
 
         return await self._answers.timed(read)
+
+    async def take_part(self, request: Request) -> Response:
+        def read() -> Response:
+            with self._site.store() as store:
+                return self._answers.page(request, "take_part.html", pools=store.pools(), lobby=self._site.lobby)
+
+        return await self._answers.timed(read)
+
+    async def rules(self, request: Request) -> Response:
+        """The rules of a pool's game in the engine's words, with the start and positions of its newest match."""
+
+        def read() -> tuple[PoolRow, Record]:
+            with self._site.store() as store:
+                pool = _pool_of(store, request)
+                newest = next(store.games(pool.id, limit=1), None)
+                return pool, read_game(store, newest.key) if newest else _unplayed(pool)
+
+        pool, record = await self._answers.timed(read)
+        plies = len(record.plies)
+        numbers = {plies: "the end", plies // 2: f"after {plies // 2} plies", 0: "the start"}
+        try:
+            text = await self._answers.drawn(partial(self._boards.rules, pool.game))
+            draw = partial(self._boards.view, record.start, record.plies)
+            views = {number: await self._answers.drawn(partial(draw, number)) for number in numbers}
+        except BoardError as error:
+            raise HTTPException(503, f"{error}.", {"retry-after": "10"}) from None
+        pictures = [(what, views[number].svg, number) for number, what in sorted(numbers.items()) if views[number].svg]
+        match = record.start.match
+        page = partial(self._answers.page, request, "rules.html", pool=pool, text=text, pictures=pictures, match=match)
+        return await self._answers.timed(page)
+
+
+def _unplayed(pool: PoolRow) -> Record:
+    """A match of the pool without plies."""
+    bots, engine = (Party(name="seat 1"), Party(name="seat 2")), Party(name="engine")
+    start = MatchStarted(match="", game=pool.game, options=pool.options, bots=bots, engine=engine, control=pool.control)
+    return Record(start, (), None)
+
+
+def _pool_of(store: Store, request: Request) -> PoolRow:
+    """The pool whose file the path names."""
+    for pool in store.pools(unrated=True):
+        if file_of(pool.name) == request.path_params["file"]:
+            return pool
+    raise HTTPException(404, "There is no such pool: the first page lists all.")
+
+
+def _some(pieces: Iterator[bytes]) -> bytes:
+    """Of what is left to send, about as much as is sent at once; b"" at the end."""
+    found, size = [], 0
+    for piece in pieces:
+        found.append(piece)
+        size += len(piece) + 100  # a match that is left out takes time, too
+        if size > SENT:
+            break
+    return b"".join(found)
+
+
+def _word(request: Request, name: str) -> str:
+    return request.query_params.get(name, "")[:100]
+
+
+def _query(request: Request, **more: str) -> str:
+    return "?" + urlencode({**request.query_params, **more})
+
+
+def _filter_words(request: Request) -> dict[str, str]:
+    """Those of a filter's words that the query has. HTTPException for one that none can be."""
+    words = {name: word for name in FILTER if (word := _word(request, name))}
+    for name, allowed in (("termination", list(map(str, Termination))), ("result", RESULTS), ("seat", ("1", "2"))):
+        if name in words and words[name] not in allowed:
+            raise HTTPException(400, f"{name} is one of {', '.join(allowed)}.")
+    return words
+
+
+def _as_filter(words: dict[str, str]) -> GameFilter:
+    """Raises UsageError for a date that is none. `until` is a day that counts, too."""
+    since, until = (since_when(name, words.get(name)) for name in ("since", "until"))
+    if until is not None and len(words["until"]) == len("2026-11-30"):
+        until += timedelta(days=1)
+    return GameFilter(
+        words.get("pool"),
+        words.get("bot"),
+        words.get("against"),
+        words.get("termination"),
+        int(words.get("seat", "0")),
+        words.get("result", ""),
+        since,
+        until,
+    )
+
+
+def _tested(pool: PoolSummary) -> tuple[str, str]:
+    assert pool.trial is not None
+    return exact(pool.trial.new), exact(pool.trial.old)

@@ -36,6 +36,7 @@ class WatchedMatch:
     end: MatchEnded | None = None
     lost: bool = False  # the lobby does not know it, or took it up from an earlier ply: then there is another one
     used: float = field(default_factory=time.monotonic)
+    changed: float = field(default_factory=time.monotonic)
     some: threading.Event = field(default_factory=threading.Event)
 
     def read(self) -> Record | None:
@@ -47,7 +48,12 @@ class WatchedMatch:
         """Whether more may come here."""
         return self.end is None and not self.lost
 
+    def idle(self) -> int:
+        """ms since its last event."""
+        return int(1000 * (time.monotonic() - self.changed))
+
     def add(self, event: Event) -> None:
+        self.changed = time.monotonic()
         if isinstance(event, MatchStarted):
             self.start = event
         elif isinstance(event, MovePlayed):

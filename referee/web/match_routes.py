@@ -2,27 +2,27 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 from urllib.parse import quote
 
-from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from protocol.drawing.scene import clean
+from protocol.printed import without_password
 from protocol.records import Record, gtp_script
 from referee.archive.export import sgf
 from referee.ladder.queries import diagnostics
-from referee.web.answers import NO_STORE, Answers, number_of, within
+from referee.ladder.views import game_json
+from referee.web.answers import NO_STORE, Answers, as_json, json_answer, number_of
 from referee.web.boards import BoardError, BoardPool, BoardView
 from referee.web.follow import Follower
-from referee.web.match_page import caption, match_page, score_lines
+from referee.web.match_page import match_page, position
+from referee.web.overlays import cells_of
 from referee.web.site import FoundMatch
-
-DRAWERS = 16  # threads that wait for boards
-DRAW_TIME = 12.0  # seconds that a board may take, the wait for a thread included
 
 
 class MatchRoutes:
@@ -31,13 +31,13 @@ class MatchRoutes:
     def __init__(self, answers: Answers, boards: BoardPool, follower: Follower) -> None:
         self._answers, self._site = answers, answers.site
         self._boards, self._follower = boards, follower
-        self._drawers = ThreadPoolExecutor(DRAWERS, "drawer")
 
     def routes(self) -> list[Route]:
         key = "/match/{key}"
         return [
             Route(key, self.match),
             Route(key + "/ply/{ply:int}", self.ply),
+            Route(key + "/why/{ply:int}", self.why),
             Route(key + "/picture/{ply:int}", self.picture),
             Route(key + "/stream", self.stream),
             Route(key + "/record", partial(self.download, "jsonl", lambda record: record.lines().decode())),
@@ -48,40 +48,41 @@ class MatchRoutes:
     async def match(self, request: Request) -> Response:
         found = await self._find(request)
         record = found.record
+        if as_json(request):
+            return json_answer(await self._answers.timed(partial(game_json, record)))
         ply = number_of(request, "ply", len(record.plies), len(record.plies))
-        view, problem = await self._draw(record, ply)
+        view = await self._view(record, ply)
+        move = request.query_params.get("move", "")[:100].strip()
         page = partial(
             self._answers.page,
             request,
             "match.html",
             match=match_page(record),
             base=f"../match/{quote(record.start.match, safe='')}",
-            place=f"{self._site.word}#{record.start.match}",
+            place=f"{without_password(self._site.word)}#{record.start.match}",
             live=found.live is not None,
+            idle=found.live.idle() if found.live else 0,
             ply=ply,
-            times=[one.ms for one in record.plies],
-            caption=caption(record, ply),
-            picture=Markup(view.svg) if view else "",
-            problem=problem,
-            legal=view.legal if view else (),
-            score=score_lines(view.score) if view else [],
-            analysis=record.plies[ply - 1].analysis[:2000] if ply else "",
+            view=view,
+            move=move,
+            why=await self._why(record, ply, move) if move else "",
+            verified=await self._verify(record) if "verify" in request.query_params else None,
             left=diagnostics(record.end),
+            json="?format=json",
         )
         return await self._answers.timed(page)  # thousands of plies take a while
 
     async def ply(self, request: Request) -> Response:
-        found = await self._find(request)
-        record, ply = found.record, self._ply_of(found.record, request)
-        view, problem = await self._draw(record, ply)
-        said = {
-            "ply": ply,
-            "caption": caption(record, ply),
-            "svg": view.svg if view else "",
-            "legal": list(view.legal) if view else [],
-            "problem": problem,
-        }
-        return JSONResponse(said, headers=_cached(record) if view else NO_STORE)
+        record = (await self._find(request)).record
+        view = await self._view(record, self._ply_of(record, request))
+        return JSONResponse(view, headers=NO_STORE if view["problem"] and not view["svg"] else _cached(record))
+
+    async def why(self, request: Request) -> Response:
+        """Why a move is not legal in a position, by the engine."""
+        record = (await self._find(request)).record
+        move = request.query_params.get("move", "")[:100].strip()
+        said = {"move": clean(move), "why": await self._why(record, self._ply_of(record, request), move)}
+        return JSONResponse(said, headers=NO_STORE)
 
     async def picture(self, request: Request) -> Response:
         found = await self._find(request)
@@ -141,12 +142,37 @@ class MatchRoutes:
     async def _draw(self, record: Record, ply: int) -> tuple[BoardView | None, str]:
         """The position, or why there is no picture of it."""
         try:
-            view = await within(DRAW_TIME, self._drawers, partial(self._boards.view, record.start, record.plies, ply))
-        except TimeoutError:
-            return None, "Too many boards are being drawn: try again in a moment."
+            view = await self._answers.drawn(partial(self._boards.view, record.start, record.plies, ply))
         except BoardError as error:
             return None, f"{error}."
         return view, "" if view.svg else "The engine describes no positions of this game."
+
+    async def _view(self, record: Record, ply: int) -> dict[str, Any]:
+        view, problem = await self._draw(record, ply)
+        return position(record, ply, view, problem)
+
+    async def _why(self, record: Record, ply: int, move: str) -> str:
+        view, problem = await self._draw(record, ply)
+        if view is None:
+            return problem
+        if move in view.legal:
+            return f"{clean(move)} is legal."
+        begun = [legal for legal in view.legal if cells_of(legal, view.cells)[:1] == [move]]
+        if begun:
+            return clean(f"{move} begins {len(begun)} legal moves, such as {' '.join(begun[:8])}.")
+        try:
+            why = await self._answers.drawn(partial(self._boards.why_illegal, record.start, record.plies, ply, move))
+        except BoardError as error:
+            return f"{error}."
+        return f"{clean(move)} is not legal: {why}." if why else f"{clean(move)} is legal."
+
+    async def _verify(self, record: Record) -> dict[str, Any]:
+        """Whether the match comes out as recorded when it is played again now."""
+        try:
+            found = await self._answers.drawn(partial(self._boards.verify, record))
+        except BoardError as error:
+            return {"problem": f"{error}."}
+        return {"as_recorded": True} if found is None else {"as_recorded": False, **found._asdict()}
 
 
 def _cached(record: Record) -> dict[str, str]:

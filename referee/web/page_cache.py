@@ -17,7 +17,7 @@ from referee.web.guard import App, Message, Receive, Scope, Send
 _SHARE = 4.0  # times that a page took to make, for which it is sent again
 _OLDEST = 10.0  # seconds for which a page of an unchanged store is sent; live matches change without the store
 _BYTES = 32 << 20  # of all pages that are kept
-_KEPT = ("/pools/", "/bots/", "/games", "/pair/", "/tests/", "/events", "/index.html")
+_KEPT = ("/pools/", "/bots/", "/games", "/pair", "/test", "/events", "/index.html")
 
 
 @dataclass(frozen=True, slots=True)

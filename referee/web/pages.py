@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ from jinja2 import Environment, FileSystemLoader, Undefined
 from markupsafe import Markup
 
 from protocol.drawing.scene import clean
-from referee.ladder.queries import MEANS, TIES, state_of, title_of, when
+from referee.ladder.queries import MEANS, TIES, recent_games, state_of, title_of, when
+from referee.ladder.source import exact
 from referee.ladder.standings import BotScore, misfits_badly
-from referee.ratings.scale import after_stop, half, in_elo
-from referee.web.plots import llr_plot, mark, rating_plot
+from referee.ratings.scale import after_stop, effect_lines, half, in_elo
+from referee.ratings.sprt import effect
+from referee.web.match_page import in_words
+from referee.web.plots import llr_plot, mark, rate_plot, rating_plot, strip
 
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,60}")
 VERDICTS = {
@@ -22,11 +26,15 @@ VERDICTS = {
     "continue": "undecided so far",
     "inconclusive": "inconclusive: all pairs of the test are played",
 }
+SITE = (("games", "Matches"), ("live", "Live"), ("events", "Events"), ("take-part", "Take part"))
 LIMITS = {
     "PLOTTED": 100,  # bots in the plot
     "CROSSED": 40,  # bots in the crosstable
     "FAULTY": 100,  # rows of faults
+    "LEADERS": 5,  # of a pool on the first page of a site
+    "MINIATURES": 6,  # boards there
     "BRIEF": 10,  # bots of a pool where the page is of several
+    "LOOKED_AT": 2000,  # newest games of a bot, for its colours and its time
     "LISTED": 2000,  # bots in the list of all
     "OPPONENTS": 100,  # of a bot, those with most games
     "VERSIONS": 100,  # of a bot
@@ -63,9 +71,9 @@ def share(score: BotScore) -> str:
     return f"{score.share:.1%}" if score.games else ""
 
 
-def many(count: int, what: str) -> str:
-    """`1 game`, `2 games`."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def many(count: int, what: str, more: str = "") -> str:
+    """`1 game`, `2 games`; `more`: the word for several where it is not made with s."""
+    return f"{count:,} {what if count == 1 else more or f'{what}s'}"
 
 
 def most(counts: Mapping[Any, int]) -> list[tuple[Any, int]]:
@@ -98,6 +106,24 @@ def render_plot(macro: str, **values: object) -> Markup:
     return Markup(getattr(module, macro)(**values))
 
 
+def rules_as_html(text: str) -> Markup:
+    """Rules as an engine writes them, in Markdown, without links and pictures; headings from h2 on."""
+    from markdown_it import MarkdownIt  # is loaded for a page that is seldom asked for
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink"])
+    tokens = reader.parse(clean_lines(text[:200_000]))
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1:]) + 1)}"
+        elif token.type in ("table_open", "table_close"):
+            token.attrSet("tabindex", "0")
+    return Markup(reader.renderer.render(tokens, reader.options, {}))
+
+
+def clean_lines(text: str) -> str:
+    return "\n".join(map(clean, text.expandtabs().split("\n")))
+
+
 _environment = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     autoescape=True,
@@ -117,12 +143,21 @@ _environment.filters |= {
 }
 _environment.globals |= {
     **LIMITS,
+    "site_links": SITE,
+    "strip": lambda places: render_plot("strip", **strip(places)),
     "after_stop": after_stop,
+    "effects": lambda penta: [line.split(maxsplit=1) for line in effect_lines(effect(penta), 1, 8)],
     "elo_and_error": elo_and_error,
+    "exact": exact,
     "in_elo": in_elo,
+    "in_words": in_words,
     "llr_plot": lambda curve, about: render_plot("ratio", about=about, **llr_plot(curve)),
     "MEANS": MEANS,
     "misfits_badly": misfits_badly,
+    "rules_as_html": rules_as_html,
+    "quoted": shlex.quote,
+    "rate_plot": lambda match, ply: render_plot("rates", **rate_plot(match, ply)),
+    "recent_games": recent_games,
     "rating_plot": lambda places: render_plot("ratings", **rating_plot(places)),
     "shade": shade,
     "state_of": state_of,

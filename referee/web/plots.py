@@ -8,10 +8,13 @@ from typing import Any
 from referee.ladder.queries import Curve
 from referee.ladder.standings import RankedPlace
 from referee.ratings.scale import Z95
+from referee.web.match_page import MatchPage
 
 WIDTH = 720  # units; the page scales it
 _ROW, _TOP, _LEFT, _RIGHT = 20, 30, 170, 16
 _HEIGHT, _FOOT, _SIDE = 260, 34, 60  # of the plot of a test
+_RATES_HEIGHT, _RATES_SIDE = 170, 48  # of the plot of chances
+_STRIP = 300  # width of the plot of a few bots
 _MOST_NAME = 23  # letters
 
 
@@ -52,6 +55,24 @@ def rating_plot(places: Sequence[RankedPlace]) -> dict[str, Any]:
     }
 
 
+def strip(places: Sequence[RankedPlace]) -> dict[str, Any]:
+    """For plots.html: the ratings of a few bots on one line a bot, without names, beside their table."""
+    bars = [Bar(place.seat.label, place.row.elo, Z95 * place.row.se) for place in places]
+    low, high = _range([bar.elo - bar.half for bar in bars], [bar.elo + bar.half for bar in bars])
+
+    def x(elo: float) -> float:
+        return (elo - low) * _STRIP / (high - low)
+
+    return {
+        "width": _STRIP,
+        "height": 12 * len(bars),
+        "bars": [
+            (bar, 12 * row + 6, x(bar.elo - bar.half), x(bar.elo), x(bar.elo + bar.half))
+            for row, bar in enumerate(bars)
+        ],
+    }
+
+
 def llr_plot(curve: Curve) -> dict[str, Any]:
     """For plots.html: LLR over pairs, with both bounds."""
     ratios = [llr for _, llr in curve.points]
@@ -74,6 +95,31 @@ def llr_plot(curve: Curve) -> dict[str, Any]:
         "bounds": [("H1", curve.upper, y(curve.upper)), ("H0", curve.lower, y(curve.lower))],
         "stopped": None if curve.stopped is None else (curve.stopped, x(curve.stopped)),
         "points": [(x(pair), y(llr)) for pair, llr in curve.points],
+    }
+
+
+def rate_plot(match: MatchPage, ply: int) -> dict[str, Any]:
+    """For plots.html: the chance of seat 1 to win over the plies, as each bot saw it."""
+    last = max(1, len(match.plies))
+
+    def x(number: float) -> float:
+        return _RATES_SIDE + number * (WIDTH - _RATES_SIDE - _RIGHT) / last
+
+    def y(rate: float) -> float:
+        return 10 + (1 - rate) * (_RATES_HEIGHT - 32)
+
+    lines = {seat: [(x(at), y(rate)) for at, of, rate in match.rates if of == seat] for seat in (1, 2)}
+    return {
+        "width": WIDTH,
+        "height": _RATES_HEIGHT,
+        "left": _RATES_SIDE,
+        "right": WIDTH - _RIGHT,
+        "last": last,
+        "rows": [(f"{rate:.0%}", y(rate)) for rate in (0, 0.5, 1)],
+        "columns": [(mark, x(mark)) for mark in ticks(0, last, 8) if mark == int(mark)],
+        "lines": [(seat, match.seats[seat - 1].name, points) for seat, points in lines.items() if points],
+        "now": x(ply),
+        "about": f"The chance of {match.seats[0].name} to win over {last} plies, as each bot saw it.",
     }
 
 

@@ -3,25 +3,35 @@
 import os
 import re
 import sys
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
+from markupsafe import Markup
 
+from protocol.printed import json_text, without_password
+from protocol.records import Record
 from protocol.safe_files import replace_file
 from referee.cli import HELP
 from referee.ladder import source
-from referee.ladder.queries import PoolSummary, format_of
+from referee.ladder.queries import PoolSummary, diagnostics, format_of, read_game
 from referee.ladder.source import ViewError, chosen_pools, open_ladder, read_top, split
+from referee.play.bot_spec import read_engine
 from referee.terminal import clean
+from referee.web.boards import BoardError, BoardPool
+from referee.web.match_page import match_page, position
 from referee.web.pages import file_of, render
 
 if TYPE_CHECKING:
     from referee.store.store import Store
 
 
+Bar = Callable[[Sequence[str], str], Iterable[str]]  # names and what they are of -> the names, shown as they come
 EVENTS = 50  # that are listed
 INDEX = "index.html"
 
@@ -42,38 +52,85 @@ def main(argv: list[str]) -> int:
 @source.words("[LADDER]")
 @click.option("-o", "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where to.")
 @source.pool_option
+@click.option("--matches", type=click.IntRange(0), default=0, help="A page for each of the newest N of each pool.")
+@click.option("--engine", metavar="COMMAND|URL", help="Which engine draws them, as of ggp web.")
 @click.option("--quiet", is_flag=True, help="Say nothing.")
-def report(words: tuple[str, ...], output: Path, pool_name: str | None, quiet: bool) -> int:
+def report(
+    words: tuple[str, ...], output: Path, pool_name: str | None, matches: int, engine: str | None, quiet: bool
+) -> int:
     """Write a static site of the ladder into DIR: standings, plots, crosstable, a page for each bot.
+
+    With --matches also pages of matches, which step through all positions without a server.
 
     DIR is a new or empty folder, or that of an earlier report, which is written again. The pages need no server and
     nothing from elsewhere: open DIR/index.html.
     """
     ladder, _ = split(words, 0, 0)
     with open_ladder(ladder) as store:
-        number = write_report(store, ladder, output, pool_name, _bar(quiet))
+        number = write_report(store, ladder, output, pool_name, _bar(quiet), matches, engine)
     if not quiet:
         click.echo(clean(f"{number} pages: {output / INDEX}"))
     return 0
 
 
 def write_report(
-    store: "Store", ladder: str, output: Path, pool_name: str | None, each: Callable[[Sequence[str]], Iterable[str]]
+    store: "Store",
+    ladder: str,
+    output: Path,
+    pool_name: str | None,
+    each: "Bar",
+    matches: int = 0,
+    engine: str | None = None,
 ) -> int:
-    """How many pages. `each` goes through the bots, and may show how far it is. ViewError, StoreError, OSError."""
+    """How many pages. `each` goes through bots and matches, and may show how far it is. ViewError, StoreError, OSError.
+
+    `matches`: of each pool, those that get a page; `engine` draws them.
+    """
     folder, form, name = Folder(output), format_of(ladder), name_of(ladder)
     pools = [PoolSummary(store, pool, form) for pool in chosen_pools(store.pools(), pool_name)]
     bots = sorted({seat.name for pool in pools for seat in pool.standings.seats})
     of_pools = {f"pools/{file_of(pool.pool.name)}": pool for pool in pools if len(pools) > 1}
-    folder.begin({INDEX, *of_pools, *(f"bots/{file_of(bot)}" for bot in bots)})
-    for bot in each(bots):
-        folder.write(f"bots/{file_of(bot)}", render("bot.html", ladder=name, pools=pools, name=bot))
+    kept = {row.key: row for pool in pools for row in store.games(pool.pool.id, limit=matches)}
+    of_matches = {f"matches/{file_of(key)}": key for key in kept}
+    folder.begin({INDEX, *of_pools, *of_matches, *(f"bots/{file_of(bot)}" for bot in bots)})
+    common = {"ladder": name, "kept": kept}
+    for bot in each(bots, "bots"):
+        folder.write(f"bots/{file_of(bot)}", render("bot.html", root="../", pools=pools, name=bot, **common))
     for file, pool in of_pools.items():
-        folder.write(file, render("pool_page.html", ladder=name, pool=pool))
+        folder.write(file, render("pool_page.html", root="../", pool=pool, **common))
+    with closing(BoardPool(read_engine(engine))) as boards:
+        for file in each(list(of_matches), "matches"):
+            record, place = read_game(store, of_matches[file]), f"{without_password(ladder)}#{of_matches[file]}"
+            folder.write(file, render("match.html", root="../", place=place, **_match(record, boards), **common))
     events = store.events(EVENTS)
-    folder.write(INDEX, render("index.html", ladder=name, pools=pools, bots=bots, events=events))
+    folder.write(INDEX, render("index.html", root="", pools=pools, bots=bots, events=events, **common))
     folder.close()
-    return 1 + len(of_pools) + len(bots)
+    return 1 + len(of_pools) + len(of_matches) + len(bots)
+
+
+def _match(record: Record, boards: BoardPool) -> dict[str, object]:
+    """For match.html: a match with all its positions. Lines that pictures have in common are there once."""
+    views, lines = [], dict[str, int]()
+    for ply in range(len(record.plies) + 1):
+        try:
+            views.append(position(record, ply, boards.view(record.start, record.plies, ply)))
+        except BoardError as error:
+            views.append(position(record, ply, None, f"{error}."))
+    packed = [
+        {**view, "svg": [lines.setdefault(line, len(lines)) for line in view["svg"].splitlines()]} for view in views
+    ]
+    data = json_text({"lines": list(lines), "views": packed}).replace("<", "\\u003c")
+    script = (Path(__file__).parent / "static/match.js").read_text("utf-8")
+    return {
+        "match": match_page(record),
+        "base": "",
+        "ply": len(record.plies),
+        "view": views[-1],
+        "left": diagnostics(record.end),
+        "positions": Markup(data),
+        "script": Markup(script),
+        "script_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
+    }
 
 
 def name_of(word: str) -> str:
@@ -87,15 +144,15 @@ def name_of(word: str) -> str:
     return ladder_name(word, read_top(word))
 
 
-def _bar(quiet: bool) -> Callable[[Sequence[str]], Iterable[str]]:
-    """Goes through the bots, with a bar on a terminal."""
+def _bar(quiet: bool) -> "Bar":
+    """Goes through names, with a bar on a terminal."""
     if quiet or not sys.stderr.isatty():
-        return lambda bots: bots
+        return lambda names, what: names
     from rich.console import Console
     from rich.progress import track
 
     console = Console(stderr=True)
-    return lambda bots: track(bots, "bots", console=console, transient=True)
+    return lambda names, what: track(names, what, console=console, transient=True)
 
 
 # -- The output folder: only files of the report; each is replaced atomically, and stale ones are removed.
@@ -103,7 +160,7 @@ def _bar(quiet: bool) -> Callable[[Sequence[str]], Iterable[str]]:
 
 MARKER = ".ggp-report"
 _FIRST_LINE = "Files of `ggp ladder report`: it writes them again, and takes away those that it does not need any more."
-_OURS = re.compile(r"index\.html|(?:bots|pools)/[^/]+\.html")
+_OURS = re.compile(r"index\.html|(?:bots|matches|pools)/[^/]+\.html")
 
 
 class Folder:

@@ -7,11 +7,13 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from protocol.records import Record
 from referee.ladder.queries import format_of, read_game
 from referee.ladder.source import Trouble, ViewError, store_url
+from referee.ladder.toml_file import ConfigError, decode, read_toml
 from referee.records import LiveHead, find_live, interrupted, live_base, running
 from referee.store.model import StoreError
 from referee.store.store import Store
@@ -20,14 +22,79 @@ from referee.web.lobby_watch import LobbyWatch
 _FRESH = 1.0  # seconds for which the matches that wait to be stored are not read again
 
 
+class Delay(NamedTuple):
+    """How far what is shown of a match that is being played stays behind it."""
+
+    ms: int = 0
+    plies: int = 0
+
+    def cut(self, record: Record, idle: int) -> Record:
+        """The record as it may be shown; `idle`: ms since its last event. One that is over is shown whole."""
+        if record.end is not None:
+            return record
+        shown = max(0, len(record.plies) - self.plies)
+        # A ply was over at the latest when the time of all later ones had not begun yet.
+        age = idle + sum(ply.ms for ply in record.plies[shown:])
+        while shown and age < self.ms:
+            shown -= 1
+            age += record.plies[shown].ms
+        return Record(record.start, record.plies[:shown], None)
+
+
+class LobbyTerms(NamedTuple):
+    """Where bots dial in, whether they need keys, and the server's public key if it is known."""
+
+    address: str
+    keys: bool
+    server_key: str = ""
+
+
+def lobby_terms(word: str) -> LobbyTerms | None:
+    """What a lobby's file says; None for a ladder."""
+    try:
+        values = read_toml(Path(word)).get("lobby") if word.endswith(".toml") else None
+    except ConfigError:
+        return None
+    if values is None:
+        return None
+    from protocol.transports.keys import KeyFileError, read_public  # these load ZeroMQ, which a ladder does not need
+    from referee.lobby.config import LobbyTable
+
+    table = decode(word, "lobby", values, LobbyTable)
+    public = ""
+    with contextlib.suppress(KeyFileError, OSError):
+        public = read_public(str(Path(word).absolute().parent / table.server_key))
+    return LobbyTerms(table.listen, table.keys, public)
+
+
 class LiveSource(Protocol):
     """A match that is being played: the side file of a worker, or what a lobby publishes."""
 
     def read(self) -> Record | None:
-        """As far as it was played."""
+        """The match so far; None if it cannot be read."""
 
     def playing(self) -> bool:
         """Whether more may come from here."""
+
+    def idle(self) -> int:
+        """ms since its last event."""
+
+
+class DelayedMatch:
+    """A match that is being played, as far as it may be shown."""
+
+    def __init__(self, live: LiveSource, delay: Delay) -> None:
+        self._live, self._delay = live, delay
+
+    def idle(self) -> int:
+        return self._live.idle()
+
+    def playing(self) -> bool:
+        return self._live.playing()
+
+    def read(self) -> Record | None:
+        record = self._live.read()
+        return record and self._delay.cut(record, self.idle())
 
 
 class FoundMatch(NamedTuple):
@@ -37,14 +104,18 @@ class FoundMatch(NamedTuple):
     live: LiveSource | None = None
 
 
+NO_DELAY = Delay()
+
+
 class Site:
     """See the module. Any thread may call it."""
 
-    def __init__(self, word: str, name: str, watch: LobbyWatch | None = None) -> None:
+    def __init__(self, word: str, name: str, watch: LobbyWatch | None = None, delay: Delay = NO_DELAY) -> None:
         """`word`: the ladder as on a command line; "": there are only the matches of the lobby. Raises ViewError,
         ConfigError."""
         self.word, self.name = word, name
-        self._watch = watch
+        self._watch, self._delay = watch, delay
+        self.lobby = lobby_terms(word)
         if word:
             self.form = format_of(word)
             self._url = store_url(word)
@@ -79,7 +150,10 @@ class Site:
     def playing(self) -> list[LiveHead]:
         """The matches that are being played now, oldest first."""
         here = running(self._base) if self.word else []
-        return [*here, *(self._watch.heads() if self._watch else ())]
+        heads = [*here, *(self._watch.heads() if self._watch else ())]
+        if self._delay == NO_DELAY:
+            return heads
+        return [head._replace(ply=len(found.record.plies)) for head in heads if (found := self.find(head.match))]
 
     @property
     def trouble(self) -> str:
@@ -101,9 +175,9 @@ class Site:
         return FoundMatch(done) if done is not None else None
 
     def _find_live(self, key: str) -> LiveSource | None:
-        if self._watch and (watched := self._watch.find(key, under_way=bool(self.word))):
-            return watched
-        return find_live(self._base, key) if self.word else None
+        found: LiveSource | None = self._watch.find(key, under_way=bool(self.word)) if self._watch else None
+        found = found or (find_live(self._base, key) if self.word else None)
+        return found and DelayedMatch(found, self._delay)
 
     def follow(self, key: str) -> LiveSource | Record | None:
         """Where a Follower reads a match; None if it cannot be found now."""

@@ -2,11 +2,13 @@
 "use strict";
 
 const page = document.querySelector("main[data-base]");
-const base = page.dataset.base;
+const { base, place } = page.dataset;
 const times = JSON.parse(page.dataset.times); // ms of each ply
 const part = (id) => document.getElementById(id);
-const [board, slider, list, status] = ["board", "slider", "plies", "status"].map(part);
+const [board, slider, list, status, rates] = ["board", "slider", "plies", "status", "rates"].map(part);
+const kept = part("positions") && JSON.parse(part("positions").textContent); // of a page that needs no server
 const views = new Map(); // what was loaded, by ply
+const quiet = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 let last = Number(slider.max);
 let shown = Number(slider.value);
@@ -15,6 +17,10 @@ let loading = false;
 let timer = 0; // of the playback
 
 async function load(ply) {
+  if (kept) {
+    const view = kept.views[ply];
+    return { ...view, svg: view.svg.map((line) => kept.lines[line]).join("\n") };
+  }
   if (!views.has(ply)) {
     const answer = await fetch(`${base}/ply/${ply}`);
     if (!answer.ok) throw new Error((await answer.text()).trim());
@@ -42,21 +48,59 @@ async function show(ply) {
   loading = false;
 }
 
+function make(name, text, attributes = {}) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+function row(head, ...cells) {
+  const made = document.createElement("tr");
+  made.append(make("th", head, { scope: "row", class: "w" }), ...cells);
+  return made;
+}
+
 function paint(view) {
   const picture = view.svg && new DOMParser().parseFromString(view.svg, "image/svg+xml").documentElement;
   board.replaceChildren(...(picture ? [document.importNode(picture, true)] : [])); // never another position's picture
   part("caption").textContent = view.caption;
   part("problem").textContent = view.problem;
   part("legal").textContent = view.legal.join(" ");
+  part("score").replaceChildren(...view.score.map(([name, ...two]) => row(name, ...two.map((one) => make("td", one)))));
+  part("analysis").replaceChildren(...view.analysis.map(([name, one]) => row(name, make("td", one, { class: "w words" }))));
+  view.colours.forEach((colour, index) => {
+    part(`stone${index + 1}`).className = `stone ${colour}`;
+    part(`stone${index + 1}`).setAttribute("aria-label", colour);
+  });
   slider.value = view.ply;
   slider.setAttribute("aria-valuetext", view.caption);
   list.querySelector("[aria-current]")?.removeAttribute("aria-current");
-  const row = part(`ply-${view.ply}`);
-  row?.setAttribute("aria-current", "true");
-  row?.scrollIntoView({ block: "nearest" });
-  part("back").href = `${base}?ply=${Math.max(0, view.ply - 1)}`;
-  part("forward").href = `${base}?ply=${Math.min(last, view.ply + 1)}`;
-  history.replaceState(null, "", `${base}?ply=${view.ply}`);
+  const entry = part(`ply-${view.ply}`);
+  if (entry) {
+    entry.setAttribute("aria-current", "true");
+    entry.querySelector("b").textContent = view.words;
+    reveal(entry);
+  }
+  mark(view.ply);
+  part("back").href = link(Math.max(0, view.ply - 1));
+  part("forward").href = link(Math.min(last, view.ply + 1));
+  part("place").textContent = quoted(`${place}@${view.ply}`);
+  const ask = part("ask");
+  if (ask) ask.elements.ply.value = view.ply;
+  if (part("why")) part("why").textContent = "";
+  history.replaceState(null, "", link(view.ply));
+}
+
+const reveal = (entry) => (list.scrollTop = entry.offsetTop - list.clientHeight / 2); // the page stays where it is
+const link = (ply) => (kept ? `#${ply}` : `${base}?ply=${ply}`);
+const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`); // for a shell
+
+function mark(ply) {
+  if (!rates) return;
+  const { left, right } = rates.dataset;
+  const x = Number(left) + (ply * (right - left)) / rates.dataset.last;
+  for (const end of ["x1", "x2"]) part("now").setAttribute(end, x);
 }
 
 function stop() {
@@ -96,22 +140,68 @@ part("play").hidden = false;
 slider.disabled = false;
 slider.addEventListener("input", () => (stop(), show(Number(slider.value))));
 list.addEventListener("click", (event) => {
-  const row = event.target.closest("[id^=ply-]");
-  if (!row) return;
+  const entry = event.target.closest("[id^=ply-]");
+  if (!entry) return;
   event.preventDefault();
   stop();
-  show(Number(row.id.slice(4)));
+  show(Number(entry.id.slice(4)));
+});
+rates?.addEventListener("click", (event) => {
+  const { left, right } = rates.dataset;
+  const box = rates.getBoundingClientRect();
+  const x = ((event.clientX - box.left) * rates.viewBox.baseVal.width) / box.width;
+  stop();
+  show(Math.round(((x - left) * rates.dataset.last) / (right - left)));
 });
 document.addEventListener("keydown", (event) => {
   const other = event.altKey || event.ctrlKey || event.metaKey || event.target.matches("input, textarea, select");
-  if (other || !keys[event.key]) return;
+  if (event.key === " " && event.target === document.body) return event.preventDefault(), play();
+  if ((other && event.target !== slider) || !keys[event.key]) return;
   event.preventDefault();
   stop();
   steps[keys[event.key]]();
 });
+const linked = () => /^#\d+$/.test(location.hash) && show(Number(location.hash.slice(1)));
+addEventListener("hashchange", linked);
+linked();
+if (part(`ply-${shown}`)) reveal(part(`ply-${shown}`));
+
+// -- why a move is not legal, and the forms of the record
+
+async function why(move) {
+  const answer = await fetch(`${base}/why/${shown}?${new URLSearchParams({ move })}`);
+  part("why").textContent = answer.ok ? (await answer.json()).why : (await answer.text()).trim();
+}
+
+if (!kept) {
+  part("ask").addEventListener("submit", (event) => {
+    event.preventDefault();
+    why(part("ask").elements.move.value);
+  });
+  board.addEventListener("click", (event) => {
+    const { at } = event.target.closest("[data-at]")?.dataset ?? {};
+    if (!at) return;
+    part("ask").elements.move.value = at;
+    why(at);
+  });
+  for (const form of document.querySelectorAll(".taken a[download]")) {
+    const copy = make("button", `copy ${form.textContent}`, { type: "button" });
+    copy.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(await (await fetch(form.href)).text());
+        copy.textContent = "copied";
+      } catch {
+        copy.textContent = "the browser does not allow it";
+      }
+      setTimeout(() => (copy.textContent = `copy ${form.textContent}`), 2000);
+    });
+    part("copies").append(copy, " ");
+  }
+}
 
 // -- a match that is being played
 
+const clocks = [1, 2].map((seat) => part(`clock${seat}`));
 const clock = { seat: 0, left: [null, null, null], since: 0 }; // ms left of seats 1 and 2 when `seat` began to think
 
 function follow() {
@@ -146,23 +236,25 @@ function tick() {
   for (const seat of [1, 2]) {
     if (clock.left[seat] === null) continue;
     const used = clock.seat === seat ? performance.now() - clock.since : 0;
-    part(`clock${seat}`).textContent = `${Math.max(0, (clock.left[seat] - used) / 1000).toFixed(1)} s`;
+    clocks[seat - 1].textContent = `${Math.max(0, (clock.left[seat] - used) / 1000).toFixed(1)} s`;
+    clocks[seat - 1].classList.toggle("runs", clock.seat === seat);
   }
 }
 
 function entry(ply) {
-  const item = document.createElement("li");
-  item.id = `ply-${ply.ply}`;
-  const link = document.createElement("a");
-  link.href = `${base}?ply=${ply.ply}`;
-  link.textContent = `${ply.ply} ${ply.colour} ${ply.move}`;
-  const time = document.createElement("small");
-  time.textContent = ` ${(ply.ms / 1000).toFixed(2)} s`;
-  item.append(link, time);
+  const item = make("li", "", { id: `ply-${ply.ply}`, class: ply.colour });
+  const anchor = make("a", "", { href: link(ply.ply) });
+  const stone = make("span", "", { class: `stone ${ply.colour}`, role: "img", "aria-label": ply.colour });
+  const left = ply.left === undefined ? "" : ` · ${(ply.left / 1000).toFixed(2)} s left`;
+  anchor.append(make("span", ply.ply, { class: "n" }), " ", stone, " ", make("b", ply.move));
+  item.append(anchor, " ", make("small", `${(ply.ms / 1000).toFixed(2)} s${left}`));
   return item;
 }
 
 if (page.dataset.live) {
+  clocks.forEach(({ dataset }, index) => (clock.left[index + 1] = dataset.left ? Number(dataset.left) : null));
+  clock.seat = Number(page.dataset.seat);
+  clock.since = performance.now() - Number(page.dataset.live);
   follow();
-  setInterval(tick, 100);
+  setInterval(tick, quiet ? 1000 : 100);
 }

@@ -3,14 +3,17 @@
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from protocol.records import Record
+from referee.ladder.details import run_bot, run_pair
 from referee.ladder.queries import standings_json
+from referee.ladder.views import run_events, run_games
 from referee.play.bot_spec import read_engine
 from referee.records import live_path
 from referee.web import answers, ladder_routes
@@ -25,6 +28,18 @@ from tests.support.sample_records import CUT_OFF
 from tests.support.stores import Filled, a_season, entrant, ladder, real_setup
 from tests.support.web_site import WebAnswer, asked
 
+TEST_FILE = """
+store = "club.db"
+[pool.fast]
+game = "yugo"
+[bot.ann]
+command = "random"
+[bot.bob]
+command = "random"
+[format]
+kind = "test"
+bots = ["ann", "bob"]
+"""
 HOSTILE = "<script>alert(1)</script>"
 
 
@@ -75,14 +90,14 @@ def test_every_link_of_every_page_leads_to_a_page(site: Guard) -> None:
         assert answer.status in (200, 404) if "/match/" in url else answer.status == 200, (url, answer.text)
         if answer.headers["content-type"].startswith("text/html") and answer.status == 200:
             assert "<script>alert" not in answer.text
-            for link in Links(answer.text).found:
+            for link in filter(None, (found.partition("#")[0] for found in Links(answer.text).found)):
                 assert not re.match(r"[a-z]+:|//", link), "nothing leads away from the site"
                 folder = url.partition("?")[0].rpartition("/")[0].split("/")
                 path, mark, query = link.partition("?")
                 for part in path.split("/") if path else [url.partition("?")[0].rpartition("/")[2]]:
                     folder = folder[:-1] if part == ".." else [*folder, part]
                 left.append("/".join(folder) + mark + query)
-    assert {"/index.html", "/games", "/live", "/bots/ann.html", "/bots/dan.html"} <= seen
+    assert {"/index.html", "/games", "/live", "/events", "/take-part", "/bots/ann.html", "/bots/dan.html"} <= seen
     assert len([url for url in seen if url.startswith("/match/")]) > 20
 
 
@@ -102,7 +117,7 @@ def test_matches_are_listed_by_pages_and_filtered(site: Guard, filled: Filled, m
     html = page(site, "/games").text
     while True:
         found += [game["key"] for game in page(site, url).json["games"]]
-        older = next((link for link in Links(html).found if "before=" in link), None)
+        older = next((link for link in Links(html).found if re.match("games.*before=", link)), None)
         if older is None:
             break
         html, url = page(site, f"/{older}").text, f"/{older}&format=json"
@@ -111,9 +126,101 @@ def test_matches_are_listed_by_pages_and_filtered(site: Guard, filled: Filled, m
     assert {game["termination"] for game in ended_by_time} == {"time"}
 
 
+def test_pages_of_bots_and_pairs_have_the_json_of_the_commands(
+    site: Guard, filled: Filled, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def printed(command: Callable[[list[str]], int], *words: str) -> object:
+        assert command([*words, str(filled.path), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    assert page(site, "/bots/ann.html?format=json").json == printed(run_bot, "ann", "--games", "2000")
+    assert page(site, "/pair?a=bob&b=cat&format=json").json == printed(run_pair, "bob", "cat")
+    assert page(site, "/games?bot=dan&result=fault&format=json").json == printed(
+        run_games, "--bot", "dan", "--result", "fault"
+    )
+    assert page(site, "/events?format=json").json == printed(run_events)
+    key = next(filled.store.games()).key
+    assert page(site, f"/match/{key}?format=json").json == printed(run_games, key)
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        ("bot=ann&result=won", 10),
+        ("bot=ann&result=lost", 3),
+        ("bot=ann&result=drawn", 1),
+        ("bot=ann&seat=1", 7),
+        ("bot=ann&against=dan&result=gift", 2),
+        ("bot=dan&result=forfeit", 3),
+        ("result=void", 1),
+        ("since=2026-11-21&until=2026-11-21", 20),
+        ("since=2026-11-22", 0),
+        ("until=2026-11-20", 0),
+    ],
+)
+def test_a_filter_by_seat_result_and_date(site: Guard, words: str, count: int) -> None:
+    assert len(page(site, f"/games?{words}&format=json").json["games"]) == count
+    lines = page(site, f"/download?form=jsonl&{words}").text.splitlines()
+    assert sum('"event":"start"' in line for line in lines) == count
+
+
+def test_all_meetings_of_two_bots(site: Guard, filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ladder_routes, "MEETINGS", 1)
+    keys = {row.key for row in filled.store.games(bot="ann", opponent="bob")}
+    found, url = set[str](), "/pair?pool=fast&a=ann&b=bob"
+    while url:
+        links = Links(page(site, url).text).found
+        found |= {link.removeprefix("match/") for link in links if link.startswith("match/")}
+        url = next((f"/{link}" for link in links if link.startswith("pair?")), "")
+    assert found == keys and len(keys) == 6
+
+
+def test_a_test_is_shown_as_it_went(filled: Filled, tmp_path: Path) -> None:
+    (tmp_path / "club.toml").write_text(TEST_FILE)
+    site = Site(str(tmp_path / "club.toml"), "club")
+    boards = BoardPool(read_engine(None))
+    app = make_app(site, boards, Follower(site.follow))
+    text = page(app, "/test").text
+    assert "<path" in text and "normalized Elo 0 or 20" in text and "nElo" in text
+    assert page(app, "/test?format=json").json["tests"]
+    boards.close()
+    site.close()
+
+
+def test_downloads_of_a_filter(site: Guard) -> None:
+    csv = page(site, "/download?form=csv&bot=ann").text.splitlines()
+    assert csv[0] == "first,second,result" and len(csv) == 15
+    assert page(site, "/download?form=sgf&bot=ann&against=bob").text.count("(;FF[4]") == 6
+    assert page(site, "/download?form=sgf&bot=ann").headers["content-disposition"].endswith('"matches.sgf"')
+
+
+@pytest.mark.slow
+def test_the_engine_explains_and_verifies(filled: Filled, site: Guard) -> None:
+    filled.play(real_setup("ann=random:seed=1", "bob=random:seed=2"))
+    row = next(filled.store.games())
+    base = f"/match/{row.key}"
+    assert "is legal" in page(site, f"{base}/why/0?move=A1").json["why"]
+    taken = page(site, f"{base}/ply/1").json["caption"].split()[5]
+    why = page(site, f"{base}/why/1?move={taken}").json["why"]
+    assert "is not legal" in why and why in unescape(page(site, f"{base}?ply=1&move={taken}").text)
+    assert "As recorded" in page(site, f"{base}?verify=1").text
+    rules = page(site, "/rules/fast.html").text
+    assert rules.count("<svg") == 3 and "<h2>" in rules
+
+
 @pytest.mark.parametrize(
     ("url", "status"),
     [
+        ("/rules/none.html", 404),
+        ("/test", 404),
+        ("/pair?a=ann&b=none", 400),
+        ("/pair?a=ann&b=ann", 400),
+        ("/games?result=none", 400),
+        ("/games?result=won", 400),
+        ("/games?seat=3", 400),
+        ("/games?since=yesterday", 400),
+        ("/download?form=exe", 400),
+        ("/match/none/why/1?move=A1", 404),
         ("/pools/none.html", 404),
         ("/bots/none.html", 404),
         ("/match/none", 404),

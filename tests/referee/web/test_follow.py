@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from protocol.records import Record
-from referee.records import LiveMatch
 from referee.web import follow
 from referee.web.follow import Follower
+from referee.web.site import LiveSource
 from tests.support.sample_records import CUT_OFF, END, PLIES, RECORD, START
 
 
@@ -37,7 +37,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def follower(match: GrowingMatch | Record | None) -> Follower:
-    return Follower(lambda key: cast("LiveMatch | Record | None", match))
+    return Follower(lambda key: cast("LiveSource | Record | None", match))
 
 
 async def numbers(stream: AsyncIterator[bytes]) -> list[int]:
@@ -67,7 +67,7 @@ async def test_a_match_that_another_worker_takes_up_goes_on_without_a_gap() -> N
     killed, taken_up = GrowingMatch(), GrowingMatch()
     killed.record, taken_up.record = CUT_OFF, CUT_OFF
     where = [killed]
-    following = Follower(lambda key: cast(LiveMatch, where[0]))
+    following = Follower(lambda key: cast(LiveSource, where[0]))
     stream = asyncio.create_task(numbers(following.stream("m1", -1)))
     await asyncio.sleep(0.01)
     where[0], killed.is_played = taken_up, False
@@ -130,7 +130,7 @@ async def test_a_long_match_is_sent_in_pieces() -> None:
 async def test_a_stream_says_that_nothing_comes_and_that_the_match_was_taken_up_from_an_earlier_ply() -> None:
     match, trouble = GrowingMatch(), [""]
     match.record = CUT_OFF
-    followed = Follower(lambda key: cast("LiveMatch | Record | None", match), lambda: trouble[0])
+    followed = Follower(lambda key: cast("LiveSource | Record | None", match), lambda: trouble[0])
     stream = followed.stream("m1", -1)
     assert await anext(stream) and await anext(stream)
     trouble[0] = "the server is away"

@@ -1,9 +1,12 @@
 """The report is valid HTML, harmless whatever bots are called and say, and the same for the same store."""
 
+import json
 import os
 import re
 import zlib
+from base64 import b64encode
 from dataclasses import replace
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,7 +20,7 @@ from referee.store.model import FinishedGame, FitRow, Pairing, PoolEntry
 from referee.web.pages import file_of, render_plot
 from referee.web.plots import llr_plot, rating_plot, ticks
 from referee.web.report import main
-from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, match, pool
+from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, match, pool, real_setup
 
 HOSTILE = ("<script>alert(1)</script>", "a&b\"'>", "[red]x[/]", "囲碁", "../../evil", "index", "CON.html", "ann")
 ALONE = {"meta", "br"}
@@ -97,8 +100,8 @@ def test_a_season(filled: Filled, capsys: pytest.CaptureFixture[str]) -> None:
         "davidson",
         "half of a 95 % interval",
         "first seat",
-        "illegal_move",
-        "ply_limit",
+        "illegal move",
+        "ply limit",
         "zero is the mean of these bots",
     ):
         assert words in index.words
@@ -212,10 +215,11 @@ def test_a_test_shows_its_verdict_and_counts_nothing_after_it(tmp_path: Path) ->
     (tmp_path / "ladder.toml").write_text(TEST_FILE)
     filled.store.close()
     assert main([str(tmp_path / "ladder.toml"), "-o", str(tmp_path / "site")]) == 0
-    index = CheckedPage(site(tmp_path / "site")["index.html"])
+    text = site(tmp_path / "site")["index.html"]
+    index = CheckedPage(text)
     assert "H1 is accepted" in index.words and "Test: is new better than old?" in index.words
     assert index.elements.count("svg") == 2
-    counted = re.search(r"DD\+WL (\d+), WD 0, WW (\d+)", index.words)
+    counted = re.search(r"DD\+WL</th><td>1</td><td>(\d+)</td>.*WW</th><td>2</td><td>(\d+)</td>", text, re.DOTALL)
     later = re.search(r"later pairs, (\d+), are not counted", index.words)
     assert counted and later
     assert sum(map(int, counted.groups())) + int(later[1]) == 59
@@ -257,8 +261,8 @@ def test_a_missing_pair_stops_the_test_from_reading_on(tmp_path: Path) -> None:
     (tmp_path / "ladder.toml").write_text(TEST_FILE)
     filled.store.close()
     assert main([str(tmp_path / "ladder.toml"), "-o", str(tmp_path / "site")]) == 0
-    words = CheckedPage(site(tmp_path / "site")["index.html"]).words
-    assert "undecided so far" in words and "WW 1" in words
+    text = site(tmp_path / "site")["index.html"]
+    assert "undecided so far" in text and "WW</th><td>2</td><td>1</td>" in text
 
 
 @pytest.mark.parametrize(
@@ -316,3 +320,22 @@ def test_plots_are_xml_whatever_they_show() -> None:
     for points in ([(0, 0.0)], [(n, n / 10) for n in range(50)]):
         for stopped in (None, points[-1][0]):
             ElementTree.fromstring(render_plot("ratio", about="<it>", **llr_plot(Curve(points, -2.94, 2.94, stopped))))
+
+
+@pytest.mark.slow
+def test_matches_have_pages_that_step_without_a_server(filled: Filled, tmp_path: Path) -> None:
+    filled.play(real_setup("ann=greedy:playouts=1", "bob=random:seed=2"))
+    rows = list(filled.store.games())
+    filled.store.close()
+    assert main([str(filled.path), "-o", str(tmp_path / "site"), "--matches", "1", "--quiet"]) == 0
+    (page,) = (tmp_path / "site/matches").iterdir()
+    text = page.read_text()
+    assert f"matches/{page.name}" in (tmp_path / "site/index.html").read_text()
+    kept = json.loads(re.search(r'id="positions">(.*?)</script>', text, re.DOTALL)[1])  # type: ignore[index]
+    assert [view["ply"] for view in kept["views"]] == list(range(rows[0].plies + 1))
+    pictures = ["\n".join(kept["lines"][line] for line in view["svg"]) for view in kept["views"]]
+    assert len(set(pictures)) > 5 and all(ElementTree.fromstring(picture).tag.endswith("svg") for picture in pictures)
+    script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)[1]  # type: ignore[index]
+    assert b64encode(sha256(script.encode()).digest()).decode() in text, "nothing but this script may run"
+    assert main([str(filled.path), "-o", str(tmp_path / "site"), "--quiet"]) == 0
+    assert not page.exists(), "a page that is not asked for any more"
