@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from protocol.drawing.scene import Scene, clean
+from protocol.drawing.shapes import SCALE
 from referee.web.boards import BoardView
 
 MOST_MOVES = 2000  # in an answer; of more, those that begin with the chosen cells
@@ -46,9 +47,10 @@ def narrowed(words: Iterable[tuple[str, list[str]]], chosen: Sequence[str]) -> t
 
 
 def seat_position(view: BoardView, chosen: Sequence[str]) -> dict[str, Any]:
-    """As JSON. `whole`: whether all moves are there that begin with the chosen cells."""
+    """As JSON. `cells` lie in the picture's lengths, of which `unit` is the distance of neighbours. `whole`: whether all
+    moves are there that begin with the chosen cells."""
     scene = view.scene
-    cells = [(cell.at, cell.x, cell.y) for cell in scene.cells] if scene else []
+    cells = [(cell.at, cell.x * SCALE, cell.y * SCALE) for cell in scene.cells] if scene else []
     names = frozenset(at for at, _, _ in cells)
     longest = max(map(len, names), default=0)
     moves, whole = narrowed(((move, cells_of(move, names, longest)) for move in view.legal), chosen)
@@ -57,6 +59,7 @@ def seat_position(view: BoardView, chosen: Sequence[str]) -> dict[str, Any]:
         "phase": view.status.phase,
         "colour": view.status.to_play,
         "svg": view.svg,
+        "unit": SCALE,
         "cells": cells,
         "pieces": _pieces(scene) if scene else {},
         "moves": moves,

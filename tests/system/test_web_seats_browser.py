@@ -78,6 +78,8 @@ def test_with_the_keyboard_a_step_back_and_a_reload(visitor: Visitor) -> None:
     page = sit(visitor, "tiles")
     assert over_or_turn(page)
     assert visitor.barriers() == []
+    box, board = page.locator(".spot").first.bounding_box(), page.locator("#board svg").bounding_box()
+    assert box and board and box["width"] > board["width"] / 20  # it is as large as a cell
     assert "empty" in str(page.locator(".spot").first.get_attribute("aria-label"))
     page.locator(".spot.lit").first.focus()
     lit = page.locator(".spot.lit").first

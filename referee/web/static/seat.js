@@ -77,7 +77,7 @@ function show() {
   };
   part("title").textContent = `You and ${state.opponent || "a person"}`;
   part("game").textContent = `${state.pool}: ${state.game}`;
-  part("phase").textContent = [said[state.phase], state.trouble && `The connection to the bot server: ${state.trouble}.`, state.lobby].filter(Boolean).join(" ");
+  part("phase").textContent = [said[state.phase], state.phase !== "over" && state.trouble && `The connection to the bot server: ${state.trouble}.`, state.lobby].filter(Boolean).join(" ");
   part("invite").hidden = !state.invite;
   part("link").value = state.invite ? new URL(`../seats?invite=${state.invite}`, location.href).href : "";
   part("resign").hidden = state.phase !== "playing";
@@ -133,7 +133,7 @@ function addSpots() {
   picture.setAttribute("role", "group");
   for (const [at, x, y] of position.cells) {
     const spot = document.createElementNS(SVG, "circle");
-    for (const [name, value] of Object.entries({ cx: x, cy: y, r: 0.45, class: "spot", role: "button", tabindex: -1 }))
+    for (const [name, value] of Object.entries({ cx: x, cy: y, r: 0.45 * position.unit, class: "spot", role: "button", tabindex: -1 }))
       spot.setAttribute(name, value);
     spot.addEventListener("click", () => click(at));
     spots.set(at, spot);
@@ -164,7 +164,7 @@ function onKey(event) {
     position.cells.forEach(([, otherX, otherY], number) => {
       const along = (otherX - x) * way[0] + (otherY - y) * way[1];
       const aside = Math.abs((otherX - x) * way[1]) + Math.abs((otherY - y) * way[0]);
-      if (along > 0.1 && along + 3 * aside < least) [best, least] = [number, along + 3 * aside];
+      if (along > 0.1 * position.unit && along + 3 * aside < least) [best, least] = [number, along + 3 * aside];
     });
     focus(best);
   } else return;
@@ -218,7 +218,7 @@ function groupOf(at) {
   const group = new Set(colour(at) ? [at] : []);
   for (const cell of group)
     for (const [other, [x, y]] of places)
-      if (colour(other) === colour(at) && Math.hypot(x - places.get(cell)[0], y - places.get(cell)[1]) < 1.05) group.add(other);
+      if (colour(other) === colour(at) && Math.hypot(x - places.get(cell)[0], y - places.get(cell)[1]) < 1.05 * position.unit) group.add(other);
   return group;
 }
 
