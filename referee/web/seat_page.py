@@ -47,7 +47,7 @@ def narrowed(words: Iterable[tuple[str, list[str]]], chosen: Sequence[str]) -> t
 
 
 def seat_position(view: BoardView, chosen: Sequence[str]) -> dict[str, Any]:
-    """As JSON. `cells` lie in the picture's lengths, of which `unit` is the distance of neighbours. `whole`: whether all
+    """As JSON. `cells` are in the picture's lengths: `unit` is the distance of neighbours. `whole`: whether all
     moves are there that begin with the chosen cells."""
     scene = view.scene
     cells = [(cell.at, cell.x * SCALE, cell.y * SCALE) for cell in scene.cells] if scene else []
