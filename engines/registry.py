@@ -4,7 +4,7 @@ import sys
 
 from engines.game import Game
 from protocol.errors import CodedError
-from protocol.installed import EntryPoint, entry_points
+from protocol.entry_points import EntryPoint, entry_points
 
 GROUP = "ggp.games"
 

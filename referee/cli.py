@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, cast
 
+from protocol.entry_points import entry_points, version
 from protocol.errors import LocalProtocolError, Problem
-from protocol.installed import entry_points, version
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class, shell_complete
 from click.types import StringParamType, UnprocessedParamType
 
-from protocol.installed import entry_points
+from protocol.entry_points import entry_points
 from referee.cli import BAD_USAGE, COMPLETE, GROUP, commands
 from referee.play.bot_spec import BUILT_IN
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import click
 
 from protocol.connection import PeerRole
-from protocol.installed import version
+from protocol.entry_points import version
 from protocol.messages import Reply
 from protocol.records import Event, MatchStarted, MovePlayed
 from protocol.transports.blocking import run_blocking

@@ -19,9 +19,9 @@ from typing import Any
 from protocol.commands import REFEREES, TABLE
 from protocol.drawing import text
 from protocol.drawing.scene import DrawingError, read_scene
+from protocol.entry_points import version
 from protocol.errors import CommandFailed
 from protocol.grammar import MAX_ANSWER_LINES, fit_lines
-from protocol.installed import version
 from protocol.records import Record, read_records
 from protocol.responder import LateHandler, Later, Responder
 from protocol.transports.blocking import run_blocking

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import distributed
 from distributed.core import Status
 
-from protocol.installed import version
+from protocol.entry_points import version
 from protocol.printed import without_password
 from referee.play.match_runner import MOST_BOTS
 from referee.play.pool import LocalPool, WorkerPool, WorkersLost

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from protocol.installed import version
+from protocol.entry_points import version
 from protocol.records import Record
 from referee.play.bot_spec import BotSpec
 from referee.play.process import NO_LIMITS, ProcessLimits

@@ -12,16 +12,16 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 
 from protocol.commands import Who, commands_of
+from protocol.entry_points import version
 from protocol.errors import CommandFailed
 from protocol.grammar import clean_line, fit_lines, format_reply, parse_command
-from protocol.installed import version
 from protocol.messages import Reply
-from referee.background import BackgroundTasks
+from referee.background_tasks import BackgroundTasks
 from referee.lobby.auth import Author
 from referee.lobby.game import RunningPairs
 from referee.lobby.log import EventLog
 from referee.lobby.matchmaking import Rated
-from referee.lobby.pending import OpenPairs, StoreWriter
+from referee.lobby.open_pairs import OpenPairs, StoreWriter
 from referee.lobby.remote_bot import ConnectedBot
 from referee.store.model import UNRATED, ChallengeRow, Pair, Pairing, PoolEntry, StoreError
 from referee.store.store import Store

@@ -22,7 +22,7 @@ from protocol.grammar import MAX_ANSWER
 from protocol.transports.blocking import run_blocking
 from protocol.transports.unix import CHUNK, SCHEME, path_of
 from protocol.transports.zmq import UNBOUNDED
-from referee.background import BackgroundTasks
+from referee.background_tasks import BackgroundTasks
 from referee.lobby.log import EventLog
 from referee.lobby.zmq_io import Inbox, Reading
 from referee.play.bot_spec import BotSpec, LaunchError

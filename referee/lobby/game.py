@@ -21,7 +21,7 @@ from protocol.safe_files import open_to_append
 from referee.ladder.jobs import make_setup, pair_name
 from referee.lobby.engine_pool import Engines
 from referee.lobby.log import EventLog
-from referee.lobby.pending import OpenPairs, StoreWriter
+from referee.lobby.open_pairs import OpenPairs, StoreWriter
 from referee.lobby.remote_bot import DIALLED, ConnectedBot
 from referee.lobby.sessions import FAREWELL, Sessions
 from referee.lobby.spectators import Spectators

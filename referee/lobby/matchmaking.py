@@ -16,7 +16,7 @@ from referee.ladder.pairing import Field, PairCounts, draw_batch, random_for
 from referee.ladder.rating import ResultsTable, elo_and_error, rate_tally
 from referee.lobby.game import RunningPairs
 from referee.lobby.limits import Frequency
-from referee.lobby.pending import OpenPairs, StoreWriter
+from referee.lobby.open_pairs import OpenPairs, StoreWriter
 from referee.lobby.remote_bot import DIALLED, ConnectedBot
 from referee.play.bot_spec import BotSpec
 from referee.ratings.bradley_terry import CountsError, Ints

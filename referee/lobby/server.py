@@ -17,7 +17,7 @@ from referee.lobby.engine_pool import Engines
 from referee.lobby.game import LeftOver, Live, Room, RunningPairs
 from referee.lobby.log import EventLog, Metric, label
 from referee.lobby.matchmaking import VERSIONS, Matchmaker, Rated, Registration
-from referee.lobby.pending import OpenPairs, StoreWriter
+from referee.lobby.open_pairs import OpenPairs, StoreWriter
 from referee.lobby.remote_bot import ConnectedBot, Lateness
 from referee.lobby.sessions import Bounds, Sessions
 from referee.lobby.socket import RouterSocket

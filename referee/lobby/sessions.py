@@ -29,7 +29,7 @@ from protocol.lobby_wire import (
     printable,
 )
 from protocol.transports.descriptors import resident
-from referee.background import BackgroundTasks
+from referee.background_tasks import BackgroundTasks
 from referee.lobby.auth import Admission, Author, NotAdmitted
 from referee.lobby.limits import Allowance, Allowances, Backoff
 from referee.lobby.log import EventLog

@@ -50,7 +50,7 @@ from protocol.transports.descriptors import address_of, cut
 from protocol.transports.keys import KeyFileError, KeyPair, read_pair
 from protocol.transports.subreaper import end_with_parent
 from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED
-from referee.background import BackgroundTasks, Report
+from referee.background_tasks import BackgroundTasks, Report
 from referee.lobby import spectators
 from referee.lobby.limits import BURST
 from referee.lobby.log import EventLog

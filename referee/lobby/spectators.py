@@ -12,7 +12,7 @@ from asyncio.subprocess import PIPE, STDOUT, Process
 import msgspec
 
 from protocol.records import Event, MatchEnded
-from referee.background import BackgroundTasks
+from referee.background_tasks import BackgroundTasks
 from referee.lobby.log import EventLog
 
 COMMAND = (sys.executable, "-P", "-m", "referee.lobby.spectator_process")

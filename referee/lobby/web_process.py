@@ -12,7 +12,7 @@ from asyncio.subprocess import PIPE, STDOUT, Process
 
 from protocol.lobby_wire import printable
 from protocol.transports.keys import read_pair
-from referee.background import BackgroundTasks
+from referee.background_tasks import BackgroundTasks
 from referee.lobby.config import LobbyFile
 from referee.lobby.log import EventLog
 

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from protocol.records import MatchStarted, Party, Record
 from referee.archive.export import exported
-from referee.ladder.details import bot_json, pair_json, read_bot, read_duel, read_meetings
+from referee.ladder.bot_and_pair import bot_json, pair_json, read_bot, read_duel, read_meetings
 from referee.ladder.queries import GameFilter, PoolSummary, check_filter, matching, plain, read_game, standings_json
 from referee.ladder.source import check_bots, chosen_pools, exact, the_pool
 from referee.ladder.standings import entered

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 
 from protocol.errors import Problem
 from protocol.transports.lobby_dial import LobbyLink, Replaced
-from referee.background import BackgroundTasks
+from referee.background_tasks import BackgroundTasks
 from referee.lobby.challenge_command import ChallengeRefused, NotReached, Ordering, Values, values_of
 from referee.web.seat import Seat, SeatPhase
 

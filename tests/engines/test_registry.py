@@ -11,7 +11,7 @@ import pytest
 
 from engines.game import IllegalMove, Playouts
 from engines.registry import GROUP, GameError, Registry
-from protocol.installed import entry_points, version
+from protocol.entry_points import entry_points, version
 from tests.support import TESTS
 from tests.support.codes import raises
 from tests.support.memory_session import MemorySession

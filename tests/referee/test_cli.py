@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.installed import entry_points
+from protocol.entry_points import entry_points
 from referee.cli import main, nearest
 from referee.play.bot_spec import WordError, distinct, read_bot, read_game
 from referee.play.record_file import Recorder

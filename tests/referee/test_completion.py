@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.installed import entry_points
+from protocol.entry_points import entry_points
 from referee import completion
 from referee.cli import COMPLETE, commands, main
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from referee.archive import export
-from referee.ladder import check, details, views
+from referee.ladder import bot_and_pair, check, views
 from referee.ladder.rating import rate_seats
 from referee.store.store import Store
 from referee.web.report import main as report
@@ -27,8 +27,8 @@ VIEWS: dict[str, Callable[[list[str]], int]] = {
     "games": views.run_games,
     "events": views.run_events,
     "export": export.run_export,
-    "pair": details.run_pair,
-    "bot": details.run_bot,
+    "pair": bot_and_pair.run_pair,
+    "bot": bot_and_pair.run_bot,
     "readmit": check.run_readmit,
 }
 OF_ALL = ("standings", "crosstable", "games", "events")
@@ -238,7 +238,7 @@ def test_a_ladder_is_named_by_its_file_its_store_or_a_url(
     said.add(capsys.readouterr().out)
     assert len(said) == 1
     for words in (["ann", "bob"], ["ann", "bob", "club.db"], ["club.db", "ann", "bob"]):
-        assert details.run_pair(words) == 0
+        assert bot_and_pair.run_pair(words) == 0
         assert "ann 4.5 - 1.5 bob" in capsys.readouterr().out
 
 
@@ -300,9 +300,9 @@ def test_an_empty_ladder_is_no_error(tmp_path: Path, capsys: Capture) -> None:
                 if name != "events":
                     assert "no" in told.out.split()
                 assert json.dumps(_json(capsys, VIEWS[name], str(tmp_path / store)))
-        assert details.run_pair(["ann", "bob", str(tmp_path / "club.db")]) == 0
+        assert bot_and_pair.run_pair(["ann", "bob", str(tmp_path / "club.db")]) == 0
         assert "ann and bob have no game that counts" in capsys.readouterr().out
-        assert details.run_bot(["ann", str(tmp_path / "club.db")]) == 0
+        assert bot_and_pair.run_bot(["ann", str(tmp_path / "club.db")]) == 0
         assert "no game was finished yet" in capsys.readouterr().out
 
 
@@ -354,7 +354,7 @@ def test_a_ladder_is_looked_at_while_its_file_is_edited(season: Filled, capsys: 
     site = season.path.parent / "site"
     for main, words in (
         (report, [str(file), "-o", str(site), "--quiet"]),
-        (details.run_pair, ["ann", "bob", str(file)]),
+        (bot_and_pair.run_pair, ["ann", "bob", str(file)]),
     ):
         assert main(words) == 0 and "showing the store that the file names" in capsys.readouterr().err
     assert "<title>Ladder club</title>" in (site / "index.html").read_text()

@@ -14,7 +14,7 @@ from referee.lobby.challenges import Challenges, LobbyCommands, Terms, Unrated
 from referee.lobby.game import RunningPairs
 from referee.lobby.log import EventLog
 from referee.lobby.matchmaking import Matchmaker, Rated
-from referee.lobby.pending import OpenPairs, StoreWriter
+from referee.lobby.open_pairs import OpenPairs, StoreWriter
 from referee.lobby.remote_bot import DIALLED, ConnectedBot, Identity, Lateness, RemoteBot
 from referee.play.bot_spec import BotSpec
 from referee.store.model import Entrant, Pair

@@ -22,7 +22,7 @@ from referee.lobby.game import LeftOver, Room, Waiting
 from referee.lobby.keys import Book, RegistryError, allow, change, now
 from referee.lobby.local_bots import LocalBots
 from referee.lobby.log import EventLog
-from referee.lobby.pending import OpenPairs
+from referee.lobby.open_pairs import OpenPairs
 from referee.lobby.remote_bot import ConnectedBot, Identity, Local
 from referee.store.model import Pair
 from referee.store.store import Store

@@ -21,7 +21,7 @@ from referee.lobby import matchmaking
 from referee.lobby.limits import FREE, HOUR, LONGEST, Backoff, Frequency
 from referee.lobby.log import EventLog
 from referee.lobby.matchmaking import OFTEN, VERSIONS, Matchmaker, Registration
-from referee.lobby.pending import StoreWriter
+from referee.lobby.open_pairs import StoreWriter
 from referee.lobby.remote_bot import ConnectedBot, Identity, Lateness, RemoteBot
 from referee.ratings.bradley_terry import MODELS, Counts, Priors
 from referee.ratings.ratings import rate

@@ -13,7 +13,7 @@ import zmq
 from protocol.errors import AddressError
 from protocol.spectator_wire import MAX_TOPIC, PAGE, Request, read_request
 from protocol.transports.keys import new_pair
-from referee.background import Report
+from referee.background_tasks import Report
 from referee.lobby import spectators
 from referee.lobby.spectator_process import (
     OCTETS,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from protocol.records import Record
-from referee.ladder.details import run_bot, run_pair
+from referee.ladder.bot_and_pair import run_bot, run_pair
 from referee.ladder.queries import standings_json
 from referee.ladder.views import run_events, run_games
 from referee.play.bot_spec import read_engine

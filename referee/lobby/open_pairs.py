@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from referee.background import BackgroundTasks
+from referee.background_tasks import BackgroundTasks
 from referee.lobby.log import EventLog
 from referee.store.model import GAMES, FinishedGame, Pair, PairResult, Pool, PoolEntry, StoreError, UnplayablePair
 from referee.store.store import Store

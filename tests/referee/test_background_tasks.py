@@ -15,8 +15,8 @@ import pytest
 import zmq
 
 from protocol.responder import Responder
-from referee import background
-from referee.background import BackgroundTasks
+from referee import background_tasks
+from referee.background_tasks import BackgroundTasks
 from referee.control.server import ControlServer, StandardInput
 from referee.lobby import sessions as sessions_module
 from referee.lobby.auth import Admission
@@ -25,7 +25,7 @@ from referee.lobby.engine_pool import Engines
 from referee.lobby.game import Live
 from referee.lobby.local_bots import LocalBots
 from referee.lobby.log import EventLog
-from referee.lobby.pending import StoreWriter
+from referee.lobby.open_pairs import StoreWriter
 from referee.lobby.remote_bot import Lateness
 from referee.lobby.server import LobbyServer
 from referee.lobby.sessions import Bounds, Sessions
@@ -83,7 +83,7 @@ def log() -> Log:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(background, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(background_tasks, "FIRST_WAIT", 0.01)
     yield
 
 
@@ -138,7 +138,7 @@ async def test_a_task_that_fails_again_and_again_is_started_less_and_less_often(
         loop.call_soon(turned.set_result, None)
         await turned
     await tasks.close()
-    assert waits[:3] == [0.01, 0.02, 0.04] and waits[-1] == background.LONGEST_WAIT
+    assert waits[:3] == [0.01, 0.02, 0.04] and waits[-1] == background_tasks.LONGEST_WAIT
     assert log.faults("work") == 15
     assert len(log.lines) == 1, "the same traceback is logged once a minute"
 
