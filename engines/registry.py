@@ -3,8 +3,8 @@
 import sys
 
 from engines.game import Game
-from protocol.errors import CodedError
 from protocol.entry_points import EntryPoint, entry_points
+from protocol.errors import CodedError
 
 GROUP = "ggp.games"
 

@@ -16,9 +16,9 @@ from engines.session import (
     syntax_error,
     why,
 )
+from protocol.entry_points import version
 from protocol.errors import CommandFailed
 from protocol.grammar import MAX_ANSWER_LINES
-from protocol.entry_points import version
 from protocol.printed import json_text
 from protocol.responder import Responder
 from protocol.transports.pipe import report_on_stderr
