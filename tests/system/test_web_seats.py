@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import Ggp, ggp, started
+from tests.support.cli import Ggp, ggp, started, wait_until
 from tests.support.lobby_server import LobbyProcess
 from tests.support.seat_client import Refused, SeatClient, until_there
 
@@ -126,8 +126,12 @@ def test_a_person_plays_a_whole_game_and_a_rematch_with_seats_exchanged(club: Cl
     assert again["ply"] >= 1  # the opponent acted first
     tab.order("resign")
     assert tab.until(lambda state: state["phase"] == "over")["result"].endswith("+R")
-    rows = ggp("ladder", "games", str(club.file), "--pool", f"{pool}/unrated", "--json").out
-    assert "resignation" in rows and "rules" in rows
+
+    def stored() -> str:
+        return ggp("ladder", "games", str(club.file), "--pool", f"{pool}/unrated", "--json").out
+
+    # The lobby stores a game a moment after it has told its players the result.
+    wait_until(lambda: all(word in stored() for word in ("resignation", "rules")), 30, stored)
 
 
 def test_two_people_play_by_a_link_which_works_once(club: Club) -> None:
