@@ -13,16 +13,15 @@ import msgspec
 
 from protocol.records import Event, MatchEnded
 from referee.background_tasks import BackgroundTasks
+from referee.lobby.child_process import keep_running, kill, wait_or_kill
 from referee.lobby.log import EventLog
 
 COMMAND = (sys.executable, "-P", "-m", "referee.lobby.spectator_process")
 SOON, LATEST = 0.2, 30.0  # seconds until it is started again; doubled each time
-SETTLED = 60.0  # seconds that it runs until the waits are short again
 GATHER = 0.02  # seconds in which lines wait for others, to be written together
 OPEN, DROPPED = b"open\n", b"dropped "  # on stdin: all running matches are sent; a match has no end
 _BACKLOG = 16 * 1024 * 1024  # unread bytes, after which it is killed
 _REPORT = 256 * 1024  # bytes of a line of its stdout
-_LAST_WORDS = 2.0  # seconds to end after its stdin is closed
 
 
 class SpectatorConfig(msgspec.Struct, frozen=True):
@@ -102,21 +101,10 @@ class Spectators:
         if lines and self._process is not None and self._process.stdin is not None:
             self._process.stdin.write(b"".join(lines))
             if self._process.stdin.transport.get_write_buffer_size() > self._limit:
-                _kill(self._process)
+                kill(self._process)
 
     async def _supervise(self) -> None:
-        loop, wait = asyncio.get_running_loop(), SOON
-        while True:
-            began = loop.time()
-            try:
-                reason = await self._run()
-            except OSError as error:
-                reason = f"it cannot be started: {error.strerror}"
-            if loop.time() - began > SETTLED:
-                wait = SOON
-            self._log.log_limited(began, "spectators", "ended", "", reason=reason, again=wait)
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, LATEST)
+        await keep_running("spectators", self._run, self._log, SOON, LATEST)
 
     async def _run(self) -> str:
         """Run the process to its end; returns how it ended. Raises OSError."""
@@ -134,7 +122,8 @@ class Spectators:
                     self._relay(line)
         finally:
             self._process = None
-            await asyncio.shield(_end(process))
+            process.stdin.close()  # which ends it
+            await asyncio.shield(wait_or_kill(process))
         return f"exit status {process.returncode}"
 
     def _relay(self, line: bytes) -> None:
@@ -154,19 +143,3 @@ class Spectators:
         self._log.log_limited(
             now, report.event, report.word, report.source, report.times, reason=report.reason, **fields
         )
-
-
-async def _end(process: Process) -> None:
-    """Close its stdin, which ends it; kill it if it goes on."""
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        await asyncio.wait_for(process.wait(), _LAST_WORDS)
-    except TimeoutError:
-        _kill(process)
-        await process.wait()
-
-
-def _kill(process: Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()

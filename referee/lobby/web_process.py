@@ -8,18 +8,17 @@ import asyncio
 import contextlib
 import os
 import sys
-from asyncio.subprocess import PIPE, STDOUT, Process
+from asyncio.subprocess import PIPE, STDOUT
 
 from protocol.lobby_wire import printable
 from protocol.transports.keys import read_pair
 from referee.background_tasks import BackgroundTasks
+from referee.lobby.child_process import keep_running, wait_or_kill
 from referee.lobby.config import LobbyFile
 from referee.lobby.log import EventLog
 
 SOON, LATEST = 1.0, 60.0  # seconds until it is started again; doubled each time
-SETTLED = 60.0  # seconds that it runs until the waits are short again
 _LINE = 64 * 1024  # bytes of a line of its output
-_LAST_WORDS = 2.0  # seconds to end by itself
 
 
 class WebProcess:
@@ -39,18 +38,7 @@ class WebProcess:
         await self._tasks.close()
 
     async def _supervise(self) -> None:
-        loop, wait = asyncio.get_running_loop(), SOON
-        while True:
-            began = loop.time()
-            try:
-                reason = await self._run()
-            except OSError as error:
-                reason = f"it cannot be started: {error.strerror}"
-            if loop.time() - began > SETTLED:
-                wait = SOON
-            self._event_log.log_limited(began, "web", "ended", "", reason=reason, again=wait)
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, LATEST)
+        await keep_running("web", self._run, self._event_log, SOON, LATEST)
 
     async def _run(self) -> str:
         """Run the process to its end; returns how it ended. Raises OSError."""
@@ -67,7 +55,9 @@ class WebProcess:
                     self._event_log.log_limited(asyncio.get_running_loop().time(), "web", "says", last, reason=last)
         finally:
             self._admitted.discard(process.pid)
-            await asyncio.shield(_end(process))
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()
+            await asyncio.shield(wait_or_kill(process))
         return f"exit status {process.returncode}{f': {last}' if last else ''}"
 
     def _command(self) -> list[str]:
@@ -82,14 +72,3 @@ class WebProcess:
         if web.seats:
             words += ["--lobby", self._inside, "--seats", str(web.seats)]
         return words
-
-
-async def _end(process: Process) -> None:
-    """Terminate it; kill it if it goes on."""
-    with contextlib.suppress(ProcessLookupError):
-        process.terminate()
-    try:
-        await asyncio.wait_for(process.wait(), _LAST_WORDS)
-    except TimeoutError:
-        process.kill()
-        await process.wait()
