@@ -135,7 +135,7 @@ class Laido(_Position):
     def __init__(self, size: int = 9, pie: bool = True, half_point: Literal["final", "first"] = "final") -> None:
         """size 2..13, the side. Raises ValueError with the reason."""
     def standing(self) -> str:
-        """The result if the game ended as it stands; "0" if all values are equal and nobody holds the half point."""
+        """The result if the game ended as it stands; "0" if all values are equal and neither side holds the half point."""
     def half_point(self) -> Literal["none", "black", "white"]:
         """Who would have the half point if the game ended now."""
 
@@ -153,7 +153,7 @@ class Stigmergy(_Position):
     def button(self) -> Literal["none", "black", "white"]:
         """Who has taken the button."""
     def control(self) -> str:
-        """Who controls each cell, empty or not, in the order of `board()`: "." nobody, "X" black, "O" white."""
+        """Who controls each cell, empty or not, in the order of `board()`: "." neither, "X" black, "O" white."""
 
 class Taigo(_Position):
     """Taigo. Black is dark, white is light. score_parts: longest_line, cones_left; no total.

@@ -1,8 +1,8 @@
 """What the search costs beside the bare random games that it is made of, game by game. It judges nothing.
 
 For each game three rows: the playouts of a search per second, how many per cent of the bare core's rollouts that is,
-both of one thread and measured in turns, and the bytes of a node. Medians of five rounds, of CPU time: whoever else
-uses the machine counts less. The last rows are what a second thread adds and, in turns with it, what a second process
+both of one thread and measured in turns, and the bytes of a node. Medians of five rounds, of CPU time: other work
+of the machine counts less. The last rows are what a second thread adds and, in turns with it, what a second process
 adds, which shares nothing: what the machine has. Both by the clock on the wall, medians of 21 short rounds.
 """
 

@@ -4,7 +4,7 @@ What is measured is what the server adds to a move: from right before a bot's an
 opponent's `genmove` has come, on one machine, through TCP on loopback, the lobby, its engine and the lobby again. The
 bots are one C program (dialled.c) on the other core, which does next to nothing and tells its own share (`bots' own
 time`). Server and engines have one core for all. Games are of about 50 plies on a 13x13 board and are stored, rated and
-followed by others all the while; the first seconds, when everybody comes at once, are told apart.
+followed by spectators all the while; the first seconds, when all bots dial in at once, have rows of their own.
 """
 
 import contextlib
@@ -85,7 +85,7 @@ def play(program: Path, server: LobbyProcess, bots: int, rate: float, seconds: f
 
 
 def idle(folder: Path, bots: int, keys: bool) -> float:
-    """KiB of the server for each bot that is there and has nobody to play with."""
+    """KiB of the server for each bot that is connected and has no opponent."""
     names = [f"bot-{number}" for number in range(bots)]
     pairs = {name: new_pair() for name in names} if keys else {}
     with _serving(folder, 3600, pairs) as (server, server_key):

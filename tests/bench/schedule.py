@@ -47,8 +47,8 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
 def _past(bots: int, games: int) -> PoolPast:
     """Random bots met, each two of them as often."""
     chance = Random(1)
-    everybody = [(low, high) for low in range(1, bots + 1) for high in range(low + 1, bots + 1)]
-    met = dict.fromkeys(chance.sample(everybody, min(len(everybody), games // (2 * PAIRS_EACH))), PAIRS_EACH)
+    all_pairs = [(low, high) for low in range(1, bots + 1) for high in range(low + 1, bots + 1)]
+    met = dict.fromkeys(chance.sample(all_pairs, min(len(all_pairs), games // (2 * PAIRS_EACH))), PAIRS_EACH)
     settled = []
     for low, high in met:
         for first, second in ((low, high), (high, low)):

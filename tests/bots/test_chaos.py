@@ -161,7 +161,7 @@ def test_fork_exits_but_the_pipes_stay_open(setsid: str) -> None:
         if setsid == "off":
             os.killpg(peer.process.pid, signal.SIGKILL)
         else:
-            with pytest.raises(ProcessLookupError):  # nobody is left in the group
+            with pytest.raises(ProcessLookupError):  # no process is left in the group
                 os.killpg(peer.process.pid, signal.SIGKILL)
         peer.until_end(3)  # the child is gone too, at the latest when its life is over
 

@@ -182,7 +182,7 @@ def test_the_swap_counts_the_other_colours_wins() -> None:
     after.play("swap-sides")
     assert (after.to_play, after.seat) == ("white", 1)
     assert swap.share == after.playouts(4000, 7, "rollout").black / 4000
-    assert swap.rate == swap.share  # nobody may swap again
+    assert swap.rate == swap.share  # a second swap is not allowed
 
 
 def test_a_first_stone_is_worth_what_the_opponent_leaves() -> None:

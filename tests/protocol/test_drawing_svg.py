@@ -84,7 +84,7 @@ BOARDS = {
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_no_text_lies_on_another_or_outside(name: str) -> None:
-    long = token("note", "none", "Black has captured more than anybody can count on two hands, and " * 2)
+    long = token("note", "none", "Black has captured more than fit on two hands, and " * 2)
     root = picture({**BOARDS[name], **STATUS, "tokens": [long, token("komi", "white", "Komi: 7")]})
     boxes = [box(element) for element in root.iter(f"{SVG}text")]
     assert len(boxes) > 4

@@ -153,7 +153,7 @@ def test_a_slow_reader_gets_all_that_is_written(start: Start) -> None:
 
 
 def test_both_pipes_full_do_not_lock_up(start: Start) -> None:
-    # The child answers each line at length before it reads the next, and nobody reads until all is written.
+    # The child answers each line at length before it reads the next, and the parent reads nothing until all is written.
     pipe = start("while hear(): say(b'= ' + b'y' * 999 + b'\\n\\n')")
     write(pipe, b"name\n" * 2_000 + b"x" * 200_000 + b"\n")
     pipe.close_stdin()

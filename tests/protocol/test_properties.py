@@ -237,7 +237,7 @@ def test_a_reply_that_can_be_written_is_read_back(ok: bool, text: str, identity:
         return
     assert data.endswith(b"\n\n") and b"\n\n" not in data[:-2]
     kept = text.translate(dict.fromkeys(CONTROL))
-    expected = kept if "\n" in kept else kept.strip(" ")  # blanks around a line belong to nobody
+    expected = kept if "\n" in kept else kept.strip(" ")  # blanks around a line are dropped
     assert parse_reply(data[:-2]) == Reply(ok, expected, identity)
 
 

@@ -271,7 +271,7 @@ class Exited(BaseException):
     """In place of the end of this process."""
 
 
-@pytest.mark.parametrize("broken", [False, True], ids=["", "nobody reads the answer"])
+@pytest.mark.parametrize("broken", [False, True], ids=["", "the answer is not read"])
 def test_a_child_is_bounded_before_it_answers_and_always_exits(monkeypatch: pytest.MonkeyPatch, broken: bool) -> None:
     calls: list[tuple[object, ...]] = []
 

@@ -197,7 +197,7 @@ def test_a_peer_without_a_free_descriptor_waits_for_the_end_of_another(tmp_path:
         one.connect(str(tmp_path / "socket"))
         resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
         try:
-            assert service.serve_some(PATIENCE) and service.serve_some(PATIENCE)  # nobody is there who could leave
+            assert service.serve_some(PATIENCE) and service.serve_some(PATIENCE)  # no connection is left to close
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         assert service.serve_some(PATIENCE) and not service.serve_some(0)

@@ -147,7 +147,7 @@ def test_five_in_a_row_is_seen_two_plies_before() -> None:
     defence.set_up(four, "white")
     search = defence.search(seed=1)
     search.run(playouts=20_000)
-    assert {proof for _, _, _, proof in search.votes()} == {"loss"}  # nobody covers both ends
+    assert {proof for _, _, _, proof in search.votes()} == {"loss"}  # one move cannot cover both ends
 
 
 def test_a_few_playouts_stop_a_line_of_four() -> None:

@@ -29,7 +29,7 @@ SEND_TWO = """
     . O . O .
 """
 
-# Three kos at once; nobody can win more than two of them.
+# Three kos at once; neither side can win more than two of them.
 THREE_KOS = """
     . . . . . . . . .
     . X O . . . . . .

@@ -24,7 +24,7 @@ from random import Random
 class LossyProxy:
     """Listens on `port` and passes on to `target`, in a thread of its own; all settings may change while it runs.
 
-    delay, jitter: seconds that each chunk waits, one way. `stalled`: nothing passes, and nobody is told (half open).
+    delay, jitter: seconds that each chunk waits, one way. `stalled`: nothing passes, without a word to either end.
     """
 
     def __init__(self, target: tuple[str, int], seed: int = 1) -> None:

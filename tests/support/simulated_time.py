@@ -43,7 +43,7 @@ class _Jump(selectors.SelectSelector):
 
 
 class SimulatedLoop(asyncio.SelectorEventLoop):
-    """`at`: seconds; whoever adds to it inside of a callback makes the loop stand still for so long."""
+    """`at`: seconds; adding to it in a callback makes the loop stand still for so long."""
 
     def __init__(self) -> None:
         self.at = START
@@ -69,7 +69,7 @@ class DistantBot:
     """A bot at the end of a Line. All in seconds: `way` there and back, `think` a genmove, `dally` any other answer.
 
     It answers one command after the other. `heard` is each line with when it came; `clocks`, of each move that came
-    back, the last clock it was told before it, and when; `unasked` answers nobody took.
+    back, the last clock that came before it, and when; `unasked`: answers without a question.
     """
 
     loop: SimulatedLoop

@@ -113,7 +113,7 @@ def match(
 
 
 def pairings(store: Store, pool: int, number: int) -> list[Pairing]:
-    """So many, of everybody with everybody in turn."""
+    """So many, of all with all others in turn."""
     ids = [seat.id for seat in store.seats(pool) if seat.active]
     all_pairs = [(one, other) for one in ids for other in ids if one != other]
     return [Pairing(*all_pairs[index % len(all_pairs)]) for index in range(number)]
@@ -138,7 +138,7 @@ def _party(name: str) -> Party:
 
 
 WON, LOST, TIED = (0, "rules"), (1, "rules"), (-1, "rules")
-Ending = tuple[int, str]  # the winner (0 the pair's first, 1 its second, -1 nobody), the termination
+Ending = tuple[int, str]  # the winner (0: the pair's first, 1: its second, -1: none), the termination
 
 
 class Filled:

@@ -214,7 +214,7 @@ class TerminalScreen:
         elif parameters == "?25":
             self.cursor_shown = final == "h"
         elif final == "n":
-            assert parameters == "6", f"unknown question {parameters}"  # whoever holds the terminal answers it
+            assert parameters == "6", f"unknown question {parameters}"  # the terminal answers it
         elif final in "hl":
             assert parameters in ("?2004", "?7", "?1", "?12"), f"unknown mode {parameters}"
         else:

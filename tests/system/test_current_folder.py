@@ -18,7 +18,7 @@ TAKEN = "import pathlib\npathlib.Path(__file__).with_suffix('.taken').touch()\nr
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with modules that say when they are imported, and that nobody could go on after."""
+    """A folder with modules that report their import and end the program."""
     for name in HOSTILE:
         (tmp_path / f"{name}.py").write_text(TAKEN)
     return tmp_path

@@ -115,7 +115,7 @@ def play_all(bot: BotSpec, games: tuple[str, ...]) -> None:
     assert [came.end(number).warnings for number in range(2 * len(games))] == [()] * 2 * len(games)
 
 
-def leaves_nobody(command: list[str]) -> None:
+def leaves_no_process(command: list[str]) -> None:
     """It lists what the others list; killed without warning, it takes its engine with it."""
     with RawPeer(command) as bot:
         assert bot.ask("list_commands").split() == COMMANDS
@@ -150,7 +150,7 @@ def test_it_is_made_with_one_line_passes_every_step_and_plays(language: str, tmp
     command = made(language, tmp_path)
     assert missed([*command, hexapawn], hexapawn) == []
     play_all(BotSpec("bot", "bot", tuple(command)), GAMES)
-    leaves_nobody([*command, hexapawn])
+    leaves_no_process([*command, hexapawn])
 
 
 @pytest.mark.long

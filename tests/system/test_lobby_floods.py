@@ -44,7 +44,7 @@ MOST = 200 * 1024  # KiB that a flood may cost
 PATIENCE = 60.0  # seconds
 MOST_SENT = 4 << 30  # bytes of one message
 MOST_GROWN = 1024 * 1024  # KiB by which it may make the lobby grow: a busy machine looks late
-AGAIN = 20.0  # seconds until a bot that nobody has answered dials again, as real ones do
+AGAIN = 20.0  # seconds until a bot without an answer dials again, as real ones do
 
 
 class Bystanders(threading.Thread):
@@ -65,7 +65,7 @@ class Bystanders(threading.Thread):
         poller, by_socket = zmq.Poller(), dict[zmq.Socket[bytes], Dialled]()
         said = 0.0
         while not self.ended.is_set():
-            if time.monotonic() > said + AGAIN:  # dial again where nobody has answered
+            if time.monotonic() > said + AGAIN:  # dial again without an answer
                 said = time.monotonic()
                 for name, bot in self.bots.items():
                     if bot.socket in self._heard:
@@ -193,7 +193,7 @@ def test_floods_of_connections_stop_no_other_bot(tmp_path: Path, running: list[B
         while flood.running:
             most, opened = max(most, lobby.memory()), max(opened, lobby.open())
             if newcomer is None and time.monotonic() > began + 1:
-                newcomer = lobby.bots("late", game="go")  # whom it has nobody to play with
+                newcomer = lobby.bots("late", game="go")  # it has no opponent
                 running.append(newcomer)
             if kind == "silent" and not revoked and time.monotonic() > began + SILENCE:
                 revoked = f"; a revoked bot was dismissed {lobby.revoke('eve', players):.1f} s after the command"

@@ -75,7 +75,7 @@ def test_a_broken_file_does_not_hide_the_others(file: Path, tmp_path: Path, caps
 
 
 def test_a_deviation_is_shown_with_its_place(file: Path, tmp_path: Path, capsys: Capture) -> None:
-    """A whole chain says that nobody changed the file, not that the moves are legal."""
+    """A whole chain proves that the file is unchanged, not that the moves are legal."""
     one, two, *_ = records(file)
     illegal = one.plies[0].move
     plies = list(one.plies)

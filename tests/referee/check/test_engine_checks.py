@@ -124,7 +124,7 @@ def lower(handlers: dict[str, Handler]) -> dict[str, Handler | None]:
 
 
 def any_colour(handlers: dict[str, Handler]) -> dict[str, Handler | None]:
-    """Whose turn it is, it says; whoever plays, it takes."""
+    """It says whose turn it is, and accepts a move of either side."""
 
     def handler(arguments: list[str]) -> str:
         turn = re.search("to_play=(black|white)", handlers["ggp-status"]([]))

@@ -37,7 +37,7 @@ MISTAKES = {
     "status 1 at the end": ("2.5.9", {"2.5.9"}),
     "stays in mid-line": ("2.5.10", {"2.5.10"}),
     "stays at the end": ("2.5.9,2.5.10", {"2.5.9", "2.5.10"}),
-    "stays when nobody reads": ("2.5.11", {"2.5.11"}),
+    "stays when not read": ("2.5.11", {"2.5.11"}),
     "deaf to SIGTERM": ("2.5.12", {"2.5.12"}),
     "has a child": ("2.5.13", {"2.5.13"}),
     "slow quit": ("5.2.3", {"5.2.3"}),
@@ -94,7 +94,7 @@ def test_a_program_that_dies_hangs_or_floods_is_reported_and_ended() -> None:
             assert failure.advice.startswith(advice[script])
 
 
-# -- what programs say about themselves, and answers that nobody reads for a while --------------------------------
+# -- what programs say about themselves, and answers that are not read for a while --------------------------------
 
 
 def listing(change: str) -> Mistake:

@@ -226,7 +226,7 @@ def test_built_in_bots_exist() -> None:
 
 
 def test_the_bots_of_a_completion(file: Path) -> None:
-    """Bots as the record starts them, in quotes where the console's line needs them; nobody who cannot be started."""
+    """Bots as the record starts them, in quotes where the console's line needs them; none that cannot be started."""
     start = MATCHES[0].start
     parties = (Party(name="slow", command="python slow.py"), Party(name="someone"))
     caption = MatchCaption(

@@ -1,4 +1,4 @@
-"""Matches on a real Dask cluster: each once in the end, whoever is killed in between, and no bot left behind."""
+"""Matches on a real Dask cluster: each once in the end, whichever process is killed, and no bot left behind."""
 
 import contextlib
 import os

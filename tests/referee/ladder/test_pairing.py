@@ -103,7 +103,7 @@ def test_opponents_are_near_and_new() -> None:
     store = ScheduleStore(Format(batch=22), seats_of(12), TrueStrengths(strengths(12, 1)))
     run(store, 330)
     counts = [store.past().met.get(two, 0) for two in ((a, b) for a in range(1, 13) for b in range(a + 1, 13))]
-    assert min(counts) >= 1, "everybody meets everybody in time"
+    assert min(counts) >= 1, "in time all bots meet all others"
     assert max(counts) <= 25
 
 

@@ -23,7 +23,7 @@ def run(file: Path, *words: str) -> dict[str, object]:
 
 
 def stored(file: Path) -> int:
-    """Games that count, as anybody sees them while the ladder runs."""
+    """Games that count, as another process sees them while the ladder runs."""
     try:
         with open_store(file) as store:
             return store.totals().games
@@ -283,7 +283,7 @@ def test_errors_of_ratings_are_of_all_who_may_play_and_of_no_other(tmp_path: Pat
     run(file, "--games", "30")
     with open_store(file) as store:
         seats = store.seats(store.pools()[0].id)
-        store.suspend(seats[2].id, "it was to be so")  # nobody waits for it
+        store.suspend(seats[2].id, "it was to be so")  # no run waits for it
     write_ladder(tmp_path, *BOTS, "random:seed=9")  # it has no games yet
     answer = run(file, "--until", "se=45")
     lines = {line["name"]: line for line in answer["pools"]["main"]}  # type: ignore[index]

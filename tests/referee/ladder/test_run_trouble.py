@@ -35,7 +35,7 @@ def test_no_room_for_the_store(tmp_path: Path, undisturbed: Results) -> None:
     line = first_line(running, "the run waits")
     assert "make room" in line and line.count("\n") == 1, line
     with open_store(file) as store:
-        assert 100 <= store.totals().games < int(GAMES), "whoever reads is not disturbed"
+        assert 100 <= store.totals().games < int(GAMES), "readers are not disturbed"
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
     assert running.wait().status == 0
     check_whole(file)

@@ -157,7 +157,7 @@ def test_a_result_that_comes_after_the_withdrawal_counts() -> None:
     schedule.add(store.issue(0, schedule.due() or []))
     pairs = list(iter(schedule.issue, None))
     schedule.enter(_without(1, store.seats))
-    assert schedule.due() is not None, "nobody waits for those"
+    assert schedule.due() is not None, "no batch waits for those"
     for pair in pairs:
         schedule.fix(store.bots.play(pair))
     for number in (1, 2, 3):

@@ -131,7 +131,7 @@ def test_a_change_is_noticed_once(folder: Path) -> None:
             file.write("\n")
         assert watched.changed(), name
         assert not watched.changed(), name
-    (folder / "level").write_text("nobody reads it")
+    (folder / "level").write_text("not read by the bot")
     assert not watched.changed()
     (folder / "bot.py").unlink()
     assert watched.changed() and not watched.changed()

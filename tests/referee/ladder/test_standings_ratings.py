@@ -1,4 +1,4 @@
-"""Ratings of a pool's versions: names and ids, parents, anchors and their twins, forfeits, whoever has no game yet."""
+"""Ratings of a pool's versions: names and ids, parents, anchors and their twins, forfeits, versions without a game."""
 
 from dataclasses import replace
 from random import Random
@@ -80,7 +80,7 @@ def test_who_has_no_game_is_rated_by_the_prior() -> None:
     assert np.abs(ratings.elo).max() < 1e-9 and len(by_id(ratings)) == 4
     gone = [replace(seat, active=seat.id < 3) for seat in seats_of(4)]
     assert set(by_id(rate_seats([], gone))) == {1, 2}
-    assert set(by_id(rate_seats(MEETINGS, gone))) == {1, 2, 3}, "whoever played is rated, also when it has left"
+    assert set(by_id(rate_seats(MEETINGS, gone))) == {1, 2, 3}, "a version that played is rated, also after it has left"
     with pytest.raises(CountsError):
         rate_seats([], seats_of(1))
 

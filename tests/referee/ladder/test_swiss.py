@@ -1,4 +1,4 @@
-"""Swiss rounds: nobody twice while that can be avoided, equals against equals, byes, who comes and goes; matchings."""
+"""Swiss rounds: no pair twice while that can be avoided, equals against equals, byes, bots that come and go."""
 
 from collections import Counter
 from dataclasses import replace
@@ -62,13 +62,13 @@ def _tournament(bots: int, rounds: int, seed: int) -> None:
             assert sat_out[bot] == sat_out.min()
             sat_out[bot] += 1
             points[bot] += 2
-        assert met.max() == 1 and sat_out.max() <= 1, f"round {number}: somebody meets again"
+        assert met.max() == 1 and sat_out.max() <= 1, f"round {number}: a pair meets again"
 
 
 @given(bots=st.integers(2, 40), seed=st.integers(0, 1000))
 @settings(max_examples=40, deadline=None)
 def test_no_pair_meets_again_in_the_first_half_of_all_rounds(bots: int, seed: int) -> None:
-    """A graph in which everybody may meet at least half of the others has a perfect matching (Dirac)."""
+    """A graph in which each vertex has at least half of the others as neighbours has a perfect matching (Dirac)."""
     _tournament(bots, max(1, (bots + bots % 2) // 2), seed)
 
 
@@ -129,12 +129,12 @@ def test_twins_never_meet() -> None:
 
 
 def test_a_swiss_tournament() -> None:
-    """Nine bots, seven rounds of two pairs: everybody has nearly as many games, the best come out above the worst."""
+    """Nine bots, seven rounds of two pairs: all have nearly as many games, the best come out above the worst."""
     truth = strengths(9, 5, 300.0)
     store = ScheduleStore(Format(kind=FormatKind.SWISS, rounds=7, pairs=2), seats_of(9), TrueStrengths(truth))
     schedule = run(store, 10_000, Disturbance(workers=5))
     assert schedule.finished == "all 7 rounds are played" and schedule.batches == 7 and len(store.pairs) == 7 * 8
-    assert set(store.past().met.values()) == {2}, "two pairs each time, nobody meets again"
+    assert set(store.past().met.values()) == {2}, "two pairs each time, no two bots meet again"
     games = Counter(bot for pair in store.pairs for bot in (pair.first, pair.second))
     assert set(games.values()) <= {12, 14}, "one bye at the most"
     for number in range(7):

@@ -111,7 +111,7 @@ def test_a_pair_is_judged_by_its_pairs(season: Filled, capsys: Capture) -> None:
     assert (found["games"], found["points"], found["penta"]) == (6, 4.5, [0, 0, 1, 1, 1])
     for name, value in asdict(effect([0, 0, 1, 1, 1])).items():
         assert found[name] == value
-    assert found["tests"] == {}, "nobody asked for a test"
+    assert found["tests"] == {}, "no test was asked for"
     (id,) = season.pools.values()
     ids = {seat.label: str(seat.id) for seat in season.store.seats(id)}
     ratings = rate_seats(season.store.meetings(id), season.store.seats(id))

@@ -127,11 +127,11 @@ def test_pairs_of_two_owners_are_limited_while_others_are_connected(
     monkeypatch.setattr(matchmaking, "monotonic", lambda: clock[0])
     club = ladder()
     maker = Matchmaker(club, club.pools[0], store.enrol(club)["fast"], store)
-    everybody = {seat.id: name for (name, _), seat in maker.seats.items()}
+    names_by_id = {seat.id: name for (name, _), seat in maker.seats.items()}
 
     def meet(*names: str) -> set[frozenset[str]]:
-        made = maker.pair({id: name for id, name in everybody.items() if name in names})
-        return {frozenset((everybody[one.first], everybody[one.second])) for one in made}
+        made = maker.pair({id: name for id, name in names_by_id.items() if name in names})
+        return {frozenset((names_by_id[one.first], names_by_id[one.second])) for one in made}
 
     others = [("ann", "cat"), ("ann", "dan"), ("bob", "cat"), ("bob", "dan"), ("cat", "dan")]
     for two in others * OFTEN:
@@ -161,9 +161,9 @@ def test_ratings_for_pairing_are_cached(
     monkeypatch.setattr(matchmaking, "rate_tally", rating)
     club = ladder()
     maker = Matchmaker(club, club.pools[0], store.enrol(club)["fast"], store)
-    everybody = {seat.id: name for (name, _), seat in maker.seats.items()}
+    names_by_id = {seat.id: name for (name, _), seat in maker.seats.items()}
     for clock[0] in (0.0, until / 2, until - 0.1, until + 0.1, until + 0.2):
-        maker.pair(everybody)
+        maker.pair(names_by_id)
     assert made == [0.0, until + 0.1]
 
 

@@ -32,7 +32,7 @@ ROWS = st.lists(
     min_size=3,
     max_size=12,
 )
-# Everybody scored against everybody, from both seats: every estimate is finite.
+# All scored against all others, from both seats: every estimate is finite.
 FULL = st.lists(st.integers(1, 40), min_size=36, max_size=36).map(
     lambda n: [
         (one, other, *n[3 * k : 3 * k + 3])
@@ -278,7 +278,7 @@ class RatingPool(Counts):
 
 
 def pool_of(names: str, games: int = 10) -> RatingPool:
-    """Everybody against everybody from both seats, all even: `games` wins, ties and losses each."""
+    """All against all from both seats, all even: `games` wins, ties and losses each."""
     even = Counts.of([(one, other, games, games, games) for one, other in permutations(names, 2)])
     return RatingPool(even.names, even.played)
 

@@ -28,7 +28,7 @@ def test_a_database_that_another_process_holds(tmp_path: Path, monkeypatch: pyte
         for write in (lambda: store.add([match(pair, 0)]), lambda: store.note("kind", "text")):
             with raises(Locked, "store-locked"):
                 write()
-        assert store.open_pairs(id) == [pair], "reading waits for nobody"
+        assert store.open_pairs(id) == [pair], "a reader does not wait for writers"
         other.execute("ROLLBACK")
         store.add([match(pair, 0)])
         assert store.totals().games == 1
@@ -190,12 +190,12 @@ def test_a_password_is_not_shown() -> None:
 
 @pytest.mark.slow
 def test_a_store_in_a_read_only_folder_can_be_read() -> None:
-    """As somebody else: root may write everywhere. Not in pytest's folder, into which nobody else may look."""
+    """As another user, since root may write everywhere; not in pytest's folder, which other users may not enter."""
     with tempfile.TemporaryDirectory(prefix="ggp-test-") as folder:
-        _read_as_somebody_else(Path(folder))
+        _read_as_another_user(Path(folder))
 
 
-def _read_as_somebody_else(folder: Path) -> None:
+def _read_as_another_user(folder: Path) -> None:
     with Store.open(f"sqlite:///{folder}/store.db", create=True) as store:
         store.enrol(ladder())
     program = (

@@ -70,7 +70,7 @@ def test_open_pairs_of_a_version_that_left_are_withdrawn(store: Store) -> None:
         (None, 0),
     ]
     assert [result.number for result in past.results] == [0, 2]
-    assert store.add([match(pairs[0], 1), match(pairs[2], 0)]) == [], "what was under way is nobody's"
+    assert store.add([match(pairs[0], 1), match(pairs[2], 0)]) == [], "results of the old run are dropped"
     assert store.totals().games == 1 and store.check().lines == []
     (withdrawn,) = [event for event in store.events() if event.kind == "withdrawn"]
     assert withdrawn.text.startswith("2 pairs")

@@ -12,7 +12,7 @@ LATER = "2027-01-01T00:00:00Z"
 
 @pytest.fixture
 def rows(store: Store) -> dict[str, int]:
-    """The ids of a pool and of the unrated one beside it, with everybody in both."""
+    """The ids of a pool and of the unrated one beside it, with all bots in both."""
     both = (pool(), pool().unrated())
     one = ladder(pools=both)
     bots = [type(bot)(bot.name, bot.start, tuple(each.name for each in both)) for bot in one.bots]
@@ -55,7 +55,7 @@ def test_a_withdrawn_challenge_is_not_played(store: Store, rows: dict[str, int])
     row = store.find_challenge(id)
     assert row is not None and (row.pairs, row.played, row.open, row.reason) == (3, 1, 0, "by alice")
     store.add([match(three, 0)])
-    assert len(list(store.games())) == 2, "whoever delivers a game of a withdrawn pair changes nothing"
+    assert len(list(store.games())) == 2, "a game of a withdrawn pair changes nothing"
     assert store.check().lines == []
 
 
@@ -70,7 +70,7 @@ def test_only_open_challenges_are_listed_on_request(store: Store, rows: dict[str
 
 def test_challenges_of_a_version_that_left_are_withdrawn(store: Store, rows: dict[str, int]) -> None:
     id, _ = asked(store, rows)
-    store.enrol(ladder(pools=(pool(), pool().unrated())))  # everybody in "fast" alone
+    store.enrol(ladder(pools=(pool(), pool().unrated())))  # all bots in "fast" alone
     row = store.find_challenge(id)
     assert row is not None and row.open == 0 and store.open_pairs(rows["fast/unrated"]) == []
 

@@ -143,7 +143,7 @@ def _suspended(store: Store, pool: int) -> dict[str, str]:
 
 
 def test_a_bot_that_makes_four_of_its_last_hundred_games_void_is_suspended(tmp_path: Path) -> None:
-    """Not in a row, and whoever restarts the ladder does not begin to count anew."""
+    """They need not be in a row, and a restart of the ladder does not reset the count."""
     url = f"sqlite:///{tmp_path}/club.db"
     with Store.open(url, create=True) as store:
         row = store.enrol(ladder())["fast"]

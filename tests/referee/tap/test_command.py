@@ -133,7 +133,7 @@ def test_a_slow_reader_slows_the_writer(tmp_path: Path) -> None:
     with tapped(tmp_path / "x.log", *program) as tap:
         assert tap.process.stderr is not None
         said, quiet = b"", 0
-        while quiet < 3:  # nobody reads stdout: it stops, and its stderr says how far it came
+        while quiet < 3:  # stdout is not read: it stops, and its stderr says how far it came
             ready = select.select([tap.process.stderr], [], [], 0.5)[0]
             quiet = 0 if ready else quiet + bool(said)
             said += os.read(tap.process.stderr.fileno(), 65536) if ready else b""
@@ -190,7 +190,7 @@ def _runs(pid: int) -> bool:
 
 
 def test_each_side_learns_that_the_other_left(tmp_path: Path) -> None:
-    with tapped(tmp_path / "x.log", "yes") as tap:  # nobody reads: it dies of SIGPIPE, as it would without us
+    with tapped(tmp_path / "x.log", "yes") as tap:  # no reader: it dies of SIGPIPE, as it would without a tap
         tap.stdout.close()
         assert tap.process.wait(PATIENCE) == 128 + signal.SIGPIPE
     with tapped(tmp_path / "y.log", "sh", "-c", "exec 0<&-; sleep 60") as tap, pytest.raises(BrokenPipeError):

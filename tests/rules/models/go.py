@@ -162,7 +162,7 @@ class GoModel(SquareModel):
     def set_to_play(self, colour: str) -> None:
         """ "Plain GTP may play out of turn only in go". The board then stands with that side, as after a pass."""
         if self.phase != "play":
-            raise ValueError("nobody is to play a move")
+            raise ValueError("no side is to play a move")
         if colour != self.to_play:
             self.to_play = colour
             self.stood.append((self.board_string, colour))

@@ -58,7 +58,7 @@ class LaidoModel(PieModel):
 
     def holder(self) -> str:
         """ "½ for the player who made the first of the two final passes (`half_point=first`: of the first pass of the
-        whole game)"; "" for nobody yet."""
+        whole game)"; "" for neither yet."""
         if self.half_point == "first":
             return self.first_passer
         return self.passers[0] if self.passers else ""

@@ -146,7 +146,7 @@ class Model(ABC):
         """The legal moves, canonical; not asked for when the game is over."""
 
     def canonical(self, text: str) -> str:
-        """Text in lower case -> how the move is written in answers, or what nobody could play."""
+        """Text in lower case -> how the move is written in answers, or a text that is no move."""
         return text if text in self.words() else text.upper()
 
     def words(self) -> set[str]:
