@@ -105,6 +105,11 @@ def title_of(pool: PoolRow) -> str:
     return f"{pool.name}: {pool.game}{options}, time {pool.control}{openings}"
 
 
+def pools_json(objects: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """That of the only pool, or of all by their names."""
+    return next(iter(objects.values())) if len(objects) == 1 else {"pools": objects}
+
+
 def standings_json(found: Standings) -> dict[str, Any]:
     """As `ggp rate --json`, and what a ladder knows besides."""
     fit, labels = found.fit, found.labels

@@ -25,6 +25,7 @@ from referee.ladder.queries import (
     diagnostics,
     matching,
     plain,
+    pools_json,
     read_crosstable,
     read_game,
     read_standings,
@@ -73,8 +74,7 @@ run_standings = partial(source.run_view, standings)  # argv -> the exit status
 
 
 def say_pools(objects: dict[str, dict[str, Any]]) -> None:
-    """JSON of the only pool, or of all by their names."""
-    say(json_text(next(iter(objects.values())) if len(objects) == 1 else {"pools": objects}))
+    say(json_text(pools_json(objects)))
 
 
 def show_each(found: Sequence[T], show_one: Callable[[T], None]) -> None:

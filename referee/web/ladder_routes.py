@@ -16,7 +16,16 @@ from starlette.routing import Route
 from protocol.records import MatchStarted, Party, Record
 from referee.archive.export import exported
 from referee.ladder.bot_and_pair import bot_json, pair_json, read_bot, read_duel, read_meetings
-from referee.ladder.queries import GameFilter, PoolSummary, check_filter, matching, plain, read_game, standings_json
+from referee.ladder.queries import (
+    GameFilter,
+    PoolSummary,
+    check_filter,
+    matching,
+    plain,
+    pools_json,
+    read_game,
+    standings_json,
+)
 from referee.ladder.source import check_bots, chosen_pools, exact, the_pool
 from referee.ladder.standings import entered
 from referee.ladder.views import since_when
@@ -68,7 +77,7 @@ class LadderRoutes:
                 pools = [PoolSummary(store, pool, self._site.form) for pool in store.pools()]
                 if as_json(request):
                     objects = {pool.pool.name: standings_json(pool.standings) for pool in pools}
-                    return json_answer(next(iter(objects.values())) if len(pools) == 1 else {"pools": objects})
+                    return json_answer(pools_json(objects))
                 bots = sorted({seat.name for pool in pools for seat in pool.standings.seats})
                 return self._answers.page(
                     request,
@@ -122,7 +131,7 @@ class LadderRoutes:
                     raise HTTPException(400, "They are in no pool together.")
                 if as_json(request):
                     objects = {duel.pool.name: pair_json(duel) for duel in found}
-                    return json_answer(next(iter(objects.values())) if len(objects) == 1 else {"pools": objects})
+                    return json_answer(pools_json(objects))
                 met = [(duel, *read_meetings(store, duel, before or None, MEETINGS)) for duel in found]
                 return self._answers.page(
                     request, "pair.html", met=met, one=one, other=other, json=_query(request, format="json")
@@ -142,7 +151,7 @@ class LadderRoutes:
                 if as_json(request):
                     duels = [read_duel(store, pool.pool, *_tested(pool), self._site.form) for pool in tested]
                     objects = {duel.pool.name: pair_json(duel) for duel in duels if duel}
-                    return json_answer(next(iter(objects.values())) if len(objects) == 1 else {"pools": objects})
+                    return json_answer(pools_json(objects))
                 return self._answers.page(request, "test.html", pools=tested, form=self._site.form, json="?format=json")
 
         return await self._answers.timed(read)
