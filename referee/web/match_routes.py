@@ -21,7 +21,7 @@ from referee.web.answers import NO_STORE, Answers, as_json, json_answer, number_
 from referee.web.boards import BoardError, BoardPool, BoardView
 from referee.web.follow import Follower
 from referee.web.match_page import match_page, position
-from referee.web.overlays import cells_of
+from referee.web.overlays import cell_finder
 from referee.web.site import FoundMatch
 
 
@@ -157,7 +157,8 @@ class MatchRoutes:
             return problem
         if move in view.legal:
             return f"{clean(move)} is legal."
-        begun = [legal for legal in view.legal if cells_of(legal, view.cells)[:1] == [move]]
+        cells_of = cell_finder(view.cells)
+        begun = [legal for legal in view.legal if cells_of(legal)[:1] == [move]]
         if begun:
             return clean(f"{move} begins {len(begun)} legal moves, such as {' '.join(begun[:8])}.")
         try:

@@ -3,8 +3,7 @@
 A style sheet shows and hides the groups: `cells`, `legal`, `line`.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from protocol.drawing.shapes import FILL, INK, ON, SCALE, element, text
 
@@ -16,7 +15,8 @@ def with_overlays(svg: str, cells: Cells, legal: Sequence[str], line: Sequence[s
     """The picture with the groups before its end. `line`: moves from this position on, `to_play` first."""
     if not svg:
         return ""
-    begins = {named[0] for move in legal if (named := cells_of(move, cells))}
+    cells_of = cell_finder(cells)
+    begins = {named[0] for move in legal if (named := cells_of(move))}
     groups = [
         ("cells", (element("circle", cx=x, cy=y, r=0.5, data_at=at) for at, x, y in _places(cells, cells))),
         ("legal", (element("circle", cx=x, cy=y, r=0.13) for _, x, y in _places(cells, begins))),
@@ -28,9 +28,32 @@ def with_overlays(svg: str, cells: Cells, legal: Sequence[str], line: Sequence[s
     return f"{svg.rstrip().removesuffix('</svg>')}{drawn}\n</svg>\n"
 
 
-def cells_of(move: str, cells: Cells) -> list[str]:
-    """The cells that a move names, in its order: `1,-1/2,-1`, `L7+M7`, `D4`; [] for `pass`."""
-    return [word for word in re.split(r"[^\w,.-]+", move) if word in cells]
+def cell_finder(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """What finds the cells with these names in a move, in the move's order: `1,-1/2,-1`, `L7+M7`, `D4`; [] for `pass`.
+
+    A move is read from left to right: the longest name of a cell is a cell, the rest is not looked at.
+    """
+    known = frozenset(names)
+    longest = max(map(len, known), default=0)
+
+    def cells_of(move: str) -> list[str]:
+        found, at = [], 0
+        while at < len(move):
+            for end in range(min(len(move), at + longest), at, -1):
+                if move[at:end] in known and not (_joins(move, at) or _joins(move, end)):
+                    found.append(move[at:end])
+                    at = end
+                    break
+            else:
+                at += 1
+        return found
+
+    return cells_of
+
+
+def _joins(move: str, at: int) -> bool:
+    """Whether a word goes on here."""
+    return 0 < at < len(move) and move[at - 1].isalnum() and move[at].isalnum()
 
 
 def _places(cells: Cells, some: "Cells | set[str]") -> Iterator[tuple[str, float, float]]:
@@ -40,11 +63,12 @@ def _places(cells: Cells, some: "Cells | set[str]") -> Iterator[tuple[str, float
 
 def _line(cells: Cells, line: Sequence[str], to_play: str) -> Iterator[str]:
     """A numbered stone for each move; a move of several cells has its number on each."""
+    cells_of = cell_finder(cells)
     colours = ("black", "white") if to_play != "white" else ("white", "black")
     seen = set[str]()
     for number, move in enumerate(line):
         colour = colours[number % 2]
-        for at in cells_of(move, cells):
+        for at in cells_of(move):
             if at in seen:
                 continue
             seen.add(at)

@@ -1,7 +1,6 @@
 """What the page of a seat shows of a position: cells, pieces, and moves as words over the cells. No game, no I/O.
 
-A move is read from left to right: what is the name of a cell is a cell, the rest is not looked at. So `D4`,
-`D5+D6+D7` and `0,-1/1,-1+l:0,0` are chosen by clicks on their cells in that order, and `pass` by a button.
+`D4`, `D5+D6+D7` and `0,-1/1,-1+l:0,0` are chosen by clicks on their cells in that order, and `pass` by a button.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,29 +9,11 @@ from typing import Any
 from protocol.drawing.scene import Scene, clean
 from protocol.drawing.shapes import SCALE
 from referee.web.boards import BoardView
+from referee.web.overlays import cell_finder
 
 MOST_MOVES = 2000  # in an answer; of more, those that begin with the chosen cells
 
 Words = list[tuple[str, list[str]]]  # moves with their cells
-
-
-def cells_of(move: str, names: frozenset[str], longest: int) -> list[str]:
-    """The cells that a move names, in its order."""
-    found, at = [], 0
-    while at < len(move):
-        for end in range(min(len(move), at + longest), at, -1):
-            if move[at:end] in names and not (_joins(move, at) or _joins(move, end)):
-                found.append(move[at:end])
-                at = end
-                break
-        else:
-            at += 1
-    return found
-
-
-def _joins(move: str, at: int) -> bool:
-    """Whether a word goes on here."""
-    return 0 < at < len(move) and move[at - 1].isalnum() and move[at].isalnum()
 
 
 def narrowed(words: Iterable[tuple[str, list[str]]], chosen: Sequence[str]) -> tuple[Words, bool]:
@@ -51,9 +32,8 @@ def seat_position(view: BoardView, chosen: Sequence[str]) -> dict[str, Any]:
     moves are there that begin with the chosen cells."""
     scene = view.scene
     cells = [(cell.at, cell.x * SCALE, cell.y * SCALE) for cell in scene.cells] if scene else []
-    names = frozenset(at for at, _, _ in cells)
-    longest = max(map(len, names), default=0)
-    moves, whole = narrowed(((move, cells_of(move, names, longest)) for move in view.legal), chosen)
+    cells_of = cell_finder(at for at, _, _ in cells)
+    moves, whole = narrowed(((move, cells_of(move)) for move in view.legal), chosen)
     return {
         "ply": view.ply,
         "phase": view.status.phase,

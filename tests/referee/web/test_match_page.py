@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from protocol.records import MovePlayed, Record
 from referee.web.match_page import colours, in_words, match_page, position, read_analysis, score_table
-from referee.web.overlays import cells_of, with_overlays
+from referee.web.overlays import cell_finder, with_overlays
 from referee.web.site import Delay
 from tests.support.sample_records import CUT_OFF, PLIES, RECORD, START
 
@@ -82,9 +82,9 @@ def test_a_position_without_a_picture_still_has_its_words() -> None:
 
 
 def test_moves_name_cells() -> None:
-    assert cells_of("1,-1/2,-1", CELLS) == ["1,-1", "2,-1"]
-    assert cells_of("A1+B1", CELLS) == ["A1", "B1"]
-    assert cells_of("pass", CELLS) == cells_of("bid:7", CELLS) == []
+    assert cell_finder(CELLS)("1,-1/2,-1") == ["1,-1", "2,-1"]
+    assert cell_finder(CELLS)("A1+B1") == ["A1", "B1"]
+    assert cell_finder(CELLS)("pass") == cell_finder(CELLS)("bid:7") == []
 
 
 def test_overlays_have_a_spot_for_each_cell_where_a_legal_move_begins_and_the_line_in_order() -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from referee.web import seat_page
-from referee.web.seat_page import cells_of, narrowed
+from referee.web.overlays import cell_finder
+from referee.web.seat_page import narrowed
 
 SQUARE = frozenset({"A1", "A11", "B1", "D5", "D6", "D7"})
 HEX = frozenset({"0,-1", "1,-1", "0,0", "-1,0", "1,0"})
@@ -25,11 +26,11 @@ HEX = frozenset({"0,-1", "1,-1", "0,0", "-1,0", "1,0"})
     ],
 )
 def test_the_cells_of_a_move(names: frozenset[str], move: str, cells: list[str]) -> None:
-    assert cells_of(move, names, max(map(len, names), default=0)) == cells
+    assert cell_finder(names)(move) == cells
 
 
 def test_a_click_keeps_the_moves_that_go_on_with_its_cell() -> None:
-    words = [(move, cells_of(move, SQUARE, 3)) for move in ("D5", "D5+D6", "D5+D6+D7", "A1", "pass")]
+    words = [(move, cell_finder(SQUARE)(move)) for move in ("D5", "D5+D6", "D5+D6+D7", "A1", "pass")]
     assert narrowed(words, [])[0] == words
     assert [move for move, _ in narrowed(words, ["D5", "D6"])[0]] == ["D5+D6", "D5+D6+D7"]
 
