@@ -67,7 +67,9 @@ class Seat:
         self._clock: dict[str, int] = {}
         self._fresh = False  # the clock came for this turn
         self._asked = 0.0  # when the lobby asked last, or was answered
-        self._chosen: tuple[int, str] | None = None  # after so many plies
+        # The person's last answer and the moves before it, None for any. It is kept when it is given, since it may be
+        # lost with the connection: a lobby that did not get it asks again in the same position.
+        self._chosen: tuple[list[str] | None, str] | None = None
 
     # -- the browser's side ------------------------------------------------------------------------------------------
 
@@ -101,7 +103,7 @@ class Seat:
         with self._lock:
             if not self._turn or len(self._plies) != ply:
                 raise NotNow("It is not your turn.")
-            self._turn, self._chosen = False, (ply, word)
+            self._turn, self._chosen = False, (self._moves(), word)
         self._wake()
 
     def resign(self) -> None:
@@ -109,7 +111,7 @@ class Seat:
         with self._lock:
             if self.phase is not SeatPhase.PLAYING:
                 raise NotNow("There is no match to resign.")
-            self._turn, self._chosen = False, (-1, RESIGN)
+            self._turn, self._chosen = False, (None, RESIGN)
         self._wake()
 
     def wait(self) -> None:
@@ -188,7 +190,7 @@ class Seat:
     def _new(self, arguments: list[str]) -> str:
         game, *options = arguments
         with self._lock:
-            chosen = self._chosen  # made while the connection was lost
+            chosen = self._chosen
             self._clear()
             self._chosen = chosen
             self.phase, self.reason = SeatPhase.PLAYING, ""
@@ -214,6 +216,15 @@ class Seat:
         if move == "swap-sides" and self._colour:
             self._colour = "white" if self._colour == "black" else "black"
 
+    def _moves(self) -> list[str]:
+        return [ply.move for ply in self._plies]
+
+    def _choice(self) -> str | None:
+        """What the person has answered in this position."""
+        if self._chosen is not None and self._chosen[0] in (None, self._moves()):
+            return self._chosen[1]
+        return None
+
     def _note_clock(self, arguments: list[str]) -> str:
         pairs = (word.partition("=")[::2] for word in arguments)
         with self._lock:
@@ -224,7 +235,7 @@ class Seat:
     def _genmove(self, arguments: list[str]) -> Callable[[], str | None]:
         with self._lock:
             self._colour, self._asked = arguments[0], time.monotonic()
-            self._turn = self._chosen is None or self._chosen[0] not in (-1, len(self._plies))
+            self._turn = self._choice() is None
             clock = self._clock
             left = clock.get(self._colour, 0) + clock.get("period", 0) * clock.get("periods", 0)
             limit = left + _LATE if self._fresh else _DEAD_LIST if clock else _NO_CLOCK
@@ -234,14 +245,14 @@ class Seat:
 
         def answer() -> str | None:
             with self._lock:
-                if self._chosen is not None and self._chosen[0] in (-1, len(self._plies)):
-                    _, word = self._chosen
+                if (choice := self._choice()) is not None:
+                    word = choice
                 elif (time.monotonic() - self._asked) * 1000 > limit:
                     word = late
                 else:
                     return None
                 used, self._asked = int((time.monotonic() - self._asked) * 1000), time.monotonic()
-                self._turn, self._chosen = False, None
+                self._turn = False
                 if word != RESIGN:
                     self._add(self._colour, word)
                 if self._colour in clock:

@@ -54,6 +54,29 @@ def test_a_move_that_was_made_while_the_connection_was_lost_is_answered_on_the_n
     assert heard.say("ggp-new yugo size=3", "play black A1", "9 genmove white")[-1] == b"=9 B1\n\n"
 
 
+def test_an_answer_that_was_lost_with_the_connection_is_given_again() -> None:
+    heard = Heard()
+    heard.say("ggp-new yugo size=3", "play black A1", "genmove white")
+    heard.seat.move("B1", 1)
+    assert heard.say() == [b"= B1\n\n"]  # the lobby is killed before it reads this
+    heard.connect()
+    assert heard.say("ggp-new yugo size=3", "play black A1", "9 genmove white")[-1] == b"=9 B1\n\n"
+    heard.say("play black C1", "10 genmove white")
+    assert heard.seat.state()["turn"], "the next move is the person's again"
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_move_is_not_given_in_another_position_of_as_many_plies(answered: bool) -> None:
+    heard = Heard()
+    heard.say("ggp-new yugo size=3", "play black A1", "genmove white")
+    heard.seat.move("B1", 1)
+    if answered:
+        heard.say()
+    heard.connect()
+    assert len(heard.say("ggp-new yugo size=3", "play black B1", "genmove white")) == 2, "B1 would be illegal"
+    assert heard.seat.state()["turn"]
+
+
 def test_a_resignation_is_answered_at_the_next_question() -> None:
     heard = Heard()
     with pytest.raises(NotNow):
