@@ -41,7 +41,7 @@ async function send(word, order = {}) {
   }
 }
 
-const play = (word) => send("move", { move: word, ply: position.ply });
+const play = (word, ply = position.ply) => send("move", { move: word, ply });
 
 // -- the state, and the clocks
 
@@ -268,7 +268,9 @@ part("confirm").addEventListener("click", () => play(agreeing() ? `dead:${[...de
 part("back").addEventListener("click", back);
 part("type").addEventListener("submit", (event) => {
   event.preventDefault();
-  if (state.turn && position && part("move").value.trim()) play(part("move").value.trim());
+  const word = part("move").value.trim();
+  if (!state?.turn) return fail(new Error("It is not your turn."));
+  if (word) play(word, state.ply); // the board may still be on its way
   part("move").value = "";
 });
 part("resign").addEventListener("click", () => {
