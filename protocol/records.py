@@ -158,6 +158,43 @@ class Record(msgspec.Struct, frozen=True):
         return b"".join(chain.line(event) for event in events)
 
 
+class RecordReader:
+    """Reads the lines of one match, its chain checked."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._link = FIRST_LINK
+
+    @property
+    def record(self) -> Record:
+        """The match so far; there is none before its start event."""
+        start, end = self.events[0], self.events[-1]
+        assert isinstance(start, MatchStarted)
+        plies = tuple(event for event in self.events if isinstance(event, MovePlayed))
+        return Record(start, plies, end if isinstance(end, MatchEnded) else None)
+
+    def read(self, line: bytes) -> None:
+        """The next line, without its LF. Raises RecordError and keeps nothing of a line that does not continue it."""
+        number = len(self.events) + 1
+        self._add(*_read_line(line, number), number)
+
+    def _add(self, event: Event, canonical: bytes, claimed: str, number: int) -> None:
+        begins = isinstance(event, MatchStarted) and event.seq == 0
+        if begins != (not self.events) or (
+            self.events and (event.seq != len(self.events) or event.match != self.events[0].match)
+        ):
+            raise RecordError(
+                f"line {number}: {_name(event)} event {event.seq} does not belong here", code="out-of-order"
+            )
+        link = sha256(self._link + canonical).digest()
+        if link.hex() != claimed:
+            raise RecordError(
+                f"line {number}: was changed since it was written, or lines before it are missing", code="changed"
+            )
+        self._link = link
+        self.events.append(event)
+
+
 def read_records(
     lines: Iterable[bytes],
     torn: Callable[[str], None] | None = None,
@@ -172,8 +209,7 @@ def read_records(
     A writer that is killed may leave half a line, which is no JSON and which only a start event, behind it or in the
     next line, or the end of the file can follow. `torn` gets a line of text about it and its match is cut off.
     """
-    events: list[Event] = []
-    link = FIRST_LINK
+    match = RecordReader()
     half = ""  # what to say of the line before this one, if it was half a line
     dropping = False  # the rest of a damaged match
     for number, raw in enumerate(lines, 1):
@@ -186,39 +222,30 @@ def read_records(
                 raise RecordError(f"{half}, and what follows is no new match: was changed", code="changed")
             half = ""
             begins = line.rfind(_FIRST)  # in no text of a line, where its quotes would be escaped
-            if torn and begins > 0 and _is_half(line[:begins], bool(events), joined=True):
+            if torn and begins > 0 and _is_half(line[:begins], bool(match.events), joined=True):
                 torn(_half(number, begins))
                 line = line[begins:]
-            if torn and _is_half(line, bool(events), joined=False):
+            if torn and _is_half(line, bool(match.events), joined=False):
                 half = _half(number, len(line))
                 torn(half)
                 continue
             event, canonical, claimed = _read_line(line, number)
             if isinstance(event, MatchStarted) and event.seq == 0:
-                if events:
-                    yield _record(events)
-                events, link = [], FIRST_LINK
-            elif not events or event.seq != len(events) or event.match != events[0].match:
-                raise RecordError(
-                    f"line {number}: {_name(event)} event {event.seq} does not belong here", code="out-of-order"
-                )
-            link = sha256(link + canonical).digest()
-            if link.hex() != claimed:
-                raise RecordError(
-                    f"line {number}: was changed since it was written, or lines before it are missing", code="changed"
-                )
+                if match.events:
+                    yield match.record
+                match = RecordReader()
+            match._add(event, canonical, claimed, number)
         except RecordError as error:
             if damaged is None:
                 raise
             damaged(str(error))
-            events, link, half, dropping = [], FIRST_LINK, "", True
+            match, half, dropping = RecordReader(), "", True
             continue
-        events.append(event)
         if isinstance(event, MatchEnded):
-            yield _record(events)
-            events, link = [], FIRST_LINK
-    if events:
-        yield _record(events)
+            yield match.record
+            match = RecordReader()
+    if match.events:
+        yield match.record
 
 
 def escaped_line(line: bytes) -> bytes:
@@ -287,16 +314,6 @@ def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:
 
 def _with_link(canonical: bytes, link: str) -> bytes:
     return b'%b,"link":%b}' % (canonical[:-1], _encode(link))
-
-
-def _record(events: list[Event]) -> Record:
-    start, end = events[0], events[-1]
-    assert isinstance(start, MatchStarted)
-    return Record(
-        start,
-        tuple(event for event in events if isinstance(event, MovePlayed)),
-        end if isinstance(end, MatchEnded) else None,
-    )
 
 
 def _name(event: Event) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,8 +17,10 @@ import click
 from protocol.drawing.scene import clean
 from protocol.records import (
     MAX_RECORD_LINE,
+    MatchEnded,
     Record,
     RecordError,
+    RecordReader,
     read_records,
 )
 from protocol.safe_files import NEW, is_private_folder, replace_file
@@ -95,7 +98,7 @@ def running(base: str) -> list[LiveHead]:
 
 def playing(base: str) -> list[Record]:
     """The same, as far as they were played."""
-    return [record for live in _live_matches(base) if live.playing() and (record := live.read())]
+    return LiveMatches(base).playing()
 
 
 def head(record: Record) -> LiveHead:
@@ -108,19 +111,40 @@ def head(record: Record) -> LiveHead:
 
 class LiveMatch:
     """The side file of one match, open: a worker begins a new file for its next match, so this one stays readable to
-    the last event, also when its name is another match's or gone."""
+    the last event, also when its name is another match's or gone. Any thread may call it."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+        self._file, self._lock = file, threading.Lock()
+        self._at = 0  # bytes that were read
+        self._reader = RecordReader()
+        self._record: Record | None = None
 
     def read(self) -> Record | None:
-        """The match as far as it was played, without a line that is being written; None if no start can be read."""
-        try:
-            self._file.seek(0)
-            lines = self._file.read(MAX_LIVE).splitlines(keepends=True)
-            return next(read_records([line for line in lines if line.endswith(b"\n")]), None)
-        except (OSError, RecordError):
-            return None
+        """The match as far as it was played, without a line that is being written; None if no start can be read.
+
+        Only what came since the last call is read; the record is the same object if nothing did.
+        """
+        with self._lock:
+            try:
+                size = os.fstat(self._file.fileno()).st_size
+                if size < self._at:
+                    self._at, self._reader, self._record = 0, RecordReader(), None
+                if self._at < size <= MAX_LIVE and (self._record is None or self._record.end is None):
+                    self._read_on(os.pread(self._file.fileno(), size - self._at, self._at))
+            except (OSError, RecordError):
+                return None
+            return self._record
+
+    def _read_on(self, data: bytes) -> None:
+        *lines, _ = data.split(b"\n")
+        for line in lines:
+            if line.strip():
+                self._reader.read(line)
+            self._at += len(line) + 1
+            if self._reader.events and isinstance(self._reader.events[-1], MatchEnded):
+                break  # what comes behind it is no part of this match
+        if self._reader.events:
+            self._record = self._reader.record
 
     def idle(self) -> int:
         """ms since its last event."""
@@ -131,27 +155,71 @@ class LiveMatch:
 
     def playing(self) -> bool:
         """Whether a worker still plays it."""
+        with self._lock:  # threads share the open file, and with it what it has locked
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                pass
+            except OSError:
+                return False
+            else:
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+                return False
+        record = self.read()
+        return record is not None and record.end is None
+
+    def is_at(self, path: Path) -> bool:
+        """Whether the file with this name is its file. Raises OSError."""
+        return os.path.samestat(path.stat(), os.fstat(self._file.fileno()))
+
+
+class LiveMatches:
+    """The side files beside a record (or live_base of a store), each open and read once, however often it is asked
+    for. Any thread may call it."""
+
+    def __init__(self, base: str) -> None:
+        self._base, self._lock = base, threading.Lock()
+        self._files: dict[Path, LiveMatch] = {}
+
+    def playing(self) -> list[Record]:
+        """The matches that are being played now, as far as they were played, by the numbers of their workers."""
+        return [record for live in self._all() if live.playing() and (record := live.read())]
+
+    def find(self, key: str) -> LiveMatch | None:
+        """The match with that name, if its side file is there; "" is any that is being played.
+
+        A match that ended or was dropped is found, too, until its worker begins the next match.
+        """
+        with self._lock:
+            for path, live in self._files.items():
+                if key and _key(live) == key and self._at(path) is live:
+                    return live
+        matches = self._all()
+        return next((live for live in matches if (_key(live) == key if key else live.playing())), None)
+
+    def _all(self) -> list[LiveMatch]:
+        """Those that can be opened, by number."""
+        with self._lock:
+            self._files = {path: live for path in side_files(self._base) if (live := self._at(path)) is not None}
+            return list(self._files.values())
+
+    def _at(self, path: Path) -> LiveMatch | None:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            record = self.read()
-            return record is not None and record.end is None
+            if (known := self._files.get(path)) is not None and known.is_at(path):
+                return known
+            return LiveMatch(os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb"))
         except OSError:
-            return False
-        fcntl.flock(self._file, fcntl.LOCK_UN)
-        return False
+            return None
+
+
+def _key(live: LiveMatch) -> str | None:
+    record = live.read()
+    return record.start.match if record else None
 
 
 def find_live(base: str, key: str) -> LiveMatch | None:
-    """The match with that name, if its side file is there; "" is any that is being played.
-
-    A match that ended or was dropped is found, too, until its worker begins the next match.
-    """
-    for live in _live_matches(base):
-        record = live.read()
-        if record and (record.start.match == key or (not key and live.playing())):
-            return live
-    return None
+    """See LiveMatches.find."""
+    return LiveMatches(base).find(key)
 
 
 def live_base(url: str) -> str:
@@ -169,16 +237,6 @@ def live_base(url: str) -> str:
 def live_folder() -> Path:
     """The folder of this user for the side files of stores that are not files."""
     return Path(tempfile.gettempdir()) / f"ggp-live-{os.geteuid()}"
-
-
-def _live_matches(base: str) -> Iterator[LiveMatch]:
-    """Those that can be opened, by number."""
-    for path in side_files(base):
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            continue
-        yield LiveMatch(os.fdopen(descriptor, "rb"))
 
 
 _MAX_SIDE_FILE = 256 * 1024 * 1024  # bytes that are read

@@ -5,7 +5,7 @@ Each function takes an open Store and plain arguments. Terminal, JSON, control a
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -191,15 +191,21 @@ def read_crosstable(store: "Store", pool: PoolRow, seats: bool = False, everyone
     """Bots best first; those who are in no standings yet (nothing is rated) as they were entered."""
     standings = read_standings(store, pool, everyone)
     bots = [place.seat for place in standings.places] or [seat for seat in standings.seats if seat.active]
-    shown = {bot.id for bot in bots}
+    return Crosstable(pool, bots, cross_scores(store.meetings(pool.id), {bot.id for bot in bots}, seats), seats)
+
+
+def cross_scores(
+    meetings: Iterable[PairScore], shown: Collection[int], seats: bool = False
+) -> dict[tuple[int, int], BotScore]:
+    """The scores of these versions against each other; `seats`: only those of the first one in seat 1."""
     cells: dict[tuple[int, int], BotScore] = {}
-    for met in store.meetings(pool.id):
+    for met in meetings:
         if met.first in shown and met.second in shown:
             here, there = (met.first, met.second), (met.second, met.first)
             cells[here] = cells.get(here, BotScore()) + score_of(met)
             if not seats:
                 cells[there] = cells.get(there, BotScore()) + score_of(met, 2)
-    return Crosstable(pool, bots, cells, seats)
+    return cells
 
 
 # -- games ------------------------------------------------------------------------------------------------------------
@@ -298,7 +304,8 @@ SEARCHED = 5000  # matches of a kind that are looked through for a bot's last fa
 class BotSummary:
     """A version in a pool by all its games; `place` is None while it is not rated, `rank` 0 for one withdrawn.
 
-    `opponents`: its scores in seat 1 and in seat 2 by the opponent's id, those with most games first.
+    `opponents`: its scores in seat 1 and in seat 2 by the opponent's id, those with most games first; `meetings`: what
+    they were made of.
     """
 
     seat: PoolEntry
@@ -307,6 +314,7 @@ class BotSummary:
     first: BotScore
     second: BotScore
     opponents: dict[int, tuple[BotScore, BotScore]]
+    meetings: list[PairScore]
 
     @property
     def score(self) -> BotScore:
@@ -343,13 +351,14 @@ class PoolSummary:
         return {place.seat.id: rank for rank, place in enumerate(self.standings.places, 1)}
 
     @cached_property
-    def meetings(self) -> list[PairScore]:
-        return self.store.meetings(self.pool.id)
-
-    @cached_property
     def seat1(self) -> BotScore:
         """What seat 1 scored in all games."""
-        return sum(map(score_of, self.meetings), BotScore())
+        return score_of(self.store.met_in_all(self.pool.id))
+
+    def crosstable(self, most: int) -> dict[tuple[int, int], BotScore]:
+        """The scores of the best bots against each other, by their ids."""
+        best = {place.seat.id for place in self.standings.places[:most]}
+        return cross_scores(self.store.meetings(self.pool.id, best, best), best)
 
     @cached_property
     def totals(self) -> Totals:
@@ -370,26 +379,18 @@ class PoolSummary:
             found[who] += number
         return found
 
-    @cached_property
-    def _scores(self) -> dict[int, dict[int, tuple[BotScore, BotScore]]]:
-        """By version and opponent: in seat 1 and in seat 2."""
-        found: dict[int, dict[int, tuple[BotScore, BotScore]]] = {}
-        none = BotScore(), BotScore()
-        for met in self.meetings:
-            first, second = found.setdefault(met.first, {}), found.setdefault(met.second, {})
-            first[met.second] = score_of(met), first.get(met.second, none)[1]
-            second[met.first] = second.get(met.first, none)[0], score_of(met, 2)
+    def expected(self, bot: BotSummary) -> dict[int, float | None]:
+        """The points against each opponent that the ratings say the bot should have; None without a rating."""
+        found: dict[int, float | None] = dict.fromkeys(bot.opponents, 0.0)
+        for met, points in zip(bot.meetings, expectations(bot.meetings, self.standings.fit), strict=True):
+            other, mine = (
+                (met.second, points)
+                if met.first == bot.seat.id
+                else (met.first, met.games - points if points is not None else None)
+            )
+            before = found[other]
+            found[other] = None if mine is None or before is None else before + mine
         return found
-
-    @cached_property
-    def _expected(self) -> dict[tuple[int, int], float | None]:
-        points = expectations(self.meetings, self.standings.fit)
-        return {(met.first, met.second): one for met, one in zip(self.meetings, points, strict=True)}
-
-    def expected(self, bot: BotSummary, other: int) -> float | None:
-        """The points against another version that the ratings say the bot should have; None without a rating."""
-        mine, its = self._expected.get((bot.seat.id, other), 0.0), self._expected.get((other, bot.seat.id), 0.0)
-        return None if mine is None or its is None else mine + bot.opponents[other][1].games - its
 
     def latest(self, name: str) -> PoolEntry | None:
         """The version that a name means: of a bot's name the last one that was entered."""
@@ -397,10 +398,16 @@ class PoolSummary:
         return seat_of(named, name) or (named[-1] if named and "@" not in name else None)
 
     def bot(self, seat: PoolEntry) -> BotSummary:
-        met = self._scores.get(seat.id, {})
+        of, pool, id = self.store.meetings, self.pool.id, seat.id
+        as_first, as_second = of(pool, first=(id,)), of(pool, second=(id,))
+        none = BotScore()
+        met = {one.second: (score_of(one), none) for one in as_first}
+        for one in as_second:
+            met[one.first] = met.get(one.first, (none, none))[0], score_of(one, 2)
         most = sorted(met.items(), key=lambda item: (-sum(one.games for one in item[1]), self.seats[item[0]].label))
         first, second = (sum((one[side] for one in met.values()), BotScore()) for side in (0, 1))
-        return BotSummary(seat, self.rated.get(seat.id), self.ranks.get(seat.id, 0), first, second, dict(most))
+        place, rank = self.rated.get(id), self.ranks.get(id, 0)
+        return BotSummary(seat, place, rank, first, second, dict(most), as_first + as_second)
 
     def last_games(self, seat: PoolEntry) -> list[GameRow]:
         """Newest first, void ones too."""

@@ -277,12 +277,25 @@ def past(connection: Connection, pool: int, kind: FormatKind) -> PoolPast:
     )
 
 
-def meetings(connection: Connection, pool: int) -> list[PairScore]:
-    """All finished games, per ordered pair of versions."""
+def meetings(
+    connection: Connection, pool: int, first: Collection[int] | None = None, second: Collection[int] | None = None
+) -> list[PairScore]:
+    """All finished games, per ordered pair of versions; only those of `first` in seat 1, of `second` in seat 2."""
     query = select(tallies.c.first, tallies.c.second, *_COUNTS)
     met = query.where(tallies.c.pool == pool, or_(*(count > 0 for count in _COUNTS)))
+    if first is not None or second is not None:
+        # The key begins with seat 1: to look for each version there is less than to read all meetings.
+        met = met.where(tallies.c.first.in_(select(versions.c.id) if first is None else first))
+    if second is not None:
+        met = met.where(tallies.c.second.in_(second))
     with _many_values():
         return [PairScore(*row) for row in connection.execute(met.order_by(tallies.c.first, tallies.c.second)).all()]
+
+
+def met_in_all(connection: Connection, pool: int) -> PairScore:
+    """The sum of all meetings of a pool, as seat 1 sees it; of no versions."""
+    query = select(*(func.coalesce(func.sum(count), 0) for count in _COUNTS)).where(tallies.c.pool == pool)
+    return PairScore(0, 0, *map(int, connection.execute(query).one()))
 
 
 def pair_results(connection: Connection, pool: int, one: int, other: int, after: int) -> list[PairResult]:

@@ -399,6 +399,7 @@ class Store:
     # -- results -------------------------------------------------------------------------------------------------
 
     meetings = _reading(played.meetings)
+    met_in_all = _reading(played.met_in_all)
     totals = _reading(totals)
     scores = _reading(score_counts)
     counted = _reading(counted)

@@ -23,6 +23,7 @@ from referee.play.clock import ControlKind, TimeControl
 from referee.play.engine import OVER, Engine, GameRefused, Status, start_engine
 from referee.play.outcome import BotFault, EngineFailed
 from referee.play.setting import Setting
+from referee.web.sized_cache import SizedCache
 
 T = TypeVar("T")
 AHEAD = 8  # positions drawn together with the one that was asked for: the next steps are likely
@@ -59,28 +60,24 @@ class BoardPool:
 
     def __init__(self, engine: BotSpec, processes: int = 2, most: int = 32 * 1024 * 1024) -> None:
         """processes: of the engine, started when needed. most: bytes of pictures that are kept."""
-        self._spec, self._most = engine, most
+        self._spec = engine
         # A process ends with the thread that started it, so threads of our own that stay.
         self._threads = ThreadPoolExecutor(processes, "boards")
         self._own = threading.local()  # each thread's process
         self._lock = threading.Lock()  # of what follows
         self._replays: list[_BoardEngine] = []
-        self._views: OrderedDict[bytes, BoardView] = OrderedDict()
-        self._size = 0
+        self._views: SizedCache[bytes, BoardView] = SizedCache(most)
         self._verified: OrderedDict[bytes, Deviation | None] = OrderedDict()
 
     def view(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> BoardView:
         """The position after `number` plies. Raises BoardError."""
         key = _key(start, plies, number)
-        with self._lock:
-            if (found := self._views.get(key)) is not None:
-                self._views.move_to_end(key)
-                return found
+        if (found := self._views.get(key)) is not None:
+            return found
         ahead = range(number, min(number + AHEAD, len(plies)) + 1)
         views = self._asked(lambda replay: replay.views(start, plies, ahead))
-        with self._lock:
-            for view in reversed(views):
-                self._keep(_key(start, plies, view.ply), view)
+        for view in reversed(views):
+            self._views.put(_key(start, plies, view.ply), view, _size(view))
         return views[0]
 
     def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
@@ -142,14 +139,6 @@ class BoardPool:
             self._replays = [one for one in self._replays if one is not before] + ([after] if after else [])
         if before is not None:
             before.stop()
-
-    def _keep(self, key: bytes, view: BoardView) -> None:
-        if key not in self._views:
-            self._size += _size(view)
-        self._views[key] = view
-        self._views.move_to_end(key)
-        while self._size > self._most:
-            self._size -= _size(self._views.popitem(last=False)[1])
 
 
 class _BoardEngine:

@@ -95,8 +95,10 @@ class MatchRoutes:
         """Server-sent events of a match; `Last-Event-ID` is the number of the last event that the browser has."""
         word = request.headers.get("last-event-id") or request.query_params.get("after") or "-1"
         after = int(word) if word.isdecimal() and len(word) < 10 else -1
-        await self._find(request)
-        stream = self._follower.stream(request.path_params["key"], after)
+        key = request.path_params["key"]
+        if not self._follower.follows(key):
+            await self._find(request)
+        stream = self._follower.stream(key, after)
         try:
             first = await anext(stream)
         except KeyError:

@@ -8,11 +8,11 @@ Requests that come while a page is made wait for it: it is made once.
 import asyncio
 import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from referee.web.guard import App, Message, Receive, Scope, Send
+from referee.web.sized_cache import SizedCache
 
 _SHARE = 4.0  # times that a page took to make, for which it is sent again
 _OLDEST = 10.0  # seconds for which a page of an unchanged store is sent; live matches change without the store
@@ -35,8 +35,7 @@ class PageCache:
 
     def __init__(self, app: App, version: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
         self._app, self._version, self._clock = app, version, clock
-        self._kept: OrderedDict[tuple[object, ...], _Kept] = OrderedDict()
-        self._bytes = 0
+        self._kept: SizedCache[tuple[object, ...], _Kept] = SizedCache(_BYTES)
         self._making: dict[tuple[object, ...], asyncio.Lock] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,9 +66,8 @@ class PageCache:
             return None
         age = self._clock() - kept.made
         if age <= _SHARE * kept.took or (age <= _OLDEST and kept.version == self._version()):
-            self._kept.move_to_end(key)
             return kept
-        self._forget(key)
+        self._kept.forget(key)
         return None
 
     async def _make(self, key: tuple[object, ...], scope: Scope, receive: Receive, send: Send) -> _Kept | None:
@@ -91,11 +89,6 @@ class PageCache:
             return None
         text, made = b"".join(body), self._clock()
         etag = b'"%s"' % hashlib.blake2b(text, digest_size=12).hexdigest().encode()
-        kept = self._kept[key] = _Kept(start, text, etag, version, made, made - began)
-        self._bytes += len(text)
-        while self._bytes > _BYTES and len(self._kept) > 1:
-            self._forget(next(iter(self._kept)))
+        kept = _Kept(start, text, etag, version, made, made - began)
+        self._kept.put(key, kept, len(text))
         return kept
-
-    def _forget(self, key: tuple[object, ...]) -> None:
-        self._bytes -= len(self._kept.pop(key).body)

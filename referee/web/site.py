@@ -7,18 +7,21 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from protocol.records import Record
-from referee.ladder.queries import format_of, read_game
-from referee.ladder.source import Trouble, ViewError, store_url
+from referee.ladder.queries import format_of, read_one
+from referee.ladder.source import Trouble, store_url
 from referee.ladder.toml_file import ConfigError, decode, read_toml
-from referee.records import LiveHead, find_live, interrupted, live_base, running
+from referee.records import LiveHead, LiveMatches, head, interrupted, live_base
 from referee.store.model import StoreError
 from referee.store.store import Store
 from referee.web.lobby_watch import LobbyWatch
+from referee.web.sized_cache import SizedCache
 
+RECORDS = 32 << 20  # bytes of stored records that are kept ready
 _FRESH = 1.0  # seconds for which the matches that wait to be stored are not read again
 
 
@@ -120,6 +123,8 @@ class Site:
             self.form = format_of(word)
             self._url = store_url(word)
         self._base = live_base(self._url) if word else ""
+        self._live = LiveMatches(self._base)
+        self._records: SizedCache[bytes, Record] = SizedCache(RECORDS)
         self._lock = threading.Lock()
         self._store: Store | None = None
         self._file: tuple[int, int] | None = None  # which file the store is
@@ -149,11 +154,11 @@ class Site:
 
     def playing(self) -> list[LiveHead]:
         """The matches that are being played now, oldest first."""
-        here = running(self._base) if self.word else []
+        here = sorted(map(head, self._live.playing()), key=lambda one: one.started)
         heads = [*here, *(self._watch.heads() if self._watch else ())]
         if self._delay == NO_DELAY:
             return heads
-        return [head._replace(ply=len(found.record.plies)) for head in heads if (found := self.find(head.match))]
+        return [one._replace(ply=len(found.record.plies)) for one in heads if (found := self.find(one.match))]
 
     @property
     def trouble(self) -> str:
@@ -167,17 +172,27 @@ class Site:
             return FoundMatch(record, live)
         if not self.word:
             return FoundMatch(record) if live is not None and (record := live.read()) is not None else None
-        with self.store() as store, contextlib.suppress(ViewError):
-            return FoundMatch(read_game(store, key))
+        with self.store() as store:
+            lines = store.record(key)
+        if lines is not None:
+            return FoundMatch(self._read(lines, key))
         if live is not None and (record := live.read()) is not None:
             return FoundMatch(record, None if record.end else live)
         done = self._not_stored().get(key)
         return FoundMatch(done) if done is not None else None
 
+    def _read(self, lines: bytes, key: str) -> Record:
+        """A stored record. It is kept under the hash of its lines, so that another store has no part of it."""
+        digest = sha256(lines).digest()
+        if (record := self._records.get(digest)) is None:
+            record = read_one(lines, key)
+            self._records.put(digest, record, 2 * len(lines))  # about what its values take
+        return record
+
     def _find_live(self, key: str) -> LiveSource | None:
         found: LiveSource | None = self._watch.find(key, under_way=bool(self.word)) if self._watch else None
-        found = found or (find_live(self._base, key) if self.word else None)
-        return found and DelayedMatch(found, self._delay)
+        found = found or (self._live.find(key) if key else None)
+        return DelayedMatch(found, self._delay) if found and self._delay != NO_DELAY else found
 
     def follow(self, key: str) -> LiveSource | Record | None:
         """Where a Follower reads a match; None if it cannot be found now."""

@@ -27,9 +27,10 @@ def test_a_pool_adds_up_from_every_side(filled: Filled) -> None:
         for place in pool.standings.places:
             bot = bots[place.seat.id]
             assert (bot.score, bot.rank) == (place.score, pool.ranks[place.seat.id])
+            expected = pool.expected(bot)
             assert sum((first + second for first, second in bot.opponents.values()), BotScore()) == bot.score
             for other, (first, second) in bot.opponents.items():
-                mine, its = pool.expected(bot, other), pool.expected(bots[other], place.seat.id)
+                mine, its = expected[other], pool.expected(bots[other])[place.seat.id]
                 assert mine is not None and its is not None
                 assert mine + its == pytest.approx((first + second).games)
         assert pool.seat1.games == pool.totals.games == sum(bot.first.games for bot in bots.values())

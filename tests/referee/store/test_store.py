@@ -86,6 +86,23 @@ def test_a_pair_is_played_in_two_games(store: Store) -> None:
     assert (turned.first, turned.points, turned.meetings) == (pair.second, 0.0, met)
 
 
+def test_meetings_of_some_versions_are_among_all(store: Store) -> None:
+    (id,) = store.enrol(ladder(["ann", "bob", "cat"])).values()
+    issued = store.issue(id, 0, pairings(store, id, 6))
+    store.add([match(pair, game, game) for pair in issued for game in (0, 1)])
+    everything, (one, two, _) = store.meetings(id), [seat.id for seat in store.seats(id)]
+    assert len(everything) == 6
+    for first, second in (((one,), None), (None, (two,)), ((one, two), (one, two)), ((one,), ()), ((), None)):
+        wanted = [
+            met
+            for met in everything
+            if (first is None or met.first in first) and (second is None or met.second in second)
+        ]
+        assert store.meetings(id, first, second) == wanted
+    sums = [sum(getattr(met, name) for met in everything) for name in ("wins", "ties", "losses")]
+    assert store.met_in_all(id) == PairScore(0, 0, *sums) and sum(sums) == 12
+
+
 @pytest.mark.parametrize(
     ("winners", "points"), [((0, 0), 2.0), ((0, 1), 1.0), ((1, 1), 0.0), ((-1, -1), 1.0), ((0, -1), 1.5)]
 )

@@ -1,8 +1,10 @@
 """The site of a ladder: every page, its JSON, matches to step through and to follow, and what is not there."""
 
+import fcntl
 import json
 import re
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from html import unescape
 from html.parser import HTMLParser
@@ -12,7 +14,7 @@ import pytest
 
 from protocol.records import Record
 from referee.ladder.bot_and_pair import run_bot, run_pair
-from referee.ladder.queries import standings_json
+from referee.ladder.queries import read_one, standings_json
 from referee.ladder.views import run_events, run_games
 from referee.play.bot_spec import read_engine
 from referee.records import live_path
@@ -25,7 +27,7 @@ from referee.web.guard import Guard
 from referee.web.site import Site
 from tests.support.cli import wait_until
 from tests.support.sample_records import CUT_OFF
-from tests.support.stores import Filled, a_season, entrant, ladder, real_setup
+from tests.support.stores import Filled, a_season, entrant, ladder, match, real_setup
 from tests.support.web_site import WebAnswer, asked
 
 TEST_FILE = """
@@ -266,6 +268,43 @@ def test_a_store_that_another_file_replaces(filled: Filled, site: Guard, tmp_pat
     with Filled(tmp_path, ladder(["new"])):
         assert asked(site, "/bots/ann.html").status == 404
         assert asked(site, "/bots/new.html").status == 200
+
+
+def test_a_stored_match_is_parsed_once_and_never_shown_for_another(
+    filled: Filled, site: Guard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+
+    def parse(lines: bytes, key: str) -> Record:
+        parsed.append(key)
+        return read_one(lines, key)
+
+    monkeypatch.setattr(site_module, "read_one", parse)
+    row = next(filled.store.games(newest=False))
+    url = f"/match/{row.key}?format=json"
+    shown = page(site, url).json
+    assert page(site, url).json == shown and parsed == [row.key]
+    filled.store.close()
+    filled.path.rename(tmp_path / "away.db")
+    with Filled(tmp_path, ladder(["ann", "bob"])) as other:
+        other.meet("ann", "bob", (1, "time"), (1, "time"))
+        assert next(other.store.games(newest=False)).key == row.key
+        assert page(site, url).json != shown and parsed == [row.key] * 2
+
+
+def test_a_live_match_that_ends_is_shown_with_its_end(filled: Filled, site: Guard) -> None:
+    pair = filled.issue("ann", "bob")
+    game = match(pair, 0)
+    start, *plies, end = zlib.decompress(game.result.record).splitlines(keepends=True)
+    url = f"/match/{game.result.key}?format=json"
+    with Path(live_path(str(filled.path), 1)).open("wb", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.write(b"".join([start, *plies]))
+        assert page(site, url).json["end"] is None
+        file.write(end)
+        ended = page(site, url).json
+        filled.store.add([game])
+    assert ended == page(site, url).json and ended["end"]["termination"] == "rules"
 
 
 def test_asking_for_unknown_matches_reads_what_workers_left_once(site: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
