@@ -1,6 +1,7 @@
 """The whole site of `ggp web` as an ASGI application."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -17,10 +18,12 @@ from referee.web.guard import Guard
 from referee.web.ladder_routes import LadderRoutes
 from referee.web.match_routes import MatchRoutes
 from referee.web.page_cache import PageCache
-from referee.web.seat_routes import SeatRoutes
-from referee.web.seats import Seats
 from referee.web.site import Site
 
+if TYPE_CHECKING:
+    from referee.web.seats import Seats
+
+LEVEL = 6  # of gzip: 9 takes three times as long for a hundredth less
 _STATIC = Path(__file__).parent / "static"
 
 
@@ -29,7 +32,7 @@ def make_app(
     boards: BoardPool,
     follower: Follower,
     hosts: frozenset[str] = frozenset(),
-    seats: Seats | None = None,
+    seats: "Seats | None" = None,
 ) -> Guard:
     """hosts: names by which the site may be called; empty for any. seats: None where nothing is played here."""
     answers = Answers(site, seats is not None)
@@ -37,13 +40,21 @@ def make_app(
         routes=[
             *LadderRoutes(answers, boards).routes(),
             *MatchRoutes(answers, boards, follower).routes(),
-            *(SeatRoutes(answers, seats, boards).routes() if seats else ()),
+            *(_seat_routes(answers, seats, boards) if seats else ()),
             Route("/favicon.ico", _no_icon),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ],
         exception_handlers={HTTPException: answers.problem, Exception: answers.failure},
     )
-    return Guard(PageCache(GZipMiddleware(app, minimum_size=500), site.version), hosts, seats is not None)
+    return Guard(
+        PageCache(GZipMiddleware(app, minimum_size=500, compresslevel=LEVEL), site.version), hosts, seats is not None
+    )
+
+
+def _seat_routes(answers: Answers, seats: "Seats", boards: BoardPool) -> list[Route]:
+    from referee.web.seat_routes import SeatRoutes  # this loads ZeroMQ, which a site without seats does not need
+
+    return SeatRoutes(answers, seats, boards).routes()
 
 
 async def _no_icon(request: Request) -> Response:

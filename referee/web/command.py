@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from referee.web.boards import BoardPool
     from referee.web.follow import Follower
+    from referee.web.lobby_watch import LobbyWatch
     from referee.web.seats import Seats
     from referee.web.site import Delay, Site
 
@@ -94,28 +95,18 @@ def web(
         raise click.ClickException(
             f"{error.name} is not installed: pip install '.[web]' in the project's folder"
         ) from None
-    from protocol.transports.keys import read_pair, read_public
-    from protocol.transports.lobby_dial import LobbyLink
     from referee.play.bot_spec import read_engine
     from referee.web.boards import BoardPool
     from referee.web.follow import Follower
-    from referee.web.lobby_watch import LobbyWatch
     from referee.web.report import name_of
-    from referee.web.seats import Seats
     from referee.web.site import Site
 
-    public = read_public(server_key) if server_key else ""
-    watched = LobbyWatch(watch, public) if watch else None
+    watched, seated = _of_lobby(watch, lobby, server_key, key, seats) if watch or lobby else (None, None)
     word = ladder or ("" if watch or lobby else DEFAULT)
     site = Site(word, name_of(word) if word else "live", watched, _delay(delay))
     if word:
         with site.store():  # whether it is there is said before anything listens
             pass
-    seated: Seats | None = None
-    if lobby:
-        inside = lobby.startswith("ipc://")
-        link = LobbyLink(lobby, read_pair(key) if key else None, public if key else "", inside)
-        seated = Seats(link, seats, _report)
     boards = BoardPool(read_engine(engine))
     follower = Follower(site.follow, lambda: site.trouble)
     app = make_app(site, boards, follower, frozenset(hosts), seated)
@@ -154,12 +145,15 @@ async def _serve(
     name: of the ladder, said with the address; "" for silence.
     """
 
+    from referee.web.pages import compile_templates
+
     async def attend() -> None:
         while not (server.started or server.should_exit):
             await asyncio.sleep(0.01)
         if server.started and name:
             host, port = server.servers[0].sockets[0].getsockname()[:2]
             click.echo(f"{name}: http://{f'[{host}]' if ':' in host else host}:{port}/", err=True)
+        await asyncio.to_thread(compile_templates)
         while not server.should_exit:
             await asyncio.sleep(0.1)
         await follower.close()
@@ -179,6 +173,23 @@ async def _serve(
     boards.close()
     site.close()
     os._exit(0)  # a thread that waits for an engine or for the store would hold the process for as long
+
+
+def _of_lobby(
+    watch: str | None, lobby: str | None, server_key: str | None, key: Path | None, seats: int
+) -> "tuple[LobbyWatch | None, Seats | None]":
+    """Its matches, and the seats of people there."""
+    from protocol.transports.keys import read_pair, read_public  # these load ZeroMQ, which a ladder does not need
+    from protocol.transports.lobby_dial import LobbyLink
+    from referee.web.lobby_watch import LobbyWatch
+    from referee.web.seats import Seats
+
+    public = read_public(server_key) if server_key else ""
+    watched = LobbyWatch(watch, public) if watch else None
+    if not lobby:
+        return watched, None
+    link = LobbyLink(lobby, read_pair(key) if key else None, public if key else "", lobby.startswith("ipc://"))
+    return watched, Seats(link, seats, _report)
 
 
 def _delay(text: str) -> "Delay":

@@ -2,11 +2,13 @@
 
 A page of a big ladder takes many milliseconds to make, and a ladder that plays changes many times a second. So a page
 that took t seconds to make is sent again for 4 t seconds, whatever changes, and for longer while the store is the same.
+A position of a match that is over (`max-age`) is sent again as long as it is the same file or database.
 Requests that come while a page is made wait for it: it is made once.
 """
 
 import asyncio
 import hashlib
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +19,11 @@ from referee.web.sized_cache import SizedCache
 _SHARE = 4.0  # times that a page took to make, for which it is sent again
 _OLDEST = 10.0  # seconds for which a page of an unchanged store is sent; live matches change without the store
 _BYTES = 32 << 20  # of all pages that are kept
+_POSITION = re.compile(r"/match/[^/]+/(?:ply|picture)/")
 _KEPT = ("/pools/", "/bots/", "/games", "/pair", "/test", "/events", "/index.html")
+
+
+Version = tuple[object, object]  # which store it is, what changes with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +31,24 @@ class _Kept:
     start: Message
     body: bytes
     etag: bytes
-    version: object
+    lasting: bool
+    version: Version
     made: float
     took: float
 
 
 class PageCache:
-    """See the module. version: what changes with the store; it must be quick. clock: for tests."""
+    """See the module. version: it must be quick. clock: for tests."""
 
-    def __init__(self, app: App, version: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, app: App, version: Callable[[], Version], clock: Callable[[], float] = time.monotonic) -> None:
         self._app, self._version, self._clock = app, version, clock
         self._kept: SizedCache[tuple[object, ...], _Kept] = SizedCache(_BYTES)
         self._making: dict[tuple[object, ...], asyncio.Lock] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
-        if scope["type"] != "http" or scope["method"] != "GET" or not (path == "/" or path.startswith(_KEPT)):
+        kept = path == "/" or path.startswith(_KEPT) or _POSITION.match(path)
+        if scope["type"] != "http" or scope["method"] != "GET" or not kept:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
@@ -65,7 +73,10 @@ class PageCache:
         if (kept := self._kept.get(key)) is None:
             return None
         age = self._clock() - kept.made
-        if age <= _SHARE * kept.took or (age <= _OLDEST and kept.version == self._version()):
+        if age <= _SHARE * kept.took:
+            return kept
+        version = self._version()
+        if version[0] == kept.version[0] if kept.lasting else age <= _OLDEST and version == kept.version:
             return kept
         self._kept.forget(key)
         return None
@@ -87,8 +98,10 @@ class PageCache:
         await self._app(scope, receive, take)
         if start.get("status") != 200:
             return None
+        control = dict(start["headers"]).get(b"cache-control", b"")
         text, made = b"".join(body), self._clock()
         etag = b'"%s"' % hashlib.blake2b(text, digest_size=12).hexdigest().encode()
-        kept = _Kept(start, text, etag, version, made, made - began)
-        self._kept.put(key, kept, len(text))
+        kept = _Kept(start, text, etag, b"max-age" in control, version, made, made - began)
+        if b"no-store" not in control:
+            self._kept.put(key, kept, len(text))
         return kept

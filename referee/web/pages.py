@@ -48,6 +48,12 @@ def render(template: str, **values: object) -> str:
     return _environment.get_template(template).render(values)
 
 
+def compile_templates() -> None:
+    """So that the first page of each kind need not wait for it: a tenth of a second in all."""
+    for name in _environment.list_templates(extensions=["html"]):
+        _environment.get_template(name)
+
+
 def file_of(name: str) -> str:
     """A file's name for a bot or a pool: its own where that is one anywhere, else with a hash of it."""
     if _PLAIN.fullmatch(name) and name != "index":
@@ -86,6 +92,10 @@ def shade(score: BotScore) -> str:
     lead = score.share - 0.5
     colour = f"background:rgb(var(--{'high' if lead > 0 else 'low'})/{min(0.55, abs(lead) * 1.1):.2f})"
     return colour if abs(lead) > 0.02 else ""
+
+
+def seconds(ms: float) -> str:
+    return f"{ms / 1000:.2f} s"
 
 
 def units(value: float) -> str:
@@ -138,6 +148,7 @@ _environment.filters |= {
     "many": many,
     "mark": mark,
     "most": most,
+    "seconds": seconds,
     "share": share,
     "units": units,
 }

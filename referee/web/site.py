@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from protocol.records import Record
 from referee.ladder.queries import format_of, read_one
@@ -18,8 +18,10 @@ from referee.ladder.toml_file import ConfigError, decode, read_toml
 from referee.records import LiveHead, LiveMatches, head, interrupted, live_base
 from referee.store.model import StoreError
 from referee.store.store import Store
-from referee.web.lobby_watch import LobbyWatch
 from referee.web.sized_cache import SizedCache
+
+if TYPE_CHECKING:
+    from referee.web.lobby_watch import LobbyWatch  # loads ZeroMQ, which a ladder does not need
 
 RECORDS = 32 << 20  # bytes of stored records that are kept ready
 _FRESH = 1.0  # seconds for which the matches that wait to be stored are not read again
@@ -113,7 +115,7 @@ NO_DELAY = Delay()
 class Site:
     """See the module. Any thread may call it."""
 
-    def __init__(self, word: str, name: str, watch: LobbyWatch | None = None, delay: Delay = NO_DELAY) -> None:
+    def __init__(self, word: str, name: str, watch: "LobbyWatch | None" = None, delay: Delay = NO_DELAY) -> None:
         """`word`: the ladder as on a command line; "": there are only the matches of the lobby. Raises ViewError,
         ConfigError."""
         self.word, self.name = word, name
@@ -201,16 +203,16 @@ class Site:
             return found and (found.live or found.record)
         return None
 
-    def version(self) -> object:
-        """Changes whenever the file of an SQLite store does; of another database it is always new."""
-        if self._identity() is None:
-            return object()
+    def version(self) -> tuple[object, object]:
+        """Which file an SQLite store is, and what changes whenever it does; of another database both are always new."""
+        if (identity := self._identity()) is None:
+            return object(), object()
         found = []
         for path in (self._base, f"{self._base}-wal"):
             with contextlib.suppress(OSError):
                 status = os.stat(path)  # noqa: PTH116
                 found.append((status.st_ino, status.st_mtime_ns, status.st_size))
-        return found
+        return identity, found
 
     def close(self) -> None:
         if self._watch is not None:

@@ -21,7 +21,10 @@ from itertools import count
 from pathlib import Path
 
 from protocol.records import MovePlayed, Record
+from referee.ladder.rating import rate_seats
+from referee.ladder.standings import make_fit
 from referee.records import live_path
+from referee.store.store import Store
 from tests.bench.filled import fill, ladder_of
 from tests.bench.lobby import memory
 from tests.support.sample_records import CUT_OFF
@@ -51,7 +54,7 @@ def main(quick: bool = False) -> list[Row]:
     watchers, requests = (WATCHERS // 10, REQUESTS // 100) if quick else (WATCHERS, REQUESTS)
     with tempfile.TemporaryDirectory(prefix="ggp-bench-") as folder:
         store = Path(folder) / "club.db"
-        fill(store, bots, games)
+        _rate(store, fill(store, bots, games))
         rows = [*_start(store), *_pages(store)]
         small = Path(folder) / "small"
         small.mkdir()
@@ -60,6 +63,13 @@ def main(quick: bool = False) -> list[Row]:
         rows += _streams(small, watchers, watchers // 4)
         rows += _requests(store, requests)
     return [(f"web: {name}", figure, unit) for name, figure, unit in rows]
+
+
+def _rate(path: Path, pool: int) -> None:
+    """Keep the ratings in the store, as a ladder that runs does."""
+    with Store.open(f"sqlite:///{path}") as store:
+        seats = store.seats(pool)
+        store.save_fit(pool, make_fit(rate_seats(store.meetings(pool), seats), pool, store.counted(pool), seats))
 
 
 @contextlib.contextmanager

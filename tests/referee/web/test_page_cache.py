@@ -12,15 +12,16 @@ from tests.support.web_site import asked
 class Pages:
     """An application that counts what it makes; a page takes `took` seconds of its own clock."""
 
-    def __init__(self, took: float = 0.0, status: int = 200) -> None:
-        self.made, self.now, self.version, self.took, self.status = 0, 0.0, 0, took, status
-        self.cache = PageCache(self.app, lambda: self.version, lambda: self.now)
+    def __init__(self, took: float = 0.0, status: int = 200, control: str = "") -> None:
+        self.made, self.now, self.store, self.version, self.took, self.status = 0, 0.0, 0, 0, took, status
+        self.headers = [(b"cache-control", control.encode())]
+        self.cache = PageCache(self.app, lambda: (self.store, self.version), lambda: self.now)
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.made += 1
         self.now += self.took
         await asyncio.sleep(0)
-        await send({"type": "http.response.start", "status": self.status, "headers": []})
+        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
         await send({"type": "http.response.body", "body": f"{scope['path']} {self.made}".encode(), "more_body": True})
         await send({"type": "http.response.body", "body": b"."})
 
@@ -43,7 +44,28 @@ def test_a_page_that_took_long_is_sent_again_for_a_while_and_one_of_an_unchanged
     assert asked(pages.cache, "/games").text == "/games 3."
 
 
-@pytest.mark.parametrize(("url", "method"), [("/match/m1", "GET"), ("/live", "GET"), ("/games", "HEAD")])
+@pytest.mark.parametrize("path", ["ply", "picture"])
+def test_a_position_of_a_match_that_is_over_is_made_once_for_a_store(path: str) -> None:
+    pages, url = Pages(control="max-age=3600"), f"/match/m1/{path}/17"
+    for _ in range(3):
+        asked(pages.cache, url)
+        pages.version, pages.now = pages.version + 1, pages.now + 1000
+    assert pages.made == 1
+    pages.store = 1
+    assert asked(pages.cache, url).text == f"{url} 2."
+
+
+def test_a_position_that_could_not_be_drawn_is_drawn_again() -> None:
+    pages = Pages(took=1.0, control="no-store")
+    for _ in range(2):
+        asked(pages.cache, "/match/m1/ply/17")
+    assert pages.made == 2
+
+
+@pytest.mark.parametrize(
+    ("url", "method"),
+    [("/match/m1", "GET"), ("/match/m1/stream", "GET"), ("/live", "GET"), ("/games", "HEAD")],
+)
 def test_what_changes_without_the_store_is_not_kept(url: str, method: str) -> None:
     pages = Pages()
     for _ in range(2):
