@@ -7,6 +7,7 @@ import contextlib
 import errno
 import json
 import sqlite3
+import time
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -35,21 +36,25 @@ from referee.store.schema import meta, metadata
 
 PATIENCE = 5  # seconds to wait for another process that writes
 WRITING = 0x6767705F  # of PostgreSQL's advisory locks, the one that every writer holds
+_STEPS = 10_000  # of SQLite's virtual machine, about a millisecond, between looks at the time
 _NO_ROOM_BESIDE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 _FORMS = "sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE"
 
 
 class Database:
-    """The connections to one store. Raises StoreError for an invalid url, and for one whose driver is missing."""
+    """The connections to one store. Raises StoreError for an invalid url, and for one whose driver is missing.
 
-    def __init__(self, url: str) -> None:
+    read_time: seconds after which a query of `reading` is ended; None: never.
+    """
+
+    def __init__(self, url: str, read_time: float | None = None) -> None:
         self.url = _read_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self.path = Path(self.url.database or "") if self.sqlite else None
         self.name = str(self.path) if self.sqlite else without_password(self.url.render_as_string())
         try:
             self._writer = _sqlite_writer(self.url) if self.sqlite else _postgresql_writer(self.url)
-            self._reader = _sqlite_reader(self.url) if self.sqlite else _postgresql_reader(self.url)
+            self._reader = (_sqlite_reader if self.sqlite else _postgresql_reader)(self.url, read_time)
         except ModuleNotFoundError:
             raise StoreError(
                 "PostgreSQL needs a driver: pip install '.[postgresql]' in the project's folder", code="no-driver"
@@ -126,7 +131,7 @@ def _sqlite_writer(url: URL) -> Engine:
     return engine
 
 
-def _sqlite_reader(url: URL) -> Engine:
+def _sqlite_reader(url: URL, read_time: float | None) -> Engine:
     path = Path(url.database or "").absolute()
 
     def connect() -> sqlite3.Connection:
@@ -140,6 +145,14 @@ def _sqlite_reader(url: URL) -> Engine:
     @event.listens_for(engine, "begin")
     def begun(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN")
+
+    if read_time is not None:
+
+        @event.listens_for(engine, "before_cursor_execute")
+        def executes(connection: Connection, *_: object) -> None:
+            end = time.monotonic() + read_time
+            driver: Any = connection.connection.driver_connection
+            driver.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
 
     return engine
 
@@ -186,13 +199,16 @@ def _postgresql_writer(url: URL) -> Engine:
     return engine
 
 
-def _postgresql_reader(url: URL) -> Engine:
-    engine = create_engine(url, pool_size=4, max_overflow=16, connect_args=_patient())
+def _postgresql_reader(url: URL, read_time: float | None) -> Engine:
+    engine = create_engine(url, pool_size=4, max_overflow=16, connect_args=_patient(read_time))
     return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
-def _patient() -> dict[str, object]:
-    return {"connect_timeout": PATIENCE * 2, "options": f"-c lock_timeout={PATIENCE}s -c synchronous_commit=on"}
+def _patient(query_time: float | None = None) -> dict[str, object]:
+    options = f"-c lock_timeout={PATIENCE}s -c synchronous_commit=on"
+    if query_time is not None:
+        options += f" -c statement_timeout={int(query_time * 1000)}"
+    return {"connect_timeout": PATIENCE * 2, "options": options}
 
 
 # -- Errors of SQLite and PostgreSQL as errors of the store.
@@ -201,6 +217,7 @@ def _patient() -> dict[str, object]:
 _SQLITE: dict[int, tuple[type[StoreError], str, str]] = {
     sqlite3.SQLITE_BUSY: (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
     sqlite3.SQLITE_LOCKED: (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
+    sqlite3.SQLITE_INTERRUPT: (Locked, "{0} took too long to answer a query, which was ended: try again", "store-slow"),
     sqlite3.SQLITE_FULL: (Full, "{0} cannot grow, the disk is full: make room and go on, nothing is lost", ""),
     sqlite3.SQLITE_IOERR: (
         Full,
@@ -220,7 +237,7 @@ _SQLITE: dict[int, tuple[type[StoreError], str, str]] = {
 }
 _POSTGRESQL: dict[str, tuple[type[StoreError], str, str]] = {
     "55P03": (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
-    "57014": (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
+    "57014": (Locked, "{0} took too long to answer a query, which was ended: try again", "store-slow"),
     "40P01": (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
     "53100": (Full, "{0} cannot grow, its disk is full: make room and go on, nothing is lost", ""),
     "53200": (Full, "{0} has no memory left: free some and go on, nothing is lost", ""),

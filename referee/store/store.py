@@ -325,9 +325,9 @@ class Store:
         self._me = entries.Holder.here("")
 
     @classmethod
-    def open(cls, url: str, *, create: bool = False) -> "Store":
-        """Brings an older store to the present schema. Without `create` it must be there."""
-        database = Database(url)
+    def open(cls, url: str, *, create: bool = False, read_time: float | None = None) -> "Store":
+        """Brings an older store to the present schema. Without `create` it must be there. read_time: see Database."""
+        database = Database(url, read_time)
         try:
             _prepare(database, create)
         except BaseException:

@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,24 @@ def test_a_postgresql_database_that_another_process_holds(postgres_url: str, mon
                 store.note("kind", "text")
             assert len(store.seats(id)) == 4
         store.note("kind", "text")
+
+
+_ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+
+
+@pytest.mark.slow
+def test_a_query_that_takes_too_long_is_ended(url: str) -> None:
+    """In the database, too, so that it holds neither a thread nor a processor."""
+    Store.open(url, create=True).close()
+    with Store.open(url, read_time=0.3) as store:
+        began = time.monotonic()
+        with raises(Locked, "store-slow"), store.database.reading() as connection:
+            connection.exec_driver_sql(_ENDLESS)
+        assert time.monotonic() - began < 10
+        with store.database.reading() as connection:
+            time.sleep(0.4)  # what the reader does between two queries is its own affair
+            assert connection.exec_driver_sql("SELECT 1").scalar() == 1
+        assert store.pools() == []
 
 
 def test_a_reader_does_not_hold_up_the_writer(store: Store) -> None:
