@@ -19,10 +19,9 @@ from referee.ladder.source import Trouble
 from referee.store.model import StoreError
 from referee.web.boards import BoardError
 from referee.web.pages import render
-from referee.web.site import Site
+from referee.web.site import QUERY_TIME, Site
 
 T = TypeVar("T")
-QUERY_TIME = 2.0  # seconds that a page may read
 DRAW_TIME = 12.0  # seconds that a board engine may take, the wait for a thread included
 READERS, DRAWERS = 16, 16  # threads that read at once, that wait for board engines
 NO_STORE = {"cache-control": "no-store"}

@@ -1,7 +1,6 @@
 """`ggp web`: serves the pages of a ladder or a lobby until a signal."""
 
 import asyncio
-import logging
 import os
 import resource
 import signal
@@ -37,7 +36,6 @@ file that say `seats = true`. The key must be allowed for the bots web-1, web-2,
 The exit status is 0 after a signal; 1 if the address cannot be used; 2 for an
 invalid command line or file.
 """
-_LIMIT = 4096  # connections at once
 
 
 def main(argv: list[str]) -> int:
@@ -88,9 +86,8 @@ def web(
         if os.getppid() != owner:  # it ended before that
             return 0
     try:
-        import uvicorn
-
         from referee.web.app import make_app
+        from referee.web.connections import bounded_server
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f"{error.name} is not installed: pip install '.[web]' in the project's folder"
@@ -110,26 +107,10 @@ def web(
     boards = BoardPool(read_engine(engine))
     follower = Follower(site.follow, lambda: site.trouble)
     app = make_app(site, boards, follower, frozenset(hosts), seated)
-    config = uvicorn.Config(
-        app,
-        host,
-        port,
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        limit_concurrency=_LIMIT,
-        timeout_keep_alive=15,
-        timeout_graceful_shutdown=1,
-        h11_max_incomplete_event_size=16 * 1024,
-        http="h11",
-        ws="none",
-    )
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a stream of a live match is a descriptor
-    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # any client could fill stderr; the site says what failed
     try:
-        asyncio.run(_serve(uvicorn.Server(config), follower, boards, site, seated, "" if quiet else site.name))
+        asyncio.run(_serve(bounded_server(app, host, port), follower, boards, site, seated, "" if quiet else site.name))
     except SystemExit:
         click.echo(f"ggp web: cannot listen at {listen}: choose another address with --listen", err=True)
         return 1

@@ -21,11 +21,12 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_TARGET = 2048  # bytes of path and query
+MAX_HEADERS = 16 * 1024  # bytes of names and values
 MAX_BODY = 16 * 1024  # bytes of an order
 RATE, BURST = 50.0, 400.0  # requests a second of an address, and at once
 STREAMS, STREAMS_IN_ALL = 40, 4000  # open event streams of an address, of all
 _ADDRESSES = 10_000  # whose rate is known
-_HEADERS = (
+HEADERS = (
     (
         b"content-security-policy",
         b"default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -53,7 +54,7 @@ class Guard:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+                message["headers"] = [*message.get("headers", ()), *HEADERS]
             await send(message)
 
         address = network(scope)
@@ -79,6 +80,8 @@ class Guard:
             return 405, "only GET and HEAD are answered", 0
         if len(scope["raw_path"] or b"") + len(scope["query_string"]) > MAX_TARGET:
             return 414, f"an address has at most {MAX_TARGET} bytes", 0
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADERS:
+            return 431, f"the headers of a request have at most {MAX_HEADERS} bytes", 0
         if self._hosts and _host(scope) not in self._hosts:
             return 421, "this site has another name", 0
         if order and (refusal := self._refuses_order(scope)):

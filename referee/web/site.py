@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from referee.web.lobby_watch import LobbyWatch  # loads ZeroMQ, which a ladder does not need
 
 RECORDS = 32 << 20  # bytes of stored records that are kept ready
+QUERY_TIME = 2.0  # seconds that a page may read, and each query of it
 _FRESH = 1.0  # seconds for which the matches that wait to be stored are not read again
 
 
@@ -144,7 +145,7 @@ class Site:
                 self._close()
             if self._store is None:
                 self._file = self._identity()
-                self._store = Store.open(self._url)
+                self._store = Store.open(self._url, read_time=QUERY_TIME)
             store = self._store
         try:
             yield store

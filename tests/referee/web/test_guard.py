@@ -64,6 +64,11 @@ def test_a_named_site_takes_orders_under_its_name() -> None:
     assert asked(guarded, "/seats", "POST", **ORDER).status == 421
 
 
+def test_endless_headers_are_refused() -> None:
+    assert asked(Guard(site), "/", cookie="a" * guard.MAX_HEADERS).status == 431
+    assert asked(Guard(site), "/", cookie="a" * (guard.MAX_HEADERS - 100)).status == 200
+
+
 def test_an_endless_address_is_refused() -> None:
     assert asked(Guard(site), "/" + "a" * guard.MAX_TARGET).status == 414
     assert asked(Guard(site), "/?" + "a" * guard.MAX_TARGET).status == 414
