@@ -125,12 +125,23 @@ def _ids(connection: Connection, chosen: StoreFilter, after: int | None, most: i
     if after is not None:
         common.append(games.c.id < after if newest else games.c.id > after)
     if chosen.since is not None:
-        common += [games.c.ended >= _stored(chosen.since), games.c.id >= _id_at(connection, chosen.since - _SLACK)]
+        common += [
+            games.c.ended >= _stored(chosen.since),
+            games.c.id >= _id_at(connection, _moved(chosen.since, -_SLACK)),
+        ]
     if chosen.until is not None:
-        common += [games.c.ended < _stored(chosen.until), games.c.id < _id_at(connection, chosen.until + _SLACK)]
+        common += [games.c.ended < _stored(chosen.until), games.c.id < _id_at(connection, _moved(chosen.until, _SLACK))]
     parts = [select(games.c.id).where(*common, part).order_by(order).limit(most) for part in _sides(chosen)]
     found = {id for part in parts for id in connection.execute(part).scalars()}
     return sorted(found, reverse=newest)[:most]
+
+
+def _moved(when: datetime, by: timedelta) -> datetime:
+    """Not beyond the first and the last day."""
+    try:
+        return when + by
+    except OverflowError:
+        return when
 
 
 def _sides(chosen: StoreFilter) -> Iterator[ColumnElement[bool]]:

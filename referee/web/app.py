@@ -35,8 +35,16 @@ def make_app(
     seats: "Seats | None" = None,
 ) -> Guard:
     """hosts: names by which the site may be called; empty for any. seats: None where nothing is played here."""
+    app = site_routes(site, boards, follower, seats)
+    return Guard(
+        PageCache(GZipMiddleware(app, minimum_size=500, compresslevel=LEVEL), site.version), hosts, seats is not None
+    )
+
+
+def site_routes(site: Site, boards: BoardPool, follower: Follower, seats: "Seats | None" = None) -> Starlette:
+    """The pages alone, without bounds and cache."""
     answers = Answers(site, seats is not None)
-    app = Starlette(
+    return Starlette(
         routes=[
             *LadderRoutes(answers, boards).routes(),
             *MatchRoutes(answers, boards, follower).routes(),
@@ -45,9 +53,6 @@ def make_app(
             Mount("/static", StaticFiles(directory=_STATIC)),
         ],
         exception_handlers={HTTPException: answers.problem, Exception: answers.failure},
-    )
-    return Guard(
-        PageCache(GZipMiddleware(app, minimum_size=500, compresslevel=LEVEL), site.version), hosts, seats is not None
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 from urllib.parse import urlencode
@@ -319,7 +319,7 @@ def _as_filter(words: dict[str, str]) -> GameFilter:
     """Raises UsageError for a date that is none. `until` is a day that counts, too."""
     since, until = (since_when(name, words.get(name)) for name in ("since", "until"))
     if until is not None and len(words["until"]) == len("2026-11-30"):
-        until += timedelta(days=1)
+        until += min(timedelta(days=1), datetime.max.replace(tzinfo=until.tzinfo) - until)
     return GameFilter(
         words.get("pool"),
         words.get("bot"),

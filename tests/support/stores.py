@@ -144,9 +144,10 @@ Ending = tuple[int, str]  # the winner (0: the pair's first, 1: its second, -1: 
 class Filled:
     """A store in a file, filled pair by pair. Labels name versions."""
 
-    def __init__(self, folder: Path, entered: Ladder | None = None) -> None:
+    def __init__(self, folder: Path, entered: Ladder | None = None, url: str = "") -> None:
+        """url: of an empty database in place of the file."""
         self.path = folder / "club.db"
-        self.url = f"sqlite:///{self.path}"
+        self.url = url or f"sqlite:///{self.path}"
         self.store = Store.open(self.url, create=True)
         self.pools = self.store.enrol(entered or ladder())
         self._batches: dict[str, int] = {}

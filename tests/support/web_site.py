@@ -1,6 +1,8 @@
 """Asks a web application in this process, without a server."""
 
 import asyncio
+import contextlib
+import gzip
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -19,19 +21,31 @@ class WebAnswer:
 
     @property
     def text(self) -> str:
-        return self.body.decode()
+        packed = self.headers.get("content-encoding") == "gzip"
+        return (gzip.decompress(self.body) if packed and self.body else self.body).decode()
 
     @property
     def json(self) -> Any:
         return json.loads(self.body)
 
 
-def asked(app: App, url: str, method: str = "GET", client: str = "192.0.2.1", **headers: str) -> WebAnswer:
-    """The whole answer to one request; `headers` with `_` for `-`."""
-    return asyncio.run(_answer(app, url, method, client, headers))
+def asked(
+    app: App,
+    url: str,
+    method: str = "GET",
+    client: str = "192.0.2.1",
+    body: bytes = b"",
+    seconds: float | None = None,
+    **headers: str,
+) -> WebAnswer:
+    """The whole answer to one request, or what came of it in so many seconds; `headers` with `_` for `-`."""
+    return asyncio.run(answered(app, url, method, client, body, seconds, **headers))
 
 
-async def _answer(app: App, url: str, method: str, client: str, headers: dict[str, str]) -> WebAnswer:
+async def answered(
+    app: App, url: str, method: str, client: str, body: bytes, seconds: float | None, **headers: str
+) -> WebAnswer:
+    """See asked."""
     parts, sent = urlsplit(url), list[Message]()
     fields = {"host": "site", **{name.replace("_", "-"): value for name, value in headers.items()}}
     scope = {
@@ -55,13 +69,15 @@ async def _answer(app: App, url: str, method: str, client: str, headers: dict[st
         if asked_for:
             await asyncio.Event().wait()  # the client stays
         asked_for = True
-        return {"type": "http.request", "body": b"", "more_body": False}
+        return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await app(scope, receive, send)
-    body = b"".join(message.get("body", b"") for message in sent[1:])
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await app(scope, receive, send)
+    said = b"".join(message.get("body", b"") for message in sent[1:])
     return WebAnswer(
-        sent[0]["status"], {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}, body
+        sent[0]["status"], {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}, said
     )

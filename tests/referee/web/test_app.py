@@ -160,6 +160,9 @@ def test_pages_of_bots_and_pairs_have_the_json_of_the_commands(
         ("since=2026-11-21&until=2026-11-21", 20),
         ("since=2026-11-22", 0),
         ("until=2026-11-20", 0),
+        ("since=0001-01-01&until=9999-12-31", 20),
+        ("since=9999-12-31", 0),
+        ("until=0001-01-01", 0),
     ],
 )
 def test_a_filter_by_seat_result_and_date(site: Guard, words: str, count: int) -> None:
