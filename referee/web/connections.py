@@ -26,7 +26,7 @@ _SILENT = 60_000  # ms after which the kernel gives up a client that acknowledge
 def bounded_server(app: App, host: str, port: int) -> Server:
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # any client could fill stderr; the site says what failed
     config = Config(
-        app,  # type: ignore[arg-type]
+        app,
         host,
         port,
         lifespan="off",
@@ -75,7 +75,7 @@ class BoundedConnection(H11Protocol):
         if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
             self._await_request()
         else:
-            self._arrival = _cancelled(self._arrival)
+            self._arrival = _end(self._arrival)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -93,12 +93,12 @@ class BoundedConnection(H11Protocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         if not self.transport.is_closing():  # what is left of the last answer keeps its time
-            self._stalled = _cancelled(self._stalled)
+            self._stalled = _end(self._stalled)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
-        self._arrival, self._stalled = _cancelled(self._arrival), _cancelled(self._stalled)
+        self._arrival, self._stalled = _end(self._arrival), _end(self._stalled)
 
     def send_400_response(self, msg: str) -> None:
         """Like all answers, with the headers of a page; a connection that has an answer already is cut."""
@@ -117,6 +117,8 @@ class BoundedConnection(H11Protocol):
             self._arrival = self.loop.call_later(ARRIVAL, self.cut)
 
 
-def _cancelled(timer: asyncio.TimerHandle | None) -> None:
+def _end(timer: asyncio.TimerHandle | None) -> asyncio.TimerHandle | None:
+    """What there is in its place."""
     if timer is not None:
         timer.cancel()
+    return None

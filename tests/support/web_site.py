@@ -29,23 +29,15 @@ class WebAnswer:
         return json.loads(self.body)
 
 
-def asked(
-    app: App,
-    url: str,
-    method: str = "GET",
-    client: str = "192.0.2.1",
-    body: bytes = b"",
-    seconds: float | None = None,
-    **headers: str,
-) -> WebAnswer:
-    """The whole answer to one request, or what came of it in so many seconds; `headers` with `_` for `-`."""
-    return asyncio.run(answered(app, url, method, client, body, seconds, **headers))
+def asked(app: App, url: str, method: str = "GET", client: str = "192.0.2.1", **headers: str) -> WebAnswer:
+    """The whole answer to one request; `headers` with `_` for `-`."""
+    return asyncio.run(answered(app, url, method, client, b"", None, **headers))
 
 
 async def answered(
     app: App, url: str, method: str, client: str, body: bytes, seconds: float | None, **headers: str
 ) -> WebAnswer:
-    """See asked."""
+    """See asked; what came in so many `seconds`."""
     parts, sent = urlsplit(url), list[Message]()
     fields = {"host": "site", **{name.replace("_", "-"): value for name, value in headers.items()}}
     scope = {
