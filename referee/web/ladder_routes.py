@@ -25,6 +25,7 @@ from referee.ladder.queries import (
     pools_json,
     read_game,
     standings_json,
+    title_of,
 )
 from referee.ladder.source import check_bots, chosen_pools, exact, the_pool
 from referee.ladder.standings import entered
@@ -244,7 +245,11 @@ class LadderRoutes:
     async def take_part(self, request: Request) -> Response:
         def read() -> Response:
             with self._site.store() as store:
-                return self._answers.page(request, "take_part.html", pools=store.pools(), lobby=self._site.lobby)
+                pools, lobby = store.pools(), self._site.lobby
+                if as_json(request):
+                    listed = [{"pool": pool.name, "game": title_of(pool).partition(": ")[2]} for pool in pools]
+                    return json_answer({"lobby": lobby and lobby._asdict(), "pools": listed})
+                return self._answers.page(request, "take_part.html", pools=pools, lobby=lobby, json="?format=json")
 
         return await self._answers.timed(read)
 
@@ -260,16 +265,22 @@ class LadderRoutes:
         pool, record = await self._answers.timed(read)
         plies = len(record.plies)
         numbers = {plies: "the end", plies // 2: f"after {plies // 2} plies", 0: "the start"}
+        text, pictures, problem = "", [], ""
         try:
             text = await self._answers.drawn(partial(self._boards.rules, pool.game))
             draw = partial(self._boards.view, record.start, record.plies)
-            views = {number: await self._answers.drawn(partial(draw, number)) for number in numbers}
+            for number, what in () if as_json(request) else sorted(numbers.items()):
+                if svg := (await self._answers.drawn(partial(draw, number))).svg:
+                    pictures.append((what, svg, number))
         except BoardError as error:
-            raise HTTPException(503, f"{error}.", {"retry-after": "10"}) from None
-        pictures = [(what, views[number].svg, number) for number, what in sorted(numbers.items()) if views[number].svg]
-        match = record.start.match
-        page = partial(self._answers.page, request, "rules.html", pool=pool, text=text, pictures=pictures, match=match)
-        return await self._answers.timed(page)
+            problem = f"{error}."
+        if as_json(request):
+            said = {"pool": pool.name, "game": pool.game, "options": pool.options, "rules": text, "problem": problem}
+            return json_answer(said, NO_STORE)
+        values = {"pool": pool, "text": text, "pictures": pictures, "problem": problem, "match": record.start.match}
+        return await self._answers.timed(
+            partial(self._answers.page, request, "rules.html", **values, json="?format=json")
+        )
 
 
 def _unplayed(pool: PoolRow) -> Record:

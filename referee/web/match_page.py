@@ -109,8 +109,15 @@ def position(record: Record, ply: int, view: BoardView | None, problem: str = ""
         "analysis": said.facts,
         "colours": colours(record, ply, status.to_play, status.seat),
         "to_play": status.seat,
+        "left": [_left(record, seat, ply) for seat in (1, 2)],
         "problem": problem,
     }
+
+
+def _left(record: Record, seat: int, number: int) -> str:
+    """What the clock of a seat had left after so many plies; "" before its first one, and without a clock."""
+    left = next((ply.left for ply in reversed(record.plies[:number]) if ply.seat == seat), None)
+    return "" if left is None else f"{left / 1000:.2f} s"
 
 
 def in_words(move: str) -> str:

@@ -17,7 +17,7 @@ from referee.ladder.standings import BotScore, misfits_badly
 from referee.ratings.scale import after_stop, effect_lines, half, in_elo
 from referee.ratings.sprt import effect
 from referee.web.match_page import in_words
-from referee.web.plots import llr_plot, mark, rate_plot, rating_plot, strip
+from referee.web.plots import llr_plot, mark, rate_plot, rating_plot, strips
 
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,60}")
 VERDICTS = {
@@ -151,11 +151,12 @@ _environment.filters |= {
     "seconds": seconds,
     "share": share,
     "units": units,
+    "zip": zip,
 }
 _environment.globals |= {
     **LIMITS,
     "site_links": SITE,
-    "strip": lambda places: render_plot("strip", **strip(places)),
+    "strip": lambda places: [render_plot("strip", **one) for one in strips(places)],
     "after_stop": after_stop,
     "effects": lambda penta: [line.split(maxsplit=1) for line in effect_lines(effect(penta), 1, 8)],
     "elo_and_error": elo_and_error,

@@ -14,7 +14,7 @@ WIDTH = 720  # units; the page scales it
 _ROW, _TOP, _LEFT, _RIGHT = 20, 30, 170, 16
 _HEIGHT, _FOOT, _SIDE = 260, 34, 60  # of the plot of a test
 _RATES_HEIGHT, _RATES_SIDE = 170, 48  # of the plot of chances
-_STRIP = 300  # width of the plot of a few bots
+_STRIP = 200  # width of the plot of one of a few bots
 _MOST_NAME = 23  # letters
 
 
@@ -55,22 +55,18 @@ def rating_plot(places: Sequence[RankedPlace]) -> dict[str, Any]:
     }
 
 
-def strip(places: Sequence[RankedPlace]) -> dict[str, Any]:
-    """For plots.html: the ratings of a few bots on one line a bot, without names, beside their table."""
+def strips(places: Sequence[RankedPlace]) -> list[dict[str, Any]]:
+    """For plots.html: the ratings of a few bots, a plot each, without names, for the rows of their table."""
     bars = [Bar(place.seat.label, place.row.elo, Z95 * place.row.se) for place in places]
     low, high = _range([bar.elo - bar.half for bar in bars], [bar.elo + bar.half for bar in bars])
 
     def x(elo: float) -> float:
         return (elo - low) * _STRIP / (high - low)
 
-    return {
-        "width": _STRIP,
-        "height": 12 * len(bars),
-        "bars": [
-            (bar, 12 * row + 6, x(bar.elo - bar.half), x(bar.elo), x(bar.elo + bar.half))
-            for row, bar in enumerate(bars)
-        ],
-    }
+    common = {"width": _STRIP, "height": 12}
+    return [
+        {**common, "low": x(bar.elo - bar.half), "middle": x(bar.elo), "high": x(bar.elo + bar.half)} for bar in bars
+    ]
 
 
 def llr_plot(curve: Curve) -> dict[str, Any]:

@@ -122,22 +122,23 @@ class Visitor:
             self.errors.append(f"{page.url} asks another server: {url}")
 
 
-def save_pictures(browser: Browser, server: WebServer, paths: dict[str, str], folder: Path) -> None:
-    """Each page, by its name, in light, dark, on a phone and printed: `NAME-light.png` …"""
+def save_pictures(browser: Browser, server: WebServer, paths: dict[str, str], folder: Path, **options: Any) -> None:
+    """Each page, by its name, in light, dark, on a phone, at 200 % and printed: `NAME-light.png` …"""
     folder.mkdir(parents=True, exist_ok=True)
-    wide, phone = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
+    wide, phone, half = ({"width": width, "height": height} for width, height in ((1200, 900), (360, 740), (600, 450)))
     looks: dict[str, dict[str, Any]] = {
         "light": {"color_scheme": "light", "viewport": wide},
         "dark": {"color_scheme": "dark", "viewport": wide},
         "phone": {"color_scheme": "light", "viewport": phone},
+        "zoom": {"color_scheme": "light", "viewport": half, "device_scale_factor": 2},
         "print": {"color_scheme": "light", "viewport": wide},
     }
-    for look, options in looks.items():
-        visitor = Visitor(browser, server, **options)
+    for look, how in looks.items():
+        visitor = Visitor(browser, server, **how, **options)
         if look == "print":
             visitor.page.emulate_media(media="print")
         for name, path in paths.items():
             visitor.visit(path)
-            visitor.page.wait_for_timeout(300)
+            visitor.page.wait_for_timeout(500)
             visitor.page.screenshot(path=folder / f"{name}-{look}.png", full_page=True)
         visitor.close()

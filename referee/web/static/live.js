@@ -1,7 +1,8 @@
-// The wall of live matches: takes up the page's new state every few seconds, without moving the page or its focus.
+// A page of what is played at the moment: takes up its new state every few seconds, without moving the page or its focus.
 "use strict";
 
-const wall = document.querySelector("main");
+const shown = document.querySelector("main");
+let before = shown.innerHTML;
 
 async function renew() {
   if (!document.hidden) {
@@ -10,9 +11,10 @@ async function renew() {
       if (answer.ok) {
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
         const focused = document.activeElement?.href;
-        if (fresh.innerHTML !== wall.innerHTML) {
-          wall.replaceChildren(...fresh.childNodes);
-          for (const link of wall.querySelectorAll("a")) if (link.href === focused) link.focus();
+        if (fresh.innerHTML !== before) {
+          before = fresh.innerHTML;
+          shown.replaceChildren(...fresh.childNodes);
+          [...shown.querySelectorAll("a")].find((link) => link.href === focused)?.focus({ preventScroll: true });
         }
       }
     } catch {

@@ -5,6 +5,7 @@ const page = document.querySelector("main[data-base]");
 const { base, place } = page.dataset;
 const times = JSON.parse(page.dataset.times); // ms of each ply
 const part = (id) => document.getElementById(id);
+const clocks = [1, 2].map((seat) => part(`clock${seat}`));
 const [board, slider, list, status, rates] = ["board", "slider", "plies", "status", "rates"].map(part);
 const kept = part("positions") && JSON.parse(part("positions").textContent); // of a page that needs no server
 const views = new Map(); // what was loaded, by ply
@@ -69,6 +70,7 @@ function paint(view) {
   part("legal").textContent = view.legal.join(" ");
   part("score").replaceChildren(...view.score.map(([name, ...two]) => row(name, ...two.map((one) => make("td", one)))));
   part("analysis").replaceChildren(...view.analysis.map(([name, one]) => row(name, make("td", one, { class: "w words" }))));
+  view.left.forEach((left, index) => (clocks[index].textContent = left));
   view.colours.forEach((colour, index) => {
     part(`stone${index + 1}`).className = `stone ${colour}`;
     part(`stone${index + 1}`).setAttribute("aria-label", colour);
@@ -201,7 +203,6 @@ if (!kept) {
 
 // -- a match that is being played
 
-const clocks = [1, 2].map((seat) => part(`clock${seat}`));
 const clock = { seat: 0, left: [null, null, null], since: 0 }; // ms left of seats 1 and 2 when `seat` began to think
 
 function follow() {
@@ -233,6 +234,7 @@ function follow() {
 }
 
 function tick() {
+  if (shown !== last) return; // the clocks are those of an earlier position
   for (const seat of [1, 2]) {
     if (clock.left[seat] === null) continue;
     const used = clock.seat === seat ? performance.now() - clock.since : 0;

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import re
+import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from referee.ladder.queries import read_one, standings_json
 from referee.ladder.views import run_events, run_games
 from referee.play.bot_spec import read_engine
 from referee.records import live_path
+from referee.store import database
 from referee.web import answers, ladder_routes
 from referee.web import site as site_module
 from referee.web.app import make_app
@@ -213,6 +215,58 @@ def test_the_engine_explains_and_verifies(filled: Filled, site: Guard) -> None:
     assert "As recorded" in page(site, f"{base}?verify=1").text
     rules = page(site, "/rules/fast.html").text
     assert rules.count("<svg") == 3 and "<h2>" in rules
+
+
+def test_a_match_of_a_bot_is_named_by_its_link(site: Guard, filled: Filled) -> None:
+    text = page(site, "/bots/dan.html").text
+    for row in filled.store.games(bot="dan"):
+        assert f'<a href="../match/{row.key}">{row.key}</a>' in text
+    assert ">../<" not in text
+
+
+def test_the_ways_in_and_the_rules_have_json_and_the_rules_a_page_without_an_engine(
+    filled: Filled, tmp_path: Path
+) -> None:
+    read, boards = Site(str(filled.path), "club"), BoardPool(read_engine("/bin/false"), processes=1)
+    app = make_app(read, boards, Follower(read.follow))
+    assert page(app, "/take-part?format=json").json["pools"][0]["pool"] == "fast"
+    assert "does not start" in page(app, "/rules/fast.html").text
+    said = page(app, "/rules/fast.html?format=json").json
+    assert said["game"] == "yugo" and said["rules"] == "" and "does not start" in said["problem"]
+    key = next(filled.store.games()).key
+    assert "does not start" in page(app, f"/match/{key}").text
+    assert asked(app, f"/match/{key}/picture/0").status == 404
+    boards.close()
+    read.close()
+
+
+@pytest.mark.parametrize("harm", ["locked", "half-written", "schema", "foreign"])
+def test_a_store_that_cannot_be_read_is_said_and_taken_up_again(
+    filled: Filled, tmp_path: Path, harm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "PATIENCE", 0.1)
+    filled.store.close()
+    whole = filled.path.read_bytes()
+    site = Site(str(filled.path), "club")
+    app = make_app(site, BoardPool(read_engine(None)), Follower(site.follow))
+    lock = sqlite3.connect(filled.path, isolation_level=None)
+    if harm == "locked":
+        for order in ("PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=DELETE", "BEGIN EXCLUSIVE"):
+            lock.execute(order).fetchall()
+    elif harm == "half-written":
+        filled.path.write_bytes(whole[: len(whole) // 2])
+    elif harm == "schema":
+        lock.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
+    else:
+        filled.path.write_bytes(b"no database" * 1000)
+    for url in ("/index.html", "/games", "/pools/fast.html", "/bots/ann.html", "/events", "/match/test-1-0-1"):
+        answer = asked(app, url)
+        assert answer.status == 503 and answer.headers["retry-after"] == "5", (url, answer.text)
+        assert answer.text.count("\n") == 1 and answer.text.endswith(".\n")
+    lock.close()
+    filled.path.write_bytes(whole)
+    assert asked(app, "/index.html").status == 200, "it recovers by itself"
+    site.close()
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,16 @@ def test_a_score_is_a_table_of_both_sides() -> None:
     assert score_table("nonsense") == score_table('{"black": 1}') == []
 
 
+def test_clocks_are_those_of_the_position() -> None:
+    plies = tuple(replace(ply, left=1000 * ply.ply, seat=2 - ply.ply % 2) for ply in PLIES)
+    record = Record(START, plies, None)
+    assert [position(record, ply, None)["left"] for ply in range(3)] == [
+        ["", ""],
+        ["1.00 s", ""],
+        ["1.00 s", "2.00 s"],
+    ]
+
+
 def test_colours_follow_a_swap() -> None:
     assert colours(RECORD, 0, "black", 1) == ("black", "white")
     assert colours(RECORD, 2, "white", 1) == ("white", "black")
