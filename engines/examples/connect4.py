@@ -8,9 +8,11 @@
 It knows the rules and chooses no move. Every peer has a game of its own; the bytes are those that would go
 over stdin: one command line a message in, one whole answer a message out. The rules: players drop stones into
 columns in turn, Black first; four in a line (any direction) win; a full board is a draw. A move is the
-letter of a column: `D`. Numbers in brackets are the framing rules of the protocol (docs/reference).
+letter of a column: `D`. `ggp-scene` describes the position, so that viewers draw it. Numbers in brackets are the
+framing rules of the protocol (docs/reference).
 """
 
+import json
 import re
 import sys
 from collections import OrderedDict
@@ -27,7 +29,7 @@ FIXED = {
 COMMANDS = [
     *FIXED,
     *("known_command", "list_commands", "quit"),
-    *("ggp-options", "ggp-new", "ggp-play", "ggp-status", "ggp-legal_moves", "ggp-history"),
+    *("ggp-options", "ggp-new", "ggp-play", "ggp-status", "ggp-legal_moves", "ggp-history", "ggp-scene"),
 ]
 OPTIONS = {"width": (7, 4, 10), "height": (6, 4, 10)}  # name -> default, least, greatest
 LINE_LIMIT = 64 * 1024
@@ -72,12 +74,26 @@ class Game:
                 return length
             length += 1
 
-    def status(self) -> str:
+    def status(self) -> dict[str, str | int]:
         ply = len(self.moves)
         if self.winner or not self.legal():
             result = ("0", "B+", "W+")[self.winner]
-            return f"phase=over to_play=none seat=0 ply={ply} result={result} winner={self.winner}"
-        return f"phase=play to_play={colour(self.seat())} seat={self.seat()} ply={ply}"
+            end: dict[str, str | int] = {"result": result, "winner": self.winner}
+            return {"phase": "over", "to_play": "none", "seat": 0, "ply": ply, **end}
+        return {"phase": "play", "to_play": colour(self.seat()), "seat": self.seat(), "ply": ply}
+
+    def scene(self) -> dict[str, object]:
+        """The position for viewers. The letter over a column is a cell, too: it is what a move names."""
+        names, rows = [letter(x) for x in range(self.width)], range(self.height)
+        cells = [{"at": name, "x": x, "y": -1} for x, name in enumerate(names)]
+        cells += [{"at": f"{name}{self.height - y}", "x": x, "y": y} for y in rows for x, name in enumerate(names)]
+        labels = [{"text": name, "x": x, "y": -1} for x, name in enumerate(names)]
+        labels += [{"text": str(self.height - y), "x": -1, "y": y} for y in rows]
+        stones = [(f"{letter(x)}{y + 1}", seat) for x, up in enumerate(self.columns) for y, seat in enumerate(up)]
+        pieces = [{"at": at, "colour": colour(seat), "kind": "stone", "glyph": " XO"[seat]} for at, seat in stones]
+        last = [f"{letter(x)}{len(self.columns[x])}" for x in self.moves[-1:]]
+        board = {"board": {"kind": "square"}, "cells": cells, "labels": labels, "pieces": pieces, "last": last}
+        return {"game": "connect4", **self.status(), **board}
 
 
 def colour(seat: int) -> str:
@@ -131,7 +147,7 @@ class Session:
             return "\n".join(f"{key} int {row[0]} {row[1]}..{row[2]}" for key, row in OPTIONS.items())
         if name == "ggp-new":
             self.game = Game(**parse_options(words))
-            return self.game.status()
+            return status_line(self.game)
         if self.game is None:
             raise Refused("no game: use ggp-new")
         if name == "ggp-play":
@@ -141,7 +157,11 @@ class Session:
         if name == "ggp-history":
             seats = ((1 + ply % 2, column) for ply, column in enumerate(self.game.moves))
             return "\n".join(f"{seat} {colour(seat)} {letter(column)}" for seat, column in seats)
-        return self.game.status()
+        return json.dumps(self.game.scene()) if name == "ggp-scene" else status_line(self.game)
+
+
+def status_line(game: Game) -> str:
+    return " ".join(f"{name}={value}" for name, value in game.status().items())
 
 
 def parse_options(words: list[str]) -> dict[str, int]:
@@ -173,7 +193,7 @@ def play(game: Game, words: list[str]) -> str:
     if move not in legal:
         raise Refused(f"illegal move: {words[1]} is no column with room; there are {' '.join(legal)}")
     game.play(legal[move])
-    return f"move={move} {game.status()}"
+    return f"move={move} {status_line(game)}"
 
 
 def converse() -> None:

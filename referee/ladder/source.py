@@ -1,5 +1,6 @@
 """Finds the store of a ladder, its pools and its bots from words of the command line."""
 
+import contextlib
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +17,7 @@ from referee.store.model import PoolEntry, PoolRow, StoreError
 if TYPE_CHECKING:
     from referee.ladder.config import LadderTable
     from referee.ladder.toml_file import NoToml
+    from referee.play.bot_spec import BotSpec
     from referee.store.store import Store
 
 
@@ -62,6 +64,25 @@ def read_top(word: str) -> "LadderTable":
     """The top of a ladder's file, or of a lobby's as far as it is a ladder's; of a file that is being edited, only
     `name` and `store`. ConfigError."""
     return _top(word, _read_values(Path(word))[0])
+
+
+def engines_of(word: str) -> "dict[str, BotSpec]":
+    """The engine of each game, as the pools of a ladder's or a lobby's file name them. Of a game without an entry it is
+    the built-in one, or one that cannot be started here; a store names none. ConfigError."""
+    if "://" in word or _is_sqlite(Path(word)):
+        return {}
+    from referee.ladder.config import PoolTable
+    from referee.ladder.toml_file import ConfigError, decode, dotted
+    from referee.play.bot_spec import LaunchError, WordError, read_engine, read_game
+
+    top, folder = read_top(word), Path(word).absolute().parent
+    engines: dict[str, BotSpec] = {}
+    for name, values in top.pool.items():
+        with contextlib.suppress(ConfigError, LaunchError, WordError):
+            pool = decode(word, dotted("pool", name), values, PoolTable)
+            if command := pool.engine or top.engine:
+                engines.setdefault(read_game(pool.game)[0], read_engine(command, folder))
+    return engines
 
 
 def _top(word: str, values: "dict[str, Any]") -> "LadderTable":

@@ -132,15 +132,25 @@ class Engine:
     async def legal_moves(self) -> list[str]:
         return (await self._ask("ggp-legal_moves", self._command)).text.split()
 
-    async def why_illegal(self, move: str) -> str:
-        """Why a word is no legal move here, "" if it is one; an engine without ggp-legal gives no reason."""
+    async def why_illegal(self, move: str, colour: str = "") -> str:
+        """Why a word is no legal move here, "" if it is one. An engine without ggp-legal gives a reason only for a
+        `colour`: it must then refuse to play what it does not list. Raises EngineFailed if it does not."""
         if not move.isprintable() or "#" in move or len(move.split()) != 1 or len(move) > _MAX_MOVE:
             return f"a move is one word, and {move[:40]!r} is none"
         if "ggp-legal" in self._commands:
             reply = await self._ask(f"ggp-legal {move}", self._command)
             legal, _, reason = reply.text.partition(" ")
             return "" if reply.ok and legal == "true" else reason or reply.text or "it is not legal"
-        return "" if await self.lists_legal(move) else "it is not among the legal moves"
+        if await self.lists_legal(move):
+            return ""
+        reason = ""
+        if colour:
+            try:
+                await self.play(colour, move)
+                raise EngineFailed(f"the engine plays {move}, which is not among its legal moves")
+            except BotFault as refused:
+                reason = str(refused).partition(": ")[2]
+        return reason or "it is not among the legal moves"
 
     async def lists_legal(self, move: str) -> bool:
         """Whether a word is among the legal moves, in any case of letters."""

@@ -1,12 +1,12 @@
 """Positions of matches as pictures: engine processes replay a match and describe a position, and this draws it.
 
-A process that fails is ended, and another one is asked.
+A process that fails is ended, and another one is asked. Each game may have an engine of its own.
 """
 
 import contextlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
@@ -58,12 +58,19 @@ class BoardView:
 class BoardPool:
     """Draws positions and keeps the pictures drawn last. Any thread may call it."""
 
-    def __init__(self, engine: BotSpec, processes: int = 2, most: int = 32 * 1024 * 1024) -> None:
-        """processes: of the engine, started when needed. most: bytes of pictures that are kept."""
-        self._spec = engine
+    def __init__(
+        self,
+        engine: BotSpec,
+        engines: Mapping[str, BotSpec] | None = None,
+        processes: int = 2,
+        most: int = 32 * 1024 * 1024,
+    ) -> None:
+        """engines: by game; `engine` is that of every other game. processes: of each engine, started when needed.
+        most: bytes of pictures that are kept."""
+        self._engine, self._engines = engine, engines or {}
         # A process ends with the thread that started it, so threads of our own that stay.
         self._threads = ThreadPoolExecutor(processes, "boards")
-        self._own = threading.local()  # each thread's process
+        self._own = threading.local()  # `replays`: each thread's processes, by engine
         self._lock = threading.Lock()  # of what follows
         self._replays: list[_BoardEngine] = []
         self._views: SizedCache[bytes, BoardView] = SizedCache(most)
@@ -75,14 +82,14 @@ class BoardPool:
         if (found := self._views.get(key)) is not None:
             return found
         ahead = range(number, min(number + AHEAD, len(plies)) + 1)
-        views = self._asked(lambda replay: replay.views(start, plies, ahead))
+        views = self._asked(start.game, lambda replay: replay.views(start, plies, ahead))
         for view in reversed(views):
             self._views.put(_key(start, plies, view.ply), view, _size(view))
         return views[0]
 
     def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
         """The engine's reason why a move is not legal after `number` plies, "" if it is. Raises BoardError."""
-        return clean(self._asked(lambda replay: replay.why_illegal(start, plies, number, move)))
+        return clean(self._asked(start.game, lambda replay: replay.why_illegal(start, plies, number, move)))
 
     def verify(self, record: Record) -> Deviation | None:
         """Where the match comes out otherwise on the engine; None if it does nowhere. Raises BoardError."""
@@ -90,7 +97,7 @@ class BoardPool:
         with self._lock:
             if key in self._verified:
                 return self._verified[key]
-        found = self._asked(lambda replay: replay.verify(record))
+        found = self._asked(record.start.game, lambda replay: replay.verify(record))
         with self._lock:
             self._verified[key] = found
             if len(self._verified) > VERIFIED:
@@ -99,7 +106,7 @@ class BoardPool:
 
     def rules(self, game: str) -> str:
         """The rules in the engine's words, "" if it has none. Raises BoardError."""
-        return self._asked(lambda replay: replay.rules(game))
+        return self._asked(game, lambda replay: replay.rules(game))
 
     def close(self) -> None:
         """End the engine processes."""
@@ -107,38 +114,36 @@ class BoardPool:
         for replay in self._replays:
             replay.stop()
 
-    def _asked(self, question: "Callable[[_BoardEngine], T]") -> T:
-        """Ask an engine process, in its thread. Raises BoardError."""
-        asking = self._threads.submit(self._ask, question)
+    def _asked(self, game: str, question: "Callable[[_BoardEngine], T]") -> T:
+        """Ask a process of the game's engine, in its thread. Raises BoardError."""
+        asking = self._threads.submit(self._ask, self._engines.get(game, self._engine), question)
         try:
             return asking.result(_WAIT)
         except TimeoutError:
             asking.cancel()
             raise BoardError("the engine is busy: try again in a moment") from None
 
-    def _ask(self, question: "Callable[[_BoardEngine], T]") -> T:
+    def _ask(self, spec: BotSpec, question: "Callable[[_BoardEngine], T]") -> T:
         """Of a process that was there before: it may have died meanwhile, so another one is asked if it fails."""
-        if (replay := getattr(self._own, "replay", None)) is not None:
+        replays: dict[BotSpec, _BoardEngine] = self._own.__dict__.setdefault("replays", {})
+        if (before := replays.get(spec)) is not None:
             try:
-                return question(replay)
+                return question(before)
             except BoardError:
-                self._replace(replay, None)
-        replay = _BoardEngine(self._spec)
+                del replays[spec]
+                with self._lock:
+                    self._replays.remove(before)
+                before.stop()
+        replay = _BoardEngine(spec)
         try:
             found = question(replay)
         except BoardError:
             replay.stop()
             raise
-        self._replace(None, replay)
-        return found
-
-    def _replace(self, before: "_BoardEngine | None", after: "_BoardEngine | None") -> None:
-        """The process of this thread."""
-        self._own.replay = after
+        replays[spec] = replay
         with self._lock:
-            self._replays = [one for one in self._replays if one is not before] + ([after] if after else [])
-        if before is not None:
-            before.stop()
+            self._replays.append(replay)
+        return found
 
 
 class _BoardEngine:
@@ -159,8 +164,8 @@ class _BoardEngine:
 
     def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
         with _as_board_error(start):
-            run_blocking(self._go_to(start, plies, number))
-            return run_blocking(self._engine.why_illegal(move))
+            status = run_blocking(self._go_to(start, plies, number))
+            return run_blocking(self._engine.why_illegal(move, status.to_play))
 
     def verify(self, record: Record) -> Deviation | None:
         self._status = None  # the position is that of the end then

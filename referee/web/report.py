@@ -20,7 +20,7 @@ from protocol.safe_files import replace_file
 from referee.cli import HELP
 from referee.ladder import source
 from referee.ladder.queries import PoolSummary, diagnostics, format_of, read_game
-from referee.ladder.source import ViewError, chosen_pools, open_ladder, read_top, split
+from referee.ladder.source import ViewError, chosen_pools, engines_of, open_ladder, read_top, split
 from referee.play.bot_spec import read_engine
 from referee.terminal import clean
 from referee.web.boards import BoardError, BoardPool
@@ -98,7 +98,7 @@ def write_report(
         folder.write(f"bots/{file_of(bot)}", render("bot.html", root="../", pools=pools, name=bot, **common))
     for file, pool in of_pools.items():
         folder.write(file, render("pool_page.html", root="../", pool=pool, **common))
-    with closing(BoardPool(read_engine(engine))) as boards:
+    with closing(BoardPool(read_engine(engine), {} if engine else engines_of(ladder))) as boards:
         for file in each(list(of_matches), "matches"):
             record, place = read_game(store, of_matches[file]), f"{without_password(ladder)}#{of_matches[file]}"
             folder.write(file, render("match.html", root="../", place=place, **_match(record, boards), **common))

@@ -90,6 +90,17 @@ def test_what_cannot_be_drawn_is_said_and_the_next_picture_is_drawn(
     boards.close()
 
 
+def test_each_game_has_its_engine() -> None:
+    own = read_engine(f"{sys.executable} {ROOT / 'engines/examples/connect4.py'}")
+    boards = BoardPool(read_engine(None), {"connect4": own}, processes=1)
+    four, moves = started("connect4", width="4"), plies((("black", "D"), ("white", "D")))
+    for _ in range(2):
+        assert boards.view(started(), plies(), 1).svg
+        assert boards.view(four, moves, 2).scene.last == ["D2"]  # type: ignore[union-attr]
+        assert boards.why_illegal(four, moves, 2, "G") == "G is no column with room; there are A B C D"
+    boards.close()
+
+
 def test_an_engine_without_scenes_still_lists_its_moves() -> None:
     boards = BoardPool(read_engine(f"{LESSER} ggp-scene ggp-score"), processes=1)
     view = boards.view(started(), plies(), 1)
