@@ -12,7 +12,7 @@ import click
 
 from protocol.transports.subreaper import end_with_parent
 from referee.cli import HELP, run_command
-from referee.ladder.source import DEFAULT
+from referee.ladder.source import DEFAULT, engines_of
 
 if TYPE_CHECKING:
     from uvicorn import Server
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from referee.web.follow import Follower
     from referee.web.lobby_watch import LobbyWatch
     from referee.web.seats import Seats
-    from referee.web.site import Delay, Site
+    from referee.web.site import Delay, LobbyTerms, Site
 
 EPILOGUE = """\b
 LADDER is a ladder's file (ladder.toml, the default), a lobby's file, their store
@@ -31,6 +31,8 @@ alone there are only the matches that the lobby plays.
 \b
 With --lobby people play against the lobby's bots, unrated, in the pools of its
 file that say `seats = true`. The key must be allowed for the bots web-1, web-2, …
+A restart costs no seat: they are kept in --seats-file, by default LADDER's name
+with the ending .seats.
 
 \b
 The exit status is 0 after a signal; 1 if the address cannot be used; 2 for an
@@ -51,8 +53,13 @@ def main(argv: list[str]) -> int:
 @click.option("--server-key", metavar="KEY|FILE", help="The lobby's public key, if it has one.")
 @click.option("--key", type=click.Path(path_type=Path), metavar="FILE", help="Your key pair, for --lobby.")
 @click.option("--seats", type=click.IntRange(1, 200), default=20, show_default=True, help="People at a time.")
+@click.option("--seats-file", type=click.Path(path_type=Path), metavar="FILE", help="Keeps seats over a restart.")
 @click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:8080", show_default=True, help="Where to listen.")
-@click.option("--engine", metavar="COMMAND|URL", help="Which engine draws: a command line, or tcp://host:port.")
+@click.option(
+    "--engine",
+    metavar="COMMAND|URL",
+    help="Which engine draws, in place of each pool's: a command line or URL.",
+)
 @click.option("--delay", metavar="PLIES|SECONDSs", default="0", help="Show matches so far behind: 4, or 30s.")
 @click.option("--host", "hosts", multiple=True, metavar="NAME", help="Answer only requests for this name; repeatable.")
 @click.option("--owner", type=int, hidden=True, help="The process that started this one, to end with.")
@@ -65,6 +72,7 @@ def web(
     server_key: str | None,
     key: Path | None,
     seats: int,
+    seats_file: Path | None,
     listen: str,
     engine: str | None,
     delay: str,
@@ -98,13 +106,18 @@ def web(
     from referee.web.report import name_of
     from referee.web.site import Site
 
-    watched, seated = _of_lobby(watch, lobby, server_key, key, seats) if watch or lobby else (None, None)
     word = ladder or ("" if watch or lobby else DEFAULT)
+    if word and "://" not in word:
+        seats_file = seats_file or Path(word).with_suffix(".seats")
+    watched = seated = terms = None
+    if watch or lobby:
+        watched, seated, terms = _of_lobby(watch, lobby, server_key, key, seats, seats_file)
     site = Site(word, name_of(word) if word else "live", watched, _delay(delay))
     if word:
         with site.store():  # whether it is there is said before anything listens
             pass
-    boards = BoardPool(read_engine(engine))
+    site.lobby = site.lobby or terms
+    boards = BoardPool(read_engine(engine), {} if engine or not word else engines_of(word))
     follower = Follower(site.follow, lambda: site.trouble)
     app = make_app(site, boards, follower, frozenset(hosts), seated)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -157,20 +170,26 @@ async def _serve(
 
 
 def _of_lobby(
-    watch: str | None, lobby: str | None, server_key: str | None, key: Path | None, seats: int
-) -> "tuple[LobbyWatch | None, Seats | None]":
-    """Its matches, and the seats of people there."""
+    watch: str | None,
+    lobby: str | None,
+    server_key: str | None,
+    key: Path | None,
+    seats: int,
+    seats_file: Path | None,
+) -> "tuple[LobbyWatch | None, Seats | None, LobbyTerms | None]":
+    """Its matches, the seats of people there, and how bots dial in."""
     from protocol.transports.keys import read_pair, read_public  # these load ZeroMQ, which a ladder does not need
     from protocol.transports.lobby_dial import LobbyLink
     from referee.web.lobby_watch import LobbyWatch
     from referee.web.seats import Seats
+    from referee.web.site import LobbyTerms
 
     public = read_public(server_key) if server_key else ""
     watched = LobbyWatch(watch, public) if watch else None
     if not lobby:
-        return watched, None
+        return watched, None, None
     link = LobbyLink(lobby, read_pair(key) if key else None, public if key else "", lobby.startswith("ipc://"))
-    return watched, Seats(link, seats, _report)
+    return watched, Seats(link, seats, _report, seats_file), LobbyTerms(lobby, key is not None, public)
 
 
 def _delay(text: str) -> "Delay":

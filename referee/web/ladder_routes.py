@@ -244,6 +244,8 @@ class LadderRoutes:
 
     async def take_part(self, request: Request) -> Response:
         def read() -> Response:
+            if not self._site.word:
+                return self._answers.page(request, "take_part.html", pools=[], lobby=self._site.lobby)
             with self._site.store() as store:
                 pools, lobby = store.pools(), self._site.lobby
                 if as_json(request):

@@ -14,6 +14,8 @@ from enum import StrEnum
 from random import Random
 from typing import Any
 
+import msgspec
+
 from protocol.errors import Problem
 from protocol.lobby_wire import Hello, LobbyAnswer, LobbyAsk
 from protocol.records import MatchStarted, MovePlayed, Party
@@ -43,6 +45,21 @@ class NotNow(Problem):
     code = "not-now"
 
 
+class KeptSeat(msgspec.Struct, frozen=True):
+    """What another process needs to take a seat up. The lobby repeats a match under way; `moves`, with their colours,
+    are those of one that is over."""
+
+    name: str
+    session: str
+    phase: SeatPhase
+    reason: str
+    colour: str = ""
+    game: str = ""
+    options: dict[str, str] = {}
+    moves: list[tuple[str, str]] = []
+    result: str = ""
+
+
 class Seat:
     """`name`: at the lobby. `changed` is called, in any thread, after the state has changed. Any thread may call."""
 
@@ -70,6 +87,27 @@ class Seat:
         # The person's last answer and the moves before it, None for any. It is kept when it is given, since it may be
         # lost with the connection: a lobby that did not get it asks again in the same position.
         self._chosen: tuple[list[str] | None, str] | None = None
+
+    def kept(self) -> KeptSeat:
+        with self._lock:
+            kept = KeptSeat(self.name, self._session, self.phase, self.reason)
+            if self._start is None or self.phase is not SeatPhase.OVER:
+                return kept
+            game, options = self._start.game, self._start.options
+            moves = [(ply.colour, ply.move) for ply in self._plies]
+            return msgspec.structs.replace(
+                kept, colour=self._colour, game=game, options=options, moves=moves, result=self._result
+            )
+
+    def take_up(self, kept: KeptSeat) -> None:
+        """Stand where another process left."""
+        with self._lock:
+            self._session, self.phase, self.reason = kept.session, kept.phase, kept.reason
+            if kept.game:
+                self._start = self._started(kept.game, kept.options)
+                for colour, move in kept.moves:
+                    self._add(colour, move)
+                self._colour, self._result = kept.colour, kept.result
 
     # -- the browser's side ------------------------------------------------------------------------------------------
 
@@ -194,13 +232,13 @@ class Seat:
             self._clear()
             self._chosen = chosen
             self.phase, self.reason = SeatPhase.PLAYING, ""
-            named = dict(option.partition("=")[::2] for option in options)
-            party = Party(name=self.name)
-            self._start = MatchStarted(
-                match=self.name, game=game, options=named, bots=(party, party), engine=party, control=""
-            )
+            self._start = self._started(game, dict(option.partition("=")[::2] for option in options))
         self._changed()
         return ""
+
+    def _started(self, game: str, options: dict[str, str]) -> MatchStarted:
+        party = Party(name=self.name)
+        return MatchStarted(match=self.name, game=game, options=options, bots=(party, party), engine=party, control="")
 
     def _play(self, arguments: list[str]) -> str:
         colour, move = arguments

@@ -77,12 +77,12 @@ class SeatRoutes:
         if not _TOKEN.fullmatch(visitor):
             visitor = secrets.token_hex(16)
         invite = request.query_params.get("invite", "")
-        values: dict[str, Any] = {"csrf": _csrf(visitor), "invite": invite, "pools": [], "bots": [], "duel": None}
+        opponent = request.query_params.get("opponent", "")[:100]
+        values: dict[str, Any] = {"csrf": _csrf(visitor), "invite": invite, "opponent": opponent}
         if invite:
             values["duel"] = self._seats.host(invite).duel
         else:
-            offers = await self._seats.offers()
-            values |= {"pools": offers.pools, "bots": offers.bots}
+            values["offers"] = await self._seats.offers()
         answer = self._answers.page(request, "seats.html", **values)
         answer.headers["cache-control"] = "no-store"
         secure = request.url.scheme == "https"
@@ -100,7 +100,7 @@ class SeatRoutes:
 
     async def seat(self, request: Request) -> Response:
         place = self._place(request)
-        answer = self._answers.page(request, "seat.html", csrf=_csrf(place.visitor), seat=place.id, duel=place.duel)
+        answer = self._answers.page(request, "seat.html", csrf=_csrf(request.cookies[COOKIE]), seat=place.id)
         answer.headers["cache-control"] = "no-store"
         return answer
 

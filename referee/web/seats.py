@@ -2,25 +2,31 @@
 
 There is no second way to play: a seat is a bot of the lobby's, and its match a challenge there. The second game of a
 challenge, with seats exchanged, is the rematch; after it comes a new challenge.
+
+Seats outlive the process: what the next one needs is in a file. Within the lobby's grace their matches go on.
 """
 
 import asyncio
 import contextlib
+import fcntl
+import hashlib
 import secrets
 import time
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 from starlette.exceptions import HTTPException
 
 from protocol.errors import Problem
+from protocol.safe_files import open_lock, replace_file
 from protocol.transports.lobby_dial import LobbyLink, Replaced
 from referee.background_tasks import BackgroundTasks
 from referee.lobby.challenge_command import ChallengeRefused, NotReached, Ordering, Values, values_of
-from referee.web.seat import Seat, SeatPhase
+from referee.web.seat import KeptSeat, Seat, SeatPhase
 
 T = TypeVar("T")
 NAME = "web"  # and a number: the names of seats at the lobby
@@ -30,6 +36,7 @@ _KEPT = 600.0  # seconds that a match that is over stays on the page, without a 
 _LOOK = 2.0  # seconds between looks at the challenges
 _FRESH = 2.0  # seconds for which what the lobby offers is not asked again
 _TRIES, _PAUSE = 20, 0.5  # for a challenge: the lobby enters a new bot within its next round of pairing
+_LEFT = 2  # looks at the challenges without that of a match until the match is over
 _ALIVE = 15.0  # seconds of silence after which a stream gets a comment
 _OPENING = b"retry: 1000\n\n"
 _encode = msgspec.json.Encoder().encode
@@ -47,18 +54,25 @@ class SeatChallenge:
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """A seat, the visitor who has it, and the browsers that show it."""
+    """A seat, the visitor who has it, and the browsers that show it. `owner`: a hash of the visitor's token."""
 
     id: str
     seat: Seat
     duel: SeatChallenge
-    visitor: str
+    owner: str
     address: str
     invite: str = ""  # the word of the link for a second person
     browsers: int = 0
     since: float = field(default_factory=time.monotonic)  # of the last change of that
+    missed: int = 0  # looks at the challenges without that of its match
     version: int = 0
     more: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def kept(self) -> "KeptPlace":
+        duel, seat = self.duel, self.seat.kept()
+        return KeptPlace(
+            self.id, self.owner, self.address, self.invite, duel.pool, duel.first, duel.second, duel.id, seat
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +82,63 @@ class Offers:
     pools: list[Values]
     bots: list[Values]
 
+    def opponents(self, pool: Values) -> list[Values]:
+        """The bots that play the game of this pool."""
+        game = pool["game"].partition(",")[0]
+        return [bot for bot in self.bots if bot["games"] == "all" or game in bot["games"].split(",")]
+
+
+class KeptPlace(msgspec.Struct, frozen=True):
+    """A place as the file has it."""
+
+    id: str
+    owner: str
+    address: str
+    invite: str
+    pool: str
+    first: str
+    second: str
+    challenge: int
+    seat: KeptSeat
+
+
+_read_kept = msgspec.json.Decoder(list[KeptPlace]).decode
+
+
+class SeatFile:
+    """Keeps the seats of a site, for its user alone; one process at a time has it. `use` and `write` raise OSError."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._lock, self._written = path, -1, b"[]"
+
+    def use(self) -> list[KeptPlace]:
+        """What the last process left. Raises MsgspecError too."""
+        self._lock = open_lock(Path(f"{self._path}.lock"))
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OSError(f"another process uses {self._path}: name another file with --seats-file") from None
+        with contextlib.suppress(FileNotFoundError):
+            return _read_kept(self._path.read_bytes())
+        return []
+
+    def write(self, kept: list[KeptPlace]) -> None:
+        if (data := _encode(kept)) != self._written:
+            replace_file(self._path, data, 0o600)
+            self._written = data
+
 
 class Seats:
     """`most` at a time. Everything runs in the event loop but the lobby's answers; `open` in it."""
 
-    def __init__(self, lobby: LobbyLink, most: int, report: Callable[[str, BaseException], None]) -> None:
+    def __init__(
+        self, lobby: LobbyLink, most: int, report: Callable[[str, BaseException], None], file: Path | None = None
+    ) -> None:
+        """file: where they are kept for the next process; None: nowhere."""
         self.trouble = ""  # why the lobby does not answer
-        self._lobby, self._most = lobby, most
+        self._lobby, self._most, self._report = lobby, most, report
+        self._file = SeatFile(file) if file else None
+        self._writing = ThreadPoolExecutor(1, "seat file")
         self._places: dict[str, Place] = {}
         self._orders = ThreadPoolExecutor(1, "orders")
         self._tasks = BackgroundTasks(report)
@@ -84,6 +148,7 @@ class Seats:
 
     def open(self) -> None:
         """In the running loop."""
+        self._take_up()
         self._tasks.keep("seats", self._watch)
 
     async def close(self) -> None:
@@ -110,11 +175,10 @@ class Seats:
     async def take(self, visitor: str, address: str, pool: str, opponent: str) -> Place:
         """A new seat against this bot, or for a second person if it is "". Raises HTTPException."""
         offers = await self.offers()
-        game = next((one["game"].partition(",")[0] for one in offers.pools if one["pool"] == pool), "")
-        if not game:
+        found = next((one for one in offers.pools if one["pool"] == pool), None)
+        if found is None:
             raise HTTPException(404, "There is no such pool with seats.")
-        bot = next((one for one in offers.bots if one["name"] == opponent), None)
-        if opponent and (bot is None or (bot["games"] != "all" and game not in bot["games"].split(","))):
+        if opponent and all(bot["name"] != opponent for bot in offers.opponents(found)):
             raise HTTPException(404, "There is no such opponent in this pool at the moment.")
         place = await self._new(visitor, address, SeatChallenge(pool, "", opponent))
         if opponent:
@@ -122,6 +186,7 @@ class Seats:
         else:
             place.invite = secrets.token_hex(16)
             place.seat.stand(SeatPhase.INVITING, "")
+        await self._keep()
         return place
 
     async def join(self, visitor: str, address: str, invite: str) -> Place:
@@ -137,6 +202,7 @@ class Seats:
         host.seat.wait()
         place.seat.dial()
         self._begin(host)
+        await self._keep()
         return place
 
     def host(self, invite: str) -> Place:
@@ -151,7 +217,7 @@ class Seats:
         place = self._places.get(id)
         if place is None:
             raise HTTPException(404, "There is no such seat, or not any more.")
-        if not secrets.compare_digest(place.visitor.encode(), visitor.encode()):
+        if not secrets.compare_digest(place.owner, _hash(visitor)):
             raise HTTPException(403, "This seat is another browser's.")
         return place
 
@@ -201,21 +267,61 @@ class Seats:
             name = await self._ordered(lambda orders: self._free_name(orders, taken))
             if not name:
                 raise HTTPException(503, "All seats are taken: try again in a moment.", {"retry-after": "30"})
-            id, loop = secrets.token_hex(8), asyncio.get_running_loop()
-
-            def changed() -> None:
-                with contextlib.suppress(RuntimeError):  # the loop is closed
-                    loop.call_soon_threadsafe(self._changed, place)
-
-            place = self._places[id] = Place(id, Seat(name, self._lobby, changed), duel, visitor, address)
             if not duel.first:
                 duel.first = name
-            return place
+            return self._add(secrets.token_hex(8), name, duel, _hash(visitor), address)
+
+    def _add(self, id: str, name: str, duel: SeatChallenge, owner: str, address: str) -> Place:
+        loop = asyncio.get_running_loop()
+
+        def changed() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._changed, place)
+
+        place = self._places[id] = Place(id, Seat(name, self._lobby, changed), duel, owner, address)
+        return place
 
     def _changed(self, place: Place) -> None:
         place.version += 1
         more, place.more = place.more, asyncio.Event()
         more.set()
+        self._keep()
+
+    # -- over a restart ----------------------------------------------------------------------------------------------
+
+    def _take_up(self) -> None:
+        """Take up the seats of the process before this one; their browsers come back by themselves."""
+        try:
+            kept = self._file.use() if self._file else []
+        except (OSError, msgspec.MsgspecError) as error:
+            self._report("the seats of the last process are lost", error)
+            if isinstance(error, OSError):
+                self._file = None
+            return
+        duels: dict[tuple[str, str, str], SeatChallenge] = {}
+        for one in kept:
+            duel = SeatChallenge(one.pool, one.first, one.second, one.challenge)
+            duel = duels.setdefault((one.pool, one.first, one.second), duel)
+            place = self._add(one.id, one.seat.name, duel, one.owner, one.address)
+            place.invite = one.invite
+            place.seat.take_up(one.seat)
+            if place.seat.phase is SeatPhase.WAITING:
+                self._begin(place)
+            elif place.seat.phase is SeatPhase.PLAYING:
+                place.seat.dial()
+
+    def _keep(self) -> "asyncio.Future[None]":
+        """Have the seats written as they are now; waiting for it is optional."""
+        kept = [place.kept() for place in self._places.values()]
+        return asyncio.get_running_loop().run_in_executor(self._writing, self._write, kept)
+
+    def _write(self, kept: list[KeptPlace]) -> None:
+        try:
+            if self._file is not None:
+                self._file.write(kept)
+        except OSError as error:
+            self._file = None
+            self._report("seats are not kept over a restart", error)
 
     # -- the lobby ---------------------------------------------------------------------------------------------------
 
@@ -236,14 +342,16 @@ class Seats:
         """Have the lobby play on, or a new challenge."""
         duel, seat, why = place.duel, place.seat, ""
 
-        def ask(orders: Ordering) -> None:
-            if not any(row["id"] == str(duel.id) for row in _rows(orders, "ggp-challenges")):
-                asked = orders.ask(f"ggp-challenge {duel.pool} {duel.first} {duel.second} pairs=1")
-                duel.id = int(values_of(asked)["id"])
+        def ask(orders: Ordering) -> str:
+            for row in _rows(orders, "ggp-challenges"):  # the last process may have asked
+                if (row["pool"], row["first"], row["second"]) == (duel.pool, duel.first, duel.second):
+                    return row["id"]
+            return values_of(orders.ask(f"ggp-challenge {duel.pool} {duel.first} {duel.second} pairs=1"))["id"]
 
         for _ in range(_TRIES):
             try:
-                await self._ordered(ask)
+                duel.id = int(await self._ordered(ask))
+                self._keep()
                 return
             except ChallengeRefused as refused:
                 why = str(refused)
@@ -270,6 +378,7 @@ class Seats:
         """What the lobby says of the challenges, for seats that wait, and for those without a connection."""
         for place in self._places.values():
             seat, row = place.seat, rows.get(str(place.duel.id))
+            place.missed = place.missed + 1 if row is None and seat.phase is SeatPhase.PLAYING else 0
             if seat.phase is SeatPhase.WAITING and row is not None:
                 seat.stand(SeatPhase.WAITING, row.get("reason", ""))
             elif seat.phase is SeatPhase.PLAYING and (row is None or row["state"] == "waiting"):
@@ -277,6 +386,9 @@ class Seats:
                     seat.stand(SeatPhase.OVER, "you were away for longer than the lobby waits")
                 elif row is not None:
                     seat.stand(SeatPhase.WAITING, row.get("reason", ""))
+                elif place.missed >= _LEFT:
+                    seat.hang_up()
+                    seat.stand(SeatPhase.OVER, "it ended while you were away")
 
     async def _leave_alone(self, place: Place, seconds: float) -> None:
         """What becomes of a seat without a browser for so long."""
@@ -321,6 +433,10 @@ class Seats:
 
 def _rows(orders: Ordering, order: str) -> list[Values]:
     return [values_of(line) for line in orders.ask(order).split("\n") if line]
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _is_seat(name: str) -> bool:

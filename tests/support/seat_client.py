@@ -113,14 +113,14 @@ class SeatClient:
             states.close()  # type: ignore[attr-defined]
 
 
+def is_there(port: int) -> bool:
+    """Whether the site answers."""
+    try:
+        SeatClient(port).ask("GET", "/live")
+        return True
+    except (OSError, http.client.HTTPException, Refused):
+        return False
+
+
 def until_there(port: int) -> None:
-    """Wait for the site."""
-
-    def there() -> bool:
-        try:
-            SeatClient(port).ask("GET", "/live")
-            return True
-        except (OSError, http.client.HTTPException, Refused):
-            return False
-
-    wait_until(there, PATIENCE)
+    wait_until(lambda: is_there(port), PATIENCE)

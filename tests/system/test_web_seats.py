@@ -1,5 +1,7 @@
 """People at the seats of `ggp web`, over HTTP, against a real lobby that runs the site itself."""
 
+import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +12,7 @@ import pytest
 
 from tests.support.cli import Ggp, ggp, started, wait_until
 from tests.support.lobby_server import LobbyProcess
-from tests.support.seat_client import Refused, SeatClient, until_there
+from tests.support.seat_client import Refused, SeatClient, is_there, until_there
 
 pytestmark = pytest.mark.slow
 
@@ -63,12 +65,14 @@ def free_port() -> int:
 class Club:
     """A lobby with a site, which it runs itself or which is a process of its own; `port` is the site's."""
 
-    def __init__(self, folder: Path, own: bool = True) -> None:
+    def __init__(self, folder: Path, own: bool = True, more: str = "") -> None:
+        """more: tables of pools and bots."""
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         lobby, watch = (f"tcp://127.0.0.1:{free_port()}" for _ in range(2))
         self.file = folder / "club.toml"
-        self.file.write_text(FILE.format(lobby=lobby, watch=watch, web=WEB.format(self.port) if own else ""))
+        text = FILE.format(lobby=lobby, watch=watch, web=WEB.format(self.port) if own else "")
+        self.file.write_text(text + more)
         self.start()
         self.site: Ggp | None = None
         if not own:
@@ -90,6 +94,12 @@ class Club:
         pid = self.lobby.process.pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         return next(int(one) for one in children if name.encode() in Path(f"/proc/{one}/cmdline").read_bytes())
+
+    def kill_site(self) -> None:
+        """SIGKILL; the lobby starts it again."""
+        os.kill(self.child("referee.web.command"), signal.SIGKILL)
+        wait_until(lambda: not is_there(self.port))
+        until_there(self.port)
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +164,39 @@ def test_two_people_play_by_a_link_which_works_once(club: Club) -> None:
     host.order("move", move=chooser(0)(host.position()), ply=4)
     for player in (host, guest):
         assert player.until(lambda state: state["phase"] == "over")["result"] == "B+R"
+
+
+def test_seats_outlive_the_killed_process_of_the_site(club: Club) -> None:
+    me, over, host, guest = (SeatClient(club.port) for _ in range(4))
+    over.take(pool="bids", opponent="random")
+    over.until(lambda state: state["turn"])
+    over.order("resign")
+    ended = over.until(lambda state: state["phase"] == "over" and state["result"])
+    shown, browser = over.position(), over.states()
+    next(browser)  # without a browser a seat that is over makes room
+    host.take(pool="tiles", opponent="")
+    invite = host.until(lambda state: state["phase"] == "inviting")["invite"]
+    me.take(pool="small", opponent="random")
+    before = me.play(chooser(3), plies=2)
+    kept = club.file.with_suffix(".seats")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert me.cookie.partition("=")[2] not in kept.read_text(), "who reads the file has no seat by that"
+    club.kill_site()
+    again = me.until(lambda state: state["turn"] and state["ply"] >= before["ply"])
+    assert (again["game"], again["colour"]) == (before["game"], before["colour"])
+    assert me.play(chooser(4))["result"][0] in "BW0"
+    same = over.until(lambda state: True)
+    fields = ("phase", "result", "colour", "pool", "opponent", "ply", "last")
+    assert [same[name] for name in fields] == [ended[name] for name in fields]
+    assert over.position()["svg"] == shown["svg"]
+    guest.take(invite=invite)
+    club.kill_site()
+    for player in (host, guest):
+        assert player.until(lambda state: state["phase"] == "playing")["opponent"] == "a person"
+    guest.order("resign")
+    host.order("resign")
+    for player in (host, guest):
+        player.until(lambda state: state["phase"] == "over")
 
 
 def test_only_the_page_of_the_seat_gives_orders(club: Club) -> None:
