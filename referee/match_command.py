@@ -1,33 +1,36 @@
-"""`ggp match GAME[,name=value…] BOT BOT`: reads the command line, runs the series, shows how it went."""
+"""`ggp match GAME[,name=value…] BOT BOT…`: reads the command line, runs the series, shows how they went."""
 
 import json
 import os
+import re
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from importlib.metadata import version
+from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
 from protocol.printed import without_password
 from protocol.records import Event
 from protocol.transports.subreaper import adopting_orphans
 from referee.cli import BAD_USAGE, HELP, make_folder, run_command
-from referee.play.bot_spec import WordError, distinct, is_built_in, is_human, read_bot, read_engine, read_game
+from referee.match_report import as_json, effect_of_match, print_report, status_line
+from referee.play.bot_spec import BotSpec, WordError, distinct, is_built_in, is_human, read_bot, read_engine, read_game
 from referee.play.clock import FORMS, TimeControl
 from referee.play.pool import SeriesReport, resume_series, run_series
 from referee.play.process import ProcessLimits
 from referee.play.record_file import Recorder
-from referee.play.series import SeriesConfig, SeriesScore, SeriesTally, prepare
+from referee.play.series import SeriesConfig, prepare
 from referee.play.setting import Setting, Timeouts
+from referee.ratings.sprt import MODELS, PRESETS, Hypotheses, SprtError
 from referee.terminal import clean
 
 _DEATHS = 3  # times in a row that workers may die without a match in between
+_MOST_BOTS = 100
 EPILOGUE = f"""\b
 GAME is a name the engine knows, with options: yugo,size=7,komi=0
 BOT  is a built-in with options (random, greedy:playouts=50), a command line in
@@ -35,10 +38,19 @@ BOT  is a built-in with options (random, greedy:playouts=50), a command line in
      `human`: you, at this terminal or from a pipe; NAME= before it names it.
 --time is one of
      {FORMS.replace(", 600", "," + chr(10) + "     600")}
+More than two bots play each other, --games of each two.
 A human plays one match, without a clock, unless --games and --time are given.
 The end of input resigns, Ctrl-C drops the match; :help at the prompt says more.
 --from FILE[#MATCH][@PLY] begins at a position of a recorded match; GAME is its
 game, with the record's options.
+--sprt elo0=0 elo1=5 stops as soon as the test decides; alpha=, beta= and model=
+(normalized, logistic, bayes) may follow. --sprt gate, simplify or big are
+presets: ggp sprt --help.
+
+\b
+The words of cutechess and fastchess are understood: --each tc=10+0.1, --tc,
+--concurrency, --rounds, --repeat, --recover, --ratinginterval; for the others
+an error names ours.
 
 \b
 The exit status is 0; 1 if games were void or a bot was suspended; 2 for a
@@ -49,13 +61,96 @@ were finished are then kept, and the same command with the same --record goes on
 
 def main(argv: list[str]) -> int:
     """The exit status."""
+    try:
+        argv = translate(argv)
+    except WordError as error:
+        click.echo(f"ggp match: {error}", err=True)
+        return BAD_USAGE
     return run_command(match, "ggp match", argv)
+
+
+# -- the words of cutechess and fastchess -----------------------------------------------------------------------------
+
+
+_OURS = {"tc": "--time", "concurrency": "--jobs", "timemargin": "--margin", "ratinginterval": "--interval"}
+_OUR_DEFAULT = ("repeat", "recover", "wait")  # the first two are what we do; nothing waits between games here
+_OTHER_WORDS = {
+    "engine": 'name bots by words after the game: ggp match go NAME="COMMAND" NAME="COMMAND"',
+    "pgnout": "write --record FILE; `ggp export` turns it into SGF and other forms",
+    "sgfout": "write --record FILE; `ggp export --sgf` turns it into SGF",
+    "variant": "name the game first: ggp match GAME BOT BOT",
+    "event": "a record has the names of its bots and its time only",
+    "maxmoves": "write --max-plies, which counts the plies of both sides",
+    "tournament": "bots play everybody; --gauntlet NAME has only NAME play the others",
+    "config": "the same command with the same --record goes on",
+    "resume": "the same command with the same --record goes on",
+}
+_SPRT_WORD = re.compile(r"(elo0|elo1|alpha|beta)=-?[0-9.]+$|model=[a-z]+$")
+
+
+def translate(argv: list[str]) -> list[str]:
+    """The command line with the words of cutechess and fastchess replaced by ours. Raises WordError."""
+    left, words, rounds, games = list(argv), list[str](), "", ""
+    while left:
+        word = left.pop(0)
+        if word == "--":
+            return [*words, *_games(rounds, games), word, *left]
+        name = word.lstrip("-") if re.match(r"--?[a-z]{2}", word) else ""
+        name, equals, value = name.partition("=")
+        if equals and name in ("rounds", "games", *_OURS):
+            left.insert(0, value)
+        if name == "sprt" and not equals:
+            values = [left.pop(0) for _ in range(_leading(left, _SPRT_WORD))]
+            words += ["--sprt", ",".join(values)] if values else ["--sprt"]
+        elif name == "each":
+            words += _each(left)
+        elif name == "rounds" and left:
+            rounds = left.pop(0)
+        elif name == "games" and left:
+            games = left.pop(0)
+        elif name in _OURS:
+            words.append(_OURS[name])
+        elif name in _OUR_DEFAULT:
+            left[:1] = [] if left and left[0].isdigit() else left[:1]
+        elif name == "engine" and not (left and re.match(r"(cmd|name|conf|dir|proto)=", left[0])):
+            words.append(word)
+        elif name in _OTHER_WORDS:
+            raise WordError(f"{word[:80]} is a word of another program: {_OTHER_WORDS[name]}", code="other-word")
+        else:
+            words.append(word)
+    return [*words, *_games(rounds, games)]
+
+
+def _games(rounds: str, games: str) -> list[str]:
+    """The words for so many rounds, of so many games each if both are given; two otherwise, with seats exchanged."""
+    if rounds.isdecimal() and (games or "2").isdecimal() and len(rounds + games) < 12:
+        return ["--games", str(int(rounds) * int(games or 2))]
+    return ["--games", rounds or games] if rounds or games else []
+
+
+def _leading(words: list[str], pattern: re.Pattern[str]) -> int:
+    return next((place for place, word in enumerate(words) if not pattern.match(word)), len(words))
+
+
+def _each(left: list[str]) -> list[str]:
+    """The settings of `--each name=value…`, which it takes from the words that are left."""
+    words = list[str]()
+    while left and re.match(r"[a-z]+(\.[^=]+)?=", left[0]):
+        name, _, value = left.pop(0).partition("=")
+        if name not in _OURS:
+            raise WordError(
+                f"--each {name}=…: only tc= and timemargin= are for every bot; write other settings of a bot in its "
+                'command line, as in "./my_bot --threads 2"',
+                code="other-word",
+            )
+        words += [_OURS[name], value]
+    return words
 
 
 @click.command(epilog=EPILOGUE, context_settings=HELP)
 @click.argument("game")
-@click.argument("bots", metavar="BOT BOT", nargs=2)
-@click.option("--games", type=click.IntRange(1, 10_000_000), help="Matches to play.  [default: 10]")
+@click.argument("bots", metavar="BOT BOT…", nargs=-1, required=True)
+@click.option("--games", type=click.IntRange(1, 10_000_000), help="Matches of each two bots.  [default: 10]")
 @click.option("--time", "control", help="Time control of each side.  [default: 10+0.1]")
 @click.option(
     "--max-plies",
@@ -73,6 +168,9 @@ def main(argv: list[str]) -> int:
 @click.option("--budget", multiple=True, metavar="NAME=SECONDS", help="Seconds: start, command, new, agreement, …")
 @click.option("--engine", metavar="COMMAND|URL", help="A foreign engine: a command line, or tcp://host:port.")
 @click.option("--record", type=click.Path(path_type=Path), help="Append the matches to this file; go on where it ends.")
+@click.option("--gauntlet", metavar="NAME", help="Only this bot plays the others.")
+@click.option("--sprt", "tested", metavar="TEST", help="Stop when this test decides: elo0=0 elo1=5, or gate.")
+@click.option("--interval", type=click.IntRange(1), metavar="N", help="Say how it stands after every N games.")
 @click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="No progress, no table.")
 @click.option("--verbose", is_flag=True, help="Show the dialogue and what bots write to stderr, live.")
@@ -84,7 +182,7 @@ def main(argv: list[str]) -> int:
 )
 def match(
     game: str,
-    bots: tuple[str, str],
+    bots: tuple[str, ...],
     games: int | None,
     control: str | None,
     max_plies: int | None,
@@ -99,26 +197,32 @@ def match(
     budget: tuple[str, ...],
     engine: str | None,
     record: Path | None,
+    gauntlet: str | None,
+    tested: str | None,
+    interval: int | None,
     as_object: bool,
     quiet: bool,
     verbose: bool,
     log_stderr: Path | None,
 ) -> int:
-    """Play a series of matches of GAME between two BOTs; every two exchange the seats.
+    """Play a series of matches of GAME between two BOTs, or of every two of more; two of them exchange the seats.
 
     Each match is judged by the rules engine, on its clock, and recorded whole.
     """
     (name, options), position = read_game(game), tuple[str, ...]()
     if place is not None:
         options, position = _read_position(place, name, options)
-    first, second = distinct(read_bot(bots[0], human=True), read_bot(bots[1], human=True))
-    by_hand = is_human(first) or is_human(second)
+    pairings = _pairings([read_bot(bot, human=True) for bot in bots], gauntlet)
+    by_hand = any(is_human(bot) for pairing in pairings for bot in pairing)
+    hypotheses = read_test(tested) if tested is not None else None
     if by_hand and (jobs or 1) > 1:
         raise click.UsageError("--jobs: a human plays one match at a time")
+    if len(pairings) > 1 and (by_hand or hypotheses):
+        raise click.UsageError(f"{'human' if by_hand else '--sprt'}: name two bots, no more")
     setup = SeriesConfig(
         setting=Setting(name, options, {}, TimeControl.parse(control or ("none" if by_hand else "10+0.1"))),
         engine=read_engine(engine),
-        bots=(first, second),
+        bots=pairings[0],
         games=games or (1 if by_hand else 10),
         max_plies=max_plies or 0,
         margin=margin,
@@ -132,26 +236,67 @@ def match(
         referee=f"general-game-protocol {version('general-game-protocol')}",
         position=position,
     )
+    if hypotheses and setup.games % 2:
+        raise click.UsageError("--sprt: --games must be even, for the test is on pairs of games")
     with adopting_orphans():  # only before there are workers, which would be taken for orphans
         setup, warnings = prepare(setup)
-    tally, left, recorder = _resume(setup, warnings)
-    tally.forget_voids()
+    setups = [replace(setup, bots=pairing) for pairing in pairings]
+    report, recorder = _resume(setups, hypotheses, warnings)
     err = Console(stderr=True)
     for warning in [] if quiet else warnings:
         click.echo(f"ggp match: {warning}", err=True)
-    jobs = min(jobs or (1 if verbose else len(os.sched_getaffinity(0))), max(1, len(left)))
     if by_hand:
         with recorder:
-            report = _sit_down(setup, left, recorder, tally, as_object)
+            report = _sit_down(report, recorder, as_object)
     else:
+        left = sum(len(run.left) for run in report.runs)
+        jobs = min(jobs or (1 if verbose else len(os.sched_getaffinity(0))), max(1, left))
         terminal = None if quiet or verbose or not err.is_terminal else err
-        report = _run(setup, left, jobs, recorder, SeriesReport(tally), terminal)
-    status = _status(setup, report)
-    if status == BAD_USAGE and report.suspended:
-        raise WordError(": ".join(report.suspended))
+        report = _run(report, jobs, recorder, terminal, 0 if quiet else interval or 0)
+    status = _status(report)
+    if status == BAD_USAGE:
+        raise WordError("; ".join(f"{who}: {reason}" for who, reason in report.suspended.items()))
     recorded = str(record) if record and record.exists() else ""  # a series without a game leaves no file
-    _show(setup, report, recorded, warnings, as_object, quiet)
+    _show(report, recorded, warnings, as_object, quiet)
     return status
+
+
+def _pairings(bots: list[BotSpec], gauntlet: str | None) -> list[tuple[BotSpec, BotSpec]]:
+    """Every two bots, or the one named and each of the others."""
+    if not 2 <= len(bots) <= _MOST_BOTS:
+        raise click.UsageError(f"name 2 to {_MOST_BOTS} bots after the game")
+    named = distinct(*bots)
+    if gauntlet is None:
+        return list(combinations(named, 2))
+    one = next((bot for bot in named if bot.name == gauntlet), None)
+    if one is None:
+        raise click.UsageError(f"--gauntlet {gauntlet}: the bots are {', '.join(bot.name for bot in named)}")
+    return [pairing for pairing in combinations(named, 2) if one in pairing]  # as above: the series are the same
+
+
+def read_test(text: str) -> Hypotheses:
+    """`elo0=0,elo1=5[,alpha=…,beta=…,model=…]`, with commas or blanks, or the name of a preset."""
+    if text in PRESETS:
+        return PRESETS[text]
+    said = dict[str, str]()
+    for word in re.split(r"[\s,]+", text.strip()):
+        name, _, value = word.partition("=")
+        if not _SPRT_WORD.match(word) or name in said:
+            raise click.UsageError(
+                f"--sprt {text[:80]!r}: write elo0=0 elo1=5, then alpha=0.05 beta=0.05 model={MODELS[0]} if they "
+                f"differ, or one of {', '.join(PRESETS)}"
+            )
+        said[name] = value
+    if "elo0" not in said or "elo1" not in said:
+        raise click.UsageError("--sprt: give both hypotheses, as in --sprt elo0=0 elo1=5")
+    model = next((known for known in MODELS if known == said.get("model", MODELS[0])), None)
+    try:
+        if model is None:
+            raise SprtError(f"model {said['model']!r} is none of {', '.join(MODELS)}")
+        numbers = {name: float(value) for name, value in said.items() if name != "model"}
+        return Hypotheses(**numbers, model=model)
+    except ValueError as error:
+        raise click.UsageError(f"--sprt: {error}") from None
 
 
 def _read_position(place: str, game: str, options: dict[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -168,9 +313,7 @@ def _read_position(place: str, game: str, options: dict[str, str]) -> tuple[dict
     return dict(start.options), tuple(ply.move for ply in source.record.plies[: source.ply])
 
 
-def _sit_down(
-    setup: SeriesConfig, left: list[int], recorder: Recorder, tally: SeriesTally, as_object: bool
-) -> SeriesReport:
+def _sit_down(report: SeriesReport, recorder: Recorder, as_object: bool) -> SeriesReport:
     """The series with a human in it, here at the terminal."""
     from protocol.transports.subreaper import adopt_orphans
     from referee.play.human import announce, open_terminal, play_by_hand
@@ -182,43 +325,45 @@ def _sit_down(
         if line := announce(event):
             terminal.show(line)
 
-    return play_by_hand(setup, left, recorder, tally, terminal, seen)
+    return play_by_hand(report.runs[0], recorder, terminal, seen)
 
 
-def _resume(setup: SeriesConfig, warnings: list[str]) -> tuple[SeriesTally, list[int], Recorder]:
-    """As resume_series; what was found in the record is added to the warnings."""
-    tally, left, recorder = resume_series(setup)
-    record, done = setup.record, setup.games - len(left)
+def _resume(
+    setups: list[SeriesConfig], hypotheses: Hypotheses | None, warnings: list[str]
+) -> tuple[SeriesReport, Recorder]:
+    """As resume_series, with a test if there is one; what was found in the record is added to the warnings."""
+    runs, recorder = resume_series(setups, hypotheses)
+    record, total, left = setups[0].record, sum(setup.games for setup in setups), sum(len(run.left) for run in runs)
     if recorder.dropped:
         warnings.append(f"{record}: cut off {recorder.dropped} bytes of a match that was not finished")
     warnings += [f"{record}: {torn}; a match that was not finished" for torn in recorder.torn]
-    if done:
-        warnings.append(f"{record} holds {done} of these {setup.games} matches already: they are not played again")
-    return tally, left, recorder
+    if left < total:
+        warnings.append(f"{record} holds {total - left} of these {total} matches already: they are not played again")
+    for run in runs:
+        run.tally.forget_voids()
+    return SeriesReport(runs), recorder
 
 
-def _run(
-    setup: SeriesConfig, left: list[int], jobs: int, recorder: Recorder, report: SeriesReport, terminal: Console | None
-) -> SeriesReport:
+def _run(report: SeriesReport, jobs: int, recorder: Recorder, terminal: Console | None, interval: int) -> SeriesReport:
     """Play what is left; with a record, matches whose worker dies go on in another."""
-    earlier, plies = report.tally.attempts, report.tally.plies
+    setups = [run.setup for run in report.runs]
+    earlier = {run.setup.series: run.tally.attempts for run in report.runs}
+    plies = sum(run.tally.plies for run in report.runs)
     while True:
-        counted, deaths, report.deaths = report.tally.attempts, report.deaths, 0
+        counted, deaths, report.deaths = report.attempts, report.deaths, 0
         with recorder, progress_bar(terminal) if terminal else nullcontext() as bar:
-            done = setup.games - len(left)
-            task = bar.add_task(setup.setting.game, total=setup.games, completed=done, score="") if bar else None
-
-            def seen(report: SeriesReport, bar: Progress | None = bar, task: TaskID | None = task) -> None:
-                if bar and task is not None:
-                    completed = report.tally.games + report.tally.lasting
-                    bar.update(task, completed=completed, score=score_line(setup, report))
-
-            run_series(setup, left, jobs, recorder, report, seen)
-        if not (report.deaths and setup.record) or report.stopped or report.suspended:
+            total, done = sum(setup.games for setup in setups), sum(run.done for run in report.runs)
+            task = bar.add_task(setups[0].setting.game, total=total, completed=done, score="") if bar else None
+            seen = _Seen(bar, task, interval, done)
+            run_series(report, jobs, recorder, seen)
+        if not (report.deaths and setups[0].record) or report.over:
             return report
-        report.tally, left, recorder = resume_series(setup, earlier)
-        report.plies = report.tally.plies - plies
-        report.deaths += deaths if report.tally.attempts == counted else 0
+        hypotheses = report.tally.test.hypotheses if report.tally.test else None
+        report.runs, recorder = resume_series(setups, hypotheses, earlier)
+        for who, reason in report.suspended.items():
+            report.suspend(who, reason)
+        report.plies = sum(run.tally.plies for run in report.runs) - plies
+        report.deaths += deaths if report.attempts == counted else 0
         if report.deaths > _DEATHS:
             recorder.broken = True
             recorder.close()
@@ -226,85 +371,54 @@ def _run(
         click.echo("ggp match: a worker process died: its matches go on in another", err=True)
 
 
-def _show(
-    setup: SeriesConfig, report: SeriesReport, record: str, warnings: list[str], as_object: bool, quiet: bool
-) -> None:
+class _Seen:
+    """Shows the progress of a run: on the bar of a terminal, and as lines after every `interval` games."""
+
+    def __init__(self, bar: Progress | None, task: TaskID | None, interval: int, done: int) -> None:
+        self._bar, self._task, self._interval = bar, task, interval
+        self._next = done - done % interval + interval if interval else 0
+
+    def __call__(self, report: SeriesReport) -> None:
+        done = sum(run.done for run in report.runs)
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, completed=done, score=status_line(report))
+        if self._interval and done >= self._next:
+            self._next = done - done % self._interval + self._interval
+            lines = [] if len(report.runs) > 1 else effect_of_match(report)
+            for line in [f"after {done} games: {status_line(report)}", *(f"  {line}" for line in lines)]:
+                click.echo(clean(line), err=True)
+
+
+def _show(report: SeriesReport, record: str, warnings: list[str], as_object: bool, quiet: bool) -> None:
     if as_object:
-        click.echo(json.dumps(as_json(setup, report, record, warnings)))
+        click.echo(json.dumps(as_json(report, record, warnings)))
     elif not quiet:
-        print_report(Console(), setup, report, record)
-    if report.suspended:
-        who, reason = report.suspended
+        print_report(report, record)
+    for who, reason in report.suspended.items():
         click.echo(f"ggp match: {who} is suspended: {reason}", err=True)
-    if failed := report.tally.faults["engine", "engine_failed"]:
+    if failed := sum(run.tally.faults["engine", "engine_failed"] for run in report.runs):
         click.echo(f"ggp match: THE ENGINE FAILED in {failed} matches, which are void: see the record", err=True)
     if report.failed:
         click.echo(f"ggp match: cannot go on writing the record: {report.failed}; free space and repeat", err=True)
     if report.deaths:
-        how = "the same command" if setup.record else "a command with --record FILE, given again,"
+        recorded = report.runs[0].setup.record
+        how = "the same command" if recorded else "a command with --record FILE, given again,"
         who = f"worker processes died {report.deaths} times in a row" if report.deaths > 1 else "a worker process died"
         click.echo(f"ggp match: {who}; {how} goes on with what is left", err=True)
     if report.stopped:
         click.echo("ggp match: stopped; the matches that were finished are kept", err=True)
 
 
-def _status(setup: SeriesConfig, report: SeriesReport) -> int:
+def _status(report: SeriesReport) -> int:
     if report.stopped:
         return 128 + report.stopped
-    if report.suspended and not report.tally.terminations:
-        who, reason = report.suspended
-        bot = next((bot for bot in setup.bots if bot.name == who), None)
-        if bot and is_built_in(bot) and f"exit status {BAD_USAGE}" in reason:
-            return BAD_USAGE  # there is no such built-in, or no such option
-    return 1 if report.tally.void or report.suspended or report.deaths or report.failed else 0
-
-
-_NAMED = 10  # suspect games in the line about them
-
-_REASON = 400  # characters of why a bot was at fault
-
-
-def as_json(setup: SeriesConfig, report: SeriesReport, record: str, warnings: list[str]) -> dict[str, Any]:
-    """The report as plain values; scores are wins, draws, losses and points."""
-    tally = report.tally
-    bots = [
-        {
-            "name": bot.name,
-            "command": bot.command,
-            **_score(tally.bots[index]),
-            "seat1": _score(tally.seats[index][0]),
-            "seat2": _score(tally.seats[index][1]),
-            "time_ms": tally.used[index],
-            "faults": {what: count for (who, what), count in tally.faults.items() if who == bot.name},
-            "reasons": {what: why for (who, what), why in tally.reasons.items() if who == bot.name},
-        }
-        for index, bot in enumerate(setup.bots)
-    ]
-    return {
-        "game": setup.setting.game,
-        "options": setup.setting.values,
-        "series": setup.series,
-        "seed": setup.seed,
-        "time": str(setup.setting.control),
-        "bots": bots,
-        "black": _score(tally.colours[0]),
-        "white": _score(tally.colours[1]),
-        "games": tally.games,
-        "void": tally.void,
-        "suspect": tally.suspect,
-        "suspect_games": tally.suspects,
-        "plies": report.plies,
-        "seconds": round(report.seconds, 6),
-        "plies_per_second": round(_rate(report), 1),
-        "cpu_us_per_ply": round(report.cpu / report.plies * 1e6, 2) if report.plies else 0.0,
-        "worker_rss_mb": round(report.rss / 1024, 1),
-        "terminations": dict(tally.terminations),
-        "engine_failed": tally.faults["engine", "engine_failed"],
-        "suspended": {"who": report.suspended[0], "reason": report.suspended[1]} if report.suspended else None,
-        "interrupted": report.stopped,
-        "record": record,
-        "warnings": warnings,
-    }
+    if report.suspended and not any(run.tally.terminations for run in report.runs):
+        bots = {bot.name: bot for run in report.runs for bot in run.setup.bots}
+        for who, reason in report.suspended.items():
+            if who in bots and is_built_in(bots[who]) and f"exit status {BAD_USAGE}" in reason:
+                return BAD_USAGE  # there is no such built-in, or no such option
+    void = any(run.tally.void for run in report.runs)
+    return 1 if void or report.suspended or report.deaths or report.failed else 0
 
 
 def progress_bar(console: Console) -> Progress:
@@ -318,72 +432,3 @@ def progress_bar(console: Console) -> Progress:
         console=console,
         transient=True,
     )
-
-
-def score_line(setup: SeriesConfig, report: SeriesReport) -> str:
-    """`random 3 - 5 greedy`, void games after it."""
-    one, two = setup.bots
-    (left, right), void = report.tally.bots, report.tally.void
-    text = f"{one.name} {left.points:g} - {right.points:g} {two.name}"
-    return text + (f", {void} void" if void else "")
-
-
-def print_report(console: Console, setup: SeriesConfig, report: SeriesReport, record: str) -> None:
-    """The final table, then one line each for what else there is to say."""
-    tally = report.tally
-    table = Table(title=f"{setup.setting.new_game.removeprefix('ggp-new ')}, time {setup.setting.control}")
-    table.add_column("bot")
-    for heading in ("score", "+", "=", "-", "seat 1", "seat 2", "time used"):
-        table.add_column(heading, justify="right")
-    for index, bot in enumerate(setup.bots):
-        score = tally.bots[index]
-        table.add_row(
-            Text(bot.name),
-            f"{score.points:g}/{score.games}",
-            *(str(number) for number in (score.wins, score.draws, score.losses)),
-            *(f"{seat.points:g}/{seat.games}" for seat in tally.seats[index]),
-            _duration(tally.used[index] / 1000),
-        )
-    console.print(table)
-    black, white = tally.colours
-    _say(console, f"black {black.points:g}, white {white.points:g} of {tally.games} games")
-    ends = ", ".join(f"{what} {count}" for what, count in tally.terminations.most_common())
-    _say(console, f"ended by: {ends or 'nothing'}")
-    if report.plies:
-        _say(console, f"{report.plies} plies in {_duration(report.seconds)}, {_rate(report):,.0f} plies/s")
-    for (who, what), count in sorted(tally.faults.items()):
-        why = clean(tally.reasons.get((who, what), "")).strip()
-        _say(console, f"fault: {clean(who)} {what} {count}" + (f": {why[:_REASON]}" if why else ""))
-    if tally.suspect:
-        _say(console, suspects(tally))
-    if record:
-        _say(console, f"record: {record}")
-
-
-def suspects(tally: SeriesTally) -> str:
-    """Which games are suspect, and what follows from it."""
-    named = ", ".join(tally.suspects[:_NAMED]) + (f" and {tally.suspect - _NAMED} more" * (tally.suspect > _NAMED))
-    lost = f"; {tally.late} of them ended by time, which may not be the bot's fault" if tally.late else ""
-    return (
-        f"suspect: {tally.suspect} games in which this machine kept an answer waiting: {named}; they count{lost}; "
-        "fewer --jobs or a larger --margin make them fewer"
-    )
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
-def _score(score: SeriesScore) -> dict[str, float]:
-    return {"wins": score.wins, "draws": score.draws, "losses": score.losses, "points": score.points}
-
-
-def _rate(report: SeriesReport) -> float:
-    return report.plies / report.seconds if report.seconds else 0.0
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d} min"

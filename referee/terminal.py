@@ -270,6 +270,14 @@ def _continued(line: str, width: int) -> list[str]:
 _ROW = re.compile(r"( *|.*?\S {2,})(\S+(?: \S+)*)")
 
 
+def span(seconds: float) -> str:
+    """`12.3 s`, `4:05 min`, `1:04:05`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d} min"
+
+
 def duration(seconds: float) -> str:
     """`350 µs`, `1.2 ms`, `12.3 s`."""
     if seconds < 0.001:

@@ -34,18 +34,20 @@ from referee.console.replay import (
     line_of,
 )
 from referee.console.replay import rows as travel_rows
-from referee.match_command import progress_bar, score_line
+from referee.match_command import progress_bar
+from referee.match_report import effect_of, score_line, status_line
 from referee.play.bot_spec import ENGINE, BotSpec, LaunchError, WordError, distinct, is_human, read_bot
 from referee.play.clock import TimeControl
 from referee.play.engine import AGREE, OVER, Status
 from referee.play.human import announce, open_terminal, play_by_hand
 from referee.play.outcome import BotFault, CannotStart
 from referee.play.player import Player, start_bot
-from referee.play.pool import SeriesReport, run_series
+from referee.play.pool import SeriesReport, new_run, run_series
 from referee.play.process import NO_LIMITS
 from referee.play.record_file import Recorder, RecorderError
-from referee.play.series import PrepareError, SeriesConfig, SeriesTally, prepare
+from referee.play.series import PrepareError, SeriesConfig, prepare
 from referee.play.setting import Setting, Timeouts, new_game
+from referee.ratings.scale import in_elo
 from referee.terminal import clean
 
 # -- hints ------------------------------------------------------------------------------------------------------------
@@ -284,15 +286,14 @@ def _fork(setup: SeriesConfig, recorder: Recorder, show: Callable[[str], None]) 
             if isinstance(event, MatchStarted):
                 show(line)
 
-    tally = SeriesTally()
     with recorder:
-        report = play_by_hand(setup, list(range(setup.games)), recorder, tally, terminal, seen)
+        report = play_by_hand(new_run(setup), recorder, terminal, seen)
     _obey(report)
     if report.stopped:
         return "dropped; the record is unchanged"
     if reason := _failure(report):
         raise OwnFailed(reason)
-    lines = ends[-1:] if setup.games == 1 else [_score(setup, report)]
+    lines = ends[-1:] if setup.games == 1 else [_score(report)]
     return "\n".join([*lines, *([f"record: {setup.record}"] if setup.record else [])])
 
 
@@ -300,23 +301,22 @@ def _series(setup: SeriesConfig, recorder: Recorder) -> str:
     """As `ggp match` plays it: on every core, with a bar on a terminal."""
     from rich.console import Console
 
-    tally, terminal = SeriesTally(), Console(stderr=True)
-    numbers, jobs = list(range(setup.games)), min(len(os.sched_getaffinity(0)), setup.games)
+    report, terminal = SeriesReport([new_run(setup)]), Console(stderr=True)
+    jobs = min(len(os.sched_getaffinity(0)), setup.games)
     with recorder, progress_bar(terminal) if terminal.is_terminal else nullcontext() as bar:
         task = bar.add_task(setup.setting.game, total=setup.games, score="") if bar else None
 
         def seen(report: SeriesReport) -> None:
             if bar and task is not None:
-                bar.update(task, completed=report.tally.games + report.tally.lasting, score=score_line(setup, report))
+                bar.update(task, completed=report.runs[0].done, score=status_line(report))
 
-        report = SeriesReport(tally)
-        run_series(setup, numbers, jobs, recorder, report, seen)
+        run_series(report, jobs, recorder, seen)
     _obey(report)
     if reason := _failure(report):
         raise OwnFailed(reason)
     lines = ["stopped"] if report.stopped else []
-    lines += [_score(setup, report)]
-    ends = ", ".join(f"{what} {count}" for what, count in tally.terminations.most_common())
+    lines += [_score(report)]
+    ends = ", ".join(f"{what} {count}" for what, count in report.tally.terminations.most_common())
     lines += [f"ended by: {ends}"] if ends else []
     return "\n".join([*lines, *([f"record: {setup.record}"] if setup.record else [])])
 
@@ -328,21 +328,17 @@ def _obey(report: SeriesReport) -> None:
 
 
 def _failure(report: SeriesReport) -> str:
-    if report.suspended:
-        return clean(f"{report.suspended[0]} cannot play: {report.suspended[1]}")
+    for who, reason in report.suspended.items():
+        return clean(f"{who} cannot play: {reason}")
     return report.failed or ("a worker process died" if report.deaths else "")
 
 
-def _score(setup: SeriesConfig, report: SeriesReport) -> str:
+def _score(report: SeriesReport) -> str:
     """The score and the difference in Elo with its error, or a bound after a clean sweep."""
-    from referee.ratings.scale import in_elo
-    from referee.ratings.sprt import effect
-
-    first, tally = report.tally.bots[0], report.tally
-    black, white = tally.colours
-    line = f"{score_line(setup, report)}; black {black.points:g}, white {white.points:g}"
-    if elo := in_elo(effect([first.losses, first.draws, first.wins]), sign="+"):
-        line += f"; {setup.bots[0].name} {elo} Elo (95 %)"
+    black, white = report.tally.colours
+    line = f"{score_line(report)}; black {black.points:g}, white {white.points:g}"
+    if elo := in_elo(effect_of(report.tally), sign="+"):
+        line += f"; {report.runs[0].setup.bots[0].name} {elo} Elo (95 %)"
     return clean(line)
 
 

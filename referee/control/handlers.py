@@ -9,7 +9,6 @@ import shlex
 import signal
 import time
 import zlib
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -469,11 +468,11 @@ class CommandHandlers:
                 if "seed" in options:
                     raise CommandFailed(f"{setup.series} is such a series already: choose another seed=N")
                 setup = replace(setup, seed=setup.seed + 1)
-            tally, left, recorder = resume_series(setup)
+            (run,), recorder = resume_series([setup])
         except (WordError, LaunchError, PrepareError, RecorderError, ValueError) as error:
             raise CommandFailed(_one_line(str(error))) from None
         try:
-            return self._commands.ask(lambda c: c.begin(ExtraSeries(setup, deque(left), tally, recorder)))
+            return self._commands.ask(lambda c: c.begin(ExtraSeries(setup, run.left, run.tally, recorder)))
         except CommandFailed:
             recorder.close()
             raise
@@ -487,10 +486,11 @@ class CommandHandlers:
         pool = next((pool for pool in ladder.pools if pool.name == game), None) if ladder else None
         if record and not self._trusted:
             raise CommandFailed("record=FILE is for clients on standard input or ipc://: others write no files")
+        first, second = distinct(self._bot(one), self._bot(two))
         return SeriesConfig(
             setting=_setting(game, pool, options.get("time")),
             engine=pool.engine if pool else _engine_for(status, game.partition(",")[0]),
-            bots=distinct(self._bot(one), self._bot(two)),
+            bots=(first, second),
             games=_count(options.get("games", "2"), 1, _MOST_GAMES, "games="),
             max_plies=pool.max_plies if pool else 0,
             margin=pool.margin if pool else 50,

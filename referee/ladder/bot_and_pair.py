@@ -14,7 +14,6 @@ from protocol.records import MatchStarted
 from referee.cli import HELP
 from referee.ladder import source
 from referee.ladder.queries import (
-    MEANS,
     BotSummary,
     PoolSummary,
     RecentGames,
@@ -30,7 +29,7 @@ from referee.ladder.queries import (
 from referee.ladder.source import ViewError, check_bots, chosen_pools, exact, open_ladder, seat_of, split
 from referee.ladder.standings import BotScore, score_of
 from referee.ladder.views import add_game, game_sheet, say_pools, show_each
-from referee.ratings.scale import effect_lines, half
+from referee.ratings.scale import MEANS, effect_lines, half
 from referee.ratings.sprt import MODELS, Hypotheses, Model, SprtError, effect, judge
 from referee.store.model import GAMES, Format, FormatKind, GameRow, PairScore, PoolEntry, PoolRow
 from referee.terminal import TextTable, clean, say, show

@@ -17,7 +17,7 @@ import click
 import msgspec
 
 from protocol.records import MatchEnded, Record, RecordError, read_records
-from referee.ladder.sequential import SequentialTest
+from referee.ladder.sequential import PoolTest
 from referee.ladder.source import Trouble, ViewError, check_bots, chosen_pools, read_top, seat_of
 from referee.ladder.standings import (
     BotScore,
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from referee.store.store import Store
 
 
-MEANS = ("LL", "LD", "DD+WL", "WD", "WW")  # pairs by their points, 0, ½, 1, 1½, 2
 TIES = {"davidson": "ν", "rao-kupper": "δ"}  # what a model calls its parameter of ties
 
 
@@ -574,7 +573,7 @@ def read_trial(store: "Store", pool: PoolRow, seats: Sequence[PoolEntry], form: 
     new, old = (_named_now(seats, name) for name in form.bots)
     if new is None or old is None:
         return None
-    test, points, later = SequentialTest(form, new.id, old.id), [(0, 0.0)], 0
+    test, points, later = PoolTest(form, new.id, old.id), [(0, 0.0)], 0
     over = False
     missing = [pair.number for pair in store.open_pairs(pool.id) if test.concerns(pair.first, pair.second)]
     for pair in store.pair_results(pool.id, new.id, old.id):
@@ -584,7 +583,7 @@ def read_trial(store: "Store", pool: PoolRow, seats: Sequence[PoolEntry], form: 
             later += 1
             continue
         test.expect([pair.number])
-        test.offer(pair.number, pair)
+        test.offer_result(pair)
         points.append((test.pairs, test.llr))
         over = 0 < form.pairs <= test.pairs
     tested, stopped = test.hypotheses, test.pairs if test.accepted or over else None

@@ -14,7 +14,7 @@ import numpy as np
 
 from referee.ladder.pairing import Field, PairCounts, batch_size, cycles, draw_batch, random_for
 from referee.ladder.rating import ResultsTable, elo_and_error, rate_tally
-from referee.ladder.sequential import SequentialTest
+from referee.ladder.sequential import PoolTest
 from referee.ladder.swiss import SwissTable, pair_round
 from referee.play.bot_spec import BotSpec
 from referee.ratings.bradley_terry import CountsError
@@ -50,7 +50,7 @@ class Schedule:
         self._ratings: Ratings | None = None
         self._key: object = None  # of what they were made
         self._late = 0  # results that came after their batch was counted
-        self._test: SequentialTest | None = None
+        self._test: PoolTest | None = None
         self._verdict: tuple[object, Verdict] | None = None
         self._history = {result.number: result for result in past.results}  # of a test
         self._seats: list[PoolEntry] = []
@@ -125,7 +125,7 @@ class Schedule:
             self._results[result.batch].append(result)
         self._remember(result)
         if self._test and self._test.concerns(result.first, result.second):
-            self._test.offer(result.number, result)
+            self._test.offer_result(result)
 
     def rollback(self) -> None:
         """What was issued and not fixed will be issued again, in order."""
@@ -206,14 +206,14 @@ class Schedule:
         new, old = two if len(two) == 2 else (None, None)
         if new is None or old is None or (self._test and (self._test.new, self._test.old) == (new, old)):
             return
-        self._test = test = SequentialTest(self._format, new, old)
+        self._test = test = PoolTest(self._format, new, old)
         theirs = {n: r for n, r in self._history.items() if test.concerns(r.first, r.second)}
         waiting = {n for n, pair in self._open.items() if test.concerns(pair.first, pair.second)}
         test.expect(sorted(theirs.keys() | waiting))
         # Another batch was issued after the last but two: those did not stop it. Judging all again would be slow.
         settled = self.batches - 2 if any(r.batch >= self.batches - 2 for r in theirs.values()) or waiting else 0
         for number in sorted(theirs):
-            test.offer(number, theirs[number], theirs[number].batch >= settled)
+            test.offer_result(theirs[number], theirs[number].batch >= settled)
 
     # --- the next batch -------------------------------------------------------------------------------------------
 

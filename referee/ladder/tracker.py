@@ -9,11 +9,11 @@ from referee.ladder.jobs import PairsUnderWay
 from referee.ladder.progress import Playing, Progress, StopConditions
 from referee.ladder.rating import rate_seats
 from referee.ladder.schedule import PoolSchedule
-from referee.ladder.sequential import in_words
 from referee.ladder.standings import BotScore, make_fit, places, standing_lines, zero_of
 from referee.play.worker import ABORTED, REFEREE, BatchResult
 from referee.ratings.bradley_terry import CountsError
 from referee.ratings.ratings import Ratings
+from referee.ratings.sequential import in_words
 from referee.ratings.sprt import Verdict
 from referee.store.model import PairResult, StoreError
 from referee.store.store import Store

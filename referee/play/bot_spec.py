@@ -8,6 +8,7 @@ import shlex
 import shutil
 import stat
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import PathFinder
@@ -131,14 +132,14 @@ def read_engine(text: str | None, folder: Path | None = None) -> BotSpec:
     return BotSpec("engine", text, argv)
 
 
-def distinct(one: BotSpec, two: BotSpec) -> tuple[BotSpec, BotSpec]:
-    """The two, with different names."""
-    if one.name != two.name:
-        return one, two
-    return (
-        BotSpec(f"{one.name}-1", one.command, one.argv, one.url),
-        BotSpec(f"{two.name}-2", two.command, two.argv, two.url),
+def distinct(*bots: BotSpec) -> tuple[BotSpec, ...]:
+    """The bots with different names: those of one name get their places after it, from 1."""
+    count = Counter(bot.name for bot in bots)
+    named = tuple(
+        BotSpec(f"{bot.name}-{place}", bot.command, bot.argv, bot.url) if count[bot.name] > 1 else bot
+        for place, bot in enumerate(bots, 1)
     )
+    return named if len({bot.name for bot in named}) == len(named) else distinct(*named)
 
 
 def is_built_in(start: BotSpec) -> bool:

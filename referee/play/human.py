@@ -30,10 +30,10 @@ from referee.play.engine import AGREE, Engine
 from referee.play.match_runner import MatchRunner, Suspended
 from referee.play.outcome import BotFault, Termination
 from referee.play.player import Player
-from referee.play.pool import SeriesReport
+from referee.play.pool import SeriesReport, SeriesRun
 from referee.play.process import Peer
 from referee.play.record_file import Recorder
-from referee.play.series import GameResult, SeriesConfig, SeriesTally
+from referee.play.series import GameResult
 from referee.play.setting import Setting, Timeouts
 from referee.terminal import clean
 
@@ -416,15 +416,11 @@ class _Stop(BaseException):
 
 
 def play_by_hand(
-    setup: SeriesConfig,
-    numbers: list[int],
-    recorder: Recorder,
-    tally: SeriesTally,
-    terminal: HumanTerminal,
-    seen: Callable[[Event], None],
+    run: SeriesRun, recorder: Recorder, terminal: HumanTerminal, seen: Callable[[Event], None]
 ) -> SeriesReport:
-    """Play these matches and add them to the tally. `seen` is called with each event; humans use the terminal."""
-    report, began, keeping = SeriesReport(tally), time.monotonic(), False
+    """Play the matches that are left. `seen` is called with each event; humans use the terminal."""
+    report, began, keeping = SeriesReport([run]), time.monotonic(), False
+    setup, tally = run.setup, run.tally
     tally.forget_voids()
 
     def keep(record: bytes, result: GameResult) -> None:
@@ -452,13 +448,14 @@ def play_by_hand(
     killed = True
     with on_signals(stop, *STOP_SIGNALS, signal.SIGHUP):
         try:
-            for number in numbers:
-                if not (report.stopped or report.suspended):
-                    run_blocking(table.play(setup, number, tally.tried[number]))
-                    report.suspended = tally.suspended
+            while run.left and not report.over:
+                number = run.left.popleft()
+                run_blocking(table.play(setup, number, tally.tried[number]))
+                if tally.suspended:
+                    report.suspend(*tally.suspended)
             killed = bool(report.stopped)
         except Suspended as error:
-            report.suspended = error.who, str(error)
+            report.suspend(error.who, str(error))
         except OSError as error:  # of a write to the record
             report.failed = str(error)
         except (KeyboardInterrupt, _Stop):  # an editor of lines takes Ctrl-C for itself

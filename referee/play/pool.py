@@ -8,10 +8,11 @@ import os
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.context import SpawnContext
 from pathlib import Path
 from types import FrameType
@@ -22,6 +23,8 @@ from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from referee.play.record_file import Recorder
 from referee.play.series import SeriesConfig, SeriesTally, attempt_of
 from referee.play.worker import ABANDON, Batch, BatchResult, WorkerConfig, WorkerRegistry, begin, play_batch
+from referee.ratings.sequential import SequentialTest
+from referee.ratings.sprt import Hypotheses
 
 _SHORT = 0.1  # seconds: chunks that take less are made larger
 _LARGEST = 128  # matches in a chunk
@@ -240,19 +243,37 @@ def _signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# -- a series: its matches are made durable, then counted -------------------------------------------------------------
+# -- series: their matches are made durable, then counted --------------------------------------------------------------
 
 
 _COMMIT = 0.05  # seconds: "durable by group commit (at most 100 ms)", with a slow disk and a late wake-up
 
 
 @dataclass(slots=True)
-class SeriesReport:
-    """How a series went. `seconds` from the first move of the first match to the end of the last."""
+class SeriesRun:
+    """A series as it is played: what counts so far, and the numbers of the matches that are left."""
 
+    setup: SeriesConfig
     tally: SeriesTally
-    plies: int = 0  # of these matches
-    suspended: tuple[str, str] | None = None
+    left: deque[int]
+    suspended: bool = False  # one of its bots is
+
+    @property
+    def done(self) -> int:
+        """Matches that are over."""
+        return self.tally.games + self.tally.lasting
+
+
+@dataclass(slots=True)
+class SeriesReport:
+    """How one series or several went. `seconds` from the first move of the first match to the end of the last.
+
+    `suspended`: why, by bot, or by "engine".
+    """
+
+    runs: list[SeriesRun]
+    plies: int = 0  # of the matches that were played, not of those that the record held
+    suspended: dict[str, str] = field(default_factory=dict)
     stopped: int = 0  # the signal that ended it early
     began: float = 0.0  # CLOCK_MONOTONIC, 0 before
     ended: float = 0.0
@@ -265,87 +286,138 @@ class SeriesReport:
     def seconds(self) -> float:
         return self.ended - self.began
 
+    @property
+    def tally(self) -> SeriesTally:
+        """Of the first series."""
+        return self.runs[0].tally
 
-def resume_series(setup: SeriesConfig, earlier: int = -1) -> tuple[SeriesTally, list[int], Recorder]:
-    """What of this series its record holds already, the numbers of the matches that are left, and the recorder.
+    @property
+    def attempts(self) -> int:
+        """Matches of all series that were added, void or not."""
+        return sum(run.tally.attempts for run in self.runs)
 
-    `earlier`: how many attempts the record held when this run began; voids count from there on. Raises RecorderError.
+    @property
+    def decided(self) -> bool:
+        """Whether its sequential test has stopped."""
+        test = self.tally.test
+        return test is not None and bool(test.accepted)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to be played."""
+        return bool(self.stopped or self.failed) or self.decided or all(run.suspended for run in self.runs)
+
+    def suspend(self, who: str, reason: str) -> None:
+        """Begin no more matches of this bot; of none if it is the engine."""
+        self.suspended.setdefault(who, reason)
+        for run in self.runs:
+            if who == "engine" or any(bot.name == who for bot in run.setup.bots):
+                run.left.clear()
+                run.suspended = True
+
+
+def new_run(setup: SeriesConfig) -> SeriesRun:
+    """Of a series of which no record holds anything."""
+    return SeriesRun(setup, SeriesTally(), deque(range(setup.games)))
+
+
+def resume_series(
+    setups: Sequence[SeriesConfig], hypotheses: Hypotheses | None = None, earlier: Mapping[str, int] | None = None
+) -> tuple[list[SeriesRun], Recorder]:
+    """What the record holds already of these series, which share it, and the recorder.
+
+    `hypotheses`: of a test on the first of them, in which its first bot is the new version. `earlier`: how many
+    attempts of each the record held when this run began; voids count from there on. Raises RecorderError.
     """
-    tally, done = SeriesTally(), set[int]()
+    runs = {setup.series: SeriesRun(setup, SeriesTally(), deque()) for setup in setups}
+    done = {name: set[int]() for name in runs}
+    if hypotheses is not None:
+        test = runs[setups[0].series].tally.test = SequentialTest(hypotheses)
+        test.expect(range(setups[0].games // 2))
 
     def keep(old: Record) -> None:
-        number = setup.number(old.start.match)
-        if number is not None and number < setup.games:
-            if tally.attempts == earlier:
-                tally.forget_voids()
-            match = setup.result(number, old)
-            tally.add(match)
-            if not match.replayed:
-                done.add(number)
+        name = old.start.match.rpartition("-")[0]
+        run = runs.get(name)
+        number = run.setup.number(old.start.match) if run else None
+        if run is None or number is None or number >= run.setup.games:
+            return
+        if earlier and run.tally.attempts == earlier[name]:
+            run.tally.forget_voids()
+        match = run.setup.result(number, old)
+        run.tally.add(match)
+        if not match.replayed:
+            done[name].add(number)
 
-    recorder = Recorder(Path(setup.record) if setup.record else None, keep)
-    return tally, [number for number in range(setup.games) if number not in done], recorder
+    record = setups[0].record
+    recorder = Recorder(Path(record) if record else None, keep)
+    for name, run in runs.items():
+        run.left.extend(number for number in range(run.setup.games) if number not in done[name])
+    return list(runs.values()), recorder
 
 
-def run_series(
-    setup: SeriesConfig,
-    numbers: list[int],
-    jobs: int,
-    recorder: Recorder,
-    report: SeriesReport,
-    seen: Callable[[SeriesReport], None],
-) -> None:
-    """Play these matches of the schedule and add them to the report; `seen` is called after each commit."""
-    tally = report.tally
-    if not numbers:
+def run_series(report: SeriesReport, jobs: int, recorder: Recorder, seen: Callable[[SeriesReport], None]) -> None:
+    """Play the matches that are left; `seen` is called after each commit."""
+    if report.over or not any(run.left for run in report.runs):
         return
-    pool = LocalPool(jobs, WorkerConfig(setup.pin, setup.record))
+    setup = report.runs[0].setup
+    bots = {bot for run in report.runs for bot in run.setup.bots}
+    pool = LocalPool(jobs, WorkerConfig(setup.pin, setup.record, bots=len(bots)))
 
     def stop(number: int, frame: FrameType | None) -> None:
         report.stopped = number
 
     with on_signals(stop, *STOP_SIGNALS):
-        begun = recorder.left
-        left = _fill(pool, setup, numbers, begun, tally.tried)
         try:
-            while pool.running and not (report.suspended or report.stopped):
+            _fill(pool, report, recorder.left)
+            while pool.running and not report.over:
                 _count(pool.gather(_COMMIT), recorder, report)
                 seen(report)
-                left = _fill(pool, setup, left, begun, tally.tried)
+                _fill(pool, report, recorder.left)
         except OSError as error:  # of a write to the record; what others finished before is kept
             report.failed = str(error)
         except WorkersLost:
             report.deaths, recorder.broken = report.deaths + 1, True
-        if report.stopped or report.suspended or report.failed:
+        if report.over:
             pool.stop()
         _count(pool.drain(), recorder, report)
         pool.close()
 
 
-def _fill(
-    pool: LocalPool, setup: SeriesConfig, left: list[int], begun: Mapping[str, Record], void: Mapping[int, int]
-) -> list[int]:
-    """Submit batches, at most two a worker, so that no worker waits; return what is left.
+def _fill(pool: LocalPool, report: SeriesReport, begun: Mapping[str, Record]) -> None:
+    """Submit batches, at most two a worker, so that no worker waits. `begun` matches go on."""
+    while pool.running < 2 * pool.jobs and not report.over:
+        left = sum(len(run.left) for run in report.runs)
+        if not left:
+            return
+        pool.submit(_next_batches(report.runs, max(1, min(pool.size, left // (4 * pool.jobs))), begun))
 
-    `begun` matches go on; `void`: how many attempts at each match the record holds.
-    """
-    by_number = {setup.number(key): record for key, record in begun.items()}
-    while pool.running < 2 * pool.jobs and left:
-        size = max(1, min(pool.size, len(left) // (4 * pool.jobs)))
-        chunk, left = left[:size], left[size:]
-        these = {number: by_number[number] for number in chunk if number in by_number}
+
+def _next_batches(runs: list[SeriesRun], size: int, begun: Mapping[str, Record]) -> list[Batch]:
+    """The next `size` matches, round by round: of all series those with the lowest numbers of pairs."""
+    batches = []
+    while size > 0 and (open_runs := [run for run in runs if run.left]):
+        run = min(open_runs, key=lambda run: run.left[0] // 2)
+        most = size if len(open_runs) == 1 else min(size, 2 - run.left[0] % 2)
+        numbers = [run.left.popleft() for _ in range(min(most, len(run.left)))]
+        size -= len(numbers)
+        by_number = {run.setup.number(key): record for key, record in begun.items()}
+        these = {number: by_number[number] for number in numbers if number in by_number}
         last = {number: attempt_of(record.start.match) for number, record in these.items()}
-        tried = tuple(max(void.get(number, 0), last.get(number, 0)) for number in chunk)
-        pool.submit([Batch(setup, tuple(chunk), tried, tuple(these.values()))])
-    return left
+        tried = tuple(max(run.tally.tried[number], last.get(number, 0)) for number in numbers)
+        batches.append(Batch(run.setup, tuple(numbers), tried, tuple(these.values())))
+    return batches
 
 
 def _count(chunks: list[BatchResult], recorder: Recorder, report: SeriesReport) -> None:
     """Durable first, then counted; then it may be announced."""
     recorder.commit()
+    runs = {run.setup.series: run for run in report.runs}
     for chunk in chunks:
         for match in chunk.played:
-            report.tally.add(match)
+            tally = runs[match.key.rpartition("-")[0]].tally
+            tally.add(match)
+            if tally.suspended:
+                report.suspend(*tally.suspended)
             report.plies += match.plies
         if chunk.played:
             report.began = min(report.began or chunk.began, chunk.began)
@@ -353,5 +425,4 @@ def _count(chunks: list[BatchResult], recorder: Recorder, report: SeriesReport) 
         report.cpu += chunk.cpu
         report.rss = max(report.rss, chunk.rss)
         for refused in chunk.refused:
-            report.suspended = report.suspended or (refused.who, refused.reason)
-        report.suspended = report.suspended or report.tally.suspended
+            report.suspend(refused.who, refused.reason)

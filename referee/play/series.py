@@ -19,6 +19,7 @@ from referee.play.engine import OVER, Engine, GameRefused, start_engine
 from referee.play.outcome import REPLAYS, WINDOW, BotFault, EngineFailed, Termination, void_reason
 from referee.play.process import ProcessLimits
 from referee.play.setting import Setting, Timeouts
+from referee.ratings.sequential import PlayedPair, SequentialTest
 
 MOST_SUSPECTS = 1000  # whose keys a tally keeps
 
@@ -40,6 +41,7 @@ class GameResult:
     plies: int
     used: tuple[int, int]  # ms
     suspect: bool
+    longest: tuple[int, int] = (0, 0)  # ms of the longest move
     ended: str = ""  # UTC, ISO 8601
     record: bytes = b""
 
@@ -102,7 +104,8 @@ class SeriesConfig:
         """The result of a match of this series from its record, which has an end."""
         end, order = record.end, seats(number)
         assert end is not None
-        by_seat = [sum([ply.ms for ply in record.plies if ply.seat == seat]) for seat in (1, 2)]
+        by_seat = [[ply.ms for ply in record.plies if ply.seat == seat] for seat in (1, 2)]
+        used, longest = [sum(ms) for ms in by_seat], [max(ms, default=0) for ms in by_seat]
         at_fault = end.culprit.removeprefix("seat")
         return GameResult(
             number=number,
@@ -113,8 +116,9 @@ class SeriesConfig:
             termination=end.termination,
             detail=end.detail,
             plies=end.plies,
-            used=(by_seat[order.index(0)], by_seat[order.index(1)]),
+            used=(used[order.index(0)], used[order.index(1)]),
             suspect=end.suspect,
+            longest=(longest[order.index(0)], longest[order.index(1)]),
             ended=end.ended,
         )
 
@@ -157,6 +161,9 @@ class SeriesScore:
         else:
             self.losses += 1
 
+    def __add__(self, other: "SeriesScore") -> "SeriesScore":
+        return SeriesScore(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
+
     @property
     def points(self) -> float:
         return self.wins + self.draws / 2
@@ -168,7 +175,11 @@ class SeriesScore:
 
 @dataclass(slots=True)
 class SeriesTally:
-    """The score of a series as it grows: by bot, by seat, by colour."""
+    """The score of a series as it grows: by bot, by seat, by colour, by pair of games.
+
+    `penta`: complete pairs by the points of the first bot, 0 to 2 in halves; `penta_seat1`: by those of seat 1.
+    `test` reads every pair that is complete or will have no result.
+    """
 
     bots: tuple[SeriesScore, SeriesScore] = field(default_factory=lambda: (SeriesScore(), SeriesScore()))
     seats: tuple[tuple[SeriesScore, SeriesScore], tuple[SeriesScore, SeriesScore]] = field(
@@ -181,6 +192,10 @@ class SeriesTally:
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)  # (who, termination)
     reasons: dict[tuple[str, str], str] = field(default_factory=dict)  # why, of the last of each of these
     used: list[int] = field(default_factory=lambda: [0, 0])
+    longest: list[int] = field(default_factory=lambda: [0, 0])  # ms of a move
+    penta: list[int] = field(default_factory=lambda: [0] * 5)
+    penta_seat1: list[int] = field(default_factory=lambda: [0] * 5)
+    test: SequentialTest | None = None
     plies: int = 0
     void: int = 0
     lasting: int = 0  # void ones that are not replayed
@@ -189,6 +204,7 @@ class SeriesTally:
     tried: Counter[int] = field(default_factory=Counter)  # by number: attempts at a match that were void
     late: int = 0  # of these, lost on time
     suspended: tuple[str, str] | None = None  # a bot that made too many of its last games void, and why
+    _halves: dict[int, int | None] = field(default_factory=dict)  # by pair: the game of it that is over
     _void: deque[str] = field(default_factory=lambda: deque(maxlen=WINDOW))  # who made each game void, "" for no bot
 
     @property
@@ -224,8 +240,11 @@ class SeriesTally:
         self.plies += played.plies
         for bot in (0, 1):
             self.used[bot] += played.used[bot]
+            self.longest[bot] = max(self.longest[bot], played.longest[bot])
         if played.replayed:
             self.tried[played.number] = max(self.tried[played.number], 1 + played.attempt)
+        if not played.replayed:
+            self._add_to_pair(played)
         if not played.result:
             self.void += 1
             self.lasting += not played.replayed
@@ -236,6 +255,22 @@ class SeriesTally:
             self.seats[bot][seats(played.number).index(bot)].add(won)
         for colour, letter in enumerate("BW"):
             self.colours[colour].add(None if played.winner < 0 else played.result[0] == letter)
+
+    def _add_to_pair(self, played: GameResult) -> None:
+        pair, game = divmod(played.number, 2)
+        cell = None if not played.result else 1 if played.winner < 0 else 2 * (played.winner == 0)
+        if pair not in self._halves:
+            self._halves[pair] = cell
+            return
+        other = self._halves.pop(pair)
+        result: PlayedPair | None = None
+        if cell is not None and other is not None:
+            first, second = (other, cell) if game else (cell, other)
+            result = PlayedPair(first + second, (first, second))
+            self.penta[result.points] += 1
+            self.penta_seat1[first + 2 - second] += 1
+        if self.test is not None:
+            self.test.offer(pair, result)
 
 
 # -- asks the engine for what a SeriesConfig lacks ---------------------------------------------------------------------

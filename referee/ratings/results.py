@@ -1,7 +1,8 @@
-"""Reads results of games from CSV or PGN text; every size is bounded.
+"""Reads results of games from CSV, PGN and SGF text, and from our records; every size is bounded.
 
 CSV: the columns `first,second,result[,count]` by their header, or in that order without one; `result` is 1, 0.5 or 0
-for the first. PGN: the tags White (the first), Black and Result of every game; unfinished games are skipped.
+for the first. PGN: the tags White (the first), Black and Result of every game. SGF: PB (the first), PW and RE. Records:
+the start and the end of each match; seat 1 is the first. Games without a result are counted, and left out.
 """
 
 import csv
@@ -11,9 +12,15 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import BinaryIO
 
+import msgspec
+
 from protocol.errors import Problem
+from protocol.sgf import SgfError, decode, main_lines
 
 LONGEST_LINE = 1 << 20  # bytes; a whole game of PGN may stand in one line
+_LONGEST_EVENT = 1 << 24  # bytes of a line of a record
+_LONGEST_SGF = 1 << 26  # bytes of a file
+_SGF_RESULTS = {"B": 0, "W": 2, "0": 1, "DRAW": 1, "JIGO": 1}
 LONGEST_NAME = 200
 MOST_BOTS = 5_000  # their covariance takes 200 MB
 MOST_GAMES = 10**12  # of one line
@@ -35,14 +42,15 @@ class Results:
 
     cells: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     names: dict[str, None] = field(default_factory=dict)
-    unfinished: int = 0
+    unfinished: int = 0  # void ones, too
+    damaged: int = 0  # lines of records that cannot be read
 
     def rows(self) -> Iterator[tuple[str, str, float, float, float]]:
         for (first, second), (wins, ties, losses) in self.cells.items():
             yield first, second, wins, ties, losses
 
-    def add(self, first: str, second: str, outcome: int, count: int) -> None:
-        """`outcome` 0, 1, 2: the first won, tied, lost. Raises ResultsError for invalid names."""
+    def add(self, first: str, second: str, outcome: int, count: int, match: str = "") -> None:
+        """`outcome` 0, 1, 2: the first won, tied, lost; `match`: its key, if it has one. ResultsError for bad names."""
         cell = self.cells.get((first, second))
         if cell is None:
             for name in (first, second):
@@ -56,6 +64,50 @@ class Results:
         cell[outcome] += count
 
 
+@dataclass(slots=True)
+class PairedResults(Results):
+    """Results of two bots, with their pairs: matches 2k + 1 and 2k + 2 of a series are one.
+
+    `penta`: complete pairs by the points of the first bot in them, 0 to 2 in halves. The first bot is the one that has
+    seat 1 in the first game of a pair. `single`: games that belong to no complete pair.
+    """
+
+    penta: list[int] = field(default_factory=lambda: [0] * 5)
+    _halves: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    @property
+    def single(self) -> int:
+        return int(sum(map(sum, self.cells.values()))) - 2 * sum(self.penta)
+
+    def add(self, first: str, second: str, outcome: int, count: int, match: str = "") -> None:
+        series, _, number = match.partition(".")[0].rpartition("-")
+        begins = not number.isdigit() or int(number) % 2 == 1
+        self.names = self.names or dict.fromkeys((first, second) if begins else (second, first))
+        Results.add(self, first, second, outcome, count, match)
+        if len(self.names) > 2 or not number.isdigit():
+            return
+        points = (2 - outcome) if first == next(iter(self.names)) else outcome
+        pair = series, (int(number) - 1) // 2
+        other = self._halves.pop(pair, None)
+        if other is None:
+            self._halves[pair] = points
+        else:
+            self.penta[points + other] += 1
+
+    def swap(self) -> None:
+        """Make the other bot the first."""
+        self.names = dict.fromkeys(reversed(list(self.names)))
+        self.penta.reverse()
+
+    @property
+    def games(self) -> list[int]:
+        """Losses, ties and wins of the first bot."""
+        one, other = self.names
+        wins, ties, losses = self.cells.get((one, other), [0.0] * 3)
+        lost, tied, won = self.cells.get((other, one), [0.0] * 3)
+        return [int(losses + lost), int(ties + tied), int(wins + won)]
+
+
 def read_results(file: BinaryIO, source: str, into: Results) -> None:
     """Add all results of a file. ResultsError for the first invalid line, or for an empty file."""
     lines = _ResultLines(file)
@@ -63,7 +115,11 @@ def read_results(file: BinaryIO, source: str, into: Results) -> None:
         start = next((line for line in lines if line.strip()), "")
         if not start:
             raise ResultsError("there is no result: write lines first,second,result, or games in PGN")
-        if start.lstrip().startswith(("[", "%", ";")):
+        if start.startswith("{"):
+            _read_records(lines, into)
+        elif start.lstrip().startswith("("):
+            _read_sgf(lines.last, file, into)
+        elif start.lstrip().startswith(("[", "%", ";")):
             lines.pgn = True
             _read_pgn(start, lines, into)
         else:
@@ -73,16 +129,25 @@ def read_results(file: BinaryIO, source: str, into: Results) -> None:
 
 
 class _ResultLines:
-    """The lines of a file without their ends; `number` is that of the last one given."""
+    """The lines of a file without their ends; `number` is that of the last one given, `last` its bytes."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self.number, self.pgn = file, 0, False
+        self.last = b""
 
     def __iter__(self) -> "_ResultLines":
         return self
 
+    def raw(self) -> Iterator[bytes]:
+        """The lines that follow as they are."""
+        while raw := self._file.readline(_LONGEST_EVENT + 1):
+            self.number += 1
+            if len(raw) > _LONGEST_EVENT:
+                raise ResultsError(f"the line is longer than {_LONGEST_EVENT} bytes")
+            yield raw
+
     def __next__(self) -> str:
-        raw = self._file.readline(LONGEST_LINE + 1)
+        self.last = raw = self._file.readline(LONGEST_LINE + 1)
         if not raw:
             raise StopIteration
         self.number += 1
@@ -91,7 +156,7 @@ class _ResultLines:
         try:
             return raw.decode("utf-8-sig" if self.number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
-            if self.pgn or raw.startswith(b"["):  # what the standard of PGN says, and older programs write
+            if self.pgn or raw.startswith((b"[", b"(")):  # what the standard of PGN says, and older programs write
                 return raw.decode("latin-1").rstrip("\r\n")
             raise ResultsError("the line is not UTF-8 text") from None
 
@@ -176,6 +241,75 @@ def _add_game(tags: dict[str, str], into: Results) -> None:
         into.add(tags["White"].strip(), tags["Black"].strip(), _POINTS[result], 1)
     else:
         raise ResultsError(f"the result {_short(result)} is not 1-0, 1/2-1/2, 0-1 or *")
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+class _Start(msgspec.Struct):
+    """What a rating needs of the first line of a match."""
+
+    match: str
+    bots: tuple[_Named, _Named]
+
+
+class _End(msgspec.Struct):
+    """And of the last one: `result` is "" for a void match, `winner` 0 for a tie, else the seat."""
+
+    match: str
+    result: str = ""
+    winner: int = 0
+
+
+_read_start = msgspec.json.Decoder(_Start).decode
+_read_end = msgspec.json.Decoder(_End).decode
+_PLY, _START, _FINISH = b'"event":"ply"', b'"event":"start"', b'"event":"end"'  # their quotes are escaped in strings
+
+
+def _read_records(lines: _ResultLines, into: Results) -> None:
+    """Matches of a record, which stand one after the other; half a match of a killed process is left out."""
+    begun: _Start | None = None
+    for line in chain([lines.last], lines.raw()):
+        if _PLY in line:
+            continue
+        try:
+            if _START in line:
+                begun = _read_start(line)
+            elif _FINISH in line:
+                end = _read_end(line)
+                if begun is None or begun.match != end.match:
+                    into.damaged += 1
+                elif not end.result:
+                    into.unfinished += 1
+                else:
+                    one, other = begun.bots
+                    into.add(one.name, other.name, (1, 0, 2)[end.winner], 1, end.match)
+                begun = None
+            elif not line.isspace():
+                into.damaged += 1
+        except (msgspec.DecodeError, IndexError):
+            into.damaged += 1
+            begun = None
+
+
+def _read_sgf(start: bytes, file: BinaryIO, into: Results) -> None:
+    """The games of a collection. Raises ResultsError."""
+    data = start + file.read(_LONGEST_SGF + 1)
+    if len(data) > _LONGEST_SGF:
+        raise ResultsError(f"a file of SGF is at most {_LONGEST_SGF >> 20} MiB: rate several files")
+    try:
+        for nodes in main_lines(decode(data), unclosed=True):
+            black, white = (nodes[0].get(name, [""])[0].strip() for name in ("PB", "PW"))
+            if not (black and white):
+                raise ResultsError("a game lacks PB or PW, the names of its players")
+            result = nodes[0].get("RE", [""])[0].strip().upper()
+            if (outcome := _SGF_RESULTS.get(result.partition("+")[0])) is None:
+                into.unfinished += 1
+            else:
+                into.add(black, white, outcome, 1)
+    except SgfError as error:
+        raise ResultsError(f"not SGF: {error}") from None
 
 
 def _check_name(name: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from referee.ratings.sprt import Effect, Estimate
 
+MEANS = ("LL", "LD", "DD+WL", "WD", "WW")  # pairs by their points, 0, ½, 1, 1½, 2
 Z95 = 1.96  # standard errors of half a 95 % interval
 
 

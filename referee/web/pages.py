@@ -11,10 +11,10 @@ from jinja2 import Environment, FileSystemLoader, Undefined
 from markupsafe import Markup
 
 from protocol.drawing.scene import clean
-from referee.ladder.queries import MEANS, TIES, recent_games, state_of, title_of, when
+from referee.ladder.queries import TIES, recent_games, state_of, title_of, when
 from referee.ladder.source import exact
 from referee.ladder.standings import BotScore, misfits_badly
-from referee.ratings.scale import after_stop, effect_lines, half, in_elo
+from referee.ratings.scale import MEANS, after_stop, effect_lines, half, in_elo
 from referee.ratings.sprt import effect
 from referee.web.match_page import in_words
 from referee.web.plots import llr_plot, mark, rate_plot, rating_plot, strips

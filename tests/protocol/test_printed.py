@@ -17,7 +17,7 @@ from referee.ladder.example import main as main_init
 from referee.lobby.command import main as main_serve
 from referee.match_command import main as main_match
 from referee.play.process import dialogue_sink
-from referee.ratings.commands import run_rate as main_rate
+from referee.rate_command import run_rate as main_rate
 from referee.regress import report as junit
 from referee.regress.command import main as main_regress
 from referee.store.model import StoreError

@@ -23,7 +23,7 @@ BAD = [
     (["yugo,size=3,size=4", "random", "random"], "size is given twice"),
     ([",", "random", "random"], "is no option"),
     (["", "random", "random"], "begins with no game"),
-    (["yugo", "random"], "takes 2 values"),
+    (["yugo", "random"], "name 2 to 100 bots"),
     (["yugo", "./no-such-bot", "random"], "./no-such-bot does not exist"),
     (["yugo", "no-such-bot --fast", "random"], "no program called 'no-such-bot'"),
     (["yugo", "nosuchbot", "random"], "unknown bot: nosuchbot; there are: "),

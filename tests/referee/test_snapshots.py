@@ -33,10 +33,11 @@ FILES = {
 CASES = {
     "ggp": ["", "frob", "mach", "help frob"],
     "match": [
-        *("", "yugo", "yugo random", "yugo random random random", "yugo,size random random", ",size=5 random random"),
+        *("", "yugo", "yugo random", "yugo,size random random", ",size=5 random random"),
         *("yugo,size=5,size=6 random random", "yugo 'a=' random", "yugo tcp://nowhere random"),
         *("yugo random random --games x", "yugo random random --games 0", "yugo random random --time soon"),
         *("yugo random random --time 10+x", "yugo random random --frob", "yugo random random --gmaes 2"),
+        *("yugo random random --sprt often", "yugo random random -pgnout x", "yugo random random --gauntlet z"),
         *("yugo random random --jobs 0", "yugo random random --from no-record.jsonl", "yugo '' random"),
     ],
     "ladder": [

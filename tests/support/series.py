@@ -24,20 +24,21 @@ def make_setup(
     name, options = read_game(game)
     first, second = (read_bot(bot) if isinstance(bot, str) else bot for bot in (one, two))
     defaults, max_plies = _asked(game)
-    setup = _setup(Setting(name, options, defaults, TimeControl.parse(time)), distinct(first, second), max_plies)
+    first, second = distinct(first, second)
+    setup = unasked_setup(Setting(name, options, defaults, TimeControl.parse(time)), (first, second), max_plies)
     return replace(setup, **more)  # type: ignore[arg-type]
 
 
 @cache
 def _asked(game: str) -> tuple[dict[str, str], int]:
     """The game's defaults and its limit on plies, as the engine says them."""
-    bots = distinct(read_bot("random"), read_bot("random"))
+    first, second = distinct(read_bot("random"), read_bot("random"))
     name, options = read_game(game)
-    asked, _ = prepare(_setup(Setting(name, options, {}, TimeControl.parse("none")), bots, 0))
+    asked, _ = prepare(unasked_setup(Setting(name, options, {}, TimeControl.parse("none")), (first, second), 0))
     return asked.setting.defaults, asked.max_plies
 
 
-def _setup(setting: Setting, bots: tuple[BotSpec, BotSpec], max_plies: int) -> SeriesConfig:
+def unasked_setup(setting: Setting, bots: tuple[BotSpec, BotSpec], max_plies: int) -> SeriesConfig:
     return SeriesConfig(
         setting=setting,
         engine=read_engine(None),

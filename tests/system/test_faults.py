@@ -12,7 +12,7 @@ import pytest
 from msgspec import structs
 
 from protocol.transports.blocking import run_blocking
-from referee.match_command import suspects
+from referee.match_report import suspects
 from referee.play.bot_spec import BotSpec
 from referee.play.engine import score_result
 from referee.play.match_runner import MatchRunner
@@ -259,7 +259,7 @@ def test_the_report_names_suspect_games_and_what_follows() -> None:
     for number in range(1, 14):
         tally.add(replace(facts, key=f"aa-{number}", termination="time" if number == 3 else "rules"))
     tally.add(replace(facts, key="aa-14", suspect=False))
-    said = suspects(tally)
+    said = suspects([tally])
     assert said.startswith("suspect: 13 games in which this machine kept an answer waiting: aa-1, aa-2, ")
     assert "aa-10 and 3 more; they count; 1 of them ended by time, which may not be the bot's fault" in said
     assert "aa-11" not in said and tally.suspects == [f"aa-{number}" for number in range(1, 14)]

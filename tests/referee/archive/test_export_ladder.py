@@ -16,7 +16,7 @@ from referee.archive import export
 from referee.archive.export import sgf
 from referee.archive.verify import main as main_verify
 from referee.ladder import views
-from referee.ratings.commands import run_rate as main_rate
+from referee.rate_command import run_rate as main_rate
 from tests.support.memory_session import MemorySession
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, ladder, pool, real_setup
 

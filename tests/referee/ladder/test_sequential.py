@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from referee.ladder import sequential
 from referee.ladder.schedule import Schedule
-from referee.ladder.sequential import SequentialTest
+from referee.ladder.sequential import PoolTest
+from referee.ratings import sequential
 from referee.ratings.sprt import Hypotheses, judge, log_likelihood_ratio
 from referee.store.model import Format, FormatKind, Pair, PairResult, PairScore, PoolEntry, PoolPast
 from tests.support.schedule_runs import Disturbance, ScheduleStore, TrueStrengths, run, seats_of
@@ -85,23 +85,23 @@ def test_the_cap_leaves_it_open() -> None:
 
 
 def test_results_wait_for_those_before_them() -> None:
-    test = SequentialTest(FORMAT, 2, 1)
+    test = PoolTest(FORMAT, 2, 1)
     test.expect(range(4))
     won = [PairResult(number, 0, 2, 1, 2.0) for number in range(4)]
     for number in (3, 1):
-        test.offer(number, won[number])
+        test.offer_result(won[number])
         assert test.pairs == 0
-    test.offer(0, PairResult(0, 0, 1, 2, 1.5))
+    test.offer_result(PairResult(0, 0, 1, 2, 1.5))
     assert test.pairs == 2 and test.counts == [0, 1, 0, 0, 1], "points are those of the new version"
     test.offer(2, None)
     assert test.pairs == 3 and test.counts == [0, 1, 0, 0, 2]
 
 
 def test_bayes_counts_games() -> None:
-    test = SequentialTest(replace(FORMAT, model="bayes"), 2, 1)
+    test = PoolTest(replace(FORMAT, model="bayes"), 2, 1)
     test.expect([0, 1])
-    test.offer(0, PairResult(0, 0, 2, 1, 1.5, (PairScore(2, 1, wins=1), PairScore(1, 2, ties=1))))
-    test.offer(1, PairResult(1, 0, 2, 1, 1.0, (PairScore(2, 1, losses=1), PairScore(1, 2, forfeit_losses=1))))
+    test.offer_result(PairResult(0, 0, 2, 1, 1.5, (PairScore(2, 1, wins=1), PairScore(1, 2, ties=1))))
+    test.offer_result(PairResult(1, 0, 2, 1, 1.0, (PairScore(2, 1, losses=1), PairScore(1, 2, forfeit_losses=1))))
     assert test.counts == [1, 1, 2] and test.verdict().games == 4
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from referee.control import command
 from referee.ladder import views
-from referee.ladder.sequential import in_words
+from referee.ratings.sequential import in_words
 from referee.ratings.sprt import Hypotheses, judge
 from tests.support.ladders import write_ladder
 

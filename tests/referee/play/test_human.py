@@ -16,9 +16,8 @@ from referee.ladder.toml_file import ConfigError
 from referee.match_command import main
 from referee.play.bot_spec import BotSpec, WordError, read_bot
 from referee.play.human import HumanLeft, PlainTerminal, TimeUp, announce, play_by_hand
-from referee.play.pool import SeriesReport
+from referee.play.pool import SeriesReport, new_run
 from referee.play.record_file import Recorder
-from referee.play.series import SeriesTally
 from tests.support.codes import raises
 from tests.support.series import make_setup
 from tests.support.terminal import Terminal
@@ -63,7 +62,7 @@ def play(
     script, path = HumanScript(*lines), tmp_path / "games.jsonl"
     events: list[Event] = []
     with Recorder(path) as recorder:
-        report = play_by_hand(setup, [0], recorder, SeriesTally(), script, events.append)
+        report = play_by_hand(new_run(replace(setup, games=1)), recorder, script, events.append)
     (record,) = read_records(path.read_bytes().splitlines(keepends=True))
     assert [*map(announce, events)] == [announce(events[0]), *[""] * len(record.plies), announce(events[-1])]
     assert [path.name for path in tmp_path.iterdir()] == ["games.jsonl"]
@@ -85,7 +84,7 @@ def test_questions_change_nothing_and_illegal_moves_are_asked_again(tmp_path: Pa
     assert "a move is one word" in script.text and '"black"' in script.text
     assert script.text.count("3 ") >= 3 and f"white played {record.plies[1].move}" in script.text
     assert {"A1", "button", "resign", ":why"} <= set(script.words[0]) and "A1" not in script.words[1]
-    assert (report.tally.games, report.stopped, report.suspended) == (1, 0, None)
+    assert (report.tally.games, report.stopped, report.suspended) == (1, 0, {})
 
 
 @pytest.mark.slow
@@ -150,7 +149,7 @@ def test_ctrl_c_drops_the_match(tmp_path: Path) -> None:
     with Recorder(path) as recorder:
         assert recorder.side_file() is recorder.side_file()
         setup = make_setup("go,size=2", HUMAN, "random")
-        report = play_by_hand(setup, [0, 1], recorder, SeriesTally(), Impatient(), lambda event: None)
+        report = play_by_hand(new_run(setup), recorder, Impatient(), lambda event: None)
     assert (report.stopped, report.tally.games) == (2, 0) and [*tmp_path.iterdir()] == []
 
 
@@ -164,7 +163,7 @@ def test_an_engine_that_tells_less(lacks: str, told: str) -> None:
     setup = replace(make_setup("go,size=2,agreement=on", HUMAN, OTHER), engine=BotSpec("engine", "lesser", argv))
     terminal = HumanScript("Z9", "a1", ":score", "pass", "pass", "b1,", "a1")
     with Recorder(None) as recorder:
-        report = play_by_hand(setup, [0], recorder, SeriesTally(), terminal, lambda event: None)
+        report = play_by_hand(new_run(replace(setup, games=1)), recorder, terminal, lambda event: None)
     assert report.tally.games == 1 and told in terminal.text and "illegal move: it is not among" in terminal.text
     assert "the engine tells no score" in terminal.text
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from referee import rate_command
 from referee.control.control import CommandQueue
 from referee.control.handlers import QueryHandlers
 from referee.ladder import queries, views
 from referee.ladder.standings import fit_meetings, places
-from referee.ratings import commands
 from referee.ratings.bradley_terry import ELO
 from referee.store.model import PairScore, PoolEntry, PoolRow
 from tests.support.stores import Filled, entrant, ladder, scores
@@ -82,7 +82,7 @@ def printed_by_rate(shape: Shape, seed: int, folder: Path, capsys: Capture) -> t
     file = folder / "results.csv"
     file.write_text("\n".join(rows))
     anchors = [word for bot in shape.anchors for word in ("--anchor", f"bot{bot}={truth[f'bot{bot}']:g}")]
-    assert commands.run_rate([str(file), *anchors]) == 0
+    assert rate_command.run_rate([str(file), *anchors]) == 0
     return truth, table(capsys.readouterr().out, shape)
 
 
@@ -201,9 +201,9 @@ def test_json_of_rate_says_the_same(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "results.csv"
     file.write_text("a,b,1,60\na,b,0,40\nb,c,1,50\nb,c,0,30\nc,a,1,20\nc,a,0,30\n")
     for words, zero in (([], "the mean of these bots"), (["--anchor", "b=0"], "the anchor b")):
-        assert commands.run_rate([str(file), *words]) == 0
+        assert rate_command.run_rate([str(file), *words]) == 0
         text = capsys.readouterr().out
-        assert commands.run_rate([str(file), *words, "--json"]) == 0
+        assert rate_command.run_rate([str(file), *words, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["zero"] == zero and f"zero is {zero}; " in text
         for name, elo, error in table(text, Shape(3, "all", 1)):

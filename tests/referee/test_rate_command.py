@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from referee.rate_command import show_ratings
 from referee.ratings.bradley_terry import Counts
-from referee.ratings.commands import show_ratings
 from referee.ratings.ratings import rate
 from referee.ratings.results import Results, ResultsError, read_results
 from tests.support.cli import ggp_in_process as ggp
@@ -99,7 +99,7 @@ def test_the_table_is_plain_without_a_terminal(results: Path) -> None:
 @pytest.mark.slow
 def test_colours_on_a_terminal_only(results: Path) -> None:
     """On a terminal there is a frame; NO_COLOR takes colours away."""
-    program = f"import sys; from referee.ratings.commands import run_rate as main; sys.exit(main([{str(results)!r}]))"
+    program = f"import sys; from referee.rate_command import run_rate as main; sys.exit(main([{str(results)!r}]))"
     environment = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color"}
     for no_color in (True, False):
         if no_color:
@@ -227,7 +227,7 @@ def test_too_many_bots() -> None:
 
 
 def test_a_match_does_not_wait_for_numpy() -> None:
-    program = "import sys, referee.match_command, referee.ratings.commands; print('numpy' in sys.modules)"
+    program = "import sys, referee.match_command, referee.rate_command; print('numpy' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "False\n"
 

@@ -1,4 +1,4 @@
-"""`ggp rate FILE…` rates results; `ggp sprt` judges a sequential test."""
+"""`ggp rate FILE…` rates results; `ggp sprt` judges a sequential test. Both read files of games, and ladders."""
 
 import json
 import math
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from protocol.printed import json_text, without_password
+from referee.archive.places import is_ladder
 from referee.cli import HELP, run_command
-from referee.ratings.results import LONGEST_NAME, Results, ResultsError, read_results
+from referee.ratings.results import LONGEST_NAME, PairedResults, Results, ResultsError, read_results
 from referee.ratings.scale import after_stop, effect_lines, half, zero, zero_line
 from referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, judge
 from referee.terminal import TextTable, clean, on_terminal, say, show, wrapped
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 FARTHEST = 100_000.0  # Elo of an anchor
 WORST = 5  # pairs that fit worst, in the JSON
 RATE_EPILOGUE = """\b
-FILE is CSV with the columns first,second,result[,count] (result 1, 0.5 or 0 for
-the first), or PGN (tags White, who is first, Black, Result); - is standard input.
+FILE is a record of `ggp match`; a ladder: its file, its store's file or URL; CSV
+with the columns first,second,result[,count] (result 1, 0.5 or 0 for the first);
+PGN (tags White, who is first, Black, Result); SGF (PB, who is first, PW, RE).
+- is standard input.
 Without an anchor the mean rating is 0. An anchor has the rating that it is given,
 and no error.
 
@@ -56,17 +59,23 @@ def run_rate(argv: list[str]) -> int:
 )
 @click.option("--no-advantage", is_flag=True, help="Sitting first is worth nothing.")
 @click.option("--anchor", multiple=True, metavar="NAME=ELO", help="A bot whose rating is known.")
+@click.option("--pool", metavar="NAME", help="Of a ladder: this pool.")
 @click.option("--json", "as_object", is_flag=True, help="One JSON object on stdout.")
 def rate_files(
-    files: tuple[str, ...], model: str, prior: str, no_advantage: bool, anchor: tuple[str, ...], as_object: bool
+    files: tuple[str, ...],
+    model: str,
+    prior: str,
+    no_advantage: bool,
+    anchor: tuple[str, ...],
+    pool: str | None,
+    as_object: bool,
 ) -> int:
     """Rate the bots whose results stand in FILE…: Elo with honest error bars, first-seat advantage, ties."""
     anchors = dict(_anchor(word) for word in anchor)
     results = Results()
     for name in files:
-        _read(name, results)
-    if results.unfinished:
-        click.echo(f"ggp rate: {results.unfinished} games have no result (*): they are left out", err=True)
+        _read(name, results, pool)
+    _say_what_is_left_out("ggp rate", results)
     ratings = _rate(results, files, model, prior, not no_advantage, anchors)
     if as_object:
         click.echo(json_text(_as_json(ratings, prior)))
@@ -86,7 +95,17 @@ def _anchor(word: str) -> tuple[str, float]:
     return name, elo
 
 
-def _read(name: str, results: Results) -> None:
+def _say_what_is_left_out(command: str, results: Results) -> None:
+    if results.unfinished:
+        click.echo(f"{command}: {results.unfinished} games have no result: they are left out", err=True)
+    if results.damaged:
+        click.echo(f"{command}: {results.damaged} lines are damaged: left out; `ggp verify` names them", err=True)
+
+
+def _read(name: str, results: Results, pool: str | None) -> None:
+    if is_ladder(name):
+        _read_ladder(name, results, pool)
+        return
     try:
         with sys.stdin.buffer if name == "-" else open(name, "rb") as file:  # noqa: PTH123  (a path may be a pipe)
             read_results(file, "standard input" if name == "-" else name, results)
@@ -95,6 +114,21 @@ def _read(name: str, results: Results) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ResultsError(f"cannot read {without_password(name)!r}: {reason}") from None
+
+
+def _read_ladder(name: str, results: Results, pool_name: str | None) -> None:
+    """All games of a pool, by the labels of the bots' versions. Raises ResultsError, ViewError."""
+    from referee.ladder.source import open_ladder, the_pool  # the store, which files of results do without
+
+    with open_ladder(name) as store:
+        pool = the_pool(store.pools(), pool_name, "bots are rated within one")
+        labels = {seat.id: seat.label for seat in store.seats(pool.id)}
+        for met in store.meetings(pool.id):
+            outcomes = (met.wins + met.forfeit_wins, met.ties, met.losses + met.forfeit_losses)
+            for outcome, count in enumerate(outcomes):
+                if count:
+                    results.add(labels[met.first], labels[met.second], outcome, count)
+            results.unfinished += met.void
 
 
 def _rate(
@@ -169,6 +203,9 @@ def _notes(ratings: "Ratings", prior: str) -> list[str]:
 MOST_GAMES = 10**12
 STATUS = {"H1": 0, "H0": 1, "continue": 3, "inconclusive": 4}
 SPRT_EPILOGUE = """\b
+FILE is of two bots, and of the kinds that ggp rate reads; --new names the new
+version, by default the bot that the file names first. Records and ladders have
+pairs of games; of other files games are counted.
 --penta a,b,c,d,e  pairs of games by their result for the new version:
                    two losses, loss and tie, even, tie and win, two wins
 --wdl w,d,l        games: wins, ties, losses, where the pairs are not known
@@ -190,6 +227,9 @@ def run_sprt(argv: list[str]) -> int:
 
 
 @click.command("sprt", epilog=SPRT_EPILOGUE, context_settings=HELP)
+@click.argument("files", metavar="[FILE…]", nargs=-1)
+@click.option("--new", "new", metavar="NAME", help="The new version among the two bots of FILE.")
+@click.option("--pool", metavar="NAME", help="Of a ladder: this pool.")
 @click.option("--penta", metavar="A,B,C,D,E", help="Counts of pairs, worst first.")
 @click.option("--wdl", metavar="W,D,L", help="Counts of games.")
 @click.option("--model", type=click.Choice(MODELS), help="What Elo means.  [default: normalized]")
@@ -202,6 +242,9 @@ def run_sprt(argv: list[str]) -> int:
 @click.option("--exit-code", is_flag=True, help="Say the state by the exit status.")
 @click.option("--json", "as_object", is_flag=True, help="One JSON object on stdout.")
 def sprt(
+    files: tuple[str, ...],
+    new: str | None,
+    pool: str | None,
     penta: str | None,
     wdl: str | None,
     model: Model | None,
@@ -215,21 +258,60 @@ def sprt(
     as_object: bool,
 ) -> int:
     """Judge a sequential test between two versions: go on, or which hypothesis is accepted."""
-    counts = _counts(penta, wdl)
+    if files and not (penta is None and wdl is None):
+        raise SprtError("give files, or counts as --penta or --wdl: not both")
+    if not files and not (new is None and pool is None):
+        raise SprtError(f"--{'new' if new is not None else 'pool'} goes with FILE")
+    counts = [] if files else _counts(penta, wdl)
     hypotheses = _hypotheses(preset, elo0, elo1, model, alpha, beta)
+    counts = counts or _counts_of_files(files, new, pool, hypotheses.model)
     verdict = judge(counts, hypotheses, cap)
     if as_object:
         click.echo(json.dumps(_sprt_as_json(verdict, hypotheses)))
     else:
-        for line in _lines(verdict, hypotheses, "pairs" if penta else "games"):
+        for line in _lines(verdict, hypotheses, "pairs" if len(counts) == 5 else "games"):
             click.echo(line)
     return STATUS[verdict.state] if exit_code else 0
+
+
+def _counts_of_files(files: Sequence[str], new: str | None, pool: str | None, model: Model) -> list[int]:
+    """By pairs where they are known, worst for the new version first. Raises SprtError, ResultsError."""
+    results = PairedResults()
+    for name in files:
+        _read(name, results, pool)
+        if is_ladder(name):
+            _add_pairs(name, results, pool)
+    _say_what_is_left_out("ggp sprt", results)
+    if len(results.names) != 2:
+        raise SprtError(f"a test is of two bots; there are {len(results.names)}: {', '.join([*results.names][:8])}")
+    if new is not None and new not in results.names:
+        raise SprtError(f"--new {new}: the bots are {' and '.join(results.names)}")
+    if new not in (None, next(iter(results.names))):
+        results.swap()
+    if model == "bayes" or not any(results.penta):
+        return results.games
+    if results.single:
+        click.echo(f"ggp sprt: {results.single} games are in no complete pair: they are left out", err=True)
+    return results.penta
+
+
+def _add_pairs(name: str, results: PairedResults, pool_name: str | None) -> None:
+    from referee.ladder.source import open_ladder, the_pool
+
+    with open_ladder(name) as store:
+        pool = the_pool(store.pools(), pool_name, "bots are rated within one")
+        ids = {seat.label: seat.id for seat in store.seats(pool.id)}
+        if len(results.names) == 2:
+            one, other = (ids[label] for label in results.names)
+            for result in store.pair_results(pool.id, one, other):
+                if result.points is not None:
+                    results.penta[round(2 * result.points)] += 1
 
 
 def _counts(penta: str | None, wdl: str | None) -> list[int]:
     """The counts, worst first."""
     if (penta is None) == (wdl is None):
-        raise SprtError("give the record either as --penta a,b,c,d,e or as --wdl w,d,l")
+        raise SprtError("give FILE of games, or counts: --penta a,b,c,d,e of pairs or --wdl w,d,l of games")
     name, text, size = ("--penta", penta, 5) if penta is not None else ("--wdl", wdl, 3)
     words = (text or "").split(",")
     if len(words) != size or not all(re.fullmatch(r"\s*[0-9]{1,13}\s*", word) for word in words):

@@ -69,8 +69,8 @@ def test_the_exit_status_of_each_state(words: list[str], status: int, state: str
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give the record either as --penta a,b,c,d,e or as --wdl w,d,l"),
-        ([*PENTA, *WDL, *BOUNDS], "give the record either as"),
+        ([], "give FILE of games, or counts: --penta a,b,c,d,e of pairs or --wdl w,d,l of games"),
+        ([*PENTA, *WDL, *BOUNDS], "give FILE of games, or counts"),
         (["--penta", "1,2,3", *BOUNDS], "--penta takes 5 whole numbers with commas"),
         (["--wdl", "1,2,x", *BOUNDS], "--wdl takes 3 whole numbers with commas, for example --wdl 7,7,7"),
         (["--wdl", "1,-2,3", *BOUNDS], "--wdl takes 3 whole numbers"),

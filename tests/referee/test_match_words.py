@@ -1,0 +1,82 @@
+"""The words of cutechess and fastchess on the command line of `ggp match`: understood, or refused with ours."""
+
+import pytest
+
+from referee.match_command import main, read_test, translate
+from referee.play.bot_spec import WordError
+from referee.ratings.sprt import PRESETS, Hypotheses
+from tests.support.codes import raises
+
+BOTS = ("yugo", "random", "greedy")
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("-each tc=10+0.1", "--time 10+0.1"),
+        ("--each tc=40/60 timemargin=100 yugo", "--time 40/60 --margin 100 yugo"),
+        ("-tc 5+0.05", "--time 5+0.05"),
+        ("-tc=5+0.05", "--time 5+0.05"),
+        ("-concurrency 8", "--jobs 8"),
+        ("-rounds 50 -repeat -recover", "--games 100"),
+        ("-repeat 2 -games 4 -quiet", "-quiet --games 4"),
+        ("-rounds 5 -games 4", "--games 20"),
+        ("-rounds x", "--games x"),
+        ("-games=3 -- -tc 1", "--games 3 -- -tc 1"),
+        ("-ratinginterval 10", "--interval 10"),
+        ("-wait 500 --quiet", "--quiet"),
+        ("-sprt elo0=0 elo1=5 alpha=0.05 beta=0.1 --quiet", "--sprt elo0=0,elo1=5,alpha=0.05,beta=0.1 --quiet"),
+        ("--sprt gate", "--sprt gate"),
+        ("--engine ./engine go", "--engine ./engine go"),
+        ("elo0=random elo1=greedy", "elo0=random elo1=greedy"),
+        ("-- -tc", "-- -tc"),
+    ],
+)
+def test_a_word_becomes_ours(theirs: str, ours: str) -> None:
+    assert translate(theirs.split()) == ours.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("-engine cmd=./bot name=new", "NAME="),
+        ("-pgnout games.pgn", "--record"),
+        ("-maxmoves 100", "--max-plies"),
+        ("-each option.Threads=2", "command line"),
+        ("-each proto=uci", "command line"),
+        ("-tournament gauntlet", "--gauntlet"),
+    ],
+)
+def test_another_word_is_refused_with_ours(words: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with raises(WordError, "other-word") as error:
+        translate(words.split())
+    assert named in str(error.value)
+    assert main([*BOTS, *words.split()]) == 2 and capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_words_of_a_test() -> None:
+    assert read_test("elo0=0 elo1=5") == Hypotheses(0, 5)
+    assert read_test("elo0=-3,elo1=1,alpha=0.1,beta=0.2,model=logistic") == Hypotheses(-3, 1, 0.1, 0.2, "logistic")
+    assert read_test("gate") is PRESETS["gate"]
+
+
+@pytest.mark.parametrize(
+    "text", ["elo0=0", "elo0=5 elo1=0", "elo0=x elo1=1", "elo0=0 elo1=5 elo1=6", "model=big elo0=0 elo1=5", "often"]
+)
+def test_no_words_of_a_test(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*BOTS, "--sprt", text]) == 2
+    assert capsys.readouterr().err.startswith("ggp match: --sprt")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--sprt", "gate", "--games", "5"),
+        ("third=random", "--sprt", "gate"),
+        ("human",),
+        ("--gauntlet", "nobody"),
+    ],
+)
+def test_options_that_do_not_go_together(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*BOTS, *words]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
