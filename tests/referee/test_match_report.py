@@ -181,21 +181,11 @@ def test_one_bot_that_cannot_play_does_not_stop_the_others() -> None:
 @pytest.mark.slow
 def test_a_test_stops_the_match_and_stays_decided(tmp_path: Path) -> None:
     words = ("match", "yugo,size=4", "greedy:playouts=20", "random", "--games", "2000", "--openings", "2", "--json")
-    words = (
-        *words,
-        "--record",
-        str(tmp_path / "games"),
-        "--sprt",
-        "elo0=0",
-        "elo1=100",
-        "alpha=0.01",
-        "--interval",
-        "4",
-    )
-    ran = ggp(*words)
+    test = ("--sprt", "elo0=0", "elo1=100", "alpha=0.01", "--interval", "4", "--record", str(tmp_path / "games"))
+    ran = ggp(*words, *test)
     assert ran.status == 0 and ran.json["test"]["state"] == "H1" and ran.json["games"] < 2000
     assert ran.json["test"]["alpha"] == 0.01 and ran.err.startswith("after ") and "LLR" in ran.err
-    again = ggp(*words)
+    again = ggp(*words, *test)
     assert again.json["plies"] == 0 and again.json["test"] == ran.json["test"]
     judged = ggp("sprt", str(tmp_path / "games"), "--elo0", "0", "--elo1", "100", "--alpha", "0.01", "--json").json
     assert judged["llr"] >= ran.json["test"]["llr"] and judged["state"] == "H1"

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from protocol.records import Chain, MatchEnded, MatchStarted, MovePlayed, Party
+from protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed, Party
 from referee.ratings.results import PairedResults, Results, ResultsError, read_results
 from tests.support.cli import ggp_in_process as ggp
 from tests.support.ladders import write_ladder
@@ -17,7 +17,7 @@ A, B = "old", "new"
 def match(key: str, first: str, second: str, result: str, winner: int) -> bytes:
     """The lines of a match of one ply, whose analysis looks like an event."""
     chain = Chain()
-    events = [
+    events: list[Event] = [
         MatchStarted(
             match=key,
             game="yugo",
@@ -29,7 +29,7 @@ def match(key: str, first: str, second: str, result: str, winner: int) -> bytes:
         MovePlayed(1, key, 1, 1, "black", "A1", 0, analysis='{"event":"end","winner":2}'),
         MatchEnded(seq=2, match=key, result=result, winner=winner, termination="rules" if result else "aborted"),
     ]
-    return b"".join(map(chain.line, events))
+    return b"".join(chain.line(event) for event in events)
 
 
 def series(outcomes: list[str], name: str = "s") -> list[bytes]:
