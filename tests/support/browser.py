@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
@@ -15,8 +16,14 @@ from tests.support.cli import Ggp, started
 CHROMIUM = "/usr/bin/chromium"
 # As root chromium does not start with its sandbox; the pages are ours.
 _ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+_KEYS = ["ArrowLeft", "ArrowRight", "Home", "End", "Tab", "Enter", "Space", "Escape", "PageDown"]
+_CLICK = """share => {
+  const kinds = "main button:not([hidden]), .spot.lit, .spot.chosen, main summary, main input[type=checkbox]";
+  const all = document.querySelectorAll(kinds);
+  all[Math.floor(share * all.length)]?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
+}"""
 # What a browser says of a page that answers 404 or 503 because a test asked for it.
-_EXPECTED = re.compile(r"Failed to load resource: the server responded with a status of (404|422|429|503)")
+_EXPECTED = re.compile(r"Failed to load resource: the server responded with a status of (404|409|422|429|503)")
 
 
 @contextmanager
@@ -98,6 +105,24 @@ class Visitor:
         """The addresses of this server that the page links to, without those that download a file."""
         found = self.page.eval_on_selector_all("a[href]:not([download])", "all => all.map(one => one.href)")
         return [urldefrag(link).url for link in found if link.startswith(self.server.url)]
+
+    def act_at_random(self, chance: Random, actions: int) -> None:
+        """Press keys, click anywhere or on what can be clicked, go back, follow links."""
+        page, size = self.page, self.page.viewport_size or {"width": 1, "height": 1}
+        for _ in range(actions):
+            act = chance.random()
+            if act < 0.4:
+                page.keyboard.press(chance.choice(_KEYS))
+            elif act < 0.6:
+                page.mouse.click(chance.randrange(size["width"]), chance.randrange(size["height"]))
+            elif act < 0.9:
+                page.evaluate(_CLICK, chance.random())
+            elif act < 0.93:
+                page.go_back()
+            else:
+                page.goto(chance.choice(self.links() or [self.server.url]))
+            if not page.url.startswith(self.server.url) or page.locator("main").count() == 0:
+                page.goto(self.server.url)
 
     def is_too_wide(self) -> bool:
         """Whether the page scrolls sideways."""

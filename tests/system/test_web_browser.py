@@ -1,9 +1,9 @@
 """The pages of `ggp web` in a real browser: every page without an error, a match step by step, live through kills."""
 
 import fcntl
-import random
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -20,7 +20,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
 
 HOSTILE = ("<script>alert(1)</script>", "囲碁{{7*7}}", "'\"><img src=x onerror=alert(1)>")
 PAGES = 80  # that a walk over the site visits at the most
-MONKEY = 5000
 
 
 @pytest.fixture(scope="module")
@@ -191,22 +190,6 @@ def test_a_ladder_that_runs_is_watched_live(browser: Browser, tmp_path: Path) ->
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [1])
-def test_five_thousand_random_actions_leave_no_error(browser: Browser, server: WebServer, seed: int) -> None:
-    chance, visitor = random.Random(seed), Visitor(browser, server)
-    page = visitor.visit(real_match(visitor))
-    keys = ["ArrowLeft", "ArrowRight", "Home", "End", "Tab", "Enter", "Space", "Escape", "PageDown"]
-    for _ in range(MONKEY):
-        act = chance.random()
-        if act < 0.6:
-            page.keyboard.press(chance.choice(keys))
-        elif act < 0.9:
-            size = page.viewport_size or {"width": 1, "height": 1}
-            page.mouse.click(chance.randrange(size["width"]), chance.randrange(size["height"]))
-        elif act < 0.95:
-            page.go_back()
-        else:
-            page.goto(chance.choice(visitor.links() or [server.url]))
-        if not page.url.startswith(server.url) or page.locator("main").count() == 0:
-            page.goto(server.url)
-    visitor.close()
+def test_five_thousand_random_actions_leave_no_error(visitor: Visitor) -> None:
+    visitor.visit(real_match(visitor))
+    visitor.act_at_random(Random(1), 5000)

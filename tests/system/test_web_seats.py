@@ -199,6 +199,30 @@ def test_seats_outlive_the_killed_process_of_the_site(club: Club) -> None:
         player.until(lambda state: state["phase"] == "over")
 
 
+def test_a_bot_s_page_leads_to_a_match_against_it(club: Club) -> None:
+    visitor = SeatClient(club.port)
+    wait_until(lambda: 'href="../seats?opponent=random"' in visitor.ask("GET", "/bots/random.html")[1], 30)
+    assert '<option value="random" selected>' in visitor.visit("/seats?opponent=random")
+    text = visitor.visit("/seats?opponent=<b>")
+    assert "&lt;b&gt;</bdi> is not at the lobby" in text and "selected" not in text
+
+
+def test_a_site_of_a_lobby_alone_says_how_to_take_part(club: Club, tmp_path: Path) -> None:
+    port, file = free_port(), tmp_path / "kept"
+    words = ["--lobby", club.lobby.url, "--listen", f"127.0.0.1:{port}", "--seats-file", str(file)]
+    site = Ggp("web", *words)
+    until_there(port)
+    visitor = SeatClient(port)
+    assert f"ggp connect {club.lobby.url} --name my-bot" in visitor.ask("GET", "/take-part")[1]
+    visitor.take(pool="small", opponent="random")
+    assert visitor.id in file.read_text()
+    twin = Ggp("web", *words[:2], "--listen", f"127.0.0.1:{free_port()}", "--seats-file", str(file))
+    assert twin.process.stderr and "another process uses" in twin.process.stderr.readline()
+    for one in (site, twin):
+        one.process.terminate()
+        assert one.wait(20).status == 0
+
+
 def test_only_the_page_of_the_seat_gives_orders(club: Club) -> None:
     me, other = SeatClient(club.port), SeatClient(club.port)
     me.take(pool="bids", opponent="random")

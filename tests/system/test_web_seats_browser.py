@@ -1,25 +1,71 @@
 """A person plays in a real browser: clicks on cells, buttons, the keyboard; what a screen reader hears."""
 
 import re
+import sys
 from collections.abc import Iterator
+from random import Random
 from typing import cast
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support import ROOT
 from tests.support.browser import Visitor, WebServer, chromium
+from tests.support.raw_peer import RawPeer
 from tests.system.test_web_seats import Club
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
 
 PATIENCE = 60_000  # ms
+CONNECT4 = [sys.executable, str(ROOT / "engines/examples/connect4.py")]
+PAIRS = [sys.executable, "-m", "tests.support.pairs_engine"]
+MORE = """
+[pool.pie]
+game = "laido,size=2"
+control = "600+1"
+seats = true
+
+[pool.runs]
+game = "taugo,size=6"
+control = "600+1"
+seats = true
+
+[pool.agreed]
+game = "go,size=2,agreement=on"
+control = "600+1"
+seats = true
+
+[pool.four]
+game = "connect4,width=4,height=4"
+control = "600+1"
+engine = "{four}"
+seats = true
+
+[pool.pairs]
+game = "pairs"
+control = "600+1"
+engine = "{pairs}"
+seats = true
+
+[bot.dropper]
+command = "{python} {bot} {program}"
+"""
 
 
 @pytest.fixture(scope="module")
 def club(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
-    club = Club(tmp_path_factory.mktemp("club"))
-    yield club
-    club.end()
+    """With pools of two engines that are not ours."""
+    anywhere = "tcp://127.0.0.1:*"
+    with RawPeer([*CONNECT4, anywhere]) as four, RawPeer([*PAIRS, anywhere]) as pairs:
+        urls = []
+        for engine in (four, pairs):
+            engine.wait_for(lambda engine=engine: b"\n" in engine.stderr)  # type: ignore[misc]
+            urls.append(engine.stderr.decode().split()[-1])
+        words = {"python": sys.executable, "bot": ROOT / "bots/examples/legal_bot.py", "program": " ".join(CONNECT4)}
+        club = Club(tmp_path_factory.mktemp("club"), more=MORE.format(four=urls[0], pairs=urls[1], **words))
+        club.lobby.wait_for("joined", bot="dropper")
+        yield club
+        club.end()
 
 
 @pytest.fixture(scope="module")
@@ -41,37 +87,140 @@ def sit(visitor: Visitor, pool: str, opponent: str = "random") -> Page:
     return page
 
 
+def resign(page: Page) -> None:
+    page.locator("#resign").click()
+    page.locator("#resign").click()
+    expect(page.locator("#phase")).to_contain_text("is over")
+
+
 def over_or_turn(page: Page) -> bool:
     """Whether it is the person's turn, once it is or the match is over."""
     expect(page.locator("#phase")).to_have_text(re.compile("Your turn|is over"))
     return "Your turn" in str(page.locator("#phase").text_content())
 
 
-def choose(page: Page) -> None:
-    """One move by clicks: lit cells until a move is left, which a second click plays."""
-    before = page.locator("#board title").text_content() or ""
-    for _ in range(10):
+def choose(page: Page) -> str:
+    """One move by clicks, with as many cells as it can have; the last click plays it. Returns its hint."""
+    before, hint = page.locator("#board title").text_content() or "", ""
+    for _ in range(20):
         page.wait_for_selector(".spot.lit, #confirm:not([hidden]), #words button")
-        if page.locator("#confirm:not([hidden])").count():
-            page.locator(".spot.chosen").last.click()
+        hint = page.locator("#hint").text_content() or ""
+        lit, chosen = page.locator(".spot.lit"), page.locator(".spot.chosen")
+        if lit.count():
+            count = chosen.count()
+            lit.first.click()
+            expect(chosen).to_have_count(count + 1)
+        elif chosen.count() == 1:
+            chosen.click()
             break
-        if page.locator(".spot.lit").count():
-            page.locator(".spot.lit").first.click()
+        elif page.locator("#confirm:not([hidden])").count():
+            page.locator("#confirm").click()
+            break
         else:
             page.locator("#words button").first.click()
             break
     expect(page.locator("#board title")).not_to_have_text(before)
+    return hint
 
 
-@pytest.mark.parametrize("pool", ["tiles", "small", "bids"])
-def test_a_whole_game_by_clicks(visitor: Visitor, pool: str) -> None:
-    page = sit(visitor, pool)
+def play_on(page: Page) -> list[str]:
+    """To the end of the match; the hints at the moves."""
+    hints = []
     while over_or_turn(page):
-        if page.locator(".spot.lit").count() or page.locator("#words button").count():
-            choose(page)
+        if page.locator(".spot.lit, #words button, #confirm:not([hidden])").count():
+            hints.append(choose(page))
     expect(page.locator("#phase")).to_contain_text("The match is over")
     expect(page.locator("#rematch")).to_be_visible()
     assert not page.locator("#problem").text_content()
+    return hints
+
+
+@pytest.mark.parametrize("pool", ["tiles", "small", "bids", "runs", "pie"])
+def test_a_whole_game_by_clicks(visitor: Visitor, pool: str) -> None:
+    page = sit(visitor, pool)
+    hints = play_on(page)
+    if pool in ("tiles", "runs"):
+        assert any(re.match(r"\S+[/+]\S+: click again", hint) for hint in hints), "a move of several cells"
+    if pool == "pie":
+        page.locator("#rematch").click()  # the person acts second then, and may take the other side
+        page.get_by_role("button", name="swap-sides", exact=True).click()
+        expect(page.locator("#who-black")).to_have_text("(you)")
+        expect(page.locator("#live")).to_contain_text(re.compile("black|white"))
+        resign(page)
+
+
+def test_dead_groups_are_tapped_and_agreed_on(visitor: Visitor) -> None:
+    page = sit(visitor, "agreed")
+    assert over_or_turn(page)
+    page.locator(".spot").first.click()
+    page.locator(".spot.chosen").click()
+    tapped = 0
+    while over_or_turn(page):
+        before = page.locator("#board title").text_content() or ""
+        page.wait_for_selector("#confirm:not([hidden]), #words button")
+        if page.locator("#confirm:not([hidden])").count():
+            expect(page.locator("#confirm")).to_have_text("Dead: none")
+            page.locator('.spot[aria-label*="stone"]').first.click()
+            expect(page.locator(".spot.dead")).not_to_have_count(0)
+            page.keyboard.press("Escape")
+            expect(page.locator(".spot.dead")).to_have_count(0)
+            page.locator("#confirm").click()
+            tapped += 1
+        else:
+            page.get_by_role("button", name="pass", exact=True).click()
+        expect(page.locator("#board title")).not_to_have_text(before)
+    assert tapped and not page.locator("#problem").text_content()
+
+
+def test_connect_four_of_another_engine_is_watched_played_replayed_and_explained(visitor: Visitor, club: Club) -> None:
+    page = sit(visitor, "four", "dropper")
+    assert over_or_turn(page)
+    watcher = visitor.window()
+    watcher.goto(f"{club.url}/live")
+    watcher.locator("main a[href*='match/']").last.click()
+    expect(watcher.locator("#status")).to_contain_text("Live")
+    play_on(page)
+    expect(watcher.locator("#caption")).to_contain_text(re.compile(r"ply (\d+) of \1"))
+    expect(watcher.locator("main")).not_to_have_attribute("data-live", re.compile("."))  # the page of one that is over
+    watcher.keyboard.press("Home")
+    expect(watcher.locator("#caption")).to_contain_text("ply 0 of")
+    expect(watcher.locator("#board .legal circle")).to_have_count(4)
+    expect(watcher.locator("#board .legal")).to_be_hidden()
+    watcher.locator("#show-legal").check()
+    expect(watcher.locator("#board .legal")).to_be_visible()
+    watcher.locator("#slider").fill("2")
+    expect(watcher.locator("#caption")).to_contain_text("ply 2 of")
+    expect(watcher.locator("#board .piece")).to_have_count(2)
+    watcher.locator('#board .cells [data-at="A"]').click()
+    expect(watcher.locator("#why")).to_have_text("A is legal.")
+    watcher.locator('#board .cells [data-at="D4"]').click()
+    expect(watcher.locator("#why")).to_contain_text("D4 is no column with room; there are A B C D")
+    watcher.close()
+
+
+def test_two_people_play_by_a_link_with_more_moves_than_are_sent_and_through_a_kill(
+    visitor: Visitor, club: Club
+) -> None:
+    host = sit(visitor, "pairs", "")
+    guest = visitor.window()
+    guest.goto(host.locator("#link").input_value())
+    guest.get_by_role("button", name="Sit down").click()
+    guest.wait_for_url("**/seats/*")
+    assert over_or_turn(host)
+    expect(host.locator(".spot.lit")).to_have_count(64)
+    host.locator(".spot.lit").first.click()
+    expect(host.locator(".spot.lit")).to_have_count(63)
+    host.locator(".spot.lit").last.click()
+    expect(host.locator("#confirm")).to_have_text("Play A8+H1")
+    host.locator("#confirm").click()
+    expect(guest.locator("#phase")).to_contain_text("Your turn: you are white")
+    club.kill_site()
+    expect(guest.locator("#phase")).to_contain_text("Your turn: you are white")
+    assert choose(guest).startswith("B8+C8")
+    for page in (guest, host):
+        expect(page.locator("#phase")).to_contain_text("a draw")
+    guest.close()
+    visitor.errors[:] = [error for error in visitor.errors if "ERR_" not in error]  # of the time without a site
 
 
 def test_with_the_keyboard_a_step_back_and_a_reload(visitor: Visitor) -> None:
@@ -94,8 +243,7 @@ def test_with_the_keyboard_a_step_back_and_a_reload(visitor: Visitor) -> None:
     assert over_or_turn(page)
     choose(page)
     expect(page.locator("#live")).to_contain_text("left for you")
-    page.locator("#resign").click()
-    page.locator("#resign").click()
+    resign(page)
     expect(page.locator("#phase")).to_contain_text("you have lost")
 
 
@@ -109,9 +257,7 @@ def test_a_typed_move_that_is_none_is_explained_and_costs_nothing(visitor: Visit
     page.locator("#move").fill("b2")
     page.locator("#type button").click()
     expect(page.locator("#live")).to_contain_text("white")
-    page.locator("#resign").click()
-    page.locator("#resign").click()
-    expect(page.locator("#phase")).to_contain_text("is over")
+    resign(page)
 
 
 def test_the_pages_have_no_barriers_and_fit_a_phone(visitor: Visitor) -> None:
@@ -121,3 +267,12 @@ def test_the_pages_have_no_barriers_and_fit_a_phone(visitor: Visitor) -> None:
     page = sit(visitor, "small", "")
     expect(page.locator("#link")).to_have_value(re.compile("/seats.invite=[0-9a-f]{32}"))
     assert visitor.barriers() == [] and not visitor.is_too_wide()
+
+
+@pytest.mark.long
+def test_five_thousand_random_actions_at_seats_and_pages_leave_no_error(visitor: Visitor, club: Club) -> None:
+    said = len(club.lobby.events("web"))
+    for round_ in range(50):  # a seat again and again, or links would lead away for good
+        visitor.visit("/seats")
+        visitor.act_at_random(Random(round_), 100)
+    assert club.lobby.events("web")[said:] == [], "the site says nothing, and does not end"

@@ -16,6 +16,7 @@ let moves = []; // [word, cells] that begin with them
 let dead = new Set(); // cells that stand for dead groups
 let spots = new Map(); // cell -> its element
 let current = 0; // the cell that has the focus, by number
+let clicks = Promise.resolve(); // the work of the last click
 let sure = false; // resigning was asked for once
 
 const fail = (error) => (part("problem").textContent = error.message);
@@ -192,15 +193,20 @@ const agreeing = () => position?.phase === "agree";
 const exact = () => moves.filter(([word, named]) => word && named.length === chosen.length).map(([word]) => word);
 const following = () => new Set(moves.filter(([, named]) => named.length > chosen.length).map(([, named]) => named[chosen.length]));
 
-function click(at) {
+// Each click waits for what the server says of the one before.
+const click = (at) => (clicks = clicks.then(() => pick(at)).catch(fail));
+
+async function pick(at) {
   if (!state.turn || !position) return;
   part("problem").textContent = "";
   if (agreeing()) return tap(at);
   const words = exact();
-  if (following().has(at)) choose([...chosen, at]).catch(fail);
-  else if (chosen.length && at === chosen.at(-1) && words.length === 1) play(words[0]);
-  else if (chosen.length) choose([]).then(() => following().has(at) && choose([at]), fail);
-  else part("problem").textContent = `No move begins at ${at}.`;
+  if (following().has(at)) await choose([...chosen, at]);
+  else if (chosen.length && at === chosen.at(-1) && words.length === 1) await play(words[0]);
+  else if (chosen.length) {
+    await choose([]);
+    if (following().has(at)) await choose([at]);
+  } else part("problem").textContent = `No move begins at ${at}.`;
 }
 
 // Pieces of one colour that touch are a group; one of them stands for all.

@@ -51,6 +51,7 @@ WORDS = {
     "move": ["A1", "pass", HOSTILE],
     "verify": ["1"],
     "invite": ["", "0" * 32],
+    "opponent": ["ann", HOSTILE],
     "cell": ["A1", HOSTILE],
 }
 # What a browser sends, and what none does.
