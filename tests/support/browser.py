@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
 
 from tests.support.cli import Ggp, started
 
@@ -22,6 +22,7 @@ _CLICK = """share => {
   const all = document.querySelectorAll(kinds);
   all[Math.floor(share * all.length)]?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
 }"""
+_MOVED_ON = re.compile("interrupted by another navigation|context was destroyed|net::ERR_ABORTED")
 # What a browser says of a page that answers 404 or 503 because a test asked for it.
 _EXPECTED = re.compile(r"Failed to load resource: the server responded with a status of (404|409|422|429|503)")
 
@@ -108,21 +109,27 @@ class Visitor:
 
     def act_at_random(self, chance: Random, actions: int) -> None:
         """Press keys, click anywhere or on what can be clicked, go back, follow links."""
-        page, size = self.page, self.page.viewport_size or {"width": 1, "height": 1}
         for _ in range(actions):
-            act = chance.random()
-            if act < 0.4:
-                page.keyboard.press(chance.choice(_KEYS))
-            elif act < 0.6:
-                page.mouse.click(chance.randrange(size["width"]), chance.randrange(size["height"]))
-            elif act < 0.9:
-                page.evaluate(_CLICK, chance.random())
-            elif act < 0.93:
-                page.go_back()
-            else:
-                page.goto(chance.choice(self.links() or [self.server.url]))
-            if not page.url.startswith(self.server.url) or page.locator("main").count() == 0:
-                page.goto(self.server.url)
+            try:
+                self._act_at_random(chance)
+            except Error as error:  # the page that the last action leads to came meanwhile
+                if not _MOVED_ON.search(str(error)):
+                    raise
+
+    def _act_at_random(self, chance: Random) -> None:
+        page, size, act = self.page, self.page.viewport_size or {"width": 1, "height": 1}, chance.random()
+        if act < 0.4:
+            page.keyboard.press(chance.choice(_KEYS))
+        elif act < 0.6:
+            page.mouse.click(chance.randrange(size["width"]), chance.randrange(size["height"]))
+        elif act < 0.9:
+            page.evaluate(_CLICK, chance.random())
+        elif act < 0.93:
+            page.go_back()
+        else:
+            page.goto(chance.choice(self.links() or [self.server.url]))
+        if not page.url.startswith(self.server.url) or page.locator("main").count() == 0:
+            page.goto(self.server.url)
 
     def is_too_wide(self) -> bool:
         """Whether the page scrolls sideways."""
