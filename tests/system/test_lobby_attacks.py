@@ -4,8 +4,11 @@ Prints how late the loop was at most, before and during each attack; it asserts 
 """
 
 import contextlib
+import os
+import signal
 import socket
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -232,6 +235,22 @@ ATTACKS: list[Attack] = [
 ]
 
 
+def _start(siege: Siege, attack: Attack, until: float) -> int:
+    """The pid of a process that attacks until then: libzmq 4.3.5 may abort a client that is cut off while it sends."""
+    if pid := os.fork():
+        return pid
+    status = 1
+    try:
+        siege.context = zmq.Context()
+        held: list[object] = []
+        while time.monotonic() < until:
+            attack(siege, held)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    os._exit(status)
+
+
 @pytest.mark.long
 def test_attacks_harm_no_other_bot(siege: Siege) -> None:
     print(f"\n{'attack':18} {'late before':>11} {'during':>8} {'lines':>5} {'MiB':>6} {'open':>5}  refused as")
@@ -239,18 +258,18 @@ def test_attacks_harm_no_other_bot(siege: Siege) -> None:
         siege.late()
         time.sleep(SECONDS / 3)
         before, games, lines = siege.late(), siege.games(), len(siege.server.lines)
-        held: list[object] = []
         most = opened = 0
         kib, until = memory(siege.server.process.pid), time.monotonic() + SECONDS
-        seen = {"closed", *()}
-        while time.monotonic() < until:
-            attack(siege, held)
+        attacker = _start(siege, attack, until)
+        while attacker:
+            time.sleep(0.02)
             most = max(most, memory(siege.server.process.pid) - kib)
             opened = max(opened, siege.open_descriptors())
+            gone, status = os.waitpid(attacker, os.WNOHANG)
+            if gone:
+                assert os.waitstatus_to_exitcode(status) in (0, -signal.SIGABRT)
+                attacker = _start(siege, attack, until) if time.monotonic() < until else 0
         during = siege.late()
-        for one in held:
-            assert isinstance(one, zmq.Socket | Raw)
-            one.close()
         said = siege.server.events()[-(len(siege.server.lines) - lines) :] if len(siege.server.lines) > lines else []
         told = [one for one in said if one["event"] != "game"]
         seen = {f"{one['event']} {one.get('word', '')}".strip() for one in told}
