@@ -26,7 +26,7 @@ from sqlalchemy import (
     or_,
     select,
 )
-from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects import postgresql, sqlite
 
 from referee.play.outcome import Termination
 from referee.play.series import seats
@@ -83,15 +83,9 @@ def _add(connection: Connection, table: Table, counts: Mapping[tuple[Any, ...], 
 
 @cache
 def _adding(table: Table, dialect: str) -> Insert:
-    insert = sqlite.insert(table) if dialect == "sqlite" else _postgresql_insert(table)
+    insert = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
     more = {column.name: column + insert.excluded[column.name] for column in table.columns if not column.primary_key}
     return insert.on_conflict_do_update(index_elements=_KEYS[table], set_=more)
-
-
-def _postgresql_insert(table: Table) -> Any:
-    from sqlalchemy.dialects import postgresql  # a tenth of the time to start, which SQLite does not need
-
-    return postgresql.insert(table)
 
 
 # -- What the derived tables must hold, by the games.

@@ -13,7 +13,7 @@ import msgspec
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Record
 from referee.web.site import LiveSource
 
-_INTERVAL = 0.05  # seconds between looks at the matches
+_INTERVAL = 0.03  # seconds between looks at the matches
 _CHECKED = 10  # looks from one check whether a match is still being played to the next
 _SEARCH = 1.0  # seconds between searches for a match that is not: to find one costs more than to read one
 _ALIVE = 15.0  # seconds of silence after which a stream gets a comment, so that proxies keep it open

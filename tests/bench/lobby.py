@@ -4,18 +4,23 @@ What is measured is what the server adds to a move: from right before a bot's an
 opponent's `genmove` has come, on one machine, through TCP on loopback, the lobby, its engine and the lobby again. The
 bots are one C program (dialled.c) on the other core, which does next to nothing and tells its own share (`bots' own
 time`). Server and engines have one core for all. Games are of about 50 plies on a 13x13 board and are stored, rated and
-followed by spectators all the while; the first seconds, when all bots dial in at once, have rows of their own.
+followed by spectators all the while; the first seconds, when all bots dial in at once, have rows of their own, and so
+has a lobby whose pages are visited meanwhile: the process that serves them has the server's core, too.
 """
 
 import contextlib
+import http.client
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,6 +37,8 @@ from tests.support.lobby_socket import SmallLobby
 RATES = (500, 2000)  # moves a second that are asked for
 BOTS = 1000
 _PATIENCE = 60.0  # seconds
+_VISITS = 0.05  # seconds between two visits of a page
+_PAGES = ("/", "/pools/small.html", "/games", "/live", "/events")
 _TOGETHER = 50  # bots that dial in at a time where bots are slow: a poll of ZeroMQ looks at every socket
 _FILE = """\
 [lobby]
@@ -48,6 +55,8 @@ bots = 5000
 game = "yugo,size=13"
 control = "600+10"
 openings = 4
+
+{web}
 """
 
 Rows = list[tuple[str, float, str]]
@@ -61,6 +70,7 @@ def main(quick: bool = False) -> Rows:
         program = build(Path(folder))
         for rate in RATES:
             rows += _playing(Path(folder) / str(rate), program, bots, rate * bots // BOTS, seconds)
+        rows += _visited(Path(folder), program, bots, RATES[0] * bots // BOTS, seconds)
         for keys in (False, True):
             each = idle(Path(folder) / f"keys-{keys}", bots, keys)
             rows.append((f"lobby: {bots} idle bots, keys {keys}: memory of the server each", each, "KiB"))
@@ -120,13 +130,9 @@ def memory(pid: int) -> int:
 
 
 def _playing(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> Rows:
-    cores = sorted(os.sched_getaffinity(0))
     with _serving(folder, 1, {}) as (server, _):
-        for pid in server.pids():
-            for thread in Path(f"/proc/{pid}/task").iterdir():
-                os.sched_setaffinity(int(thread.name), {cores[0]})
         before = memory(server.process.pid)
-        said = play(program, server, bots, rate, seconds, "taskset", "-c", str(cores[-1]))
+        said = _play_apart(program, server, bots, rate, seconds)
         each = (memory(server.process.pid) - before) / bots
     name = f"lobby: {bots} bots, {rate} moves/s"
     return [
@@ -138,6 +144,59 @@ def _playing(folder: Path, program: Path, bots: int, rate: int, seconds: float) 
         (f"{name}: bots' own time", said["busy"] * 100, "%"),
         (f"{name}: memory of the server each", each, "KiB"),
     ]
+
+
+def _play_apart(program: Path, server: LobbyProcess, bots: int, rate: int, seconds: float) -> dict[str, Any]:
+    """The server's processes on the first core, the bots on the last."""
+    cores = sorted(os.sched_getaffinity(0))
+    for pid in server.pids():
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            os.sched_setaffinity(int(thread.name), {cores[0]})
+    return play(program, server, bots, rate, seconds, "taskset", "-c", str(cores[-1]))
+
+
+def _visited(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> Rows:
+    """A move's way while people look at the lobby's pages, beside that while there are none."""
+    ways = []
+    for visited in (False, True):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        web = f'[web]\nlisten = "127.0.0.1:{port}"\nseats = 0' if visited else ""
+        with _serving(folder / f"visited-{visited}", 1, {}, web) as (server, _), contextlib.ExitStack() as stack:
+            if visited:
+                stack.enter_context(_visits(port))
+            ways.append(_play_apart(program, server, bots, rate, seconds)["p99"])
+    name = f"lobby: {bots} bots, {rate} moves/s, {1 / _VISITS:.0f} pages/s: a move's way, 99 %"
+    return [(name, ways[1], "ms"), (f"{name}, of that without pages", ways[1] / ways[0] * 100, "%")]
+
+
+@contextlib.contextmanager
+def _visits(port: int) -> Iterator[None]:
+    """Somebody asks for a page every now and then, from the bots' core."""
+    done, seen = threading.Event(), list[int]()
+
+    def visit() -> None:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        for path in cycle(_PAGES):
+            if done.wait(_VISITS):
+                return
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            with contextlib.suppress(OSError):  # it does not listen yet
+                connection.request("GET", path)
+                seen.append(connection.getresponse().status)
+            connection.close()
+
+    visitor = threading.Thread(target=visit)
+    visitor.start()
+    try:
+        until = time.monotonic() + _PATIENCE
+        while 200 not in seen and time.monotonic() < until:
+            time.sleep(0.1)
+        yield
+    finally:
+        done.set()
+        visitor.join()
+    assert seen.count(200) > 0.9 * len(seen) > 0, seen
 
 
 def _connected(folder: Path, program: Path, times: int) -> Rows:
@@ -164,7 +223,9 @@ def _connected(folder: Path, program: Path, times: int) -> Rows:
 
 
 @contextlib.contextmanager
-def _serving(folder: Path, pairing: float, pairs: Mapping[str, KeyPair]) -> Iterator[tuple[LobbyProcess, str]]:
+def _serving(
+    folder: Path, pairing: float, pairs: Mapping[str, KeyPair], web: str = ""
+) -> Iterator[tuple[LobbyProcess, str]]:
     """A lobby and its public key; `pairs` are the bots' keys, none if they need none."""
     folder.mkdir()
     own, book = new_pair(), Book()
@@ -174,7 +235,7 @@ def _serving(folder: Path, pairing: float, pairs: Mapping[str, KeyPair]) -> Iter
     with change(folder / "keys.json") as write:
         write(book)
     file = folder / "club.toml"
-    file.write_text(_FILE.format(keys=str(bool(pairs)).lower(), pairing=pairing))
+    file.write_text(_FILE.format(keys=str(bool(pairs)).lower(), pairing=pairing, web=web))
     server = LobbyProcess(file)
     try:
         yield server, own.public
