@@ -13,7 +13,8 @@ from random import Random
 
 import numpy as np
 
-from referee.ratings.bradley_terry import ELO, Floats, Ints
+from referee.ratings.bradley_terry import Floats, Ints
+from referee.ratings.scale import ELO
 from referee.store.model import Format, FormatKind, Pairing, PoolEntry
 
 FEW_GAMES, LARGE_ERROR, UPPER_CONFIDENCE, ANCHORS = 0.4, 0.3, 0.2, 0.1

@@ -3,7 +3,6 @@
 Each function takes an open Store and plain arguments. Terminal, JSON, control and HTML print what it returns.
 """
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +31,7 @@ from referee.ladder.standings import (
 )
 from referee.play.bot_spec import BotSpec
 from referee.play.clock import ControlKind, TimeControl
-from referee.ratings.scale import zero
+from referee.ratings.scale import expected_share, zero
 from referee.ratings.sprt import Hypotheses, Verdict
 from referee.store.model import (
     Entrant,
@@ -438,19 +437,13 @@ def expectations(meetings: Sequence[PairScore], fit: StoredFit | None) -> list[f
     """Of each meeting: points of the first by the ratings; None where one of the two has none."""
     if fit is None:
         return [None] * len(meetings)
-    import numpy as np
-
-    from referee.ratings.bradley_terry import ELO, MODELS, NO_TIES
-
     elo = {row.id: row.elo for row in fit.rows}
-    known = [number for number, met in enumerate(meetings) if met.first in elo and met.second in elo]
-    apart = [elo[meetings[number].first] - elo[meetings[number].second] + fit.advantage for number in known]
-    x = np.array(apart, dtype=np.float64) / ELO
-    win, tie, _ = MODELS[fit.model].probabilities(x, math.log(fit.tie) if fit.tie > 0 else NO_TIES)
-    found: list[float | None] = [None] * len(meetings)
-    for number, share in zip(known, (win + tie / 2).tolist(), strict=True):
-        found[number] = share * meetings[number].games
-    return found
+    return [
+        met.games * expected_share(fit.model, elo[met.first] - elo[met.second] + fit.advantage, fit.tie)
+        if met.first in elo and met.second in elo
+        else None
+        for met in meetings
+    ]
 
 
 @dataclass(slots=True)

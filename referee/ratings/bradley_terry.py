@@ -6,12 +6,12 @@ The module also has the counts, the models of a game, and the priors.
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.errors import Problem
+from referee.ratings.scale import ELO
 
 # -- Counts the games of a pool per ordered pair of bots. A forfeit is a loss.
 
@@ -205,9 +205,6 @@ MODELS: Mapping[str, OutcomeModel] = {model.name: model for model in (DAVIDSON, 
 
 
 # -- Priors: the spread of a pool, parents, anchors, first seat and ties, as a quadratic form.
-
-
-ELO = 400 / log(10)  # Elo in one natural unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from referee.ratings.bradley_terry import DAVIDSON, ELO, NO_TIES, Counts, Fit, Floats, Ints, OutcomeModel, Priors, fit
+from referee.ratings.bradley_terry import DAVIDSON, NO_TIES, Counts, Fit, Floats, Ints, OutcomeModel, Priors, fit
+from referee.ratings.scale import ELO
 from referee.ratings.sprt import phi
 
 

@@ -1,11 +1,26 @@
-"""The text forms of ratings and effects: a number with its error, bounds, the meaning of zero. Imports no numpy."""
+"""What ratings and effects mean: points that they let expect, and their text forms. Imports no numpy."""
 
+import math
 from collections.abc import Mapping
 
 from referee.ratings.sprt import Effect, Estimate
 
+ELO = 400 / math.log(10)  # Elo in one natural unit
 MEANS = ("LL", "LD", "DD+WL", "WD", "WW")  # pairs by their points, 0, ½, 1, 1½, 2
 Z95 = 1.96  # standard errors of half a 95 % interval
+
+
+def expected_share(model: str, elo: float, tie: float) -> float:
+    """Of the points of a game, by the difference in Elo, the first seat's advantage included, and the model's parameter
+    of ties. The formulas are those of bradley_terry."""
+    if elo < 0:
+        return 1 - expected_share(model, -elo, tie)
+    lower = math.exp(-elo / ELO)
+    if model == "davidson":
+        tied = tie * math.sqrt(lower)
+        return (1 + tied / 2) / (1 + tied + lower)
+    shift = math.exp(tie)
+    return (1 + 1 / (1 + lower * shift) - lower / (lower + shift)) / 2
 
 
 def half(se: float | None, digits: int = 1) -> str:

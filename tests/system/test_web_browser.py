@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
 
 HOSTILE = ("<script>alert(1)</script>", "囲碁{{7*7}}", "'\"><img src=x onerror=alert(1)>")
 PAGES = 80  # that a walk over the site visits at the most
+PAPER = 700  # pixels of a line on A4
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +95,31 @@ def test_no_page_scrolls_sideways_on_a_phone_or_enlarged(browser: Browser, serve
         wide = [url for url in walk(visitor) if visitor.page.goto(url) and visitor.is_too_wide()]
         assert wide == []
         visitor.close()
+
+
+def test_a_printed_page_fits_the_paper_and_has_no_controls(browser: Browser, server: WebServer) -> None:
+    visitor = Visitor(browser, server, viewport={"width": PAPER, "height": 1000}, color_scheme="dark")
+    visitor.page.emulate_media(media="print")
+    controls = "document.querySelectorAll('button, input, select, .button, form, nav').values()"
+    for url in walk(visitor):
+        visitor.page.goto(url)
+        assert not visitor.is_too_wide(), url
+        assert visitor.page.evaluate(f"[...{controls}].filter(one => one.offsetParent).map(one => one.outerHTML)") == []
+        ink, page = visitor.page.evaluate(
+            "(style => [style.color, style.backgroundColor])(getComputedStyle(document.body))"
+        )
+        assert (ink, page) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)"), url
+    visitor.close()
+
+
+def test_nothing_moves_by_itself_where_motion_is_to_be_reduced(browser: Browser, server: WebServer) -> None:
+    visitor = Visitor(browser, server, reduced_motion="reduce")
+    moving = """[...document.querySelectorAll("*").values()].map(one => getComputedStyle(one)).filter(one =>
+        one.scrollBehavior == "smooth" || parseFloat(one.animationDuration) || parseFloat(one.transitionDuration))"""
+    for path in ("", real_match(visitor)):
+        visitor.visit(path)
+        assert visitor.page.evaluate(f"{moving}.length") == 0
+    visitor.close()
 
 
 def real_match(visitor: Visitor) -> str:

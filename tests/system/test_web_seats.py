@@ -1,5 +1,7 @@
 """People at the seats of `ggp web`, over HTTP, against a real lobby that runs the site itself."""
 
+import contextlib
+import http.client
 import os
 import signal
 import socket
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from referee.web.guard import STREAMS
 from tests.support.cli import Ggp, ggp, started, wait_until
 from tests.support.lobby_server import LobbyProcess
 from tests.support.seat_client import Refused, SeatClient, is_there, until_there
@@ -260,3 +263,29 @@ def test_only_the_page_of_the_seat_gives_orders(club: Club) -> None:
     assert me.until(lambda state: state["turn"])["ply"] == state["ply"]
     me.order("resign")
     me.until(lambda state: state["phase"] == "over")
+
+
+def test_a_signal_ends_a_site_with_streams_and_a_seat_open(tmp_path: Path) -> None:
+    club = Club(tmp_path, own=False)
+    me = SeatClient(club.port)
+    me.take(pool="small", opponent="random")
+    states = me.states()
+    assert any(state["turn"] for state in states)
+    wait_until(lambda: "match/" in me.ask("GET", "/live")[1])
+    match = me.ask("GET", "/live")[1].partition('href="match/')[2].partition('"')[0]
+    streams = [http.client.HTTPConnection("127.0.0.1", club.port, timeout=60) for _ in range(STREAMS - 5)]
+    for stream in streams:
+        stream.request("GET", f"/match/{match}/stream")
+    answers = [stream.getresponse() for stream in streams]
+    assert {answer.readline() for answer in answers} == {b"retry: 2000\n"}
+    assert club.site is not None
+    club.site.process.send_signal(signal.SIGTERM)
+    ended = club.site.wait(60)
+    assert ended.status == 0 and ended.err.count("\n") == 1, ended.err
+    for answer in answers:
+        with contextlib.suppress(http.client.IncompleteRead):
+            assert b"id: 0\n" in answer.read()
+    with contextlib.suppress(http.client.IncompleteRead):
+        assert all(state["phase"] == "playing" for state in states)
+    club.lobby.process.kill()  # it would wait for the seat
+    club.lobby.process.wait()

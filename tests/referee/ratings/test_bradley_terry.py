@@ -4,10 +4,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
-from referee.ratings.bradley_terry import ELO, RAO_KUPPER, Counts, Priors
+from referee.ratings.bradley_terry import MODELS, NO_TIES, RAO_KUPPER, Counts, OutcomeModel, Priors
 from referee.ratings.ratings import rate, worths
+from referee.ratings.scale import ELO, expected_share
 
 PLAIN = Priors(plain=True)
 PUDDINGS = """12 19 22 16 · 13 16 19 12 · 23 19 19 10 · 14 18 23 13 · 24 23 19 9 · 34 19 20 15 · 15 13 19 18
@@ -134,3 +136,13 @@ def _volatility(sigma: float, phi: float, variance: float, delta: float, tau: fl
             at_low /= 2
         high, at_high = middle, at_middle
     return math.exp(low / 2)
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("tie", [0.0, 0.3, 1.0, 2.5])
+def test_the_expected_share_is_that_of_the_models(model: OutcomeModel, tie: float) -> None:
+    apart = np.linspace(-3000, 3000, 41)
+    win, tied, _ = model.probabilities(apart / ELO, math.log(tie) if tie else NO_TIES)
+    found = [expected_share(model.name, elo, tie) for elo in apart.tolist()]
+    assert found == pytest.approx((win + tied / 2).tolist(), abs=1e-12)
+    assert [expected_share(model.name, elo, tie) for elo in (0, 1e6)] == pytest.approx([0.5, 1])

@@ -14,7 +14,7 @@ from referee.control.control import CommandQueue
 from referee.control.handlers import QueryHandlers
 from referee.ladder import queries, views
 from referee.ladder.standings import fit_meetings, places
-from referee.ratings.bradley_terry import ELO
+from referee.ratings.scale import ELO
 from referee.store.model import PairScore, PoolEntry, PoolRow
 from tests.support.stores import Filled, entrant, ladder, scores
 

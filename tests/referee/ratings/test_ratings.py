@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from referee.ratings.bradley_terry import (
     DAVIDSON,
-    ELO,
     MODELS,
     Counts,
     CountsError,
@@ -23,6 +22,7 @@ from referee.ratings.bradley_terry import (
     strong_components,
 )
 from referee.ratings.ratings import rate
+from referee.ratings.scale import ELO
 from tests.support.codes import raises
 
 PLAIN = Priors(plain=True)
