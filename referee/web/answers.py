@@ -5,6 +5,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 import click
@@ -25,6 +26,7 @@ T = TypeVar("T")
 DRAW_TIME = 12.0  # seconds that a board engine may take, the wait for a thread included
 READERS, DRAWERS = 16, 16  # threads that read at once, that wait for board engines
 NO_STORE = {"cache-control": "no-store"}
+_SENTENCES = {404: "There is no such page.", 405: "This address is asked otherwise."}
 
 
 class Answers:
@@ -63,6 +65,8 @@ class Answers:
         """One sentence, as text to programs and as a page to browsers."""
         assert isinstance(error, HTTPException)
         headers = {**NO_STORE, **(error.headers or {})}
+        if error.detail == HTTPStatus(error.status_code).phrase:  # the framework's words
+            error.detail = _SENTENCES.get(error.status_code, f"{error.detail}.")
         if "text/html" in request.headers.get("accept", ""):
             text = render("problem.html", **self._common(request), status=error.status_code, text=error.detail)
             return HTMLResponse(text, error.status_code, headers)

@@ -325,6 +325,9 @@ def _filter_words(request: Request) -> dict[str, str]:
     for name, allowed in (("termination", list(map(str, Termination))), ("result", RESULTS), ("seat", ("1", "2"))):
         if name in words and words[name] not in allowed:
             raise HTTPException(400, f"{name} is one of {', '.join(allowed)}.")
+    alone = [name for name in ("against", "seat", "result") if name in words and words[name] not in ("drawn", "void")]
+    if alone and "bot" not in words:
+        raise HTTPException(400, f"{alone[0]} goes with a bot.")
     return words
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,7 +12,7 @@ from urllib.parse import urldefrag, urljoin
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
 
-from tests.support.cli import Ggp, started
+from tests.support.cli import Ggp, started, wait_until
 
 CHROMIUM = "/usr/bin/chromium"
 # As root chromium does not start with its sandbox; the pages are ours.
@@ -170,7 +171,13 @@ def save_pictures(browser: Browser, server: WebServer, paths: dict[str, str], fo
         if look == "print":
             visitor.page.emulate_media(media="print")
         for name, path in paths.items():
-            visitor.visit(path)
+            wait_until(partial(_is_there, visitor.page, urljoin(f"{server.url}/", path)))
             visitor.page.wait_for_timeout(500)
             visitor.page.screenshot(path=folder / f"{name}-{look}.png", full_page=True)
         visitor.close()
+
+
+def _is_there(page: Page, url: str) -> bool:
+    """A busy machine may need more than one try."""
+    answer = page.goto(url)
+    return answer is not None and answer.status == 200

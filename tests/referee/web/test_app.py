@@ -288,6 +288,7 @@ def test_a_store_that_cannot_be_read_is_said_and_taken_up_again(
         ("/match/none/stream", 404),
         ("/match/none/ply/1", 404),
         ("/nothing", 404),
+        ("/games?seat=1", 400),
         ("/static/../app.py", 404),
         ("/static/%2e%2e/app.py", 404),
         ("/games?bot=none", 400),
@@ -301,8 +302,28 @@ def test_a_store_that_cannot_be_read_is_said_and_taken_up_again(
 def test_what_is_not_there_is_said_in_one_sentence(site: Guard, url: str, status: int) -> None:
     text = asked(site, url)
     assert (text.status, text.body.count(b"\n")) == (status, text.text.count("\n"))
-    assert text.headers["content-type"].startswith("text/plain")
+    assert text.headers["content-type"].startswith("text/plain") and text.text.endswith(".\n")
     assert asked(site, url, accept="text/html").headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.slow
+def test_pages_are_read_while_a_ladder_writes(url: str, tmp_path: Path) -> None:
+    """On each database; nothing fails and nothing goes back."""
+    with Filled(tmp_path, url=url) as filled:
+        site, boards = Site(url, "club"), BoardPool(read_engine(None))
+        app = make_app(site, boards, Follower(site.follow))
+        writer = threading.Thread(target=lambda: [filled.meet("ann", "bob", *[(0, "rules")] * 2) for _ in range(40)])
+        writer.start()
+        known = 0
+        while writer.is_alive() or known < 80:
+            for path in ("/index.html", "/games", "/pools/fast.html", "/bots/ann.html", "/pair?a=ann&b=bob", "/events"):
+                answer = asked(app, path, client=f"192.0.2.{known}")
+                assert answer.status == 200, answer.text
+            before, known = known, page(app, "/index.html?format=json").json["games"]
+            assert known >= before
+        writer.join()
+        boards.close()
+        site.close()
 
 
 def test_a_store_that_is_gone_and_comes_back(filled: Filled, tmp_path: Path) -> None:
