@@ -312,7 +312,7 @@ def test_pages_are_read_while_a_ladder_writes(url: str, tmp_path: Path) -> None:
     with Filled(tmp_path, url=url) as filled:
         site, boards = Site(url, "club"), BoardPool(read_engine(None))
         app = make_app(site, boards, Follower(site.follow))
-        writer = threading.Thread(target=lambda: [filled.meet("ann", "bob", *[(0, "rules")] * 2) for _ in range(40)])
+        writer = threading.Thread(target=filled.meet, args=("ann", "bob", *[(0, "rules")] * 80))
         writer.start()
         known = 0
         while writer.is_alive() or known < 80:

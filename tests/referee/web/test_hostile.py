@@ -15,7 +15,7 @@ from msgspec.structs import replace as changed
 
 from protocol.drawing import svg
 from protocol.drawing.scene import read_scene
-from protocol.records import Chain, Diagnostics, Record, read_records
+from protocol.records import Chain, Diagnostics, Event, Record, read_records
 from referee.play.bot_spec import read_engine
 from referee.play.engine import Status
 from referee.store.model import FinishedGame
@@ -110,8 +110,9 @@ def spoiled(one: FinishedGame, text: str) -> FinishedGame:
         "warnings": (text,),
         "stderr": (text, text),
     }
-    chain = Chain()
-    lines = b"".join(map(chain.line, [start, *plies, changed(record.end, diagnostics=left, **words)]))  # type: ignore[list-item]
+    end = changed(record.end, diagnostics=left, **words)
+    chain, events = Chain(), list[Event]([start, *plies, end])
+    lines = b"".join(map(chain.line, events))
     return replace(one, result=replace(one.result, record=zlib.compress(lines), detail=text))
 
 
