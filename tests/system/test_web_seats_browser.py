@@ -247,6 +247,34 @@ def test_with_the_keyboard_a_step_back_and_a_reload(visitor: Visitor) -> None:
     expect(page.locator("#phase")).to_contain_text("you have lost")
 
 
+def test_a_whole_game_with_the_keyboard_alone(visitor: Visitor) -> None:
+    page, chance = sit(visitor, "pie"), Random(1)
+
+    def press_until(selector: str, *keys: str) -> None:
+        """Press keys until the focus is there."""
+        for _ in range(300):
+            if page.locator(f"{selector}:focus").count():
+                return
+            page.keyboard.press(chance.choice(keys))
+        raise AssertionError(f"no way to {selector}")
+
+    press_until(".spot", "Tab")
+    while over_or_turn(page):
+        before = page.locator("#board title").text_content() or ""
+        page.wait_for_selector(".spot.lit, #words button")
+        if page.locator(".spot.lit").count():
+            press_until(".spot.lit", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown")  # it is still on the board
+            page.keyboard.press("Enter")
+            expect(page.locator(".spot.chosen:focus")).to_have_attribute("aria-label", re.compile("chosen$"))
+        else:
+            press_until("#words button", "Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("#board title")).not_to_have_text(before)
+        expect(page.locator("#live")).to_contain_text("left for you")
+        expect(page.locator(".spot:focus")).to_have_count(1)
+    assert not page.locator("#problem").text_content()
+
+
 def test_a_typed_move_that_is_none_is_explained_and_costs_nothing(visitor: Visitor) -> None:
     page = sit(visitor, "small")
     assert over_or_turn(page)

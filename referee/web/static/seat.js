@@ -109,8 +109,9 @@ async function load() {
   const before = position;
   position = await ask("position");
   const picture = position.svg && new DOMParser().parseFromString(position.svg, "image/svg+xml").documentElement;
+  const focused = part("board").contains(document.activeElement);
   part("board").replaceChildren(...(picture ? [document.importNode(picture, true)] : []));
-  addSpots();
+  addSpots(focused);
   announce(before);
 }
 
@@ -127,7 +128,8 @@ function announce(before) {
   part("live").textContent = said.filter(Boolean).join(", ");
 }
 
-function addSpots() {
+// focused: the focus was on a cell, and stays there.
+function addSpots(focused) {
   spots = new Map();
   const picture = part("board").querySelector("svg");
   if (!picture) return;
@@ -141,7 +143,7 @@ function addSpots() {
     picture.append(spot);
   }
   picture.addEventListener("keydown", onKey);
-  focus(Math.min(current, spots.size - 1), false);
+  focus(Math.min(current, spots.size - 1), focused);
 }
 
 function focus(number, now = true) {
@@ -229,6 +231,7 @@ function groupOf(at) {
 }
 
 function back() {
+  confirmResigning(false);
   if (agreeing()) dead.clear();
   choose(chosen.slice(0, -1)).catch(fail);
 }
@@ -266,11 +269,15 @@ function button(word) {
   const made = document.createElement("button");
   made.type = "button";
   made.textContent = word;
-  made.addEventListener("click", () => play(word));
+  made.addEventListener("click", () => (focus(current), play(word))); // the button goes, the focus stays
   return made;
 }
 
-part("confirm").addEventListener("click", () => play(agreeing() ? `dead:${[...dead].join(",")}` : exact()[0]));
+part("confirm").addEventListener("click", () => {
+  const word = agreeing() ? `dead:${[...dead].join(",")}` : exact()[0];
+  focus(current);
+  play(word);
+});
 part("back").addEventListener("click", back);
 part("type").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -279,10 +286,13 @@ part("type").addEventListener("submit", (event) => {
   if (word) play(word, state.ply); // the board may still be on its way
   part("move").value = "";
 });
+function confirmResigning(asked) {
+  sure = asked;
+  part("resign").textContent = asked ? "Resign: are you sure?" : "Resign";
+}
 part("resign").addEventListener("click", () => {
   if (sure) send("resign");
-  sure = !sure;
-  part("resign").textContent = sure ? "Resign: are you sure?" : "Resign";
+  confirmResigning(!sure);
 });
 part("rematch").addEventListener("click", () => send("rematch"));
 part("link").addEventListener("focus", (event) => event.target.select());
