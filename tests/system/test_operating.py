@@ -4,6 +4,7 @@ import configparser
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -90,9 +91,26 @@ def test_the_container_copies_what_is_there_and_runs_the_same_command(lobby: Lob
     assert int(all_of["EXPOSE"]) == urlsplit(lobby.listen).port
     assert f"http://{serves(command)['metrics']}/metrics" in all_of["HEALTHCHECK"]
     assert all_of["WORKDIR"] == all_of["VOLUME"] and all_of["STOPSIGNAL"] == "SIGTERM"
+    assert any("pip install" in rest and "'.[web]'" in rest for _, rest in instructions()), "for ggp web"
     assert re.search(
         rf"useradd .*\b{all_of['USER']}\b", " ".join(rest for word, rest in instructions() if word == "RUN")
     )
+
+
+@pytest.mark.long
+def test_the_image_is_built_and_runs_both_commands() -> None:
+    builder = next((name for name in ("podman", "docker") if shutil.which(name)), "")
+    if not builder or subprocess.run([builder, "info"], capture_output=True).returncode:
+        pytest.skip("needs podman, or docker with its daemon: apt-get install podman")
+    (base,) = {rest.split()[0] for word, rest in instructions() if word == "FROM"}
+    if subprocess.run([builder, "pull", base], capture_output=True).returncode:
+        pytest.skip(f"needs the base image: {builder} pull {base}")
+    image = ["build", "-q", "-f", str(FOLDER / "Containerfile"), str(ROOT)]
+    built = subprocess.run([builder, *image], capture_output=True, text=True, check=True).stdout.strip()
+    for command in ("serve", "web"):
+        subprocess.run([builder, "run", "--rm", built, command, "--help"], capture_output=True, check=True)
+    imports = ["python", "-c", "import starlette, uvicorn"]
+    subprocess.run([builder, "run", "--rm", "--entrypoint", imports[0], built, *imports[1:]], check=True)
 
 
 def test_the_commands_of_the_page_make_the_files_that_it_needs(tmp_path: Path) -> None:
