@@ -23,7 +23,7 @@ _CLICK = """share => {
   const all = document.querySelectorAll(kinds);
   all[Math.floor(share * all.length)]?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
 }"""
-_MOVED_ON = re.compile("interrupted by another navigation|context was destroyed|net::ERR_ABORTED")
+_MOVED_ON = re.compile("interrupted by another navigation|context was destroyed|net::ERR_ABORTED|Not attached to an")
 # What a browser says of a page that answers 404 or 503 because a test asked for it.
 _EXPECTED = re.compile(r"Failed to load resource: the server responded with a status of (404|409|422|429|503)")
 
@@ -126,7 +126,7 @@ class Visitor:
         elif act < 0.9:
             page.evaluate(_CLICK, chance.random())
         elif act < 0.93:
-            page.go_back()
+            page.evaluate("history.back()")
         else:
             page.goto(chance.choice(self.links() or [self.server.url]))
         if not page.url.startswith(self.server.url) or page.locator("main").count() == 0:
