@@ -63,6 +63,7 @@ class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", 
     max_plies: Count = 0
     seed: int = 0
     opening: tuple[Text, ...] = ()
+    book: Text = ""  # the file and the line of the opening, and the file's hash
     referee: Text = ""
     started: Text = ""  # UTC, ISO 8601
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib.metadata import version
@@ -21,6 +22,7 @@ from referee.cli import BAD_USAGE, HELP, make_folder, run_command
 from referee.match_report import as_json, effect_of_match, print_report, status_line
 from referee.play.bot_spec import BotSpec, WordError, distinct, is_built_in, is_human, read_bot, read_engine, read_game
 from referee.play.clock import FORMS, TimeControl
+from referee.play.openings import BookChoice, BookError, OpeningBook, file_data, read_choice
 from referee.play.pool import SeriesReport, resume_series, run_series
 from referee.play.process import ProcessLimits
 from referee.play.record_file import Recorder
@@ -31,6 +33,7 @@ from referee.terminal import clean
 
 _DEATHS = 3  # times in a row that workers may die without a match in between
 _MOST_BOTS = 100
+_MOST_PLIES = 1000  # of an opening
 EPILOGUE = f"""\b
 GAME is a name the engine knows, with options: yugo,size=7,komi=0
 BOT  is a built-in with options (random, greedy:playouts=50), a command line in
@@ -104,6 +107,8 @@ def translate(argv: list[str]) -> list[str]:
             words += ["--sprt", ",".join(values)] if values else ["--sprt"]
         elif name == "each":
             words += _each(left)
+        elif name == "openings" and left and left[0].startswith("file="):
+            words += ["--openings", _opening_words(left)]
         elif name == "rounds" and left:
             rounds = left.pop(0)
         elif name == "games" and left:
@@ -130,6 +135,17 @@ def _games(rounds: str, games: str) -> list[str]:
 
 def _leading(words: list[str], pattern: re.Pattern[str]) -> int:
     return next((place for place, word in enumerate(words) if not pattern.match(word)), len(words))
+
+
+def _opening_words(left: list[str]) -> str:
+    """`FILE,order=random…` of `file=FILE order=random…`, taken from the words that are left."""
+    said = dict[str, str]()
+    while left and re.match(r"[a-z]+=.", left[0]):
+        name, _, said[name] = left.pop(0).partition("=")
+    if said.pop("format", "") in ("epd", "pgn"):
+        raise WordError("-openings format=…: write the moves of an opening in each line, or name a record or SGF")
+    said.pop("policy", None)  # an opening for each pair, as here
+    return ",".join([said.pop("file"), *(f"{name}={value}" for name, value in said.items())])
 
 
 def _each(left: list[str]) -> list[str]:
@@ -159,7 +175,13 @@ def _each(left: list[str]) -> list[str]:
 )
 @click.option("--margin", type=click.IntRange(0, 60_000), default=50, show_default=True, help="ms of overrun forgiven.")
 @click.option("--seed", type=int, default=1, show_default=True, help="What openings are drawn by.")
-@click.option("--openings", type=click.IntRange(0, 1000), default=0, help="Random plies first, the same for a pair.")
+@click.option(
+    "--openings",
+    "opening_words",
+    metavar="N|FILE",
+    default="0",
+    help="N random plies first, the same for a pair; or the openings of FILE[,order=random][,start=N][,plies=N].",
+)
 @click.option("--from", "place", metavar="PLACE", help="Begin at a position of a record: FILE[#MATCH][@PLY].")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Matches at a time.  [default: one a core]")
 @click.option("--pin/--no-pin", default=True, help="Keep a match's processes on one core (the default).")
@@ -188,7 +210,7 @@ def match(
     max_plies: int | None,
     margin: int,
     seed: int,
-    openings: int,
+    opening_words: str,
     place: str | None,
     jobs: int | None,
     pin: bool,
@@ -212,6 +234,7 @@ def match(
     (name, options), position = read_game(game), tuple[str, ...]()
     if place is not None:
         options, position = _read_position(place, name, options)
+    openings, book = _read_openings(opening_words, name, options)
     pairings = _pairings([read_bot(bot, human=True) for bot in bots], gauntlet)
     by_hand = any(is_human(bot) for pairing in pairings for bot in pairing)
     hypotheses = read_test(tested) if tested is not None else None
@@ -228,6 +251,7 @@ def match(
         margin=margin,
         seed=seed,
         openings=openings,
+        book=book.choice if book else None,
         budgets=Timeouts.parse(budget),
         restart=restart,
         extras=ProcessLimits(memory, verbose, make_folder("--log-stderr", log_stderr)),
@@ -239,9 +263,10 @@ def match(
     if hypotheses and setup.games % 2:
         raise click.UsageError("--sprt: --games must be even, for the test is on pairs of games")
     with adopting_orphans():  # only before there are workers, which would be taken for orphans
-        setup, warnings = prepare(setup)
+        setup, warnings = prepare(setup, book)
     setups = [replace(setup, bots=pairing) for pairing in pairings]
     report, recorder = _resume(setups, hypotheses, warnings)
+    report.use(book)
     err = Console(stderr=True)
     for warning in [] if quiet else warnings:
         click.echo(f"ggp match: {warning}", err=True)
@@ -299,6 +324,46 @@ def read_test(text: str) -> Hypotheses:
         raise click.UsageError(f"--sprt: {error}") from None
 
 
+def _read_openings(text: str, game: str, options: dict[str, str]) -> tuple[int, OpeningBook | None]:
+    """How many random plies, or a book. Raises BookError, UsageError."""
+    if text.isdecimal():
+        if len(text) > 4 or int(text) > _MOST_PLIES:
+            raise click.UsageError(f"--openings {text[:20]}: at most {_MOST_PLIES} random plies")
+        return int(text), None
+    choice = read_choice(text)
+    data = file_data(choice.path)
+    if data[:1] in (b"{", b"("):
+        return 0, _book_of_games(choice, game, options)
+    return 0, OpeningBook(choice, data)
+
+
+def _book_of_games(choice: BookChoice, game: str, options: dict[str, str]) -> OpeningBook:
+    """The games of a record, or of SGF, as openings. Raises BookError."""
+    from referee.archive.import_ import CannotImport, file_games  # most series need neither
+    from referee.archive.places import open_matches
+
+    lines, path = list[str](), choice.path
+
+    def add(found: str, here: Mapping[str, str], moves: Iterable[str]) -> None:
+        where = f"{path}, game {len(lines) + 1}"
+        if found != game:
+            raise BookError(f"{where}: a game of {found}, not of {game}")
+        if (size := here.get("size", "")) != options.get("size", ""):
+            played = f"{game},size={size}" if size else f"{game} of the default size"
+            raise BookError(f"{where}: it is of another size: play {played}")
+        lines.append(" ".join(moves))
+
+    if file_data(path)[:1] == b"{":
+        for record in open_matches(path, None, lambda piece: None, lambda reason: None):
+            add(record.start.game, record.start.options, (ply.move for ply in record.plies))
+    else:
+        for found in file_games(path):
+            if isinstance(found, CannotImport):
+                raise BookError(f"{path}, game {len(lines) + 1}: {found}")
+            add(found.game, found.options, (move.move for move in found.moves))
+    return OpeningBook(choice, "\n".join(lines).encode(), "game")
+
+
 def _read_position(place: str, game: str, options: dict[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """The options of the recorded match and its plies up to the place. `options` may only repeat them."""
     from referee.archive.places import open_match  # the store: most series need none
@@ -346,7 +411,7 @@ def _resume(
 
 def _run(report: SeriesReport, jobs: int, recorder: Recorder, terminal: Console | None, interval: int) -> SeriesReport:
     """Play what is left; with a record, matches whose worker dies go on in another."""
-    setups = [run.setup for run in report.runs]
+    setups, book = [run.setup for run in report.runs], report.runs[0].book
     earlier = {run.setup.series: run.tally.attempts for run in report.runs}
     plies = sum(run.tally.plies for run in report.runs)
     while True:
@@ -360,6 +425,7 @@ def _run(report: SeriesReport, jobs: int, recorder: Recorder, terminal: Console 
             return report
         hypotheses = report.tally.test.hypotheses if report.tally.test else None
         report.runs, recorder = resume_series(setups, hypotheses, earlier)
+        report.use(book)
         for who, reason in report.suspended.items():
             report.suspend(who, reason)
         report.plies = sum(run.tally.plies for run in report.runs) - plies

@@ -305,6 +305,11 @@ def _games(file: str, data: bytes, fill: bool) -> Iterator[ImportedGame | Cannot
         yield problem
 
 
+def file_games(file: str) -> Iterator[ImportedGame | CannotImport]:
+    """The games of a file of SGF or of a script, and what is none. Raises ClickException for a file without access."""
+    return _games(file, _read(file), False)
+
+
 def _key(found: ImportedGame, file: str, number: int, taken: set[str]) -> str:
     """A unique key for the match: the one of `ggp export`, else FILE-NUMBER."""
     name = found.key if found.key and len(found.key) < 200 else f"{Path(file).stem.strip('-') or 'game'}-{number}"

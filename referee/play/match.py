@@ -41,6 +41,7 @@ class Match:
     past: tuple[MovePlayed, ...] = ()
     started: str = ""
     keep_stderr: bool = True  # in the record, also without a fault
+    book: str = ""  # where the opening stands
 
 
 async def play_match(
@@ -108,6 +109,7 @@ class _MatchState:
                 max_plies=match.max_plies,
                 seed=match.seed,
                 opening=match.opening,
+                book=match.book,
                 referee=match.referee,
                 started=match.started or _utc(),
             )

@@ -7,15 +7,17 @@ from protocol.records import Event, Record
 from referee.play.bot_spec import BotSpec, is_human
 from referee.play.engine import Engine, GameRefused, start_engine
 from referee.play.match import Match, play_match
+from referee.play.openings import BookError, Opening
 from referee.play.outcome import REPLAYS, CannotStart, EngineFailed, Outcome
 from referee.play.player import Player, start_bot
 from referee.play.record_file import RecordWriter, SideFile
-from referee.play.series import GameResult, SeriesConfig, draw_opening, seats
+from referee.play.series import GameResult, SeriesConfig, draw_opening, play_opening, seats
 
 MOST_BOTS = 2  # kept alive at a time: those of a series
 _RETRY = 60.0  # seconds before a bot that did not start is tried again
 
 
+OPENINGS = "openings"  # what is suspended where a book cannot be played
 NOTHING_BEGUN: Mapping[str, Record] = {}
 
 
@@ -55,15 +57,20 @@ class MatchRunner:
         self._failed_starts: dict[BotSpec, tuple[str, float]] = {}  # why, and when to try again
 
     async def play(
-        self, setup: SeriesConfig, number: int, tried: int = 0, begun: Mapping[str, Record] = NOTHING_BEGUN
+        self,
+        setup: SeriesConfig,
+        number: int,
+        tried: int = 0,
+        begun: Mapping[str, Record] = NOTHING_BEGUN,
+        opening: Opening | None = None,
     ) -> None:
         """Play one match of the schedule, and again while it is void. Raises Suspended when it cannot be played.
 
         `tried`: void attempts that were kept in a run before; no two records have one key. `begun`: by key, attempts
-        that were interrupted, which go on from there, or were finished, which are kept.
+        that were interrupted, which go on from there, or were finished, which are kept. `opening`: that of a book.
         """
         for attempt in range(tried, tried + 1 + REPLAYS):
-            result = await self._attempt(setup, number, attempt, begun.get(setup.key(number, attempt)))
+            result = await self._attempt(setup, number, attempt, begun.get(setup.key(number, attempt)), opening)
             if not result.replayed:
                 return
         tries = f"{1 + REPLAYS} times in a row"
@@ -76,7 +83,9 @@ class MatchRunner:
         for engine in list(self._engines):
             await self._engines.pop(engine).peer.stop(kill)
 
-    async def _attempt(self, setup: SeriesConfig, number: int, attempt: int, before: Record | None) -> GameResult:
+    async def _attempt(
+        self, setup: SeriesConfig, number: int, attempt: int, before: Record | None, chosen: Opening | None
+    ) -> GameResult:
         order = [setup.bots[index] for index in seats(number)]
         if before is not None and [bot.name for bot in before.start.bots] != [bot.name for bot in order]:
             before = None
@@ -86,7 +95,7 @@ class MatchRunner:
             return result
         try:
             engine = await self._engine(setup)
-            opening = before.start.opening if before else await self._draw_opening(engine, setup, number // 2)
+            opening = before.start.opening if before else await self._opening_of(engine, setup, number // 2, chosen)
             first, second = await self._sit(order[0], setup), await self._sit(order[1], setup)
             await self._make_room(order)
             key = setup.key(number, attempt)
@@ -97,6 +106,7 @@ class MatchRunner:
                 max_plies=setup.max_plies,
                 seed=setup.seed,
                 opening=opening,
+                book=f"{chosen.place}, sha256 {chosen.digest}" if chosen else "",
                 referee=setup.referee,
                 bot_seeds=setup.bot_seeds(key),
                 past=before.plies if before else (),
@@ -107,6 +117,8 @@ class MatchRunner:
             outcome = await play_match(match, engine, (first, second), emit, lambda: self._new_engine(setup))
         except CannotStart as error:
             raise Suspended(error.who, str(error)) from None
+        except BookError as error:
+            raise Suspended(OPENINGS, str(error)) from None
         except (EngineFailed, GameRefused) as error:
             raise Suspended("engine", str(error)) from None
         finally:
@@ -186,10 +198,13 @@ class MatchRunner:
 
     # -- openings --------------------------------------------------------------------------------------------
 
-    async def _draw_opening(self, engine: Engine, setup: SeriesConfig, pair: int) -> tuple[str, ...]:
-        drawn = (setup.engine, setup.setting.new_game, setup.position, setup.openings, setup.seed, pair)
+    async def _opening_of(
+        self, engine: Engine, setup: SeriesConfig, pair: int, chosen: Opening | None
+    ) -> tuple[str, ...]:
+        drawn = (setup.engine, setup.setting.new_game, setup.position, setup.openings, setup.seed, pair, chosen)
         if self._opening[0] != drawn:
-            self._opening = drawn, await draw_opening(engine, setup, pair)
+            found = play_opening(engine, setup, chosen) if chosen else draw_opening(engine, setup, pair)
+            self._opening = drawn, await found
         return self._opening[1]
 
 

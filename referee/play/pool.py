@@ -20,6 +20,8 @@ from types import FrameType
 from protocol.errors import CodedError
 from protocol.records import Record
 from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
+from referee.play.match_runner import OPENINGS
+from referee.play.openings import OpeningBook
 from referee.play.record_file import Recorder
 from referee.play.series import SeriesConfig, SeriesTally, attempt_of
 from referee.play.worker import ABANDON, Batch, BatchResult, WorkerConfig, WorkerRegistry, begin, play_batch
@@ -256,6 +258,7 @@ class SeriesRun:
     setup: SeriesConfig
     tally: SeriesTally
     left: deque[int]
+    book: OpeningBook | None = None
     suspended: bool = False  # one of its bots is
 
     @property
@@ -307,11 +310,16 @@ class SeriesReport:
         """Whether nothing more is to be played."""
         return bool(self.stopped or self.failed) or self.decided or all(run.suspended for run in self.runs)
 
+    def use(self, book: OpeningBook | None) -> None:
+        """The openings of all series."""
+        for run in self.runs:
+            run.book = book
+
     def suspend(self, who: str, reason: str) -> None:
-        """Begin no more matches of this bot; of none if it is the engine."""
+        """Begin no more matches of this bot; none at all if it is the engine, or the openings."""
         self.suspended.setdefault(who, reason)
         for run in self.runs:
-            if who == "engine" or any(bot.name == who for bot in run.setup.bots):
+            if who in ("engine", OPENINGS) or any(bot.name == who for bot in run.setup.bots):
                 run.left.clear()
                 run.suspended = True
 
@@ -404,7 +412,8 @@ def _next_batches(runs: list[SeriesRun], size: int, begun: Mapping[str, Record])
         these = {number: by_number[number] for number in numbers if number in by_number}
         last = {number: attempt_of(record.start.match) for number, record in these.items()}
         tried = tuple(max(run.tally.tried[number], last.get(number, 0)) for number in numbers)
-        batches.append(Batch(run.setup, tuple(numbers), tried, tuple(these.values())))
+        openings = tuple(run.book.opening(number // 2, run.setup.seed) for number in numbers) if run.book else ()
+        batches.append(Batch(run.setup, tuple(numbers), tried, tuple(these.values()), openings))
     return batches
 
 

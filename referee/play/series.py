@@ -16,6 +16,7 @@ from protocol.records import Record
 from protocol.transports.blocking import run_blocking
 from referee.play.bot_spec import BotSpec
 from referee.play.engine import OVER, Engine, GameRefused, start_engine
+from referee.play.openings import BookChoice, BookError, Opening, OpeningBook
 from referee.play.outcome import REPLAYS, WINDOW, BotFault, EngineFailed, Termination, void_reason
 from referee.play.process import ProcessLimits
 from referee.play.setting import Setting, Timeouts
@@ -77,6 +78,7 @@ class SeriesConfig:
     name: str = ""  # of the series in its keys; by default it follows from the rest
     seeded: bool = False  # whether bots get a seed for each match
     position: tuple[str, ...] = ()  # the plies that every match begins with, before those that are drawn
+    book: BookChoice | None = None  # the openings of pairs, in place of random plies
 
     @cached_property
     def series(self) -> str:
@@ -87,6 +89,7 @@ class SeriesConfig:
             *(self.setting.game, self.setting.options, str(self.setting.control), self.margin, self.max_plies),
             *(self.seed, self.openings, self.engine.command, [(bot.name, bot.command) for bot in self.bots]),
             *([self.position] if self.position else []),
+            *([self.book.digest, self.book.order, self.book.start, self.book.plies] if self.book else []),
         ]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
 
@@ -285,27 +288,33 @@ class PrepareError(Problem):
     code = "cannot-prepare"
 
 
-def prepare(setup: SeriesConfig) -> tuple[SeriesConfig, list[str]]:
-    """The setup with the game's defaults and the limit on plies filled in, and what this engine cannot do."""
-    return run_blocking(_prepare(setup))
+def prepare(setup: SeriesConfig, book: OpeningBook | None = None) -> tuple[SeriesConfig, list[str]]:
+    """The setup with the game's defaults and the limit on plies filled in, and what this engine cannot do.
+
+    The first openings of the book are played on the engine. Raises PrepareError, BookError.
+    """
+    return run_blocking(_prepare(setup, book))
 
 
-async def _prepare(setup: SeriesConfig) -> tuple[SeriesConfig, list[str]]:
+async def _prepare(setup: SeriesConfig, book: OpeningBook | None) -> tuple[SeriesConfig, list[str]]:
     try:
         engine = await start_engine(setup.engine, setup.budgets, setup.extras)
     except EngineFailed as error:
         raise PrepareError(str(error)) from None
     try:
-        return await _ask(engine, setup)
+        return await _ask(engine, setup, book)
     except EngineFailed as error:
         raise PrepareError(f"{setup.engine.command}: {error}") from None
     finally:
         await engine.peer.stop()
 
 
-async def _ask(engine: Engine, setup: SeriesConfig) -> tuple[SeriesConfig, list[str]]:
+async def _ask(engine: Engine, setup: SeriesConfig, book: OpeningBook | None) -> tuple[SeriesConfig, list[str]]:
     setting, max_plies = await ask(engine, setup.setting, setup.max_plies)
     await _play_up_to(engine, setup)
+    if book is not None:
+        for pair in range(min(_CHECKED, (setup.games + 1) // 2)):
+            await play_opening(engine, setup, book.opening(pair, setup.seed))
     return replace(setup, setting=setting, max_plies=max_plies), lacks(engine)
 
 
@@ -364,6 +373,7 @@ async def _cells(engine: Engine) -> int:
 # -- random openings: plies drawn by a seed from the engine's legal moves --------------------------------------------
 
 
+_CHECKED = 1000  # openings of a book that are played on the engine before the first match
 _DRAWS = 100  # attempts to draw an opening that is not over before it begins
 
 
@@ -381,6 +391,23 @@ async def draw_opening(engine: Engine, setup: SeriesConfig, pair: int) -> tuple[
         if moves is not None:
             return moves
     raise GameRefused(f"no opening of {setup.openings} plies leaves a game to play: ask for fewer")
+
+
+async def play_opening(engine: Engine, setup: SeriesConfig, opening: Opening) -> tuple[str, ...]:
+    """The setup's position and an opening of a book after it, as canonical moves. Raises BookError, EngineFailed."""
+    status, moves = await engine.new_game(setup.setting.new_game), list[str]()
+    for number, move in enumerate((*setup.position, *opening.moves), 1):
+        where = f"{opening.place}, ply {number}"
+        if status.phase == OVER:
+            raise BookError(f"{where}, {move}: the game is over before it")
+        try:
+            played, status = await engine.play(status.to_play, move)
+        except BotFault as fault:
+            raise BookError(f"{where}, {move}: {fault}") from None
+        moves.append(played)
+    if status.phase == OVER:
+        raise BookError(f"{opening.place}, ply {len(moves)}: the game is over, so nothing is left to play")
+    return tuple(moves)
 
 
 async def _random_plies(engine: Engine, setup: SeriesConfig, chance: random.Random) -> tuple[str, ...] | None:

@@ -28,6 +28,7 @@ from protocol.safe_files import open_to_append
 from protocol.transports.blocking import run_blocking
 from protocol.transports.subreaper import adopt_orphans, kill_strays
 from referee.play.match_runner import MOST_BOTS, MatchRunner, Suspended
+from referee.play.openings import Opening
 from referee.play.process import pin
 from referee.play.record_file import SideFile
 from referee.play.series import GameResult, SeriesConfig
@@ -132,6 +133,7 @@ class Batch:
     numbers: tuple[int, ...]
     tried: tuple[int, ...] = ()
     begun: tuple[Record, ...] = ()
+    openings: tuple[Opening, ...] = ()  # of a book, one for each number
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +259,13 @@ def _play(work: Batch) -> None:
     if state.table is None:
         state.table = MatchRunner(_keep, state.live, state.place.bots)
     try:
-        for number, tried in zip_longest(work.numbers, work.tried, fillvalue=0):
+        for place, (number, tried) in enumerate(zip_longest(work.numbers, work.tried, fillvalue=0)):
             state.at = mark(work.setup.key(number))
             _say_what_is_played(state.at)
             _look_whether_called_off()
-            run_blocking(state.table.play(work.setup, number, tried, {one.start.match: one for one in work.begun}))
+            begun = {one.start.match: one for one in work.begun}
+            opening = work.openings[place] if work.openings else None
+            run_blocking(state.table.play(work.setup, number, tried, begun, opening))
     finally:
         state.at = 0  # nothing is dropped outside of here
         _say_what_is_played(0)
