@@ -301,6 +301,8 @@ def test_the_pages_have_no_barriers_and_fit_a_phone(visitor: Visitor) -> None:
 def test_five_thousand_random_actions_at_seats_and_pages_leave_no_error(visitor: Visitor, club: Club) -> None:
     said = len(club.lobby.events("web"))
     for round_ in range(50):  # a seat again and again, or links would lead away for good
+        visitor.page.close()  # with what it may be on its way to
+        visitor.page = visitor.window()
         visitor.visit("/seats")
         visitor.act_at_random(Random(round_), 100)
     assert club.lobby.events("web")[said:] == [], "the site says nothing, and does not end"
