@@ -202,6 +202,12 @@ def _each(left: list[str]) -> list[str]:
     metavar="DIR",
     help="Keep what bots write to stderr.",
 )
+@click.option(
+    "--log",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Keep every line to and from bots and engines, with its time; ggp tap --show reads it.",
+)
 def match(
     game: str,
     bots: tuple[str, ...],
@@ -226,6 +232,7 @@ def match(
     quiet: bool,
     verbose: bool,
     log_stderr: Path | None,
+    log: Path | None,
 ) -> int:
     """Play a series of matches of GAME between two BOTs, or of every two of more; two of them exchange the seats.
 
@@ -254,7 +261,7 @@ def match(
         book=book.choice if book else None,
         budgets=Timeouts.parse(budget),
         restart=restart,
-        extras=ProcessLimits(memory, verbose, make_folder("--log-stderr", log_stderr)),
+        extras=ProcessLimits(memory, verbose, make_folder("--log-stderr", log_stderr), make_folder("--log", log)),
         pin=pin,
         record=str(record) if record else "",
         referee=f"general-game-protocol {version('general-game-protocol')}",

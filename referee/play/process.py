@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +26,7 @@ from protocol.channel import PEER_FAULTS, Channel
 from protocol.connection import PeerRole
 from protocol.lobby_wire import printable
 from protocol.transports.pipe import Pipe
+from protocol.transports.recording import Recording
 from protocol.transports.subreaper import kill_strays
 from protocol.transports.transcript import Sink, Transcript
 from referee.play.bot_spec import BotSpec, LaunchError, find_program
@@ -40,6 +42,7 @@ class ProcessLimits:
     memory: int = 0
     verbose: bool = False  # show the dialogue, and what bots write to stderr, on our stderr
     stderr_folder: str = ""  # keeps what bots write to stderr, "" for none
+    dialogue_folder: str = ""  # keeps the dialogue of every process, "" for none
 
 
 NO_LIMITS = ProcessLimits()
@@ -118,16 +121,17 @@ class Process(Peer):
         sink: Sink | None = None,
         folder: Path | None = None,
         stderr: "BotStderr | None" = None,
+        recording: Recording | None = None,
     ) -> None:
         """`memory`: MiB of address space, 0 for no limit; `environment` is added to ours; `spread`: it may run on
         every core, not only on ours; `sink` receives the whole dialogue; `folder` is where it runs, None for here;
-        `stderr` is given what it writes there."""
+        `stderr` is given what it writes there; `recording` is closed with it."""
         words = [*with_death_signal(os.getpid()), find_program(argv[0]), *argv[1:]]
         self._budgets = budgets
         self._exit = ""
         self._stderr_told = 0  # bytes of stderr that stderr_news has given out
         self._stderr_before = 0  # bytes of stderr that belong to earlier games
-        self._stderr = stderr
+        self._stderr, self._recording = stderr, recording
         with self._family:
             self._popen, stdin, stdout, errors = _start(words, {**os.environ, **dict(environment)}, folder)
             self._running.add(self._popen.pid)
@@ -204,6 +208,9 @@ class Process(Peer):
         os.close(self._pidfd)
         self._pidfd = -1
         self.channel.close()
+        if self._recording is not None:
+            self._recording.note(self._exit)
+            self._recording.close()
 
     async def _say_quit(self) -> None:
         with contextlib.suppress(*PEER_FAULTS):
@@ -228,7 +235,15 @@ class Process(Peer):
 class Remote(Peer):
     """A running peer at tcp://host:port or ipc://path."""
 
-    def __init__(self, url: str, role: PeerRole, budgets: Timeouts, *, sink: Sink | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        role: PeerRole,
+        budgets: Timeouts,
+        *,
+        sink: Sink | None = None,
+        recording: Recording | None = None,
+    ) -> None:
         from protocol.errors import AddressError
         from protocol.transports.zmq import Dealer  # slow to import: only for peers that listen
 
@@ -237,7 +252,7 @@ class Remote(Peer):
         except AddressError as error:
             raise LaunchError(str(error)) from None
         self._budgets = budgets
-        self._stopped = False
+        self._stopped, self._recording = False, recording
         self._url, self._dealer = url, transport
         self.channel = Channel(Transcript(transport, sink) if sink else transport, role)
 
@@ -252,13 +267,19 @@ class Remote(Peer):
             with contextlib.suppress(*PEER_FAULTS):
                 await self.channel.ask("quit", self.channel.now() + self._budgets.quit)
         self.channel.close()
+        if self._recording is not None:
+            self._recording.close()
 
 
 def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimits) -> Peer:
     """Start the program, or connect to the one that listens. Raises LaunchError."""
-    sink = dialogue_sink(spec.name) if limits.verbose else None
+    recording = _record(spec, limits) if limits.dialogue_folder else None
+    sinks = [dialogue_sink(spec.name)] if limits.verbose else []
+    sinks += [recording.chunk] if recording else []
+    sink = _all(sinks) if sinks else None
     if spec.url:
-        return Remote(spec.url, role, budgets, sink=sink)
+        return Remote(spec.url, role, budgets, sink=sink, recording=recording)
+    kept = limits.verbose or limits.stderr_folder or recording
     return Process(
         spec.argv,
         role,
@@ -267,8 +288,23 @@ def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimi
         environment=spec.environment,
         spread=spec.cores > 1,
         sink=sink,
-        stderr=BotStderr(spec.name, limits) if limits.verbose or limits.stderr_folder else None,
+        stderr=BotStderr(spec.name, limits, recording) if kept else None,
+        recording=recording,
     )
+
+
+def _record(spec: BotSpec, limits: ProcessLimits) -> Recording:
+    """The dialogue goes to FOLDER/NAME.log, of another process of this name at the same time to NAME.2.log."""
+    path = Path(limits.dialogue_folder) / f"{safe_name(spec.name)}.log"
+    return Recording(path, spec.argv or [spec.url], lambda reason: None, LOG_SIZE)
+
+
+def _all(sinks: list[Sink]) -> Sink:
+    def tell(mark: str, seconds: float, data: bytes) -> None:
+        for sink in sinks:
+            sink(mark, seconds, data)
+
+    return tell
 
 
 def dialogue_sink(name: str) -> Sink:
@@ -350,14 +386,16 @@ class BotStderr:
     A file that would grow above LOG_SIZE becomes NAME.log.1, in place of the one before; workers write the same file.
     """
 
-    def __init__(self, name: str, limits: ProcessLimits) -> None:
-        self._name, self._verbose = name, limits.verbose
+    def __init__(self, name: str, limits: ProcessLimits, recording: Recording | None = None) -> None:
+        self._name, self._verbose, self._recording = name, limits.verbose, recording
         self._path = Path(limits.stderr_folder) / f"{safe_name(name)}.log" if limits.stderr_folder else None
         self._partial = b""
         self._heading = ""  # of the match at hand, until something is written in it
 
     def take(self, data: bytes) -> None:
         """Take the next bytes, b"" at the end. A line that is too long is cut into several."""
+        if self._recording is not None and data:
+            self._recording.chunk("!", time.monotonic(), data)
         *lines, self._partial = (self._partial + data).split(b"\n")
         if len(self._partial) > LOG_LINE or (self._partial and not data):
             lines.append(self._partial)

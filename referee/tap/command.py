@@ -14,10 +14,11 @@ from pathlib import Path
 
 import click
 
+from protocol.transports.recording import Recording
 from referee.cli import HELP, run_command
 from referee.play.bot_spec import LaunchError, find_program, read_bot
 from referee.play.process import with_death_signal
-from referee.tap.recording import Recording, default_path
+from referee.tap.recording import default_path
 
 EPILOG = """\b
 Exit status: the program's own; 128 + n if signal n ended it; 2 for bad usage."""

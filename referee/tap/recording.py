@@ -1,118 +1,28 @@
-"""The file that a tap writes: lines as in protocol.transports.transcript, which can replay it. It never fails its user.
+"""Reads what a tap recorded: its sessions, each as pairs of a command and its answer. It prints nothing.
 
-    # ggp tap 1 2026-01-31T12:00:00.123456+00:00 12345.678901 ["./bot", "--fast"]
-    12345.700123 > b'1 name\\n'
-    12345.700456 < b'=1 bot\\n\\n'
-    12345.700789 ! b'what went to stderr\\n'
-    # 12345.800000 end of input
-    # 12346.000000 exit status 0
-
-Seconds are of the monotonic clock, to the microsecond; the head line says what they were on the wall's at the start.
+protocol.transports.recording writes the files.
 """
 
-import fcntl
 import json
 import os
-import stat
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from protocol.errors import Problem
 from protocol.grammar import MAX_ANSWER, MAX_LINE, clean_line, parse_command, parse_reply
 from protocol.messages import Reply
-from protocol.safe_files import open_to_append
-from protocol.transports.transcript import format_line, read_lines
+from protocol.transports.recording import HEAD
+from protocol.transports.transcript import read_lines
 
-HEAD = "# ggp tap 1 "
-_TRIES = 1000
-
-
-class NotARecord(Problem):
-    """The file is there and no tap wrote it; str() says what to do."""
-
-    code = "not-a-recording"
-
-
-class Recording:
-    """A session at the end of `path`, which may hold earlier ones. Raises NotARecord.
-
-    A file that another tap is writing is left to it: this one takes the next free number, `x.2.log` for `x.log`.
-    The first other error goes to `warn`; after it nothing is written.
-    """
-
-    def __init__(self, path: Path, command: Sequence[str], warn: Callable[[str], None]) -> None:
-        self.path = path
-        self._warn = warn
-        self._file = -1
-        try:
-            self.path, self._file = _open(path)
-        except OSError as error:
-            self._give_up(error)
-        wall = datetime.now(UTC).isoformat(timespec="microseconds")
-        self._write(f"{HEAD}{wall} {time.monotonic():.6f} {json.dumps(list(command))}")
-
-    def chunk(self, mark: str, seconds: float, data: bytes) -> None:
-        """What passed: `>` to the program, `<` from it, `!` its stderr; `seconds` of the monotonic clock."""
-        if self._file >= 0:
-            self._write(format_line(mark, seconds, data))
-
-    def note(self, text: str) -> None:
-        self._write(f"# {time.monotonic():.6f} {text}")
-
-    def close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-    def _write(self, line: str) -> None:
-        if self._file < 0:
-            return
-        data = f"{line}\n".encode()
-        try:
-            while data:  # a disk that is filling up takes a part
-                data = data[os.write(self._file, data) :]
-        except OSError as error:
-            self._give_up(error)
-
-    def _give_up(self, error: OSError) -> None:
-        self.close()
-        self._warn(f"{self.path}: {error.strerror}: the dialogue goes on and is not recorded")
+MAX_LINES = 10_000_000
 
 
 def default_path() -> Path:
     """A new name in the current folder."""
     return Path(f"tap-{datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}.log")
-
-
-def _open(path: Path) -> tuple[Path, int]:
-    for number in range(1, _TRIES):
-        tried = path if number == 1 else path.with_name(f"{path.stem}.{number}{path.suffix}")
-        file = open_to_append(tried, 0o666)
-        try:
-            if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise NotARecord(f"{tried} is no plain file: name another with -o")
-            head = os.pread(file, len(HEAD), 0).decode("utf-8", "replace")
-            if head and head != HEAD:
-                raise NotARecord(f"{tried} is there and is no record of `ggp tap`: name another file with -o")
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(file)
-        except (OSError, NotARecord):
-            os.close(file)
-            raise
-        else:
-            return tried, file
-    raise FileExistsError(0, "too many taps write it", str(path))
-
-
-# -- Reads what a tap recorded: its sessions, each as pairs of a command and its answer. It prints nothin
-
-
-MAX_LINES = 10_000_000
 
 
 class BadRecording(Problem):

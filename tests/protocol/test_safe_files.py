@@ -22,6 +22,7 @@ from protocol.safe_files import (
     resolve_file,
 )
 from protocol.transports.keys import new_pair, write_pair
+from protocol.transports.recording import Recording
 from referee.archive import export, show
 from referee.console.prompt import PromptHistory
 from referee.lobby.game import Live
@@ -29,7 +30,6 @@ from referee.lobby.keys import Book, RegistryError, change
 from referee.play.record_file import Recorder, SideFile
 from referee.regress import run
 from referee.store.store import Store
-from referee.tap.recording import Recording
 from referee.web.report import Folder
 
 ROOT = os.geteuid() == 0
