@@ -79,6 +79,8 @@ class Guard:
             return 405, "only GET and HEAD are answered", 0
         if len(scope["raw_path"] or b"") + len(scope["query_string"]) > MAX_TARGET:
             return 414, f"an address has at most {MAX_TARGET} bytes", 0
+        if "\0" in scope["path"] or b"%00" in scope["query_string"]:  # no name has one, and PostgreSQL takes none
+            return 404, "there is no such page", 0
         if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADERS:
             return 431, f"the headers of a request have at most {MAX_HEADERS} bytes", 0
         if self._hosts and _host(scope) not in self._hosts:

@@ -72,6 +72,10 @@ def test_endless_headers_are_refused() -> None:
     assert asked(Guard(site), "/", cookie="a" * (guard.MAX_HEADERS - 100)).status == 200
 
 
+def test_an_address_with_a_nul_is_no_page() -> None:
+    assert [asked(Guard(site), target).status for target in ("/match/a\0b", "/games?bot=%00", "/a%00")] == [404] * 3
+
+
 def test_an_endless_address_is_refused() -> None:
     assert asked(Guard(site), "/" + "a" * guard.MAX_TARGET).status == 414
     assert asked(Guard(site), "/?" + "a" * guard.MAX_TARGET).status == 414
