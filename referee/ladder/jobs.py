@@ -95,6 +95,11 @@ def pair_name(series: str, pool: Pool, number: int) -> str:
     return f"{series}-{pool.key[:8]}-{number}"
 
 
+def pool_in(key: str) -> str:
+    """By what the key of a match with a pair_name names its pool: the begin of the pool's key; "" if it has none."""
+    return [*["", "", ""], *key.split("-")][-3]
+
+
 def make_setup(
     series: str,
     pair: Pair,

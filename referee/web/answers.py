@@ -67,6 +67,7 @@ class Answers:
         headers = {**NO_STORE, **(error.headers or {})}
         if error.detail == HTTPStatus(error.status_code).phrase:  # the framework's words
             error.detail = _SENTENCES.get(error.status_code, f"{error.detail}.")
+        error.detail = self.site.without_folders(error.detail)
         if "text/html" in request.headers.get("accept", ""):
             text = render("problem.html", **self._common(request), status=error.status_code, text=error.detail)
             return HTMLResponse(text, error.status_code, headers)

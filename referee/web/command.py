@@ -60,7 +60,7 @@ def main(argv: list[str]) -> int:
     metavar="COMMAND|URL",
     help="Which engine draws, in place of each pool's: a command line or URL.",
 )
-@click.option("--delay", metavar="PLIES|SECONDSs", default="0", help="Show matches so far behind: 4, or 30s.")
+@click.option("--delay", metavar="PLIES|SECONDSs", default="0", help="Show rated matches so far behind: 4, or 30s.")
 @click.option("--host", "hosts", multiple=True, metavar="NAME", help="Answer only requests for this name; repeatable.")
 @click.option("--owner", type=int, hidden=True, help="The process that started this one, to end with.")
 @click.option("--nice", type=int, default=0, hidden=True)

@@ -12,7 +12,6 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from protocol.drawing.scene import clean
-from protocol.printed import without_password
 from protocol.records import Record, gtp_script
 from referee.archive.export import sgf
 from referee.ladder.queries import diagnostics
@@ -22,7 +21,7 @@ from referee.web.boards import BoardError, BoardPool, BoardView
 from referee.web.follow import Follower
 from referee.web.match_page import match_page, position
 from referee.web.overlays import cell_finder
-from referee.web.site import FoundMatch
+from referee.web.site import FoundMatch, place_of
 
 
 class MatchRoutes:
@@ -59,7 +58,7 @@ class MatchRoutes:
             "match.html",
             match=match_page(record),
             base=f"../match/{quote(record.start.match, safe='')}",
-            place=f"{without_password(self._site.word)}#{record.start.match}",
+            place=f"{place_of(self._site.word)}#{record.start.match}",
             live=found.live is not None,
             idle=found.live.idle() if found.live else 0,
             ply=ply,
@@ -146,7 +145,7 @@ class MatchRoutes:
         try:
             view = await self._answers.drawn(partial(self._boards.view, record.start, record.plies, ply))
         except BoardError as error:
-            return None, f"{error}."
+            return None, self._site.without_folders(f"{error}.")
         return view, "" if view.svg else "The engine describes no positions of this game."
 
     async def _view(self, record: Record, ply: int) -> dict[str, Any]:
@@ -166,7 +165,7 @@ class MatchRoutes:
         try:
             why = await self._answers.drawn(partial(self._boards.why_illegal, record.start, record.plies, ply, move))
         except BoardError as error:
-            return f"{error}."
+            return self._site.without_folders(f"{error}.")
         return f"{clean(move)} is not legal: {why}." if why else f"{clean(move)} is legal."
 
     async def _verify(self, record: Record) -> dict[str, Any]:
@@ -174,7 +173,7 @@ class MatchRoutes:
         try:
             found = await self._answers.drawn(partial(self._boards.verify, record))
         except BoardError as error:
-            return {"problem": f"{error}."}
+            return {"problem": self._site.without_folders(f"{error}.")}
         return {"as_recorded": True} if found is None else {"as_recorded": False, **found._asdict()}
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 from markupsafe import Markup
 
-from protocol.printed import json_text, without_password
+from protocol.printed import json_text
 from protocol.records import Record
 from protocol.safe_files import replace_file
 from referee.cli import HELP
@@ -26,6 +26,7 @@ from referee.terminal import clean
 from referee.web.boards import BoardError, BoardPool
 from referee.web.match_page import match_page, position
 from referee.web.pages import file_of, render
+from referee.web.site import place_of
 
 if TYPE_CHECKING:
     from referee.store.store import Store
@@ -100,7 +101,7 @@ def write_report(
         folder.write(file, render("pool_page.html", root="../", pool=pool, **common))
     with closing(BoardPool(read_engine(engine), {} if engine else engines_of(ladder))) as boards:
         for file in each(list(of_matches), "matches"):
-            record, place = read_game(store, of_matches[file]), f"{without_password(ladder)}#{of_matches[file]}"
+            record, place = read_game(store, of_matches[file]), f"{place_of(ladder)}#{of_matches[file]}"
             folder.write(file, render("match.html", root="../", place=place, **_match(record, boards), **common))
     events = store.events(EVENTS)
     folder.write(INDEX, render("index.html", root="", pools=pools, bots=bots, events=events, **common))

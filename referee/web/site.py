@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 from protocol.records import Record
+from referee.ladder.jobs import pool_in
 from referee.ladder.queries import format_of, read_one
 from referee.ladder.source import Trouble, store_url
 from referee.ladder.toml_file import ConfigError, decode, read_toml
@@ -73,6 +75,14 @@ def lobby_terms(word: str) -> LobbyTerms | None:
     return LobbyTerms(table.listen, table.keys, public)
 
 
+def place_of(word: str) -> str:
+    """The ladder in a command line that strangers see: no folder, no host."""
+    if "://" not in word:
+        return Path(word).name
+    parts = urlsplit(word)
+    return Path(parts.path).name if parts.scheme.startswith("sqlite") else f"{parts.scheme}://{parts.path}"
+
+
 class LiveSource(Protocol):
     """A match that is being played: the side file of a worker, or what a lobby publishes."""
 
@@ -121,6 +131,7 @@ class Site:
         ConfigError."""
         self.word, self.name = word, name
         self._watch, self._delay = watch, delay
+        self._rated: dict[str, bool] = {}  # by what keys of matches name a pool by
         self.lobby = lobby_terms(word)
         if word:
             self.form = format_of(word)
@@ -195,7 +206,23 @@ class Site:
     def _find_live(self, key: str) -> LiveSource | None:
         found: LiveSource | None = self._watch.find(key, under_way=bool(self.word)) if self._watch else None
         found = found or (self._live.find(key) if key else None)
-        return DelayedMatch(found, self._delay) if found and self._delay != NO_DELAY else found
+        held = found and self._delay != NO_DELAY and self._is_rated(key)
+        return DelayedMatch(found, self._delay) if found and held else found
+
+    def _is_rated(self, key: str) -> bool:
+        """Whether a match counts for a pool of the store; one of no pool there is taken for rated."""
+        name = pool_in(key)
+        if self.word and name not in self._rated:
+            with contextlib.suppress(StoreError), self.store() as store:
+                self._rated = {pool.key[: len(name)]: pool.rated for pool in store.pools(unrated=True)}
+        return self._rated.get(name, True)
+
+    def without_folders(self, text: str) -> str:
+        """A text for strangers: the names of files without the folders of this machine where the ladder is."""
+        for word in (self._base, "" if "://" in self.word else self.word):
+            if (folder := os.path.dirname(word)) not in ("", "/"):  # noqa: PTH120
+                text = text.replace(f"{folder}/", "")
+        return text
 
     def follow(self, key: str) -> LiveSource | Record | None:
         """Where a Follower reads a match; None if it cannot be found now."""
