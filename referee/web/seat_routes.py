@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -22,7 +23,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from protocol.drawing.scene import clean
-from referee.web.answers import NO_STORE, Answers, within
+from referee.web.answers import NO_STORE, Answers, as_json, json_answer, within
 from referee.web.boards import BoardError, BoardPool
 from referee.web.guard import MAX_BODY, network
 from referee.web.seat import NotNow
@@ -80,9 +81,14 @@ class SeatRoutes:
         opponent = request.query_params.get("opponent", "")[:100]
         values: dict[str, Any] = {"csrf": _csrf(visitor), "invite": invite, "opponent": opponent}
         if invite:
-            values["duel"] = self._seats.host(invite).duel
+            values["duel"] = duel = self._seats.host(invite).duel
+            said: dict[str, object] = {"invitation": {"pool": duel.pool}}
         else:
-            values["offers"] = await self._seats.offers()
+            values["offers"] = offers = await self._seats.offers()
+            said = {"pools": offers.pools, "bots": offers.bots}
+        if as_json(request):
+            return json_answer(said, NO_STORE)
+        values["json"] = "?" + urlencode({**request.query_params, "format": "json"})
         answer = self._answers.page(request, "seats.html", **values)
         answer.headers["cache-control"] = "no-store"
         secure = request.url.scheme == "https"
@@ -100,7 +106,10 @@ class SeatRoutes:
 
     async def seat(self, request: Request) -> Response:
         place = self._place(request)
-        answer = self._answers.page(request, "seat.html", csrf=_csrf(request.cookies[COOKIE]), seat=place.id)
+        if as_json(request):
+            return json_answer({**self._seats.state(place), "invite": ""}, NO_STORE)
+        csrf = _csrf(request.cookies[COOKIE])
+        answer = self._answers.page(request, "seat.html", csrf=csrf, seat=place.id, json="?format=json")
         answer.headers["cache-control"] = "no-store"
         return answer
 

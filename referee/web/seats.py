@@ -241,7 +241,7 @@ class Seats:
                 more = place.more
                 if version != place.version:
                     version = place.version
-                    yield b"id: %d\nevent: state\ndata: %s\n\n" % (version, _encode(self._state(place)))
+                    yield b"id: %d\nevent: state\ndata: %s\n\n" % (version, _encode(self.state(place)))
                     continue
                 try:
                     await asyncio.wait_for(more.wait(), _ALIVE)
@@ -250,7 +250,8 @@ class Seats:
         finally:
             place.browsers, place.since = place.browsers - 1, time.monotonic()
 
-    def _state(self, place: Place) -> dict[str, object]:
+    def state(self, place: Place) -> dict[str, object]:
+        """What its page shows, as JSON."""
         duel = place.duel
         opponent = duel.second if place.seat.name == duel.first else duel.first
         about = {"pool": duel.pool, "opponent": "a person" if _is_seat(opponent) else opponent}
