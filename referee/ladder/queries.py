@@ -34,6 +34,7 @@ from referee.play.clock import ControlKind, TimeControl
 from referee.ratings.scale import expected_share, zero
 from referee.ratings.sprt import Hypotheses, Verdict
 from referee.store.model import (
+    EITHER_WAY,
     Entrant,
     Format,
     FormatKind,
@@ -234,7 +235,7 @@ class GameFilter:
 def check_filter(store: "Store", wanted: GameFilter) -> dict[str, Any]:
     """The words for the store's `games` and `records`. ViewError for a pool or a bot that there is not, UsageError."""
     chosen = chosen_pools(store.pools(unrated=True), wanted.pool)
-    if not wanted.bot and (wanted.against or wanted.seat or wanted.result not in ("", "drawn", "void")):
+    if not wanted.bot and (wanted.against or wanted.seat or wanted.result not in ("", *EITHER_WAY)):
         what = "--against" if wanted.against else "--seat" if wanted.seat else f"--result {wanted.result}"
         raise click.UsageError(f"{what} goes with --bot")
     if wanted.bot:

@@ -266,8 +266,10 @@ class GameRow:
     ended: str
 
 
-RESULTS = ("won", "lost", "drawn", "void", "fault", "forfeit", "gift")
-"""How a match came out for a bot. `fault`: ended by its fault; `forfeit`: lost by it; `gift`: won by the other's."""
+EITHER_WAY = ("counted", "drawn", "void")  # the same for both bots
+RESULTS = ("won", "lost", *EITHER_WAY, "fault", "forfeit", "gift")
+"""How a match came out for a bot. `counted`: with a result; `fault`: ended by its fault; `forfeit`: lost by it; `gift`:
+won by the other's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class StoreFilter:
     """Which matches: of a pool, of some versions (empty: any) in a seat (0: either), against some, that ended so.
 
     `since`, `until`: when they ended, from the first to before the second, UTC. `result`: one of RESULTS, as `bots` see
-    it; without them `drawn` or `void`.
+    it; without them one of EITHER_WAY.
     """
 
     pool: int | None = None
@@ -156,13 +156,14 @@ def _sides(chosen: StoreFilter) -> Iterator[ColumnElement[bool]]:
 
 
 def _came_out(result: str, bot: int | None, seat: int) -> list[ColumnElement[bool]]:
-    """Matches with that result for the bot in that seat; `drawn` and `void` are the same for both."""
+    """Matches with that result for the bot in that seat; those of EITHER_WAY are the same for both."""
     won, lost = games.c.winner == seat, games.c.winner == 3 - seat
     other = games.c.second if seat == 1 else games.c.first
     return {
         "won": [won],
         "lost": [lost],
         "drawn": [games.c.winner == 0, games.c.result != ""],
+        "counted": [games.c.result != ""],
         "void": [games.c.result == ""],
         "fault": [games.c.culprit == bot],
         "forfeit": [games.c.culprit == bot, lost],

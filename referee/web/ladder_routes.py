@@ -1,5 +1,6 @@
 """The pages of a ladder in `ggp web`: overview, pools, bots, pairs, tests, lists of matches, what is being played."""
 
+import contextlib
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -31,7 +32,7 @@ from referee.ladder.source import check_bots, chosen_pools, exact, the_pool
 from referee.ladder.standings import entered
 from referee.ladder.views import since_when
 from referee.play.outcome import Termination
-from referee.store.model import RESULTS, PoolRow
+from referee.store.model import EITHER_WAY, RESULTS, PoolRow
 from referee.store.store import Store
 from referee.web.answers import NO_STORE, Answers, as_json, json_answer, number_of
 from referee.web.boards import BoardError, BoardPool
@@ -244,10 +245,8 @@ class LadderRoutes:
 
     async def take_part(self, request: Request) -> Response:
         def read() -> Response:
-            if not self._site.word:
-                return self._answers.page(request, "take_part.html", pools=[], lobby=self._site.lobby)
-            with self._site.store() as store:
-                pools, lobby = store.pools(), self._site.lobby
+            with self._site.store() if self._site.word else contextlib.nullcontext() as store:
+                pools, lobby = store.pools() if store else [], self._site.lobby
                 if as_json(request):
                     listed = [{"pool": pool.name, "game": title_of(pool).partition(": ")[2]} for pool in pools]
                     return json_answer({"lobby": lobby and lobby._asdict(), "pools": listed})
@@ -275,7 +274,7 @@ class LadderRoutes:
                 if svg := (await self._answers.drawn(partial(draw, number))).svg:
                     pictures.append((what, svg, number))
         except BoardError as error:
-            problem = f"{error}."
+            problem = self._site.without_folders(f"{error}.")
         if as_json(request):
             said = {"pool": pool.name, "game": pool.game, "options": pool.options, "rules": text, "problem": problem}
             return json_answer(said, NO_STORE)
@@ -325,7 +324,7 @@ def _filter_words(request: Request) -> dict[str, str]:
     for name, allowed in (("termination", list(map(str, Termination))), ("result", RESULTS), ("seat", ("1", "2"))):
         if name in words and words[name] not in allowed:
             raise HTTPException(400, f"{name} is one of {', '.join(allowed)}.")
-    alone = [name for name in ("against", "seat", "result") if name in words and words[name] not in ("drawn", "void")]
+    alone = [name for name in ("against", "seat", "result") if name in words and words[name] not in EITHER_WAY]
     if alone and "bot" not in words:
         raise HTTPException(400, f"{alone[0]} goes with a bot.")
     return words
