@@ -20,6 +20,7 @@ from protocol.records import Event
 from protocol.transports.subreaper import adopting_orphans
 from referee.cli import BAD_USAGE, HELP, make_folder, run_command
 from referee.match_report import as_json, effect_of_match, print_report, status_line
+from referee.play.adjudication import AdjudicationRule, Kind
 from referee.play.bot_spec import BotSpec, WordError, distinct, is_built_in, is_human, read_bot, read_engine, read_game
 from referee.play.clock import FORMS, TimeControl
 from referee.play.openings import BookChoice, BookError, OpeningBook, file_data, read_choice
@@ -105,6 +106,9 @@ def translate(argv: list[str]) -> list[str]:
         if name == "sprt" and not equals:
             values = [left.pop(0) for _ in range(_leading(left, _SPRT_WORD))]
             words += ["--sprt", ",".join(values)] if values else ["--sprt"]
+        elif name in ("resign", "draw") and not equals:
+            values = [left.pop(0) for _ in range(_leading(left, re.compile(r"[a-z]+=")))]
+            words += [f"--{name}", ",".join(values)] if values else [f"--{name}"]
         elif name == "each":
             words += _each(left)
         elif name == "openings" and left and left[0].startswith("file="):
@@ -192,6 +196,8 @@ def _each(left: list[str]) -> list[str]:
 @click.option("--record", type=click.Path(path_type=Path), help="Append the matches to this file; go on where it ends.")
 @click.option("--gauntlet", metavar="NAME", help="Only this bot plays the others.")
 @click.option("--sprt", "tested", metavar="TEST", help="Stop when this test decides: elo0=0 elo1=5, or gate.")
+@click.option("--resign", metavar="RULE", help="End a match that both bots call lost: winrate=0.02 plies=6 after=20.")
+@click.option("--draw", metavar="RULE", help="End a match that both bots call even: winrate=0.02 plies=10 after=60.")
 @click.option("--interval", type=click.IntRange(1), metavar="N", help="Say how it stands after every N games.")
 @click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="No progress, no table.")
@@ -227,6 +233,8 @@ def match(
     record: Path | None,
     gauntlet: str | None,
     tested: str | None,
+    resign: str | None,
+    draw: str | None,
     interval: int | None,
     as_object: bool,
     quiet: bool,
@@ -259,6 +267,7 @@ def match(
         seed=seed,
         openings=openings,
         book=book.choice if book else None,
+        rules=_read_rules(resign, draw),
         budgets=Timeouts.parse(budget),
         restart=restart,
         extras=ProcessLimits(memory, verbose, make_folder("--log-stderr", log_stderr), make_folder("--log", log)),
@@ -329,6 +338,12 @@ def read_test(text: str) -> Hypotheses:
         return Hypotheses(**numbers, model=model)
     except ValueError as error:
         raise click.UsageError(f"--sprt: {error}") from None
+
+
+def _read_rules(resign: str | None, draw: str | None) -> tuple[AdjudicationRule, ...]:
+    """Raises AdjudicationError."""
+    said: tuple[tuple[Kind, str | None], ...] = (("resign", resign), ("draw", draw))
+    return tuple(AdjudicationRule.parse(kind, text) for kind, text in said if text is not None)
 
 
 def _read_openings(text: str, game: str, options: dict[str, str]) -> tuple[int, OpeningBook | None]:

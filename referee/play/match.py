@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from protocol.messages import Reply
 from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed
+from referee.play.adjudication import AdjudicationRule, Adjudicator
 from referee.play.clock import Clock, ControlKind
 from referee.play.engine import AGREE, OVER, Engine, GameRefused, Status, score_result
 from referee.play.outcome import FAULTS, BotFault, CannotStart, EngineFailed, Outcome, Termination, forfeit
@@ -42,6 +43,7 @@ class Match:
     started: str = ""
     keep_stderr: bool = True  # in the record, also without a fault
     book: str = ""  # where the opening stands
+    rules: tuple[AdjudicationRule, ...] = ()  # by which it may end early
 
 
 async def play_match(
@@ -164,6 +166,10 @@ class _MatchState:
         clocks, untimed = self.clocks, self.match.setting.control.kind is ControlKind.NONE
         status, move = self.status, self.moves[-1][1] if self.moves else ""
         early = len(self.match.opening) + EARLY  # see `early`
+        adjudicator = Adjudicator(self.match.rules) if self.match.rules else None
+        if adjudicator is not None:
+            for played in self.match.past:
+                adjudicator.see(played.ply, played.seat, played.analysis)
 
         while status.phase != OVER:
             if status.ply >= max_plies:
@@ -198,6 +204,8 @@ class _MatchState:
             other.tell(colour, move)
             self.moves.append((colour, move))
             self.status = status
+            if adjudicator is not None and status.phase != OVER and (found := adjudicator.see(ply, seat, analysis)):
+                return self._adjudicated(*found)
 
         return Outcome(Termination.RULES, status.result, status.winner)
 
@@ -268,6 +276,10 @@ class _MatchState:
             return Outcome(Termination.PLY_LIMIT, detail=f"{detail}: the engine has no score for it")
         winner = 0 if result == "0" else self.black() if result[0] == "B" else 3 - self.black()
         return Outcome(Termination.PLY_LIMIT, result, winner, detail=f"{detail}: scored as it stands")
+
+    def _adjudicated(self, winner: int, why: str) -> Outcome:
+        result = "0" if winner == 0 else "B+R" if winner == self.black() else "W+R"
+        return Outcome(Termination.ADJUDICATED, result, winner, detail=why)
 
     async def _set_up_engine(self) -> Status:
         """A new game on the engine, or on another one if it fails. Raises EngineFailed, GameRefused."""

@@ -98,6 +98,9 @@ class MatchRunner:
             opening = before.start.opening if before else await self._opening_of(engine, setup, number // 2, chosen)
             first, second = await self._sit(order[0], setup), await self._sit(order[1], setup)
             await self._make_room(order)
+            for player in (first, second) if setup.rules else ():
+                if not player.analyses:
+                    raise CannotStart(player.name, "lists no ggp-genmove_analyze: --resign and --draw need a winrate")
             key = setup.key(number, attempt)
             match = Match(
                 key=key,
@@ -106,6 +109,7 @@ class MatchRunner:
                 max_plies=setup.max_plies,
                 seed=setup.seed,
                 opening=opening,
+                rules=setup.rules,
                 book=f"{chosen.place}, sha256 {chosen.digest}" if chosen else "",
                 referee=setup.referee,
                 bot_seeds=setup.bot_seeds(key),

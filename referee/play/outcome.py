@@ -28,6 +28,7 @@ class Termination(StrEnum):
     DISCONNECTED = "disconnected"
     PROTOCOL_ERROR = "protocol_error"
     PLY_LIMIT = "ply_limit"
+    ADJUDICATED = "adjudicated"  # by a rule that the operator asked for
     ENGINE_FAILED = "engine_failed"
 
 

@@ -7,13 +7,14 @@ import hashlib
 import json
 import random
 from collections import Counter, deque
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 
 from protocol.errors import Problem
 from protocol.records import Record
 from protocol.transports.blocking import run_blocking
+from referee.play.adjudication import AdjudicationRule
 from referee.play.bot_spec import BotSpec
 from referee.play.engine import OVER, Engine, GameRefused, start_engine
 from referee.play.openings import BookChoice, BookError, Opening, OpeningBook
@@ -79,6 +80,7 @@ class SeriesConfig:
     seeded: bool = False  # whether bots get a seed for each match
     position: tuple[str, ...] = ()  # the plies that every match begins with, before those that are drawn
     book: BookChoice | None = None  # the openings of pairs, in place of random plies
+    rules: tuple[AdjudicationRule, ...] = ()  # by which matches may end early
 
     @cached_property
     def series(self) -> str:
@@ -90,6 +92,7 @@ class SeriesConfig:
             *(self.seed, self.openings, self.engine.command, [(bot.name, bot.command) for bot in self.bots]),
             *([self.position] if self.position else []),
             *([self.book.digest, self.book.order, self.book.start, self.book.plies] if self.book else []),
+            *([astuple(rule) for rule in self.rules]),
         ]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
 

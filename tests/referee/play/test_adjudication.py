@@ -1,0 +1,105 @@
+"""Matches that both bots call lost or drawn end early, with the numbers behind it; by one bot alone they do not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from protocol.records import read_records
+from referee.match_command import translate
+from referee.play.adjudication import AdjudicationError, AdjudicationRule, Adjudicator, winrate
+from tests.support.cli import ggp
+
+LOST = AdjudicationRule.parse("resign", "winrate=0.02 plies=4 after=10")
+DRAWN = AdjudicationRule.parse("draw", "winrate=0.05,plies=6")
+
+
+def says(rate: object) -> str:
+    return json.dumps({"winrate": rate})
+
+
+def ended(rules: tuple[AdjudicationRule, ...], plies: list[tuple[int, object]]) -> tuple[int, int] | None:
+    """The ply after which it ends and the winner; `plies` are seat and winrate."""
+    adjudicator = Adjudicator(rules)
+    for ply, (seat, rate) in enumerate(plies, 1):
+        if found := adjudicator.see(ply, seat, says(rate)):
+            return ply, found[0]
+    return None
+
+
+def turns(first: object, second: object, plies: int) -> list[tuple[int, object]]:
+    return [(1 + ply % 2, (first, second)[ply % 2]) for ply in range(plies)]
+
+
+@pytest.mark.parametrize(
+    ("plies", "end"),
+    [
+        (turns(0.01, 0.99, 40), (14, 2)),
+        (turns(0.98, 0.02, 40), (14, 1)),
+        (turns(0.01, 0.9, 40), None),
+        (turns(0.01, 0.01, 40), None),
+        (turns(0.01, None, 40), None),
+        ([(1, 0.01)] * 40, None),
+        (turns(0.5, 0.5, 20) + turns(0.0, 1.0, 10), (24, 2)),
+        (turns(0.01, 0.99, 12) + turns(0.5, 0.5, 2) + turns(0.01, 0.99, 10), (18, 2)),
+        ([(1, 0.01), (1, 0.02), (2, 0.99), (2, 0.98)] * 10, (14, 2)),
+    ],
+)
+def test_a_lost_side_is_lost_when_both_say_so_long_enough(
+    plies: list[tuple[int, object]], end: tuple[int, int] | None
+) -> None:
+    assert ended((LOST,), plies) == end
+
+
+def test_a_draw_and_a_loss_are_looked_for_together() -> None:
+    assert ended((LOST, DRAWN), turns(0.55, 0.5, 20)) == (6, 0)
+    assert ended((LOST, DRAWN), turns(0.56, 0.5, 20)) is None
+    assert ended((LOST, DRAWN), turns(0.9, 0.1, 6) + turns(0.0, 1.0, 20)) == (14, 2)
+
+
+def test_the_numbers_are_told() -> None:
+    adjudicator = Adjudicator((LOST,))
+    found = [adjudicator.see(ply, seat, says(rate)) for ply, (seat, rate) in enumerate(turns(0.01, 0.985, 14), 1)]
+    assert found[-1] == (2, "seat 1 is lost by 4 plies by both bots; what seat 1 hopes for: 0.01 0.015 0.01 0.015")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"winrate": "0.5"}', says(2), says(-0.1), says(True), says(None)])
+def test_what_is_no_winrate(text: str) -> None:
+    assert winrate(text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "winrate=0.5 plies=4", "winrate=x plies=4", "plies=4", "winrate=0.1", "winrate=0.1 plies=1",
+             "winrate=0.1 plies=2.5", "winrate=0.1 plies=4 plies=4", "score=400 movecount=3", "winrate=0.1.1 plies=4"]
+)  # fmt: skip
+def test_what_is_no_rule(text: str) -> None:
+    with pytest.raises(AdjudicationError, match="--resign"):
+        AdjudicationRule.parse("resign", text)
+
+
+def test_words_of_a_rule_may_follow_the_option() -> None:
+    words = ["-resign", "winrate=0.02", "plies=4", "--quiet"]
+    assert translate(words) == ["--resign", "winrate=0.02,plies=4", "--quiet"]
+
+
+@pytest.mark.slow
+def test_a_match_ends_by_agreement_and_its_record_says_why(tmp_path: Path) -> None:
+    record = tmp_path / "games"
+    words = ("match", "yugo,size=5", "greedy:playouts=10", "random", "--games", "2", "--json", "--record", str(record))
+    refused = ggp(*words, "--resign", "winrate=0.4", "plies=2")
+    assert refused.status == 1 and refused.json["suspended"]["who"] == "random"
+    assert "lists no ggp-genmove_analyze" in refused.json["suspended"]["reason"]
+    assert refused.json["games"] == 0
+    both = ("match", "yugo,size=5", "a=greedy:playouts=10", "b=greedy:playouts=20", "--games", "6", "--quiet")
+    ran = ggp(*both, "--record", str(record), "--resign", "winrate=0.4", "plies=2", "--json")
+    ends = ran.json["terminations"]
+    assert ran.status == 0 and ends["adjudicated"] >= 3 and sum(ends.values()) == 6
+    for match in read_records(record.read_bytes().splitlines(keepends=True)):
+        assert match.end is not None and match.end.winner
+        if match.end.termination != "adjudicated":
+            continue
+        last = match.plies[-1]
+        assert (winrate(last.analysis) or 0) <= 0.4 + 1e-9 or (winrate(last.analysis) or 0) >= 0.6 - 1e-9
+        assert f"seat {3 - match.end.winner} is lost by 2 plies by both bots" in match.end.detail
+    assert ggp("verify", str(record)).status == 0
+    assert ggp("rate", str(record), "--json").json["ratings"][0]["games"] == 6
