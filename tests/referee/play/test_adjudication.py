@@ -57,7 +57,7 @@ def test_a_draw_and_a_loss_are_looked_for_together() -> None:
     assert ended((LOST, DRAWN), turns(0.9, 0.1, 6) + turns(0.0, 1.0, 20)) == (14, 2)
 
 
-def test_the_numbers_are_told() -> None:
+def test_the_numbers_stand_in_the_detail() -> None:
     adjudicator = Adjudicator((LOST,))
     found = [adjudicator.see(ply, seat, says(rate)) for ply, (seat, rate) in enumerate(turns(0.01, 0.985, 14), 1)]
     assert found[-1] == (2, "seat 1 is lost by 4 plies by both bots; what seat 1 hopes for: 0.01 0.015 0.01 0.015")
