@@ -135,6 +135,7 @@ _STRANGERS = 20  # unknown keys that are logged singly in a minute; further ones
 _MINUTE = 60.0  # seconds
 INSIDE = "process "  # prefix of the key of a local process; its number follows
 OWNER = "the lobby"  # of local bots; with a blank, as no other owner's name has one
+SEAT = "web-"  # and a number, from 1: the names of seats for people
 _FOR_LOCAL = "this socket is for bots that the lobby started itself"
 
 
@@ -162,11 +163,12 @@ class Author:
 @dataclass(frozen=True, slots=True)
 class LocalIdentities:
     """The local bots: all names, and the identities of the running processes. `web`: processes of `ggp web`, which
-    speak for people."""
+    speak for people; `seats`: names that only they use."""
 
     names: frozenset[str] = frozenset()
     processes: dict[int, Identity] = field(default_factory=dict)
     web: set[int] = field(default_factory=set)
+    seats: frozenset[str] = frozenset()
 
 
 class Admission:
@@ -188,7 +190,7 @@ class Admission:
             if identity is None:
                 raise NotAdmitted("stranger", _FOR_LOCAL)
             return identity
-        if hello.name in self._local.names:
+        if hello.name in self._local.names or (hello.name in self._local.seats and not self.is_web(key)):
             raise NotAdmitted("taken", f"{hello.name} is a bot of the lobby's own: choose another name", lasting=True)
         return Identity(hello.name, hello.name)
 

@@ -16,7 +16,7 @@ from random import Random
 import msgspec
 
 from protocol.lobby_wire import printable
-from referee.lobby.auth import OWNER, LocalIdentities
+from referee.lobby.auth import OWNER, SEAT, LocalIdentities
 from referee.lobby.connect import LocalOrder, LocalReport
 from referee.lobby.log import EventLog
 from referee.lobby.remote_bot import Identity, Local
@@ -28,10 +28,12 @@ _PROGRAM = (sys.executable, "-m", "referee.lobby.connect")
 
 
 class LocalBots:
-    """`rivals`: whether they also play each other; `nice`: their niceness, relative to the lobby's."""
+    """`rivals`: whether they also play each other; `nice`: their niceness, relative to the lobby's; `seats`: of the
+    lobby's own site."""
 
-    def __init__(self, bots: Sequence[Local], rivals: bool, nice: int, event_log: EventLog) -> None:
-        self.identities = LocalIdentities(frozenset(bot.entrant.name for bot in bots))
+    def __init__(self, bots: Sequence[Local], rivals: bool, nice: int, event_log: EventLog, seats: int = 0) -> None:
+        names = frozenset(bot.entrant.name for bot in bots)
+        self.identities = LocalIdentities(names, seats=frozenset(f"{SEAT}{number}" for number in range(1, seats + 1)))
         self._bots, self._rivals, self._nice, self._event_log = bots, rivals, nice, event_log
         self._processes: set[Process] = set()
         self._tasks: list[asyncio.Task[None]] = []

@@ -52,7 +52,8 @@ def run_lobby(
     Raises ConfigError, UsageError.
     """
     settings = read_lobby(file, no_keys, listen)
-    local = LocalBots(settings.local, settings.table.local_matches, settings.table.nice, event_log)
+    seats = settings.web.seats if settings.web else 0
+    local = LocalBots(settings.local, settings.table.local_matches, settings.table.nice, event_log, seats)
     admission = _admission(settings, local, event_log)
     check_programs(settings.ladder)
     ladder, warnings = prepare_pools(settings.ladder)

@@ -25,11 +25,11 @@ from protocol.errors import Problem
 from protocol.safe_files import open_lock, replace_file
 from protocol.transports.lobby_dial import LobbyLink, Replaced
 from referee.background_tasks import BackgroundTasks
+from referee.lobby.auth import SEAT
 from referee.lobby.challenge_command import ChallengeRefused, NotReached, Ordering, Values, values_of
 from referee.web.seat import KeptSeat, Seat, SeatPhase
 
 T = TypeVar("T")
-NAME = "web"  # and a number: the names of seats at the lobby
 OF_ADDRESS = 4  # seats of one address
 GONE, GIVEN_UP = 5.0, 60.0  # seconds without a browser until the connection is dropped; until a seat is free again
 _KEPT = 600.0  # seconds that a match that is over stays on the page, without a browser
@@ -329,7 +329,7 @@ class Seats:
     def _free_name(self, orders: Ordering, taken: set[str]) -> str:
         """A name that is at the lobby neither as a bot nor in a challenge; "" if there is none."""
         taken |= {one["name"] for one in _rows(orders, "ggp-bots")}
-        name = next((name for number in range(1, self._most + 1) if (name := f"{NAME}-{number}") not in taken), "")
+        name = next((name for number in range(1, self._most + 1) if (name := f"{SEAT}{number}") not in taken), "")
         for one in _rows(orders, "ggp-challenges"):  # of a site that was killed
             if name and name in (one["first"], one["second"]):
                 orders.ask(f"ggp-withdraw {one['id']}")
@@ -441,4 +441,4 @@ def _hash(token: str) -> str:
 
 
 def _is_seat(name: str) -> bool:
-    return name.startswith(f"{NAME}-")
+    return name.startswith(SEAT)

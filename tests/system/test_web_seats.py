@@ -54,7 +54,7 @@ command = "random"
 WEB = """
 [web]
 listen = "127.0.0.1:{}"
-nice = 0
+nice = {}
 """
 
 
@@ -68,13 +68,13 @@ def free_port() -> int:
 class Club:
     """A lobby with a site, which it runs itself or which is a process of its own; `port` is the site's."""
 
-    def __init__(self, folder: Path, own: bool = True, more: str = "") -> None:
-        """more: tables of pools and bots."""
+    def __init__(self, folder: Path, own: bool = True, more: str = "", nice: int = 0) -> None:
+        """more: tables of pools and bots; nice: of the site, relative to the lobby."""
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         lobby, watch = (f"tcp://127.0.0.1:{free_port()}" for _ in range(2))
         self.file = folder / "club.toml"
-        text = FILE.format(lobby=lobby, watch=watch, web=WEB.format(self.port) if own else "")
+        text = FILE.format(lobby=lobby, watch=watch, web=WEB.format(self.port, nice) if own else "")
         self.file.write_text(text + more)
         self.start()
         self.site: Ggp | None = None

@@ -9,8 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+import zmq
 
 from tests.support.cli import wait_until
+from tests.support.dialled_bots import dial
 from tests.support.seat_client import Refused, SeatClient, until_there
 from tests.system.test_web_seats import Club, chooser
 
@@ -79,6 +81,38 @@ def test_a_match_is_followed_through_kills_of_lobby_site_and_spectator_process(t
     until_there(club.port)
     os.kill(club.child("referee.web.command"), signal.SIGKILL)
     check(follower)  # the seat was the site's: the lobby's grace ends the match
+    club.end()
+
+
+def test_the_site_of_a_lobby_is_nice_starts_again_and_nothing_else_takes_its_seats(tmp_path: Path) -> None:
+    club = Club(tmp_path, nice=7)
+
+    def checked() -> tuple[int, str]:
+        """The site's process, and where it dials in."""
+        site = club.child("referee.web.command")
+        nice, of_lobby = (os.getpriority(os.PRIO_PROCESS, pid) for pid in (site, club.lobby.process.pid))
+        assert nice == of_lobby + 7
+        words = Path(f"/proc/{site}/cmdline").read_bytes().decode().split("\0")
+        inside = words[words.index("--lobby") + 1]
+        assert Path(inside.removeprefix("ipc://")).parent.stat().st_mode & 0o077 == 0
+        return site, inside
+
+    site, inside = checked()
+    club.kill_site()
+    again, inside = checked()
+    assert again != site
+    me = SeatClient(club.port)
+    me.take(pool="small", opponent="random")
+    assert me.until(lambda state: state["turn"])
+    lobby = next(line for line in club.file.read_text().splitlines() if line.startswith("listen")).split('"')[1]
+    with zmq.Context[zmq.Socket[bytes]]() as context:
+        for url in (inside, lobby):
+            stranger = dial(context, url, "web-1")
+            stranger.hello()
+            assert stranger.socket.poll(10_000)
+            assert stranger.socket.recv_multipart()[0] == b"B"
+            stranger.socket.close(linger=0)
+    assert me.play(chooser(6), plies=1)
     club.end()
 
 

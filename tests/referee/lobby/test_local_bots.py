@@ -141,6 +141,27 @@ def test_names_of_local_bots_are_reserved_and_without_limits(tmp_path: Path) -> 
     assert admission.limits(OWNER, {"matches": 3})["matches"] > 10**9
 
 
+@pytest.mark.parametrize("keys", [False, True])
+def test_only_the_lobby_s_own_site_speaks_for_its_seats(tmp_path: Path, keys: bool) -> None:
+    """Not another process at the inside socket, not one without a key, not one whose key is for the same name."""
+    local, mine = LocalIdentities(web={11}, seats=frozenset({"web-1"})), new_pair()
+    write_pair(tmp_path / "server.key", new_pair())
+    with change(tmp_path / "keys.json") as write:
+        write(allow(allow(Book(), "eve", "web-1", mine.public, now()), "eve", "eve", mine.public, now()))
+    keyed = KeyAuth(tmp_path / "server.key", tmp_path / "keys.json", quiet(), local=local) if keys else None
+    admission, stranger = keyed or Admission(local), mine.public if keys else ""
+    assert admission.identify(f"{INSIDE}11", Hello("web-1")).name == "web-1"
+    assert admission.identify(stranger, Hello("eve")).name == "eve"
+    with raises(NotAdmitted, "taken"):
+        admission.identify(stranger, Hello("web-1"))
+    for refused in (lambda: admission.identify(f"{INSIDE}12", Hello("web-1")), lambda: admission.author(f"{INSIDE}12")):
+        with raises(NotAdmitted, "stranger"):
+            refused()
+    local.web.clear()  # the site has ended
+    with raises(NotAdmitted, "stranger"):
+        admission.identify(f"{INSIDE}11", Hello("web-1"))
+
+
 def test_copies_are_one_bot_in_several_matches(tmp_path: Path) -> None:
     """Two resumed matches of a local bot get a copy each, and a third one waits."""
     local = read(tmp_path, one={"command": "greedy"}).local[0]
