@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from protocol.records import MovePlayed, Record
 from referee.records import live_path
+from tests.pictures import TEST, TESTED
 from tests.support.browser import Visitor, WebServer, chromium
 from tests.support.cli import Ggp, wait_until
 from tests.support.ladders import write_ladder
@@ -213,6 +214,29 @@ def test_a_ladder_that_runs_is_watched_live(browser: Browser, tmp_path: Path) ->
     visitor.close()
     server.end()
     assert run.wait().status == 0
+
+
+def test_the_page_of_a_test_that_runs_gets_new_numbers_in_place(browser: Browser, tmp_path: Path) -> None:
+    file = write_ladder(tmp_path, *TESTED, head=TEST)
+    run = Ggp("ladder", "run", str(file), "--quiet")
+    wait_until(file.with_suffix(".db").exists)
+    with WebServer(str(file)) as server:
+        visitor = Visitor(browser, server)
+        wait_until(lambda: visitor.page.goto(f"{server.url}/test").status == 200)  # type: ignore[union-attr]
+        page = visitor.page
+        moves = list[str]()
+        page.on("framenavigated", lambda frame: moves.append(frame.url))
+        assert page.locator("head meta[http-equiv=refresh]").count() == 0  # without script there is one
+        page.evaluate("window.mark = 1; document.body.style.minHeight = '3000px'; window.scrollTo(0, 120)")
+        page.locator("main h3 a").first.focus()
+        focused = page.evaluate("document.activeElement.href")
+        scrolled, text = page.evaluate("scrollY"), page.locator("main").inner_text()
+        page.wait_for_function("text => document.querySelector('main').innerText !== text", arg=text, timeout=60_000)
+        assert page.evaluate("[mark, scrollY, document.activeElement.href]") == [1, scrolled, focused] and not moves
+        visitor.errors[:] = [error for error in visitor.errors if "404" not in error]  # asked before the first game
+        visitor.close()
+    run.process.terminate()
+    run.wait(60)
 
 
 @pytest.mark.long
