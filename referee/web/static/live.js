@@ -4,6 +4,9 @@
 const shown = document.querySelector("main");
 let before = shown.innerHTML;
 
+// A match may be over, and its board not stored yet, when its picture is asked for.
+shown.addEventListener("error", ({ target }) => target.style.setProperty("visibility", "hidden"), true);
+
 async function renew() {
   if (!document.hidden) {
     try {
