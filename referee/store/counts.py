@@ -26,7 +26,7 @@ from sqlalchemy import (
     or_,
     select,
 )
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from referee.play.outcome import Termination
 from referee.play.series import seats
@@ -83,9 +83,15 @@ def _add(connection: Connection, table: Table, counts: Mapping[tuple[Any, ...], 
 
 @cache
 def _adding(table: Table, dialect: str) -> Insert:
-    insert = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    if dialect == "sqlite":
+        insert: Any = sqlite.insert(table)
+    else:
+        from sqlalchemy.dialects import postgresql  # 2.5 MiB
+
+        insert = postgresql.insert(table)
     more = {column.name: column + insert.excluded[column.name] for column in table.columns if not column.primary_key}
-    return insert.on_conflict_do_update(index_elements=_KEYS[table], set_=more)
+    adding: Insert = insert.on_conflict_do_update(index_elements=_KEYS[table], set_=more)
+    return adding
 
 
 # -- What the derived tables must hold, by the games.

@@ -13,7 +13,6 @@ from starlette.routing import Route
 
 from protocol.drawing.scene import clean
 from protocol.records import Record, gtp_script
-from referee.archive.export import sgf
 from referee.ladder.queries import diagnostics
 from referee.ladder.views import game_json
 from referee.web.answers import NO_STORE, Answers, as_json, json_answer, number_of
@@ -40,7 +39,7 @@ class MatchRoutes:
             Route(key + "/picture/{ply:int}", self.picture),
             Route(key + "/stream", self.stream),
             Route(key + "/record", partial(self.download, "jsonl", lambda record: record.lines().decode())),
-            Route(key + "/sgf", partial(self.download, "sgf", sgf)),
+            Route(key + "/sgf", partial(self.download, "sgf", _sgf)),
             Route(key + "/gtp", partial(self.download, "gtp", gtp_script)),
         ]
 
@@ -180,3 +179,9 @@ class MatchRoutes:
 def _cached(record: Record) -> dict[str, str]:
     """A match that is over does not change."""
     return {"cache-control": "max-age=3600" if record.end is not None else "no-cache"}
+
+
+def _sgf(record: Record) -> str:
+    from referee.archive.export import sgf  # 2.5 MiB, for regression tests above all
+
+    return sgf(record)
