@@ -27,11 +27,11 @@ from referee.ladder.queries import (
     when,
 )
 from referee.ladder.source import ViewError, check_bots, chosen_pools, exact, open_ladder, seat_of, split
-from referee.ladder.standings import BotScore, score_of
+from referee.ladder.standings import BotScore, Rater, rate_pool, score_of
 from referee.ladder.views import add_game, game_sheet, say_pools, show_each
 from referee.ratings.scale import MEANS, effect_lines, half
 from referee.ratings.sprt import MODELS, Hypotheses, Model, SprtError, effect, judge
-from referee.store.model import GAMES, Format, FormatKind, GameRow, PairScore, PoolEntry, PoolRow
+from referee.store.model import GAMES, Format, FormatKind, GameRow, PoolEntry, PoolRow
 from referee.terminal import TextTable, clean, say, show
 
 if TYPE_CHECKING:
@@ -232,9 +232,14 @@ class Duel:
 
 
 def read_duel(
-    store: "Store", pool: PoolRow, one: str, other: str, tested: Hypotheses | Format | None = None
+    store: "Store",
+    pool: PoolRow,
+    one: str,
+    other: str,
+    tested: Hypotheses | Format | None = None,
+    rate: Rater = rate_pool,
 ) -> Duel | None:
-    """None if either is not in the pool. ViewError if they are the same.
+    """None if either is not in the pool. ViewError if they are the same, RatedLater.
 
     `tested`: the test that is asked for, or the ladder's format, which may be a test.
     """
@@ -244,9 +249,9 @@ def read_duel(
         return None
     if a.id == b.id:
         raise ViewError(f"{one} and {other} are the same version: name two")
-    meetings, penta = store.meetings(pool.id), [0] * 5
-    first = sum((score_of(met) for met in meetings if (met.first, met.second) == (a.id, b.id)), BotScore())
-    second = sum((score_of(met, 2) for met in meetings if (met.first, met.second) == (b.id, a.id)), BotScore())
+    penta = [0] * 5
+    first = sum(map(score_of, store.meetings(pool.id, [a.id], [b.id])), BotScore())
+    second = sum((score_of(met, 2) for met in store.meetings(pool.id, [b.id], [a.id])), BotScore())
     for result in store.pair_results(pool.id, a.id, b.id):
         if result.points is not None:
             penta[int(2 * result.points)] += 1
@@ -263,23 +268,11 @@ def read_duel(
     fit = store.fit(pool.id)
     model = fit.model if fit else "davidson"
     last = list(islice(store.games(pool.id, bot=a.id, opponent=b.id), LISTED))
-    rated = _difference(model, meetings, seats, a, b)
+    ratings = rate(store, pool.id, seats, model) if pool.games else None
+    names = ratings.counts.names if ratings else ()
+    both = str(a.id), str(b.id)
+    rated = ratings.difference(*both) if ratings and all(name in names for name in both) else None
     return Duel(pool, a, b, first, second, tuple(penta), rated, model, tests, last)
-
-
-def _difference(
-    model: str, meetings: list[PairScore], seats: list[PoolEntry], a: PoolEntry, b: PoolEntry
-) -> "Difference | None":
-    """Of their ratings by everything that was played in the pool; the covariance is in no stored fit."""
-    from referee.ladder.rating import rate_seats
-    from referee.ratings.bradley_terry import CountsError
-
-    if not any(met.games for met in meetings):
-        return None
-    try:
-        return rate_seats(meetings, seats, model).difference(str(a.id), str(b.id))
-    except (CountsError, ValueError):  # one of them is not rated
-        return None
 
 
 @click.command("pair", epilog=source.EPILOGUE, context_settings=HELP)

@@ -21,11 +21,14 @@ from referee.ladder.source import Trouble, ViewError, check_bots, chosen_pools, 
 from referee.ladder.standings import (
     BotScore,
     RankedPlace,
+    RatedLater,
+    Rater,
     entered,
-    fit_meetings,
     held,
     is_current,
+    make_fit,
     places,
+    rate_pool,
     score_of,
     zero_of,
 )
@@ -80,8 +83,9 @@ class Standings:
         return zero_of(self.seats, self.fit, self.places, here) if self.fit else ""
 
 
-def read_standings(store: "Store", pool: PoolRow, everyone: bool = False) -> Standings:
-    """From the stored fit where it is current, else from a new one, which is not stored.
+def read_standings(store: "Store", pool: PoolRow, everyone: bool = False, rate: Rater = rate_pool) -> Standings:
+    """From the stored fit where it is current or `rate` has none that is newer, else from a new one, which is not
+    stored. RatedLater if there is neither.
 
     With `everyone` zero is the mean of all versions that ever were, and all have places.
     """
@@ -93,7 +97,12 @@ def read_standings(store: "Store", pool: PoolRow, everyone: bool = False) -> Sta
     everyone = everyone or not any(map(entered, seats))
     if fit is None or not is_current(fit, seats, scored, everyone):
         model = fit.model if fit else "davidson"
-        fit = fit_meetings(pool.id, games, store.meetings(pool.id), seats, model, everyone)
+        try:
+            ratings = rate(store, pool.id, seats, model, fit.games if fit else 0)
+            fit = make_fit(ratings, pool.id, games, seats, everyone) if ratings else None
+        except RatedLater:
+            if fit is None:
+                raise
     return Standings(pool, seats, fit, places(seats, scored, fit, everyone) if fit else [])
 
 
@@ -323,10 +332,10 @@ class BotSummary:
 class PoolSummary:
     """A pool. Its standings are read at once, the rest when it is asked for first."""
 
-    def __init__(self, store: "Store", pool: PoolRow, form: Format | None = None) -> None:
+    def __init__(self, store: "Store", pool: PoolRow, form: Format | None = None, rate: Rater = rate_pool) -> None:
         """`form` is the ladder's format, if it is known. Raises StoreError."""
         self.store, self.pool, self.form = store, pool, form
-        self.standings = read_standings(store, pool)
+        self.standings = read_standings(store, pool, rate=rate)
         self.seats = {seat.id: seat for seat in self.standings.seats}
 
     @cached_property

@@ -4,13 +4,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from protocol.errors import Problem
 from referee.ratings.scale import half, zero_line
 from referee.store.model import Drift, FitRow, MisfitRow, PairScore, PoolEntry, StoredFit
 
 if TYPE_CHECKING:
     from referee.ratings.ratings import Ratings, Standing
+    from referee.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +143,31 @@ def make_fit(
     )
 
 
-def fit_meetings(
-    pool: int, games: int, meetings: Sequence[PairScore], seats: Sequence[PoolEntry], model: str, everyone: bool = False
-) -> StoredFit | None:
-    """A new fit; None where nothing can be rated: fewer than two versions."""
+class RatedLater(Problem):
+    """The ratings of a pool are being computed; the message says so."""
+
+    code = "rated-later"
+
+
+class Rater(Protocol):
+    """Rates the versions in a pool by everything that was played there."""
+
+    def __call__(
+        self, store: "Store", pool: int, seats: Sequence[PoolEntry], model: str, least: int = 0
+    ) -> "Ratings | None":
+        """None where nothing can be rated: fewer than two versions. RatedLater for one that does not wait.
+
+        Ratings of before may be without the last games, but not if they count fewer than `least`.
+        """
+
+
+def rate_pool(store: "Store", pool: int, seats: Sequence[PoolEntry], model: str, least: int = 0) -> "Ratings | None":
+    """The Rater of a command: at once, by all games."""
     from referee.ladder.rating import rate_seats
     from referee.ratings.bradley_terry import CountsError
 
     try:
-        return make_fit(rate_seats(meetings, seats, model), pool, games, seats, everyone)
+        return rate_seats(store.meetings(pool), seats, model)
     except CountsError:
         return None
 

@@ -15,7 +15,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from protocol.records import MatchStarted, Party, Record
-from referee.archive.export import exported
 from referee.ladder.bot_and_pair import bot_json, pair_json, read_bot, read_duel, read_meetings
 from referee.ladder.queries import (
     GameFilter,
@@ -70,13 +69,16 @@ class LadderRoutes:
             Route("/rules/{file}", self.rules),
         ]
 
+    def _pools(self, store: Store) -> list[PoolSummary]:
+        return [PoolSummary(store, pool, self._site.form, self._site.rate) for pool in store.pools()]
+
     async def index(self, request: Request) -> Response:
         if not self._site.word:
             return await self.live(request)
 
         def read() -> Response:
             with self._site.store() as store:
-                pools = [PoolSummary(store, pool, self._site.form) for pool in store.pools()]
+                pools = self._pools(store)
                 if as_json(request):
                     objects = {pool.pool.name: standings_json(pool.standings) for pool in pools}
                     return json_answer(pools_json(objects))
@@ -95,20 +97,22 @@ class LadderRoutes:
         return await self._answers.timed(read)
 
     async def pool(self, request: Request) -> Response:
+        first = max(1, number_of(request, "from", 1, 2**31))
+
         def read() -> Response:
             with self._site.store() as store:
                 pool = _pool_of(store, request)
-                summary = PoolSummary(store, pool, self._site.form)
+                summary = PoolSummary(store, pool, self._site.form, self._site.rate)
                 if as_json(request):
                     return json_answer(standings_json(summary.standings))
-                return self._answers.page(request, "pool_page.html", pool=summary, json="?format=json")
+                return self._answers.page(request, "pool_page.html", pool=summary, first=first, json="?format=json")
 
         return await self._answers.timed(read)
 
     async def bot(self, request: Request) -> Response:
         def read() -> Response:
             with self._site.store() as store:
-                pools = [PoolSummary(store, pool, self._site.form) for pool in store.pools()]
+                pools = self._pools(store)
                 names = {seat.name for pool in pools for seat in pool.standings.seats}
                 name = next((name for name in names if file_of(name) == request.path_params["file"]), None)
                 if name is None:
@@ -128,7 +132,8 @@ class LadderRoutes:
             with self._site.store() as store:
                 pools = chosen_pools(store.pools(), _word(request, "pool") or None)
                 check_bots([seat for pool in pools for seat in store.seats(pool.id)], one, other)
-                found = [duel for pool in pools if (duel := read_duel(store, pool, one, other, self._site.form))]
+                duels = [read_duel(store, pool, one, other, self._site.form, self._site.rate) for pool in pools]
+                found = [duel for duel in duels if duel]
                 if not found:
                     raise HTTPException(400, "They are in no pool together.")
                 if as_json(request):
@@ -146,12 +151,13 @@ class LadderRoutes:
 
         def read() -> Response:
             with self._site.store() as store:
-                pools = [PoolSummary(store, pool, self._site.form) for pool in store.pools()]
+                pools = self._pools(store)
                 tested = [pool for pool in pools if pool.trial]
                 if not tested:
                     raise HTTPException(404, "This ladder is no test of two versions, or nothing of it was played yet.")
                 if as_json(request):
-                    duels = [read_duel(store, pool.pool, *_tested(pool), self._site.form) for pool in tested]
+                    form, rate = self._site.form, self._site.rate
+                    duels = [read_duel(store, pool.pool, *_tested(pool), form, rate) for pool in tested]
                     objects = {duel.pool.name: pair_json(duel) for duel in duels if duel}
                     return json_answer(pools_json(objects))
                 return self._answers.page(request, "test.html", pools=tested, form=self._site.form, json="?format=json")
@@ -184,6 +190,8 @@ class LadderRoutes:
 
     async def download(self, request: Request) -> Response:
         """The matches of a filter, newest first, as records, results or SGF; a piece of them at a time is read."""
+        from referee.archive.export import exported  # 2.5 MiB, for regression tests above all
+
         words, form = _filter_words(request), _word(request, "form")
         if form not in FORMS:
             raise HTTPException(400, f"form is one of {', '.join(FORMS)}.")

@@ -20,6 +20,7 @@ from referee.ladder.toml_file import ConfigError, decode, read_toml
 from referee.records import LiveHead, LiveMatches, head, interrupted, live_base
 from referee.store.model import StoreError
 from referee.store.store import Store
+from referee.web.pool_rater import PoolRater
 from referee.web.sized_cache import SizedCache
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ class Site:
         if word:
             self.form = format_of(word)
             self._url = store_url(word)
+            self.rate = PoolRater(self._url)
         self._base = live_base(self._url) if word else ""
         self._live = LiveMatches(self._base)
         self._records: SizedCache[bytes, Record] = SizedCache(RECORDS)
@@ -154,6 +156,7 @@ class Site:
         with self._lock:
             if self._store is not None and self._file != self._identity():
                 self._close()
+                self.rate = PoolRater(self._url)
             if self._store is None:
                 self._file = self._identity()
                 self._store = Store.open(self._url, read_time=QUERY_TIME)

@@ -7,7 +7,8 @@ import pytest
 
 from referee.ladder import queries
 from referee.ladder.queries import PoolSummary, expectations, thinned
-from referee.ladder.standings import BotScore, fit_meetings
+from referee.ladder.rating import rate_seats
+from referee.ladder.standings import BotScore, make_fit
 from referee.play.clock import TimeControl
 from tests.support.stores import Filled, a_season
 
@@ -41,8 +42,7 @@ def test_expected_points_are_those_of_the_fit(filled: Filled) -> None:
     a_season(filled)
     id = filled.pools["fast"]
     seats, meetings = filled.store.seats(id), filled.store.meetings(id)
-    fit = fit_meetings(id, 1, meetings, seats, "davidson")
-    assert fit is not None
+    fit = make_fit(rate_seats(meetings, seats), id, 1, seats)
     found = expectations(meetings, fit)
     for met, points in zip(meetings, found, strict=True):
         assert points is not None and 0 <= points <= met.games

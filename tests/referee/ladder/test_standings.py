@@ -2,17 +2,18 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from unittest.mock import Mock
 
 import pytest
 
 from referee.ladder.rating import rate_seats
 from referee.ladder.standings import (
     BotScore,
-    fit_meetings,
     is_current,
     make_fit,
     misfits_badly,
     places,
+    rate_pool,
     standing_lines,
     zero_of,
 )
@@ -28,9 +29,7 @@ MEETINGS = [
 
 
 def _fit(seats: list[PoolEntry] = SEATS, meetings: list[PairScore] = MEETINGS, everyone: bool = False) -> StoredFit:
-    fit = fit_meetings(1, sum(met.games for met in meetings), meetings, seats, "davidson", everyone)
-    assert fit is not None
-    return fit
+    return make_fit(rate_seats(meetings, seats), 1, sum(met.games for met in meetings), seats, everyone)
 
 
 def test_scores_are_seen_from_both_sides() -> None:
@@ -59,7 +58,7 @@ def test_a_fit_says_what_the_ratings_say() -> None:
 
 
 def test_nothing_is_rated_of_one_bot() -> None:
-    assert fit_meetings(1, 0, [], SEATS[:1], "davidson") is None
+    assert rate_pool(Mock(meetings=lambda pool: []), 1, SEATS[:1], "davidson") is None
 
 
 def test_a_fit_is_current_until_something_changes() -> None:

@@ -13,7 +13,8 @@ from referee import rate_command
 from referee.control.control import CommandQueue
 from referee.control.handlers import QueryHandlers
 from referee.ladder import queries, views
-from referee.ladder.standings import fit_meetings, places
+from referee.ladder.rating import rate_seats
+from referee.ladder.standings import make_fit, places
 from referee.ratings.scale import ELO
 from referee.store.model import PairScore, PoolEntry, PoolRow
 from tests.support.stores import Filled, entrant, ladder, scores
@@ -93,8 +94,7 @@ def ladder_of(shape: Shape, seed: int) -> tuple[dict[str, float], queries.Standi
     for bot in shape.anchors:
         seats[bot] = replace(seats[bot], anchor=truth[f"bot{bot}"])
     meetings = [PairScore(first, second, *counts) for first, second, counts in played]
-    fit = fit_meetings(1, 1, meetings, seats, "davidson")
-    assert fit is not None
+    fit = make_fit(rate_seats(meetings, seats), 1, 1, seats)
     return truth, queries.Standings(POOL, seats, fit, places(seats, scores(meetings), fit))
 
 
@@ -179,8 +179,7 @@ def test_a_bot_without_games_does_not_move_the_mean(capsys: Capture) -> None:
     """Its own rating is a guess: its error would be in that of all the others."""
     seats = [PoolEntry(number, name, name, name) for number, name in enumerate(("ann", "bob", "new"))]
     meetings = [PairScore(0, 1, 60, 0, 40), PairScore(1, 0, 35, 0, 65)]
-    fit = fit_meetings(1, 200, meetings, seats, "davidson")
-    assert fit is not None
+    fit = make_fit(rate_seats(meetings, seats), 1, 200, seats)
     lines = {row.id: row for row in fit.rows}
     assert lines[0].elo + lines[1].elo == pytest.approx(0, abs=1e-9) and lines[0].se < 20 < 200 < lines[2].se
     views.show_standings(queries.Standings(POOL, seats, fit, places(seats, scores(meetings), fit)))
@@ -190,8 +189,7 @@ def test_a_bot_without_games_does_not_move_the_mean(capsys: Capture) -> None:
 def test_versions_and_their_parents_have_mean_zero_too() -> None:
     """The prior of a version is its parent, which pulls no mean to zero."""
     seats = [PoolEntry(1, "old", "old", "v1"), PoolEntry(2, "new", "new", "v2", parent=1)]
-    fit = fit_meetings(1, 200, [PairScore(1, 2, 30, 0, 70), PairScore(2, 1, 70, 0, 30)], seats, "davidson")
-    assert fit is not None
+    fit = make_fit(rate_seats([PairScore(1, 2, 30, 0, 70), PairScore(2, 1, 70, 0, 30)], seats), 1, 200, seats)
     new, old = fit.rows
     assert new.elo == pytest.approx(-old.elo) and new.se == pytest.approx(old.se)
     assert new.next_elo == pytest.approx(2 * new.elo) and new.next_se == pytest.approx(2 * new.se)
