@@ -28,6 +28,7 @@ VERDICTS = {
 }
 SITE = (("games", "Matches"), ("live", "Live"), ("events", "Events"), ("take-part", "Take part"))
 LIMITS = {
+    "STANDINGS": 200,  # bots of a pool on one page of a site
     "PLOTTED": 100,  # bots in the plot
     "CROSSED": 40,  # bots in the crosstable
     "FAULTY": 100,  # rows of faults

@@ -19,6 +19,8 @@ import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from urllib.parse import urljoin
+from urllib.request import urlopen
 
 from protocol.records import MovePlayed, Record
 from referee.ladder.rating import rate_seats
@@ -38,7 +40,9 @@ RATE = 2.0  # plies a second of a live match
 PAGES = {
     "overview": "/",
     "pool": "/pools/fast.html",
+    "pool, from its bot 201": "/pools/fast.html?from=201",
     "bot": "/bots/bot7.html",
+    "two bots": "/pair?a=bot7&b=bot9",
     "games": "/games",
     "games of a bot": "/games?bot=bot7",
     "games of two bots, a termination": "/games?bot=bot7&against=bot9&termination=time",
@@ -125,11 +129,27 @@ def _pages(store: Path) -> list[Row]:
     rows: list[Row] = []
     for name, path in PAGES.items():
         with _serving(store) as (_, port):
-            status, cold, size = _get(port, path)
+            status, cold, _ = _get(port, path)
+            while status == 503:  # the ratings of all bots, which it needs, are being computed
+                time.sleep(1)
+                status, cold, _ = _get(port, path)
             assert status == 200, (path, status)
-            rows += [(f"{name}, cold", cold * 1000, "ms"), (f"{name}, packed", size / 1024, "KiB")]
+            weights = _weights(port, path)
+            rows += [
+                (f"{name}, cold", cold * 1000, "ms"),
+                (f"{name}, packed with what it loads", sum(weights) / 1024, "KiB"),
+                (f"{name}, requests", len(weights), ""),
+            ]
             rows += _figures(f"{name}, warm", [_get(port, path)[1] for _ in range(ROUNDS)])
     return rows
+
+
+def _weights(port: int, path: str) -> list[int]:
+    """Packed bytes of a page and of each file that it loads."""
+    with urlopen(f"http://127.0.0.1:{port}{path}") as answer:
+        text = answer.read().decode()
+    loaded = re.findall(r'<(?:script|link|img)[^>]* (?:src|href)="([^"]+)"', text)
+    return [_get(port, urljoin(path, one))[2] for one in (path, *loaded)]
 
 
 def _match(folder: Path) -> list[Row]:
