@@ -157,7 +157,7 @@ Index(
     sqlite_where=pairs.c.state == ISSUED,
 ).ddl_if(dialect="sqlite")
 # Not `postgresql_where`, which loads that dialect, 2.5 MiB, for every store.
-_PAIRS_OPEN = DDL(f"CREATE INDEX pairs_open ON pairs (pool, number) WHERE state = '{ISSUED}'")
+_PAIRS_OPEN = DDL(f"CREATE INDEX pairs_open ON pairs (pool, number) WHERE state = '{ISSUED}'")  # type: ignore[no-untyped-call]
 event.listen(pairs, "after_create", _PAIRS_OPEN.execute_if(dialect="postgresql"))
 Index("pairs_batch", pairs.c.pool, pairs.c.batch)
 Index("pairs_versions", pairs.c.pool, pairs.c.first, pairs.c.second)
