@@ -85,7 +85,7 @@ _OTHER_WORDS = {
     "variant": "name the game first: ggp match GAME BOT BOT",
     "event": "a record has the names of its bots and its time only",
     "maxmoves": "write --max-plies, which counts the plies of both sides",
-    "tournament": "bots play everybody; --gauntlet NAME has only NAME play the others",
+    "tournament": "every two bots play; with --gauntlet NAME only NAME plays the others",
     "config": "the same command with the same --record goes on",
     "resume": "the same command with the same --record goes on",
 }

@@ -55,6 +55,7 @@ PACKAGES = {
 }
 # What no package brings, and what to do.
 RIGHTS = {
+    "image-builder": "no image can be built: apt-get install podman, and let it reach the registry of the base image",
     "mount": "mounting a file system is not allowed: run the tests as root, in a container with CAP_SYS_ADMIN",
     "root": "only root can make the files of another user: run the tests as root",
 }
@@ -74,7 +75,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def remedy(need: str) -> str | None:
     """What to do so that `need` is met; None if it is."""
     if need in RIGHTS:
-        return None if (os.geteuid() == 0 if need == "root" else _may_mount()) else RIGHTS[need]
+        met = (
+            _may_mount() if need == "mount" else image_builder() != "" if need == "image-builder" else os.geteuid() == 0
+        )
+        return None if met else RIGHTS[need]
     return None if _is_installed(need) else f"{need} is not installed: apt-get install {PACKAGES[need]}"
 
 
@@ -87,6 +91,16 @@ def _is_installed(need: str) -> bool:
 
         return server_binaries() is not None
     return shutil.which(need, path=f"{os.environ['PATH']}:/usr/games") is not None
+
+
+def image_builder() -> str:
+    """podman or docker, if it runs here and has or gets the base of our Containerfile; "" if neither does."""
+    file = Path(__file__).parents[1] / "docs" / "operating" / "Containerfile"
+    base = next(line.split()[1] for line in file.read_text().splitlines() if line.startswith("FROM "))
+    for name in ("podman", "docker"):
+        if shutil.which(name) and not subprocess.run([name, "pull", base], capture_output=True, check=False).returncode:
+            return name
+    return ""
 
 
 def _may_mount() -> bool:

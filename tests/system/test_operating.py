@@ -4,7 +4,6 @@ import configparser
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from protocol.transports.keys import new_pair, write_pair
 from referee.lobby.command import serve
 from referee.lobby.config import LobbyFile, read_lobby
 from referee.lobby.keys import Book, allow, change, now
+from tests.conftest import image_builder
 from tests.support import ROOT
 
 FOLDER = ROOT / "docs" / "operating"
@@ -98,13 +98,9 @@ def test_the_container_copies_what_is_there_and_runs_the_same_command(lobby: Lob
 
 
 @pytest.mark.long
+@pytest.mark.needs("image-builder")
 def test_the_image_is_built_and_runs_both_commands() -> None:
-    builder = next((name for name in ("podman", "docker") if shutil.which(name)), "")
-    if not builder or subprocess.run([builder, "info"], capture_output=True).returncode:
-        pytest.skip("needs podman, or docker with its daemon: apt-get install podman")
-    (base,) = {rest.split()[0] for word, rest in instructions() if word == "FROM"}
-    if subprocess.run([builder, "pull", base], capture_output=True).returncode:
-        pytest.skip(f"needs the base image: {builder} pull {base}")
+    builder = image_builder()
     image = ["build", "-q", "-f", str(FOLDER / "Containerfile"), str(ROOT)]
     built = subprocess.run([builder, *image], capture_output=True, text=True, check=True).stdout.strip()
     for command in ("serve", "web"):

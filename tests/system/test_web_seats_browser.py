@@ -7,7 +7,7 @@ from random import Random
 from typing import cast
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.support import ROOT
 from tests.support.browser import Visitor, WebServer, chromium
@@ -69,13 +69,18 @@ def club(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
 
 
 @pytest.fixture(scope="module")
-def visitor(club: Club) -> Iterator[Visitor]:
+def browser() -> Iterator[Browser]:
     with chromium() as browser:
-        visitor = Visitor(browser, cast("WebServer", club))
-        visitor.page.set_default_timeout(PATIENCE)
-        expect.set_options(timeout=PATIENCE)
-        yield visitor
-        visitor.close()
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def visitor(browser: Browser, club: Club) -> Iterator[Visitor]:
+    visitor = Visitor(browser, cast("WebServer", club))
+    visitor.page.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    yield visitor
+    visitor.close()
 
 
 def sit(visitor: Visitor, pool: str, opponent: str = "random") -> Page:
@@ -288,6 +293,20 @@ def test_a_typed_move_that_is_none_is_explained_and_costs_nothing(visitor: Visit
     resign(page)
 
 
+def test_a_rematch_that_has_not_begun_has_no_board(visitor: Visitor) -> None:
+    page = sit(visitor, "small")
+    assert over_or_turn(page)
+    page.evaluate("take({...state, phase: 'waiting'})")  # raises what the page would log
+    expect(page.locator("#phase")).to_contain_text("The match begins soon")
+    assert page.locator("#board svg").count() == 0 and page.locator("#problem").text_content() == ""
+    page.evaluate("choose([])")
+    page.evaluate("load()")  # an answer that was on its way
+    assert page.locator("#board svg").count() == 0
+    page.evaluate("take({...state, phase: 'playing'})")
+    expect(page.locator("#board svg")).to_have_count(1)
+    resign(page)
+
+
 def test_the_pages_have_no_barriers_and_fit_a_phone(visitor: Visitor) -> None:
     visitor.page.set_viewport_size({"width": 360, "height": 740})
     visitor.visit("/seats")
@@ -298,11 +317,11 @@ def test_the_pages_have_no_barriers_and_fit_a_phone(visitor: Visitor) -> None:
 
 
 @pytest.mark.long
-def test_five_thousand_random_actions_at_seats_and_pages_leave_no_error(visitor: Visitor, club: Club) -> None:
+def test_five_thousand_random_actions_at_seats_and_pages_leave_no_error(browser: Browser, club: Club) -> None:
     said = len(club.lobby.events("web"))
     for round_ in range(50):  # a seat again and again, or links would lead away for good
-        visitor.page.close()  # with what it may be on its way to
-        visitor.page = visitor.window()
+        visitor = Visitor(browser, cast("WebServer", club))
         visitor.visit("/seats")
         visitor.act_at_random(Random(round_), 100)
+        visitor.close()
     assert club.lobby.events("web")[said:] == [], "the site says nothing, and does not end"

@@ -55,14 +55,17 @@ function follow() {
   });
 }
 
+const begins = () => state.phase === "waiting" || state.phase === "inviting"; // there is no board yet
+
 async function take(next) {
   const before = state;
   state = next;
   received = performance.now();
   show();
   const other = !position || position.ply !== next.ply || before?.phase !== next.phase;
-  if (next.phase === "waiting" || next.phase === "inviting") {
+  if (begins()) {
     position = null;
+    spots = new Map();
     part("board").replaceChildren();
   } else if (next.game && other) await load();
   if (before?.turn !== next.turn || other) await choose([]);
@@ -107,7 +110,9 @@ function time(ms) {
 
 async function load() {
   const before = position;
-  position = await ask("position");
+  const found = await ask("position");
+  if (begins()) return; // the match of this board is over
+  position = found;
   const picture = position.svg && new DOMParser().parseFromString(position.svg, "image/svg+xml").documentElement;
   const focused = part("board").contains(document.activeElement);
   part("board").replaceChildren(...(picture ? [document.importNode(picture, true)] : []));
