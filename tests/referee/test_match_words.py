@@ -74,7 +74,7 @@ def test_no_words_of_a_test(text: str, capsys: pytest.CaptureFixture[str]) -> No
         ("--sprt", "gate", "--games", "5"),
         ("third=random", "--sprt", "gate"),
         ("human",),
-        ("--gauntlet", "nobody"),
+        ("--gauntlet", "missing"),
     ],
 )
 def test_options_that_do_not_go_together(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
