@@ -20,6 +20,7 @@ from protocol.records import Event
 from protocol.transports.subreaper import adopting_orphans
 from referee.cli import BAD_USAGE, HELP, make_folder, run_command
 from referee.match_report import as_json, effect_of_match, print_report, status_line
+from referee.match_words import SPRT_WORD, translate
 from referee.play.adjudication import AdjudicationRule, Kind
 from referee.play.bot_spec import BotSpec, WordError, distinct, is_built_in, is_human, read_bot, read_engine, read_game
 from referee.play.clock import FORMS, TimeControl
@@ -65,109 +66,17 @@ were finished are then kept, and the same command with the same --record goes on
 
 def main(argv: list[str]) -> int:
     """The exit status."""
-    try:
-        argv = translate(argv)
-    except WordError as error:
-        click.echo(f"ggp match: {error}", err=True)
-        return BAD_USAGE
     return run_command(match, "ggp match", argv)
 
 
-# -- the words of cutechess and fastchess -----------------------------------------------------------------------------
+class _MatchCommand(click.Command):
+    """Understands the words of cutechess and fastchess, too. Raises WordError."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, translate(args))
 
 
-_OURS = {"tc": "--time", "concurrency": "--jobs", "timemargin": "--margin", "ratinginterval": "--interval"}
-_OUR_DEFAULT = ("repeat", "recover", "wait")  # the first two are what we do; nothing waits between games here
-_OTHER_WORDS = {
-    "engine": 'name bots by words after the game: ggp match go NAME="COMMAND" NAME="COMMAND"',
-    "pgnout": "write --record FILE; `ggp export` turns it into SGF and other forms",
-    "sgfout": "write --record FILE; `ggp export --sgf` turns it into SGF",
-    "variant": "name the game first: ggp match GAME BOT BOT",
-    "event": "a record has the names of its bots and its time only",
-    "maxmoves": "write --max-plies, which counts the plies of both sides",
-    "tournament": "every two bots play; with --gauntlet NAME only NAME plays the others",
-    "config": "the same command with the same --record goes on",
-    "resume": "the same command with the same --record goes on",
-}
-_SPRT_WORD = re.compile(r"(elo0|elo1|alpha|beta)=-?[0-9.]+$|model=[a-z]+$")
-
-
-def translate(argv: list[str]) -> list[str]:
-    """The command line with the words of cutechess and fastchess replaced by ours. Raises WordError."""
-    left, words, rounds, games = list(argv), list[str](), "", ""
-    while left:
-        word = left.pop(0)
-        if word == "--":
-            return [*words, *_games(rounds, games), word, *left]
-        name = word.lstrip("-") if re.match(r"--?[a-z]{2}", word) else ""
-        name, equals, value = name.partition("=")
-        if equals and name in ("rounds", "games", *_OURS):
-            left.insert(0, value)
-        if name == "sprt" and not equals:
-            values = [left.pop(0) for _ in range(_leading(left, _SPRT_WORD))]
-            words += ["--sprt", ",".join(values)] if values else ["--sprt"]
-        elif name in ("resign", "draw") and not equals:
-            values = [left.pop(0) for _ in range(_leading(left, re.compile(r"[a-z]+=")))]
-            words += [f"--{name}", ",".join(values)] if values else [f"--{name}"]
-        elif name == "each":
-            words += _each(left)
-        elif name == "openings" and left and left[0].startswith("file="):
-            words += ["--openings", _opening_words(left)]
-        elif name == "rounds" and left:
-            rounds = left.pop(0)
-        elif name == "games" and left:
-            games = left.pop(0)
-        elif name in _OURS:
-            words.append(_OURS[name])
-        elif name in _OUR_DEFAULT:
-            left[:1] = [] if left and left[0].isdigit() else left[:1]
-        elif name == "engine" and not (left and re.match(r"(cmd|name|conf|dir|proto)=", left[0])):
-            words.append(word)
-        elif name in _OTHER_WORDS:
-            raise WordError(f"{word[:80]} is a word of another program: {_OTHER_WORDS[name]}", code="other-word")
-        else:
-            words.append(word)
-    return [*words, *_games(rounds, games)]
-
-
-def _games(rounds: str, games: str) -> list[str]:
-    """The words for so many rounds, of so many games each if both are given; two otherwise, with seats exchanged."""
-    if rounds.isdecimal() and (games or "2").isdecimal() and len(rounds + games) < 12:
-        return ["--games", str(int(rounds) * int(games or 2))]
-    return ["--games", rounds or games] if rounds or games else []
-
-
-def _leading(words: list[str], pattern: re.Pattern[str]) -> int:
-    return next((place for place, word in enumerate(words) if not pattern.match(word)), len(words))
-
-
-def _opening_words(left: list[str]) -> str:
-    """`FILE,order=random…` of `file=FILE order=random…`, taken from the words that are left."""
-    said = dict[str, str]()
-    while left and re.match(r"[a-z]+=.", left[0]):
-        name, _, said[name] = left.pop(0).partition("=")
-    if said.pop("format", "") in ("epd", "pgn"):
-        raise WordError("-openings format=…: write the moves of an opening in each line, or name a record or SGF")
-    said.pop("policy", None)  # an opening for each pair, as here
-    return ",".join([said.pop("file"), *(f"{name}={value}" for name, value in said.items())])
-
-
-def _each(left: list[str]) -> list[str]:
-    """The settings of `--each name=value…`, which it takes from the words that are left."""
-    words = list[str]()
-    while left and re.match(r"[a-z]+(\.[^=]+)?=", left[0]):
-        name, _, value = left.pop(0).partition("=")
-        if name not in _OURS:
-            raise WordError(
-                f"--each {name}=…: only tc= and timemargin= are for every bot; write other settings of a bot in its "
-                'command line, as in "./my_bot --threads 2"',
-                code="other-word",
-            )
-        words += [_OURS[name], value]
-    return words
-
-
-@click.command(epilog=EPILOGUE, context_settings=HELP)
+@click.command(cls=_MatchCommand, epilog=EPILOGUE, context_settings=HELP)
 @click.argument("game")
 @click.argument("bots", metavar="BOT BOT…", nargs=-1, required=True)
 @click.option("--games", type=click.IntRange(1, 10_000_000), help="Matches of each two bots.  [default: 10]")
@@ -253,6 +162,8 @@ def match(
     pairings = _pairings([read_bot(bot, human=True) for bot in bots], gauntlet)
     by_hand = any(is_human(bot) for pairing in pairings for bot in pairing)
     hypotheses = read_test(tested) if tested is not None else None
+    if log is not None and log_stderr is not None and log.resolve() == log_stderr.resolve():
+        raise click.UsageError("--log and --log-stderr: name two folders")
     if by_hand and (jobs or 1) > 1:
         raise click.UsageError("--jobs: a human plays one match at a time")
     if len(pairings) > 1 and (by_hand or hypotheses):
@@ -281,8 +192,7 @@ def match(
     with adopting_orphans():  # only before there are workers, which would be taken for orphans
         setup, warnings = prepare(setup, book)
     setups = [replace(setup, bots=pairing) for pairing in pairings]
-    report, recorder = _resume(setups, hypotheses, warnings)
-    report.use(book)
+    report, recorder = _resume(setups, hypotheses, book, warnings)
     err = Console(stderr=True)
     for warning in [] if quiet else warnings:
         click.echo(f"ggp match: {warning}", err=True)
@@ -322,7 +232,7 @@ def read_test(text: str) -> Hypotheses:
     said = dict[str, str]()
     for word in re.split(r"[\s,]+", text.strip()):
         name, _, value = word.partition("=")
-        if not _SPRT_WORD.match(word) or name in said:
+        if not SPRT_WORD.match(word) or name in said:
             raise click.UsageError(
                 f"--sprt {text[:80]!r}: write elo0=0 elo1=5, then alpha=0.05 beta=0.05 model={MODELS[0]} if they "
                 f"differ, or one of {', '.join(PRESETS)}"
@@ -355,11 +265,11 @@ def _read_openings(text: str, game: str, options: dict[str, str]) -> tuple[int, 
     choice = read_choice(text)
     data = file_data(choice.path)
     if data[:1] in (b"{", b"("):
-        return 0, _book_of_games(choice, game, options)
+        return 0, _book_of_games(choice, data[:1] == b"{", game, options)
     return 0, OpeningBook(choice, data)
 
 
-def _book_of_games(choice: BookChoice, game: str, options: dict[str, str]) -> OpeningBook:
+def _book_of_games(choice: BookChoice, recorded: bool, game: str, options: dict[str, str]) -> OpeningBook:
     """The games of a record, or of SGF, as openings. Raises BookError."""
     from referee.archive.import_ import CannotImport, file_games  # most series need neither
     from referee.archive.places import open_matches
@@ -375,7 +285,7 @@ def _book_of_games(choice: BookChoice, game: str, options: dict[str, str]) -> Op
             raise BookError(f"{where}: it is of another size: play {played}")
         lines.append(" ".join(moves))
 
-    if file_data(path)[:1] == b"{":
+    if recorded:
         for record in open_matches(path, None, lambda piece: None, lambda reason: None):
             add(record.start.game, record.start.options, (ply.move for ply in record.plies))
     else:
@@ -416,7 +326,7 @@ def _sit_down(report: SeriesReport, recorder: Recorder, as_object: bool) -> Seri
 
 
 def _resume(
-    setups: list[SeriesConfig], hypotheses: Hypotheses | None, warnings: list[str]
+    setups: list[SeriesConfig], hypotheses: Hypotheses | None, book: OpeningBook | None, warnings: list[str]
 ) -> tuple[SeriesReport, Recorder]:
     """As resume_series, with a test if there is one; what was found in the record is added to the warnings."""
     runs, recorder = resume_series(setups, hypotheses)
@@ -428,12 +338,12 @@ def _resume(
         warnings.append(f"{record} holds {total - left} of these {total} matches already: they are not played again")
     for run in runs:
         run.tally.forget_voids()
-    return SeriesReport(runs), recorder
+    return SeriesReport(runs, book), recorder
 
 
 def _run(report: SeriesReport, jobs: int, recorder: Recorder, terminal: Console | None, interval: int) -> SeriesReport:
     """Play what is left; with a record, matches whose worker dies go on in another."""
-    setups, book = [run.setup for run in report.runs], report.runs[0].book
+    setups = [run.setup for run in report.runs]
     earlier = {run.setup.series: run.tally.attempts for run in report.runs}
     plies = sum(run.tally.plies for run in report.runs)
     while True:
@@ -447,9 +357,6 @@ def _run(report: SeriesReport, jobs: int, recorder: Recorder, terminal: Console 
             return report
         hypotheses = report.tally.test.hypotheses if report.tally.test else None
         report.runs, recorder = resume_series(setups, hypotheses, earlier)
-        report.use(book)
-        for who, reason in report.suspended.items():
-            report.suspend(who, reason)
         report.plies = sum(run.tally.plies for run in report.runs) - plies
         report.deaths += deaths if report.attempts == counted else 0
         if report.deaths > _DEATHS:

@@ -14,7 +14,7 @@ from referee.play.series import SeriesScore, SeriesTally
 from referee.ratings.scale import MEANS, effect_lines, half, in_elo, zero_line
 from referee.ratings.sequential import in_words
 from referee.ratings.sprt import Effect, Verdict, effect
-from referee.terminal import TextTable, clean, duration, say, show, span
+from referee.terminal import TextTable, clean, say, show, span
 
 _NAMED = 10  # suspect games in the line about them
 _REASON = 400  # characters of why a bot was at fault
@@ -37,7 +37,7 @@ def seat1_effect(tally: SeriesTally) -> Effect:
 def verdict_of(report: SeriesReport) -> Verdict | None:
     """Of the sequential test; inconclusive if all games were played."""
     test = report.tally.test
-    return None if test is None else test.verdict(over=not (report.runs[0].left or report.stopped or report.failed))
+    return None if test is None else test.verdict(over=not (report.open_runs or report.stopped or report.failed))
 
 
 def bots_of(report: SeriesReport) -> list[BotSpec]:
@@ -280,7 +280,7 @@ def _cells(bot: BotSpec, report: SeriesReport) -> list[str]:
         *(str(number) for number in (score.wins, score.draws, score.losses)),
         *(f"{seat.points:g}/{seat.games}" for seat in totals.seats),
         span(totals.used / 1000),
-        duration(totals.longest / 1000),
+        span(totals.longest / 1000) if totals.longest >= 1000 else f"{totals.longest} ms",
     ]
 
 

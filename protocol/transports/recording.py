@@ -104,10 +104,10 @@ def _open(path: Path) -> tuple[Path, int]:
         file = open_to_append(tried, 0o666)
         try:
             if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise NotARecord(f"{tried} is no plain file: name another with -o")
+                raise NotARecord(f"{tried} is no plain file: name another file")
             head = os.pread(file, len(HEAD), 0).decode("utf-8", "replace")
             if head and head != HEAD:
-                raise NotARecord(f"{tried} is there and is no record of `ggp tap`: name another file with -o")
+                raise NotARecord(f"{tried} is there and is no record of `ggp tap`: name another file")
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(file)

@@ -258,8 +258,6 @@ class SeriesRun:
     setup: SeriesConfig
     tally: SeriesTally
     left: deque[int]
-    book: OpeningBook | None = None
-    suspended: bool = False  # one of its bots is
 
     @property
     def done(self) -> int:
@@ -275,6 +273,7 @@ class SeriesReport:
     """
 
     runs: list[SeriesRun]
+    book: OpeningBook | None = None  # of all series
     plies: int = 0  # of the matches that were played, not of those that the record held
     suspended: dict[str, str] = field(default_factory=dict)
     stopped: int = 0  # the signal that ended it early
@@ -308,20 +307,19 @@ class SeriesReport:
     @property
     def over(self) -> bool:
         """Whether nothing more is to be played."""
-        return bool(self.stopped or self.failed) or self.decided or all(run.suspended for run in self.runs)
+        return bool(self.stopped or self.failed) or self.decided or all(map(self._is_suspended, self.runs))
 
-    def use(self, book: OpeningBook | None) -> None:
-        """The openings of all series."""
-        for run in self.runs:
-            run.book = book
+    @property
+    def open_runs(self) -> list[SeriesRun]:
+        """The series with matches that may still begin."""
+        return [run for run in self.runs if run.left and not self._is_suspended(run)]
 
     def suspend(self, who: str, reason: str) -> None:
         """Begin no more matches of this bot; none at all if it is the engine, or the openings."""
         self.suspended.setdefault(who, reason)
-        for run in self.runs:
-            if who in ("engine", OPENINGS) or any(bot.name == who for bot in run.setup.bots):
-                run.left.clear()
-                run.suspended = True
+
+    def _is_suspended(self, run: SeriesRun) -> bool:
+        return not self.suspended.keys().isdisjoint({"engine", OPENINGS, *(bot.name for bot in run.setup.bots)})
 
 
 def new_run(setup: SeriesConfig) -> SeriesRun:
@@ -365,7 +363,7 @@ def resume_series(
 
 def run_series(report: SeriesReport, jobs: int, recorder: Recorder, seen: Callable[[SeriesReport], None]) -> None:
     """Play the matches that are left; `seen` is called after each commit."""
-    if report.over or not any(run.left for run in report.runs):
+    if report.over or not report.open_runs:
         return
     setup = report.runs[0].setup
     bots = {bot for run in report.runs for bot in run.setup.bots}
@@ -393,26 +391,26 @@ def run_series(report: SeriesReport, jobs: int, recorder: Recorder, seen: Callab
 
 def _fill(pool: LocalPool, report: SeriesReport, begun: Mapping[str, Record]) -> None:
     """Submit batches, at most two a worker, so that no worker waits. `begun` matches go on."""
-    while pool.running < 2 * pool.jobs and not report.over:
-        left = sum(len(run.left) for run in report.runs)
-        if not left:
-            return
-        pool.submit(_next_batches(report.runs, max(1, min(pool.size, left // (4 * pool.jobs))), begun))
+    while pool.running < 2 * pool.jobs and not report.over and (runs := report.open_runs):
+        size = max(1, min(pool.size, sum(len(run.left) for run in runs) // (4 * pool.jobs)))
+        pool.submit(_next_batches(runs, size, begun, report.book))
 
 
-def _next_batches(runs: list[SeriesRun], size: int, begun: Mapping[str, Record]) -> list[Batch]:
+def _next_batches(
+    runs: Sequence[SeriesRun], size: int, begun: Mapping[str, Record], book: OpeningBook | None
+) -> list[Batch]:
     """The next `size` matches, round by round: of all series those with the lowest numbers of pairs."""
     batches = []
-    while size > 0 and (open_runs := [run for run in runs if run.left]):
-        run = min(open_runs, key=lambda run: run.left[0] // 2)
-        most = size if len(open_runs) == 1 else min(size, 2 - run.left[0] % 2)
+    while size > 0 and (left := [run for run in runs if run.left]):
+        run = min(left, key=lambda run: run.left[0] // 2)
+        most = size if len(left) == 1 else min(size, 2 - run.left[0] % 2)
         numbers = [run.left.popleft() for _ in range(min(most, len(run.left)))]
         size -= len(numbers)
         by_number = {run.setup.number(key): record for key, record in begun.items()}
         these = {number: by_number[number] for number in numbers if number in by_number}
         last = {number: attempt_of(record.start.match) for number, record in these.items()}
         tried = tuple(max(run.tally.tried[number], last.get(number, 0)) for number in numbers)
-        openings = tuple(run.book.opening(number // 2, run.setup.seed) for number in numbers) if run.book else ()
+        openings = tuple(book.opening(number // 2, run.setup.seed) for number in numbers) if book else ()
         batches.append(Batch(run.setup, tuple(numbers), tried, tuple(these.values()), openings))
     return batches
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from referee.match_command import main, read_test, translate
+from referee.match_command import main, read_test
+from referee.match_words import translate
 from referee.play.bot_spec import WordError
 from referee.ratings.sprt import PRESETS, Hypotheses
 from tests.support.codes import raises
@@ -41,6 +42,8 @@ def test_a_word_becomes_ours(theirs: str, ours: str) -> None:
     [
         ("-engine cmd=./bot name=new", "NAME="),
         ("-pgnout games.pgn", "--record"),
+        ("-openings file=", "file=FILE"),
+        ("-openings file=book.pgn format=pgn", "file=FILE"),
         ("-maxmoves 100", "--max-plies"),
         ("-each option.Threads=2", "command line"),
         ("-each proto=uci", "command line"),
@@ -75,6 +78,7 @@ def test_no_words_of_a_test(text: str, capsys: pytest.CaptureFixture[str]) -> No
         ("third=random", "--sprt", "gate"),
         ("human",),
         ("--gauntlet", "missing"),
+        ("--log", "logs", "--log-stderr", "logs"),
     ],
 )
 def test_options_that_do_not_go_together(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from protocol.records import read_records
-from referee.match_command import translate
+from referee.match_words import translate
 from referee.play.adjudication import AdjudicationError, AdjudicationRule, Adjudicator, winrate
 from tests.support.cli import ggp
 

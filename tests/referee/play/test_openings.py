@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from protocol.records import read_records
-from referee.match_command import translate
+from referee.match_words import translate
 from referee.play.openings import BookError, OpeningBook, file_data, read_choice, shuffled
 from tests.support.cli import ggp
 
