@@ -20,6 +20,7 @@ from protocol.records import (
     Party,
     Record,
     RecordError,
+    RecordReader,
     escaped_line,
     gtp_script,
     read_records,
@@ -33,6 +34,13 @@ from tests.support.sample_records import CUT_OFF, END, PLIES, RECORD, START, lin
 def test_a_record_is_read_back_as_it_was() -> None:
     assert read(lines_of(RECORD)) == [RECORD]
     assert [line.count(b"\n") for line in lines_of(RECORD)] == [1] * 5
+
+
+def test_a_match_is_read_line_by_line_while_it_goes_on() -> None:
+    reader = RecordReader()
+    for number, line in enumerate(lines_of(RECORD)):
+        reader.read(line.rstrip(b"\n"))
+        assert reader.record == Record(START, PLIES[:number], END if number == 4 else None)
 
 
 def test_matches_follow_one_another_and_may_be_cut_off() -> None:

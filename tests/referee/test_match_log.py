@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from protocol.records import read_records
-from protocol.transports.recording import Recording
 from referee.tap.recording import read_sessions
 from tests.support.cli import ggp
 
@@ -39,17 +38,3 @@ def test_stderr_stands_in_the_log(tmp_path: Path) -> None:
     assert ran.status == 0, ran.err
     (session,) = read_sessions(tmp_path / "two.log")
     assert b"".join(data for _, data in session.stderr) == b"hm\n"
-
-
-def test_a_log_that_grows_is_rotated(tmp_path: Path) -> None:
-    path = tmp_path / "bot.log"
-    recording = Recording(path, ["bot"], pytest.fail, most=2000)
-    for number in range(100):
-        recording.chunk(">", number, f"{number} name\n".encode())
-        recording.chunk("<", number + 0.5, f"={number} bot\n\n".encode())
-    recording.close()
-    (now,), (before,) = read_sessions(path), read_sessions(tmp_path / "bot.log.1")
-    assert [pair.command for pair in (*before.pairs, *now.pairs)][-1] == "99 name"
-    numbers = [int(pair.command.split()[0]) for pair in (*before.pairs, *now.pairs)]
-    assert numbers == list(range(numbers[0], 100)) and path.stat().st_size < 2200
-    assert sorted(tmp_path.iterdir()) == [path, tmp_path / "bot.log.1"]
