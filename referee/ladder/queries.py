@@ -361,7 +361,7 @@ class PoolSummary:
     @cached_property
     def seat1(self) -> BotScore:
         """What seat 1 scored in all games."""
-        return score_of(self.store.met_in_all(self.pool.id))
+        return BotScore(self.totals.wins, self.totals.ties, self.totals.losses)
 
     def crosstable(self, most: int) -> dict[tuple[int, int], BotScore]:
         """The scores of the best bots against each other, by their ids."""

@@ -55,7 +55,7 @@ def count_games(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> No
     scored: Counter[tuple[Any, ...]] = Counter()
     ended: Counter[tuple[Any, ...]] = Counter()
     for row in rows:
-        ended[row["pool"], row["termination"], row["culprit"], "games" if row["result"] else "void"] += 1
+        ended[row["pool"], row["termination"], row["culprit"], _result(row["result"], row["winner"])] += 1
         if row["finished"]:
             name = column(row["result"], row["winner"], row["termination"])
             met[row["pool"], row["first"], row["second"], name] += 1
@@ -171,9 +171,11 @@ def _scores() -> Select[Any]:
 
 
 def _endings() -> Select[Any]:
-    counts = case((games.c.result != "", 1), else_=0)
+    void, winner = games.c.result == "", games.c.winner
+    kinds = {"wins": winner == 1, "ties": winner == 0, "losses": winner == 2}
     keys = (games.c[key] for key in _KEYS[endings])
-    return _summed(endings, select(*keys, counts.label("games"), (1 - counts).label("void")))
+    counts = (case((and_(~void, kind), 1), else_=0).label(name) for name, kind in kinds.items())
+    return _summed(endings, select(*keys, *counts, case((void, 1), else_=0).label("void")))
 
 
 def _summed(table: Table, rows: Select[Any] | CompoundSelect[Any]) -> Select[Any]:
@@ -243,12 +245,13 @@ class StoredEnding:
 
 def column(result: str, winner: int, termination: str) -> str:
     """What it counts as, as seat 1 sees it: the field of a PairScore. A game lost by a fault is a forfeit."""
-    if not result:
-        return "void"
-    if not winner:
-        return "ties"
-    won = "wins" if winner == 1 else "losses"
-    return won if termination in BY_PLAY else f"forfeit_{won}"
+    kind = _result(result, winner)
+    return f"forfeit_{kind}" if kind in ("wins", "losses") and termination not in BY_PLAY else kind
+
+
+def _result(result: str, winner: int) -> str:
+    """As seat 1 sees it."""
+    return ("ties", "wins", "losses")[winner] if result else "void"
 
 
 def ordered(first: int, second: int, game: int) -> tuple[int, int]:

@@ -31,8 +31,9 @@ from sqlalchemy.pool import QueuePool
 
 from protocol.printed import without_password
 from protocol.safe_files import resolve_file
+from referee.store.counts import refresh
 from referee.store.model import Full, Locked, StoreError, TooNew
-from referee.store.schema import meta, metadata
+from referee.store.schema import endings, meta, metadata
 
 PATIENCE = 5  # seconds to wait for another process that writes
 WRITING = 0x6767705F  # of PostgreSQL's advisory locks, the one that every writer holds
@@ -325,7 +326,15 @@ def unpacked(data: bytes, key: str) -> bytes:
 
 
 Step = Callable[[Connection], None]
-STEPS: tuple[Step, ...] = ()  # each changes the tables of one version to those of the next
+
+
+def _endings_by_result(connection: Connection) -> None:
+    endings.drop(connection)
+    endings.create(connection)
+    refresh(connection)
+
+
+STEPS: tuple[Step, ...] = (_endings_by_result,)  # each changes the tables of one version to those of the next
 OLDEST = 2  # the oldest version of the tables that this program reads
 NEWEST = OLDEST + len(STEPS)  # the version of schema.py
 

@@ -292,12 +292,6 @@ def meetings(
         return [PairScore(*row) for row in connection.execute(met.order_by(tallies.c.first, tallies.c.second)).all()]
 
 
-def met_in_all(connection: Connection, pool: int) -> PairScore:
-    """The sum of all meetings of a pool, as seat 1 sees it; of no versions."""
-    query = select(*(func.coalesce(func.sum(count), 0) for count in _COUNTS)).where(tallies.c.pool == pool)
-    return PairScore(0, 0, *map(int, connection.execute(query).one()))
-
-
 def pair_results(connection: Connection, pool: int, one: int, other: int, after: int) -> list[PairResult]:
     """A page of the finished pairs of two versions with numbers above `after`, with the points of `one`."""
     both = or_(

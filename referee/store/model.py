@@ -379,16 +379,22 @@ class StoredFit:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What is stored: `games` count, `void` matches do not, `pairs` were played to their end.
+    """What is stored: `wins`, `ties` and `losses` of seat 1, `void` matches, and `pairs` that were played to their end.
 
     `terminations` are of all matches; `faults` by (label or "engine", termination).
     """
 
-    games: int = 0
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
     void: int = 0
     pairs: int = 0
     terminations: Counter[str] = field(default_factory=Counter)
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def games(self) -> int:
+        return self.wins + self.ties + self.losses
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,8 +232,10 @@ endings = _table(
     _pool(primary_key=True),
     Column("termination", String(WORD), primary_key=True, comment="Why they ended."),
     Column("culprit", ID, primary_key=True, autoincrement=False, comment="versions.id, 0 for none, -1 for the engine."),
-    _count("games", "Those with a result."),
-    _count("void", "Those without."),
+    _count("wins", "Of seat 1."),
+    _count("ties", "Drawn."),
+    _count("losses", "Of seat 1."),
+    _count("void", "Without a result."),
 )
 
 fits = _table(

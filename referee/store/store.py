@@ -195,12 +195,14 @@ def _id_at(connection: Connection, moment: datetime) -> int:
 
 _POOL = ("id", "key", "name", "game", "options", "control", "openings", "rated")
 _ROW = ("version", "elo", "se", "games", "score", "next_elo", "next_se", "next_los")
+_RESULTS = ("wins", "ties", "losses", "void")  # of endings
+_GAMES = endings.c.wins + endings.c.ties + endings.c.losses  # that count
 _FIT = ("games", "model", "advantage", "advantage_se", "tie")
 
 
 def list_pools(connection: Connection, unrated: bool = False) -> list[PoolRow]:
     """By id; the unrated pools only on request, so that no caller mistakes them for rated ones."""
-    count = select(func.coalesce(func.sum(endings.c.games), 0)).where(endings.c.pool == pools.c.id)
+    count = select(func.coalesce(func.sum(_GAMES), 0)).where(endings.c.pool == pools.c.id)
     query = select(*(pools.c[name] for name in _POOL), count.scalar_subquery().label("games")).order_by(pools.c.id)
     found = connection.execute(query if unrated else query.where(pools.c.rated))
     return [
@@ -225,19 +227,20 @@ def totals(connection: Connection, pool: int | None = None) -> Totals:
     names = {ENGINE: "engine", **{row.id: row.label for row in labels}}
     terminations: Counter[str] = Counter()
     faults: Counter[tuple[str, str]] = Counter()
-    count = void = 0
+    counts = Counter[str]()
     for row in connection.execute(sums):
-        count += row.games
-        void += row.void
-        terminations[row.termination] += row.games + row.void
+        counts.update({name: getattr(row, name) for name in _RESULTS})
+        matches = row.wins + row.ties + row.losses + row.void
+        terminations[row.termination] += matches
         if row.culprit != NO_CULPRIT:
-            faults[names[row.culprit], row.termination] += row.games + row.void
-    return Totals(count, void, int(connection.execute(played).scalar_one()), terminations, faults)
+            faults[names[row.culprit], row.termination] += matches
+    pairs_played = int(connection.execute(played).scalar_one())
+    return Totals(**counts, pairs=pairs_played, terminations=terminations, faults=faults)
 
 
 def counted(connection: Connection, pool: int) -> int:
     """The number of games of a pool that count."""
-    query = select(func.coalesce(func.sum(endings.c.games), 0)).where(endings.c.pool == pool)
+    query = select(func.coalesce(func.sum(_GAMES), 0)).where(endings.c.pool == pool)
     return int(connection.execute(query).scalar_one())
 
 
@@ -411,7 +414,6 @@ class Store:
     # -- results -------------------------------------------------------------------------------------------------
 
     meetings = _reading(played.meetings)
-    met_in_all = _reading(played.met_in_all)
     totals = _reading(totals)
     scores = _reading(score_counts)
     counted = _reading(counted)

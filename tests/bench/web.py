@@ -40,7 +40,7 @@ RATE = 2.0  # plies a second of a live match
 PAGES = {
     "overview": "/",
     "pool": "/pools/fast.html",
-    "pool, from its bot 201": "/pools/fast.html?from=201",
+    "pool, from its bot 101": "/pools/fast.html?from=101",
     "bot": "/bots/bot7.html",
     "two bots": "/pair?a=bot7&b=bot9",
     "games": "/games",

@@ -8,10 +8,10 @@ from sqlalchemy import Connection, inspect, text
 from referee.store import database as migrations
 from referee.store.database import NEWEST, OLDEST, STEPS, Database, migrate, version_of
 from referee.store.model import Locked, StoreError, TooNew
-from referee.store.schema import meta, metadata
+from referee.store.schema import endings, meta, metadata
 from referee.store.store import Store
 from tests.support.codes import raises
-from tests.support.stores import ladder
+from tests.support.stores import ladder, match, pairings
 
 
 def _next(connection: Connection) -> None:
@@ -77,6 +77,23 @@ def test_a_later_program_migrates_an_earlier_store(url: str) -> None:
     database.close()
     with raises(TooNew, "store-too-new"):
         Store.open(url)
+
+
+def test_an_earlier_store_gets_its_endings_by_result(url: str) -> None:
+    with Store.open(url, create=True) as store:
+        (pool,) = store.enrol(ladder(["ann", "bob"])).values()
+        (pair, *_) = store.issue(pool, 0, pairings(store, pool, 2))
+        store.add([match(pair, 0, 0), match(pair, 1, 1, "resignation")])
+        totals = store.totals(pool)
+    database = Database(url)
+    with database.writing() as connection:
+        endings.drop(connection)
+        keys = "pool BIGINT, termination VARCHAR(40), culprit BIGINT"
+        connection.execute(text(f"CREATE TABLE endings ({keys}, games BIGINT, void BIGINT)"))
+        connection.execute(meta.update().values(value="2"))
+    database.close()
+    with Store.open(url) as store:
+        assert store.totals(pool) == totals and totals.games == 2 and store.check().lines == []
 
 
 def test_a_failed_step_changes_nothing(url: str) -> None:
