@@ -136,9 +136,10 @@ class Visitor:
         """Whether the page scrolls sideways."""
         return bool(self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
-    def barriers(self) -> list[str]:
-        """What axe finds on the page, WCAG 2.2 AA and best practices."""
-        found = Axe().run(self.page).response["violations"]
+    def barriers(self, *rules: str) -> list[str]:
+        """What axe finds on the page by these of its rules; by default all of WCAG 2.2 AA and best practices."""
+        options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+        found = Axe().run(self.page, options=options).response["violations"]
         return [f"{one['id']}: {node['html'][:200]} {node['failureSummary']}" for one in found for node in one["nodes"]]
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """The pages of `ggp web` in a real browser: every page without an error, a match step by step, live through kills."""
 
 import fcntl
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -56,61 +57,60 @@ def visitor(browser: Browser, server: WebServer) -> Iterator[Visitor]:
     visitor.close()
 
 
-def walk(visitor: Visitor) -> list[str]:
-    """Visit the site's pages, link by link, and return their addresses; one match stands for all made-up ones."""
-    seen, left, kinds = list[str](), [f"{visitor.server.url}/"], dict[str, int]()
+def walk(visitor: Visitor) -> Iterator[str]:
+    """Visit the site's pages, link by link; yields the address of each while it is shown. One match stands for all
+    made-up ones."""
+    seen, left, kinds = set[str](), [f"{visitor.server.url}/"], Counter[str]()
     while left and len(seen) < PAGES:
         url = left.pop(0)
         path = url.removeprefix(visitor.server.url).partition("?")[0]
         kind = "/".join(path.split("/")[:2])
-        if url in seen or "format=json" in url or kinds.get(kind, 0) >= 12:
+        if url in seen or "format=json" in url or kinds[kind] >= 12:
             continue
-        kinds[kind] = kinds.get(kind, 0) + 1
+        kinds[kind] += 1
         answer = visitor.page.goto(url)
         assert answer and answer.status == 200, url
         if not answer.headers["content-type"].startswith("text/html"):
             continue
-        seen.append(url)
+        seen.add(url)
         left += visitor.links()
-    return seen
+        yield url
 
 
-@pytest.mark.parametrize("look", ["light", "dark"])
-def test_every_page_is_free_of_errors_and_of_barriers(browser: Browser, server: WebServer, look: str) -> None:
-    visitor = Visitor(browser, server, color_scheme=look)
+def test_every_page_in_every_look(browser: Browser, server: WebServer) -> None:
+    """No error, no barrier in light and dark; no page scrolls sideways on a phone, enlarged or on paper."""
+    visitor = Visitor(browser, server)
+    page, wide = visitor.page, visitor.page.viewport_size
     visitor.context.on("dialog", lambda dialog: visitor.errors.append(f"a script ran: {dialog.message}"))
-    pages = walk(visitor)
-    assert len(pages) > 10
-    found = {}
-    for url in pages:
-        visitor.page.goto(url)
-        if barriers := visitor.barriers():
-            found[url] = barriers
-    assert not found, "\n".join(f"{url}: {one}" for url, all in found.items() for one in all)
-    visitor.close()
-
-
-def test_no_page_scrolls_sideways_on_a_phone_or_enlarged(browser: Browser, server: WebServer) -> None:
-    for width in (360, 600):  # 600: what a window of 1200 has at 200 %
-        visitor = Visitor(browser, server, viewport={"width": width, "height": 740})
-        wide = [url for url in walk(visitor) if visitor.page.goto(url) and visitor.is_too_wide()]
-        assert wide == []
-        visitor.close()
-
-
-def test_a_printed_page_fits_the_paper_and_has_no_controls(browser: Browser, server: WebServer) -> None:
-    visitor = Visitor(browser, server, viewport={"width": PAPER, "height": 1000}, color_scheme="dark")
-    visitor.page.emulate_media(media="print")
-    controls = "document.querySelectorAll('button, input, select, .button, form, nav').values()"
+    faults, visited = list[str](), 0
+    assert wide
     for url in walk(visitor):
-        visitor.page.goto(url)
-        assert not visitor.is_too_wide(), url
-        assert visitor.page.evaluate(f"[...{controls}].filter(one => one.offsetParent).map(one => one.outerHTML)") == []
-        ink, page = visitor.page.evaluate(
-            "(style => [style.color, style.backgroundColor])(getComputedStyle(document.body))"
-        )
-        assert (ink, page) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)"), url
+        visited += 1
+        faults += [f"{url}: {barrier}" for barrier in visitor.barriers()]
+        page.emulate_media(color_scheme="dark")
+        faults += [f"{url}, dark: {barrier}" for barrier in visitor.barriers("color-contrast")]
+        for width in (360, 600):  # 600: what a window of 1200 has at 200 %
+            page.set_viewport_size({"width": width, "height": 740})
+            faults += [f"{url}: scrolls sideways at {width} pixels"] if visitor.is_too_wide() else []
+        page.set_viewport_size({"width": PAPER, "height": 1000})
+        page.emulate_media(media="print", color_scheme="dark")
+        faults += [f"{url}, printed: {fault}" for fault in printed_faults(visitor)]
+        page.set_viewport_size(wide)
+        page.emulate_media(media="screen", color_scheme="light")
+    assert visited > 40 and not faults, "\n".join(faults)
     visitor.close()
+
+
+def printed_faults(visitor: Visitor) -> list[str]:
+    """What is wrong with a page on paper: too wide, controls, no black on white."""
+    controls = "[...document.querySelectorAll('button, input, select, .button, form, nav').values()]"
+    colours = "(style => [style.color, style.backgroundColor])(getComputedStyle(document.body))"
+    faults: list[str] = visitor.page.evaluate(f"{controls}.filter(one => one.offsetParent).map(one => one.outerHTML)")
+    if visitor.is_too_wide():
+        faults.append("wider than the paper")
+    if (ink := visitor.page.evaluate(colours)) != ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]:
+        faults.append(f"colours {ink}")
+    return faults
 
 
 def test_nothing_moves_by_itself_where_motion_is_to_be_reduced(browser: Browser, server: WebServer) -> None:

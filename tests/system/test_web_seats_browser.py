@@ -88,7 +88,8 @@ def sit(visitor: Visitor, pool: str, opponent: str = "random") -> Page:
     form = page.locator("form.take", has=page.locator(f"input[value={pool}]"))
     form.locator("select").select_option(opponent)
     form.get_by_role("button").click()
-    page.wait_for_url("**/seats/*")
+    page.wait_for_selector("#phase, #problem:not(:empty)", state="attached")
+    assert page.locator("#problem").text_content() == ""
     return page
 
 
@@ -263,6 +264,7 @@ def test_a_whole_game_with_the_keyboard_alone(visitor: Visitor) -> None:
             page.keyboard.press(chance.choice(keys))
         raise AssertionError(f"no way to {selector}")
 
+    page.wait_for_selector(".spot")
     press_until(".spot", "Tab")
     while over_or_turn(page):
         before = page.locator("#board title").text_content() or ""
@@ -304,6 +306,25 @@ def test_a_rematch_that_has_not_begun_has_no_board(visitor: Visitor) -> None:
     assert page.locator("#board svg").count() == 0
     page.evaluate("take({...state, phase: 'playing'})")
     expect(page.locator("#board svg")).to_have_count(1)
+    resign(page)
+
+
+def test_no_move_of_the_position_before_can_be_chosen(visitor: Visitor) -> None:
+    page, offered = sit(visitor, "small"), ".spot.lit, #words button, #confirm:not([hidden])"
+    assert over_or_turn(page)
+    page.wait_for_selector(offered)
+    page.route("**/move", lambda route: None)  # never answered
+    page.locator(".spot.lit").first.click()
+    page.locator(".spot.chosen").click()
+    expect(page.locator("#phase")).to_contain_text("Your opponent thinks")
+    assert page.locator(offered).count() == 0
+    page.unroute("**/move")
+    page.reload()
+    page.wait_for_selector(offered)
+    page.evaluate("void take({...state, ply: state.ply + 2})")  # whose board is on its way
+    expect(page.locator("#phase")).to_contain_text("Your turn")
+    assert page.locator(offered).count() == 0
+    page.reload()
     resign(page)
 
 

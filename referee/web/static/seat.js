@@ -32,17 +32,27 @@ async function ask(path, order) {
   return answer.json();
 }
 
-async function send(word, order = {}) {
+function send(word) {
   part("problem").textContent = "";
-  try {
-    await ask(word, order);
-  } catch (error) {
-    fail(error);
-    await choose([]); // the position may be another one
-  }
+  return ask(word, {}).catch(fail);
 }
 
-const play = (word, ply = position.ply) => send("move", { move: word, ply });
+// No second move while the first is on its way; one that is refused leaves the turn as it was.
+async function play(word, ply = position.ply) {
+  const before = state;
+  const sent = (state = { ...state, turn: false });
+  show();
+  paint();
+  part("problem").textContent = "";
+  try {
+    await ask("move", { move: word, ply });
+  } catch (error) {
+    if (state === sent) state = before;
+    show();
+    fail(error);
+    await choose([]);
+  }
+}
 
 // -- the state, and the clocks
 
@@ -67,8 +77,11 @@ async function take(next) {
     position = null;
     spots = new Map();
     part("board").replaceChildren();
-  } else if (next.game && other) await load();
-  if (before?.turn !== next.turn || other) await choose([]);
+  } else if (next.game && other) {
+    paint(); // the moves of the board before are gone at once
+    await load();
+  }
+  if (before?.turn !== next.turn || before?.ply !== next.ply || other) await choose([]);
 }
 
 function show() {
@@ -111,7 +124,7 @@ function time(ms) {
 async function load() {
   const before = position;
   const found = await ask("position");
-  if (begins()) return; // the match of this board is over
+  if (begins() || (position && found.ply < position.ply)) return; // of a match before, or overtaken
   position = found;
   const picture = position.svg && new DOMParser().parseFromString(position.svg, "image/svg+xml").documentElement;
   const focused = part("board").contains(document.activeElement);
@@ -196,6 +209,7 @@ async function choose(cells) {
   paint();
 }
 
+const myTurn = () => state.turn && position?.ply === state.ply; // and the board is the one of this turn
 const agreeing = () => position?.phase === "agree";
 const exact = () => moves.filter(([word, named]) => word && named.length === chosen.length).map(([word]) => word);
 const following = () => new Set(moves.filter(([, named]) => named.length > chosen.length).map(([, named]) => named[chosen.length]));
@@ -204,7 +218,7 @@ const following = () => new Set(moves.filter(([, named]) => named.length > chose
 const click = (at) => (clicks = clicks.then(() => pick(at)).catch(fail));
 
 async function pick(at) {
-  if (!state.turn || !position) return;
+  if (!myTurn()) return;
   part("problem").textContent = "";
   if (agreeing()) return tap(at);
   const words = exact();
@@ -242,7 +256,7 @@ function back() {
 }
 
 function paint() {
-  const turn = state.turn && position;
+  const turn = myTurn();
   const lit = turn ? following() : new Set();
   const marked = new Set([...dead].flatMap((at) => [...groupOf(at)]));
   for (const [at, spot] of spots) {
