@@ -1,12 +1,12 @@
-"""SGF as text, of any game: collections in, the nodes of main lines out; a property as it is written; points of go.
+"""SGF as text, of any game: collections in, main lines or whole trees out; a tree as it is written; points of go.
 
 Everything that is read is bounded, and nothing recurses.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-MAX_ITEMS = 100_000  # nodes and values of one main line
+MAX_ITEMS = 100_000  # nodes and values of one main line, or of one tree
 MAX_NAME = 64  # letters of a property's name
 _BLANKS = " \t\r\n\v\f"
 _PLAIN = re.compile(r"[^\]\\]*")
@@ -53,9 +53,35 @@ def main_lines(text: str, unclosed: bool = False) -> Iterator[list[Node]]:
         raise SgfError("not an SGF file: it does not begin with (;")
     while at >= 0:
         number += 1
-        nodes, at, depth = _main_line(text, at, unclosed)
+        nodes, _, at, depth = _nodes(text, at, unclosed, whole=False)
         yield nodes
         at = _next_game(text, _after_tree(text, at, depth))
+
+
+def trees(text: str) -> Iterator[list[tuple[int, Node]]]:
+    """The nodes of every game of a collection, each with the number of its parent, -1 for the root. Raises SgfError."""
+    at = _next_game(text, 0)
+    if at < 0:
+        raise SgfError("not an SGF file: it does not begin with (;")
+    while at >= 0:
+        nodes, parents, at, _ = _nodes(text, at, unclosed=False, whole=True)
+        yield list(zip(parents, nodes, strict=True))
+        at = _next_game(text, at)
+
+
+def written_tree(nodes: Sequence[str], children: Sequence[Sequence[int]]) -> str:
+    """A game tree of nodes as they are written, each with the numbers of its children; the first node is the root."""
+    out, todo = list[str](), list[str | int]([0, "("])
+    while todo:
+        step = todo.pop()
+        if isinstance(step, str):
+            out.append(step)
+            continue
+        out.append(nodes[step])
+        following = children[step]
+        for each in reversed(following):
+            todo += [")", each, "("] if len(following) > 1 else [each]
+    return f"{''.join(out)})"
 
 
 def written(name: str, *values: str) -> str:
@@ -130,19 +156,26 @@ def _next_game(text: str, at: int) -> int:
     return found.start() if found else -1
 
 
-def _main_line(text: str, at: int, unclosed: bool) -> tuple[list[Node], int, int]:
-    """The nodes before the first `)`, the place after it, and how many `(` are still open there."""
-    nodes: list[Node] = []
-    name, items, depth = "", 0, 0
+def _nodes(text: str, at: int, unclosed: bool, whole: bool) -> tuple[list[Node], list[int], int, int]:
+    """The nodes before the first `)`, or of the `whole` tree, the numbers of their parents, the place after them, and
+    how many `(` are still open there."""
+    nodes, parents = list[Node](), list[int]()
+    branches: list[int] = []  # the node before each open `(`
+    name, items, last = "", 0, -1
     while at < len(text):
         letter = text[at]
         at += 1
-        if letter == ")":
-            return nodes, at, depth - 1
-        if letter == "(":
-            depth += 1
+        if letter == ")" and branches:
+            last = branches.pop()
+            name = ""
+            if not (whole and branches):
+                return nodes, parents, at, len(branches)
+        elif letter == "(":
+            branches.append(last)
         elif letter == ";":
             nodes.append({})
+            parents.append(last)
+            last = len(nodes) - 1
             name, items = "", items + 1
         elif letter == "[":
             if not name:
@@ -162,7 +195,7 @@ def _main_line(text: str, at: int, unclosed: bool) -> tuple[list[Node], int, int
             raise SgfError(f"more than {MAX_ITEMS} nodes and values in one game")
     if not unclosed:
         raise SgfError("the file ends before its game does")
-    return nodes, at, 0
+    return nodes, parents, at, 0
 
 
 def _after_tree(text: str, at: int, depth: int) -> int:

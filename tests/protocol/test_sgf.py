@@ -12,8 +12,10 @@ from protocol.sgf import (
     main_lines,
     read_move,
     read_points,
+    trees,
     written,
     written_point,
+    written_tree,
 )
 
 
@@ -159,3 +161,46 @@ def test_points_and_rectangles() -> None:
     assert read_points("bb:aa", 9) == [], "a rectangle begins at its upper left corner"
     with pytest.raises(SgfError):
         read_points("aa:jj", 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "parents"),
+    [
+        ("(;A[1];B[2])", [-1, 0]),
+        ("(;A[1](;B[2];C[3])(;D[4](;E[5])(;F[6])))", [-1, 0, 1, 0, 3, 3]),
+        ("junk (;A[1](;B[(;)]))", [-1, 0]),
+    ],
+)
+def test_whole_trees(text: str, parents: list[int]) -> None:
+    (nodes,) = trees(text)
+    assert [parent for parent, _ in nodes] == parents
+    children = [[at for at, parent in enumerate(parents) if parent == number] for number in range(len(nodes))]
+    texts = [";" + "".join(written(name, *values) for name, values in node.items()) for _, node in nodes]
+    assert list(trees(written_tree(texts, children))) == [nodes]
+    assert next(main_lines(text)) == [nodes[number][1] for number in _first_line(children)]
+
+
+def _first_line(children: list[list[int]]) -> list[int]:
+    line = [0]
+    while children[line[-1]]:
+        line.append(children[line[-1]][0])
+    return line
+
+
+def test_a_collection_of_trees() -> None:
+    found = list(trees("(;A[1](;B[2])(;C[3])) between (;D[4])"))
+    assert [len(nodes) for nodes in found] == [3, 1]
+
+
+def test_trees_are_as_deep_as_they_are_long() -> None:
+    deep = "".join(f"(;B[{number}]" for number in range(20_000)) + ")" * 20_000
+    (nodes,) = trees(deep)
+    assert nodes[-1] == (19_998, {"B": ["19999"]})
+    children = [[number + 1] if number < 19_999 else [] for number in range(20_000)]
+    assert written_tree([";"] * 20_000, children).count(";") == 20_000
+
+
+@pytest.mark.parametrize("text", ["", "(", "(;A[1]", "(;A[1](;B[2])", "(;A[1](;B[2)", "(;[1])", "(;A[1]])"])
+def test_what_is_no_tree(text: str) -> None:
+    with pytest.raises(SgfError):
+        list(trees(text))
