@@ -40,7 +40,7 @@ def show(sheet: TextTable, title: str = "") -> None:
     if on_terminal():
         _show_framed(sheet, title)
     else:
-        say(*([clean(title)] if title else []), *_plain(sheet))
+        say(*([clean(title)] if title else []), *table_lines(sheet))
 
 
 def say(*lines: str) -> None:
@@ -91,7 +91,8 @@ def width(text: str) -> int:
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _plain(sheet: TextTable) -> Iterable[str]:
+def table_lines(sheet: TextTable) -> Iterable[str]:
+    """The table as plain columns."""
     lines, widths = [list(sheet.heads), *sheet.rows], _widths(sheet)
     left = [head in sheet.left for head in sheet.heads]
     for line in lines:

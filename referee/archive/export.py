@@ -4,7 +4,7 @@ import contextlib
 import csv
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -50,29 +50,39 @@ def sgf(record: Record) -> str:
     PB and PW are who had the colours in the end, after a swap of sides, because RE names a colour.
     """
     start = record.start
-    root = ["FF[4]CA[UTF-8]", written("AP", f"{PROGRAM}:1"), written("GN", start.match)]
+    said = [written("GN", start.match)]
     swaps = sum(ply.move == "swap-sides" for ply in record.plies)
     black, white = reversed(start.bots) if swaps % 2 else start.bots
-    root += [written("PB", black.name), written("PW", white.name), written("DT", start.started[:10])]
-    root += [written("OT", start.control), written("RE", (record.end.result or "Void") if record.end else "?")]
-    root += [written("XT", record.end.termination)] if record.end else []
-    root += [f"GM[{OTHER}]", written("XG", start.game)] if start.game != "go" else []
-    root += [written("XO", " ".join(f"{name}={value}" for name, value in start.options.items()))]
-    if start.game != "go":
-        return f"(;{''.join(root)}{''.join(map(_private, record.plies))})\n"
-    size = int(start.options.get("size", "19"))
-    root += ["GM[1]", f"SZ[{size}]", written("KM", start.options.get("komi", "7.5")), "RU[Chinese]"]
-    handicap = int(start.options.get("handicap", "0"))
+    said += [written("PB", black.name), written("PW", white.name), written("DT", start.started[:10])]
+    said += [written("OT", start.control), written("RE", (record.end.result or "Void") if record.end else "?")]
+    said += [written("XT", record.end.termination)] if record.end else []
+    plies = (sgf_node(start.game, start.options, ply) for ply in record.plies)
+    return f"({sgf_root(start.game, start.options, said)}{''.join(plies)})\n"
+
+
+def sgf_root(game: str, options: Mapping[str, str], said: Iterable[str]) -> str:
+    """The root of a tree: the game and its options, with these properties about it."""
+    root = ["FF[4]CA[UTF-8]", written("AP", f"{PROGRAM}:1"), *said]
+    root += [f"GM[{OTHER}]", written("XG", game)] if game != "go" else []
+    root += [written("XO", " ".join(f"{name}={value}" for name, value in options.items()))]
+    if game != "go":
+        return f";{''.join(root)}"
+    size = int(options.get("size", "19"))
+    root += ["GM[1]", f"SZ[{size}]", written("KM", options.get("komi", "7.5")), "RU[Chinese]"]
+    handicap = int(options.get("handicap", "0"))
     if handicap:
         stones = "".join(f"[{written_point(vertex, size)}]" for vertex in fixed_handicap(size, handicap))
         root.append(f"HA[{handicap}]AB{stones}PL[W]")
-    return f"(;{''.join(root)}{''.join(_node(ply, size) for ply in record.plies)})\n"
+    return f";{''.join(root)}"
 
 
-def _node(ply: MovePlayed, size: int) -> str:
+def sgf_node(game: str, options: Mapping[str, str], ply: MovePlayed) -> str:
+    """The node of a ply. Raises ValueError for a point that no board of go has."""
+    if game != "go":
+        return _private(ply)
     if ply.move.startswith("dead:"):
         return _private(ply) + written("C", f"{ply.colour} says {ply.move}")
-    name = ply.colour[0].upper()
+    name, size = ply.colour[0].upper(), int(options.get("size", "19"))
     return f";{name}[{'' if ply.move == 'pass' else written_point(ply.move, size)}]{_left(ply)}"
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import click
 
 from protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
-from protocol.sgf import Node, SgfError, board_size, decode, main_lines, read_move, read_points
+from protocol.sgf import Node, SgfError, board_size, decode, main_lines, read_move, read_points, trees
 from protocol.transports.blocking import run_blocking
 from referee.archive.export import PROGRAM, opened
 from referee.cli import HELP, run_command
@@ -353,6 +353,43 @@ def sgf_games(data: bytes, fill: bool = False) -> Iterator[ImportedGame | Cannot
                 yield CannotImport(str(problem))
     except SgfError as error:
         raise CannotImport(str(error)) from None
+
+
+class ImportedTree(NamedTuple):
+    """A game of an SGF file with its variations: `found` without its moves, and the nodes, the root first.
+
+    Each has the number of its parent (-1: the root's), its move (None for a node without one), and its properties.
+    """
+
+    found: ImportedGame
+    nodes: tuple[tuple[int, FoundMove | None, Node], ...]
+
+
+def sgf_trees(data: bytes) -> Iterator[ImportedTree | CannotImport]:
+    """As sgf_games, with all variations."""
+    try:
+        for nodes in trees(decode(data)):
+            try:
+                yield _tree(nodes)
+            except (CannotImport, SgfError) as problem:
+                yield CannotImport(str(problem))
+    except SgfError as error:
+        raise CannotImport(str(error)) from None
+
+
+def _tree(nodes: list[tuple[int, Node]]) -> ImportedTree:
+    root = nodes[0][1]
+    if game := _first(root, "XG"):
+        found, size = _found([root], game, _options(root), ()), 0
+    else:
+        found, size = _game_of_go([root], fill=False), board_size(root)
+    steps = list[tuple[int, FoundMove | None, Node]]()
+    for number, (parent, node) in enumerate(nodes):
+        moves = [*_moves([node], size)]
+        if len(moves) > 1 or (number and any(node.get(name) for name in ("AB", "AW", "AE"))):
+            raise CannotImport(f"node {number + 1} has several moves or sets up stones: a tree has one move a node")
+        steps.append((parent, moves[0] if moves else None, node))
+    return ImportedTree(found, tuple(steps))
 
 
 def _game_of_go(nodes: list[Node], fill: bool) -> ImportedGame:

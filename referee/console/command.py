@@ -1,9 +1,9 @@
-"""`ggp console [GAME …| -- COMMAND … | --connect URL]`: reads the command line and runs the console."""
+"""`ggp console [GAME … BOT …] [-- COMMAND … | --connect URL]`: reads the command line and runs the console."""
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,25 +11,29 @@ from referee.cli import BAD_USAGE, HELP, run_command
 from referee.console.console import TIMEOUT, Console
 from referee.console.dialogue import Target, read_target
 from referee.console.filter import PipeConsole, PlainConsole
-from referee.console.own_commands import OwnCommand
 from referee.console.screen import EndedBySignal, ends_in_order
 from referee.play.setting import Timeouts
 
+if TYPE_CHECKING:
+    from referee.console.bench import Bench
+
 EPILOGUE = """\b
 Without arguments the peer is our engine; GAME name=value … starts a game on it.
-After -- comes the command line of any engine, bot or referee; --connect reaches
-one that listens.
+BOT is a bot as ggp match names it; :ask, :hint and :answer ask the bots. After --
+comes the command line of any engine, bot or referee; --connect reaches one that
+listens.
 
 \b
 --match goes through a match on our engine, or on the one behind -- or at
---connect. FILE is a record, or a ladder's file, store or URL with #MATCH, also
-while the match is played. :back, :goto 17, :info, :hint greedy, :why D4, :fork
-human greedy, :play greedy random 100: :help lists them all.
+--connect. FILE is a record, SGF, or a ladder's file, store or URL with #MATCH,
+also while the match is played.
 
 \b
-A line that begins with : or ! is for the console (:help), every other line
-goes to the peer. Without a terminal on stdin the console is a filter: answers
-come out byte for byte, and the console's own messages are on stderr.
+A line that begins with : or ! is for the console, every other line goes to the
+peer. On an engine :D4 plays a move; :back, :goto 17, :tree, :hint greedy,
+:fork human greedy, :save game.sgf: :help lists them all. Without a terminal on
+stdin the console is a filter: answers come out byte for byte, and the console's
+own messages are on stderr.
 
 \b
 The exit status is 0; 1 if an answer was a failure; 2 for an invalid command
@@ -50,7 +54,7 @@ def main(argv: list[str]) -> int:
 
 
 @click.command("console", epilog=EPILOGUE, context_settings=HELP, options_metavar="[OPTIONS]")
-@click.argument("words", metavar="[GAME [name=value]... | -- COMMAND...]", nargs=-1)
+@click.argument("words", metavar="[GAME [name=value]... [BOT]...] [-- COMMAND...]", nargs=-1)
 @click.option("--program", multiple=True, hidden=True)
 @click.option("--match", "place", metavar="PLACE", help="Go through a recorded or running match: FILE[#MATCH][@PLY].")
 @click.option(
@@ -82,10 +86,10 @@ def console(
     """
     if place is None:
         return run_console(read_target(words, program, connect, Timeouts()), timeout, raw, as_json, quiet)
-    from referee.console.fork import open_past  # which reads records, and plays
+    from referee.console.tree_files import open_tree  # which reads records
 
-    with closing(open_past(place, words, program, connect, Timeouts())) as past:
-        return run_console(past.target, timeout, raw, as_json, quiet, past.more)
+    opened = open_tree(place, words, program, connect, Timeouts())
+    return run_console(opened.target, timeout, raw, as_json, quiet, opened.bench)
 
 
 BROKEN_PIPE = 141
@@ -97,18 +101,18 @@ def run_console(
     raw: bool,
     as_json: bool,
     quiet: bool,
-    more: Callable[[Console], Iterable[OwnCommand]] | None = None,
+    bench: "Callable[[Console], Bench] | None" = None,
 ) -> int:
-    """The exit status. `more`: see Console. Raises LaunchError, also where the peer refuses its first command."""
+    """The exit status. `bench`: see Console. Raises LaunchError, also where the peer refuses its first command."""
     try:
         with ends_in_order():
-            console = Console(target, more=more, timeout=timeout, raw=raw)
+            console = Console(target, bench=bench, timeout=timeout, raw=raw)
             try:
                 return _display(console, as_json, quiet)()
             except BrokenPipeError:  # the reader has closed the pipe
                 return BROKEN_PIPE
             finally:
-                console.dialogue.close()
+                console.close()
     except EndedBySignal as ended:
         return ended.status
 

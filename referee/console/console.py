@@ -1,10 +1,12 @@
 """The console without its display: the peer, the settings, and the console's own commands."""
 
+import re
 import shlex
 from ast import literal_eval
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from protocol.commands import TABLE
 from protocol.drawing import svg
@@ -13,15 +15,19 @@ from protocol.errors import LocalProtocolError, PeerTimeout
 from protocol.regression import write
 from protocol.safe_files import replace_file
 from referee.cli import nearest
-from referee.console.completion import LIST, PeerInfoReader, PeerKind
+from referee.console.completion import LIST, BotWord, PeerInfoReader, PeerKind
 from referee.console.dialogue import CHANGING, MOMENT, Dialogue, PeerLost, Target
-from referee.console.own_commands import OwnCommand, OwnFailed
-from referee.console.replay import MatchCaption
-from referee.play.bot_spec import LaunchError
+from referee.console.own_commands import BENCH, OwnCommand, OwnFailed, bench_rows
+from referee.play.bot_spec import BUILT_IN, HUMAN, BotSpec, LaunchError
 from referee.terminal import visible
 
+if TYPE_CHECKING:
+    from referee.console.bench import Bench
+    from referee.console.replay import MatchCaption
+
 MARKS = (":", "!")
-_QUICK = frozenset(("raw", "send", "board", "save", "timeout", "stderr", "quit"))
+_QUICK = frozenset(("raw", "send", "board", "timeout", "stderr", "quit"))
+_TREE_FILES = (".sgf", ".jsonl")
 TIMEOUT = 600.0  # seconds: as long as a move may take without a clock
 
 
@@ -32,11 +38,11 @@ class Console:
         self,
         target: Target,
         *,
-        more: "Callable[[Console], Iterable[OwnCommand]] | None" = None,
+        bench: "Callable[[Console], Bench] | None" = None,
         timeout: float = TIMEOUT,
         raw: bool = False,
     ) -> None:
-        """`more`: further commands of the console, made when there is one. Raises LaunchError."""
+        """`bench` makes that of a match; else there is one as soon as a command needs it. Raises LaunchError."""
         self.timeout = timeout
         self.raw = raw
         self.board = True
@@ -45,10 +51,33 @@ class Console:
         self.stderr = ""  # its tail
         self.dialogue = Dialogue(target)
         self.match: MatchCaption | None = None  # of the match that is replayed
-        own = [*rows(self), *(more(self) if more else ())]
-        self.own = {row.name: row for row in own}
-        self.learner = PeerInfoReader(self.dialogue, own)
-        self._see_match()
+        self.bots = list(target.bots)
+        self.own = {row.name: row for row in [*rows(self), *bench_rows(self._run_bench)]}
+        self.learner = PeerInfoReader(self.dialogue, self.own.values())
+        self._bench = bench(self) if bench else None
+        self._see_bench()
+
+    @property
+    def bench(self) -> "Bench":
+        """The commands for the position. Raises OwnFailed for a peer that is no engine, PeerLost."""
+        if "ggp-play" not in self.commands():
+            raise OwnFailed("the peer lists no ggp-play: this command needs an engine", code="no-engine")
+        if self._bench is None:
+            from referee.console.bench import Bench
+
+            self._bench = Bench(self)
+        return self._bench
+
+    def close(self) -> None:
+        """End the peer and every bot."""
+        try:
+            if self._bench is not None:
+                self._bench.close()
+        finally:
+            self.dialogue.close()
+
+    def _run_bench(self, name: str, arguments: list[str]) -> str:
+        return self.bench.commands[name](arguments)
 
     def begin(self) -> None:
         """Send the target's first commands and wait for their answers. Raises LaunchError if the peer refuses one."""
@@ -60,7 +89,7 @@ class Console:
                 raise LaunchError(f"{line}: {error}") from None
             if not reply.ok:
                 raise LaunchError(visible(f"{line}: {reply.text}" if number else reply.text))
-            self.dialogue.kept.append((line, reply))
+            self.dialogue.note(line, reply)
 
     def is_own(self, line: str) -> bool:
         return line.lstrip().startswith(MARKS)
@@ -68,12 +97,17 @@ class Console:
     def is_quick(self, line: str) -> bool:
         """Whether a console command runs at once, because it needs no answer of the peer."""
         name = (line.strip()[1:].split() or [""])[0]
-        return name not in self.own or name in _QUICK or (name == "help" and bool(self.learner.known.commands))
+        known = self.learner.known
+        if name not in self.own:  # it may be a move
+            return known.kind is not PeerKind.ENGINE
+        if name == "save":  # a tree needs the engine
+            return not any(word in line for word in _TREE_FILES)
+        return name in _QUICK or (name == "help" and bool(known.commands))
 
     def run_own(self, line: str) -> str:
         """Run a line that begins with a mark; returns the text to show. Raises OwnFailed."""
-        row, arguments = self._read(line)
         try:
+            row, arguments = self._read(line)
             text = row.run(arguments)
         except PeerLost as lost:
             raise OwnFailed(str(lost)) from None
@@ -90,11 +124,14 @@ class Console:
         """Note that the position may have changed."""
         self.stale = True
         self.learner.forget_position()
-        self._see_match()
+        self._see_bench()
 
-    def _see_match(self) -> None:
-        if self.match:
-            self.learner.see_match(self.match.bots(), self.match.plies())
+    def _see_bench(self) -> None:
+        """Keep the bots and plies that commands can name."""
+        if self._bench is not None:
+            self.learner.see_match(self._bench.bot_words(), self._bench.places())
+        elif self.bots:
+            self.learner.see_match(bot_words(self.bots), ())
 
     def restart(self, fresh: bool) -> int:
         """Restart the peer, in its position unless `fresh`; returns how many commands were sent again.
@@ -130,12 +167,29 @@ class Console:
         except ValueError as error:
             raise OwnFailed(f"this cannot be read: {str(error).lower()}") from None
         row = self.own.get(name)
+        if row is None and self._is_move(name):
+            return self.own["move"], [name, *arguments]
         if row is None:
             close = nearest(name, self.own)
             raise OwnFailed(f"there is no :{name}; " + (f"did you mean :{close}?" if close else ":help lists them"))
         if arguments and not row.arguments:
             raise OwnFailed(f"write :{name} alone", code="usage")
         return row, arguments
+
+    def _is_move(self, word: str) -> bool:
+        """Whether an unknown command is a move, as `:D4`, or would be one elsewhere on the board."""
+        if self.dialogue.lost or self.learner.known.kind not in (PeerKind.ENGINE, PeerKind.UNKNOWN) or not word:
+            return False
+        if "ggp-play" not in self.commands():
+            return False
+        return bool(re.search(r"\d", word)) or self.bench.is_legal(word)
+
+
+def bot_words(bots: Iterable[BotSpec]) -> tuple[BotWord, ...]:
+    """Bots that a command can name: these, the built-in ones, and a human."""
+    known = {bot.name: BotWord(bot.name, bot.name, visible(bot.command)) for bot in bots}
+    built_in = {name: BotWord(name, name, "built in") for name in BUILT_IN}
+    return (*(built_in | known).values(), BotWord(HUMAN, HUMAN, "you, at this terminal", human=True))
 
 
 # -- the console's own commands ---------------------------------------------------------------------------------------
@@ -154,11 +208,19 @@ def rows(console: "Console") -> list[OwnCommand]:
         OwnCommand("send 'BYTES'", "send exactly these bytes, escapes as in Python: :send 'name\\r\\n'", its.send),
         OwnCommand("board on|off", "draw the board after each change", its.board),
         OwnCommand("svg FILE", "write the position as a picture", its.svg),
-        OwnCommand("save FILE.tst", "write what passed as a regression transcript", its.save),
+        OwnCommand(
+            "save FILE [main]",
+            "FILE.tst: what passed, a regression transcript; FILE.sgf: the tree; FILE.jsonl: this line, or the main "
+            "one, as a record",
+            its.save,
+        ),
         OwnCommand("timeout SECONDS", "time limit of an answer, after which a warning is shown", its.set_timeout),
         OwnCommand("stderr", f"the last {_STDERR} lines that the peer wrote there", its.stderr),
         OwnCommand(
-            "restart [--fresh]", "restart the peer and replay the position; --fresh: without it", its.restart, True
+            "restart [--fresh|BOT]",
+            "restart the peer and replay the position; --fresh: without it; BOT: restart that bot",
+            its.restart,
+            True,
         ),
         OwnCommand("quit", "tell the peer to quit, and leave", its.quit),
     ]
@@ -195,11 +257,14 @@ class _ConsoleCommands:
 
     def _overview(self) -> str:
         console = self._console
-        own = [f"  {f':{row.usage}':28} {row.help}" for row in console.own.values()]
+        bench = [usage.partition(" ")[0] for usage, *_ in BENCH]
+        listed = [row for row in console.own.values() if row.name not in bench]
         kind = console.learner.known.kind if console.commands() else PeerKind.UNKNOWN
         known = [name for name in console.commands() if name in TABLE]
         others = [name for name in console.commands() if name not in TABLE]
-        lines = ["A line that begins with : or ! is for the console:", *own]
+        lines = ["A line that begins with : or ! is for the console:", *map(_in_help, listed)]
+        if kind is PeerKind.ENGINE:
+            lines += ["For the position on the engine:", *map(_in_help, [console.own[name] for name in bench])]
         lines += [f"Every other line is for the {kind}, {console.dialogue.target.name}. It lists:"]
         groups = groupby(known, key=lambda name: name.partition("-")[0] if "-" in name else "")
         lines += [f"  {' '.join(group)}" for _, group in groups]
@@ -241,6 +306,8 @@ class _ConsoleCommands:
     def save(self, arguments: list[str]) -> str:
 
         path = _path(" ".join(arguments))
+        if (arguments or [""])[0].endswith(_TREE_FILES):
+            return self._console.bench.save(arguments)
         kept = list(self._console.dialogue.kept)
         if not kept:
             raise OwnFailed("nothing was asked yet")
@@ -265,8 +332,10 @@ class _ConsoleCommands:
         return "\n".join(lines) or "nothing"
 
     def restart(self, arguments: list[str]) -> str:
+        if len(arguments) == 1 and arguments[0] in [bot.name for bot in self._console.bots]:
+            return self._console.bench.restart_bot(arguments[0])
         if arguments not in ([], ["--fresh"]):
-            raise OwnFailed("write :restart or :restart --fresh", code="usage")
+            raise OwnFailed("write :restart, :restart --fresh or :restart BOT", code="usage")
         count = self._console.restart(fresh=bool(arguments))
         again = f"; {count} {'command was' if count == 1 else 'commands were'} sent again" if count else ""
         return f"{self._console.dialogue.target.name} was restarted{again}"
@@ -274,6 +343,10 @@ class _ConsoleCommands:
     def quit(self, arguments: list[str]) -> str:
         self._console.ended = True
         return ""
+
+
+def _in_help(row: OwnCommand) -> str:
+    return f"  {f':{row.usage}':28} {row.help}"
 
 
 def _path(name: str) -> Path:

@@ -3,9 +3,11 @@
 Lines carry only the ids that were typed, so that the peer receives exactly what the user enters.
 """
 
+import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from protocol.channel import PEER_FAULTS, Channel
@@ -15,7 +17,19 @@ from protocol.grammar import MAX_LINE, clean_line, parse_command
 from protocol.messages import Reply
 from protocol.transports.blocking import run_blocking
 from protocol.transports.transcript import Sink
-from referee.play.bot_spec import ENGINE, WordError, find_program, read_game, read_url
+from referee.play.bot_spec import (
+    BOTS,
+    BUILT_IN,
+    ENGINE,
+    BotSpec,
+    WordError,
+    distinct,
+    find_program,
+    is_built_in,
+    read_bot,
+    read_game,
+    read_url,
+)
 from referee.play.process import LAST_WORDS, Peer, Process, Remote
 from referee.play.setting import Timeouts
 from referee.terminal import quote
@@ -26,48 +40,65 @@ from referee.terminal import quote
 class Target(NamedTuple):
     """`open` starts a peer that passes its bytes to the sink; it raises LaunchError. `name` is for display.
 
-    `first` is a command that is sent after every start, "" for none, and `then` are more behind it.
+    `first` is a command that is sent after every start, "" for none, and `then` are more behind it. `engine`: how to
+    start another such peer. `bots` are those of the console.
     """
 
     name: str
     open: Callable[[Sink], Peer]
+    engine: BotSpec
     first: str = ""
     then: tuple[str, ...] = ()
+    bots: tuple[BotSpec, ...] = ()
 
 
 def read_target(words: tuple[str, ...], command: tuple[str, ...], url: str, budgets: Timeouts) -> Target:
-    """`GAME name=value …` of our engine, or a command line, or a url; none of them: our engine without a game.
+    """`GAME name=value … BOT …` on our engine, on that of a command line, or of a url; each may be left out.
 
     Raises WordError or LaunchError for a mistake that shows before the start.
     """
-    if sum(map(bool, (words, command, url))) > 1:
-        raise WordError("give a GAME, or -- COMMAND, or --connect URL, and not two of them")
+    target = read_peer(command, url, budgets)
+    if not words:
+        return target
+    options = [word for word in words[1:] if _is_option(word)]
+    bots = read_bots(word for word in words[1:] if not _is_option(word))
+    game, values = read_game(",".join([words[0], *options]))
+    first = " ".join(["ggp-new", game, *(f"{name}={value}" for name, value in values.items())])
+    return target._replace(first=first, bots=bots)
+
+
+def read_peer(command: tuple[str, ...], url: str, budgets: Timeouts, role: PeerRole = PeerRole.BOT) -> Target:
+    """The program of a command line, or the peer that listens at a url; neither: our engine. As read_target."""
+    if command and url:
+        raise WordError("give -- COMMAND or --connect URL, and not both")
     if url:
-        return listening(url, PeerRole.BOT, budgets)
-    if command:
-        return process(" ".join(command), command, PeerRole.BOT, budgets)
-    return process("ggp engine", ENGINE, PeerRole.ENGINE, budgets)._replace(first=_new_game(words))
-
-
-def listening(url: str, role: PeerRole, budgets: Timeouts) -> Target:
-    """The peer that listens at an address. Raises WordError."""
-    read_url(url)
-    return Target(url, lambda sink: Remote(url, role, budgets, sink=sink))
-
-
-def process(name: str, argv: tuple[str, ...], role: PeerRole, budgets: Timeouts) -> Target:
-    """A program that is started. Raises LaunchError."""
+        read_url(url)
+        return Target(url, lambda sink: Remote(url, role, budgets, sink=sink), BotSpec("engine", url, url=url))
+    if not command:
+        role = PeerRole.ENGINE
+    argv, name = command or ENGINE, " ".join(command) or "ggp engine"
     find_program(argv[0])
     # No clock runs here: a bot may use every core.
-    return Target(name, lambda sink: Process(argv, role, budgets, spread=True, sink=sink))
+    start = partial(Process, argv, role, budgets, spread=True)
+    return Target(name, lambda sink: start(sink=sink), BotSpec("engine", name, argv))
 
 
-def _new_game(words: tuple[str, ...]) -> str:
-    """`ggp-new GAME …`, also for `GAME,name=value` as other commands write it; "" without words."""
-    if not words:
-        return ""
-    game, options = read_game(",".join(words))
-    return " ".join(["ggp-new", game, *(f"{name}={value}" for name, value in options.items())])
+def read_bots(words: Iterable[str]) -> tuple[BotSpec, ...]:
+    """Bots of a console, each with a name of its own. Raises WordError, LaunchError."""
+    bots = [read_bot(word) for word in words]
+    for bot in bots:
+        name = bot.argv[len(BOTS)] if is_built_in(bot) else ""
+        if name and name not in BUILT_IN:
+            raise WordError(f"{name!r} is no program, and no built-in bot: these are {', '.join(BUILT_IN)}")
+    return distinct(*bots)
+
+
+def _is_option(word: str) -> bool:
+    """Whether a word behind GAME is `name=value` of the game, and not `NAME=BOT`: a built-in one, a path, or several
+    words."""
+    name, equals, value = word.partition("=")
+    a_bot = re.search(r"[\s/]", value) or value.partition(":")[0] in BUILT_IN
+    return bool(equals) and name.isidentifier() and not a_bot
 
 
 MOMENT = 10.0  # seconds to wait for the answer to a question of the console's own
@@ -115,6 +146,7 @@ class Dialogue:
         """Raises LaunchError."""
         self.target = target
         self.kept: deque[tuple[str, Reply]] = deque(maxlen=KEPT)
+        self.changes: deque[tuple[str, str]] = deque(maxlen=KEPT)  # what was typed that changed the position, answered
         self.pending: deque[Exchange] = deque()
         self.lost = ""  # why nothing can be sent any more, or ""
         self.trail = ReplayTrail()
@@ -237,10 +269,22 @@ class Dialogue:
             self._said.clear()
         self.trail.note(done.sent, reply)
         if not done.own:
-            self.kept.append((done.sent, reply))
+            self.note(done.sent, reply)
         if done.then is not None:
             done.then(reply)
         return done
+
+    def note(self, sent: str, reply: Reply) -> None:
+        """Keep a command as one that was typed."""
+        self.kept.append((sent, reply))
+        if reply.ok and any(word in CHANGING for word in sent.split()[:2]):
+            self.changes.append((sent, reply.text))
+
+    def take_changes(self) -> list[tuple[str, str]]:
+        """The typed commands that changed the position since the last call, and the texts of their answers."""
+        found = list(self.changes)
+        self.changes.clear()
+        return found
 
     def _lose(self, error: Exception) -> PeerLost:
         """Keep the reason; nothing is sent to this peer any more."""
@@ -326,11 +370,11 @@ def _blame(error: ProtocolError, exited: str) -> str:
 # -- the commands that led to the position, resent after a restart ----------------------------------------------------
 
 
-_PLAYS = frozenset(("play", "ggp-play"))
-_GENMOVES = frozenset(("genmove", "ggp-genmove_analyze", "lz-genmove_analyze", "kata-genmove_analyze"))
-_UNDOES = frozenset(("undo", "ggp-undo"))
-_SET_UPS = frozenset(("fixed_handicap", "set_free_handicap", "place_free_handicap", "gogui-play_sequence", "loadsgf"))
-CHANGING = _PLAYS | _GENMOVES | _UNDOES | _SET_UPS | {"ggp-new", "boardsize", "clear_board", "komi"}
+PLAYS = frozenset(("play", "ggp-play"))
+GENMOVES = frozenset(("genmove", "ggp-genmove_analyze", "lz-genmove_analyze", "kata-genmove_analyze"))
+UNDOES = frozenset(("undo", "ggp-undo"))
+SET_UPS = frozenset(("fixed_handicap", "set_free_handicap", "place_free_handicap", "gogui-play_sequence", "loadsgf"))
+CHANGING = PLAYS | GENMOVES | UNDOES | SET_UPS | {"ggp-new", "boardsize", "clear_board", "komi"}
 """Commands that may change the position."""
 _CLOCKS = frozenset(("time_settings", "kgs-time_settings", "kata-time_settings", "time_left", "ggp-clock"))
 _SETTINGS = _CLOCKS | {"set_random_seed", "kgs-rules", "kata-set-rules", "kata-set-param"}
@@ -354,11 +398,11 @@ class ReplayTrail:
             self.lines = [each for each in self.lines if each.split()[0] in _SETTINGS]
             self.whole = True
         elif name in ("clear_board", "loadsgf"):
-            self.lines = [each for each in self.lines if each.split()[0] not in _PLAYS | _UNDOES | _SET_UPS]
-        if name in _UNDOES:
+            self.lines = [each for each in self.lines if each.split()[0] not in PLAYS | UNDOES | SET_UPS]
+        if name in UNDOES:
             self._take_back(name, int(arguments[0]) if arguments and arguments[0].isdecimal() else 1)
-        elif name in _GENMOVES:
-            if arguments and (move := _move_of(reply.text)):
+        elif name in GENMOVES:
+            if arguments and (move := move_of(reply.text)):
                 self._add(f"play {arguments[0]} {move}")
         elif name in _SETTINGS:
             self.lines = [each for each in self.lines if each.split()[:2] != [name, *arguments[:1]]]
@@ -367,7 +411,7 @@ class ReplayTrail:
             self._add(line)
 
     def _take_back(self, name: str, count: int) -> None:
-        while count and self.lines and self.lines[-1].split()[0] in _PLAYS:
+        while count and self.lines and self.lines[-1].split()[0] in PLAYS:
             self.lines.pop()
             count -= 1
         for _ in range(count):
@@ -380,7 +424,7 @@ class ReplayTrail:
             self.whole = False
 
 
-def _move_of(answer: str) -> str:
+def move_of(answer: str) -> str:
     """The move in the answer to a genmove: its first word, or the one behind `play`; "" for none."""
     lines = [line.split() for line in answer.splitlines()]
     played = [words[1] for words in lines if len(words) > 1 and words[0] == "play"]

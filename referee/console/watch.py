@@ -23,7 +23,8 @@ from protocol.transports.keys import read_public
 from protocol.transports.spectator import Again, Down, Happened, Missing, NoSuch, SeenEvents, Sight, Spectator, Up
 from referee.cli import HELP, run_command
 from referee.console.own_commands import OwnFailed
-from referee.console.replay import MatchCaption, ReplayCursor, line_of
+from referee.console.replay import MatchCaption, line_of
+from referee.console.workbench import Workbench
 from referee.play.bot_spec import read_engine
 from referee.play.engine import Engine, start_engine
 from referee.play.setting import Timeouts
@@ -205,25 +206,25 @@ class BoardRenderer:
     def __init__(self, engine: str | None) -> None:
         self._word = engine
         self._engine: Engine | None = None
-        self._cursor: ReplayCursor | None = None
+        self._bench: Workbench | None = None
         self._record: Record | None = None
 
     def draw(self, record: Record) -> BoardText:
         """The position after the last ply, with a caption. EngineFailed if the engine does not start."""
         engine = self._engine = self._engine or run_blocking(start_engine(read_engine(self._word)))
-        cursor = self._cursor
-        if cursor is None or self._record is None or self._record.start != record.start:
-            cursor = self._cursor = ReplayCursor(record, self._ask, lambda: self._record)
+        bench = self._bench
+        if bench is None or self._record is None or self._record.start != record.start:
+            bench = self._bench = Workbench.of_match(record, self._ask, lambda: self._record)
         self._record = record
         if "ggp-scene" in engine.lacks:
             return BoardText([], ("the engine lists no ggp-scene: it cannot say what to draw",))
         try:
-            cursor.goto(-1)
+            bench.goto(-1)
             scene = self._ask("ggp-scene")
             board = draw_scene(scene.text) if scene.ok else NOTHING
-            return board._replace(caption=MatchCaption(cursor).ask(self._ask))
+            return board._replace(caption=MatchCaption(bench, record).ask(self._ask))
         except (OwnFailed, ProtocolError) as error:
-            self._cursor = None
+            self._bench = None
             self.close()
             return BoardText([], (f"the engine cannot follow this match: {error}",))
 

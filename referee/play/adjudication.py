@@ -9,9 +9,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Literal
 
-import msgspec
-
 from protocol.errors import Problem
+from referee.play.analysis import read_analysis
 
 Kind = Literal["resign", "draw"]
 _MOST = 10_000  # plies
@@ -65,7 +64,7 @@ class Adjudicator:
 
     def see(self, ply: int, seat: int, analysis: str) -> tuple[int, str] | None:
         """The winner (0: a draw) that a rule finds after this ply, and the numbers behind it."""
-        said = winrate(analysis)
+        said = read_analysis(analysis).winrate
         self._seen.append((seat, None if said is None else said if seat == 1 else 1 - said))
         for rule in self._rules:
             if ply >= rule.after + rule.plies and (found := self._apply(rule)) is not None:
@@ -86,13 +85,3 @@ class Adjudicator:
             if all((hope if loser == 1 else 1 - hope) <= slack for hope in hopes):
                 return 3 - loser, f"seat {loser} is lost by {told}"
         return None
-
-
-def winrate(analysis: str) -> float | None:
-    """What the side that moved hopes for, 0 to 1; None if it does not say."""
-    try:
-        said = msgspec.json.decode(analysis)
-    except msgspec.DecodeError:
-        return None
-    value = said.get("winrate") if isinstance(said, dict) else None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1 else None

@@ -118,6 +118,15 @@ class Player(ABC):
             return None
         return "dead:" + ",".join(dict.fromkeys(reply.text.upper().split())) if reply.ok else None
 
+    async def take_back(self, plies: int) -> bool:
+        """Whether it took back so many plies with `undo`; if not, its position is unknown. Raises BotFault."""
+        if "undo" not in self._commands:
+            return False
+        for _ in range(plies):
+            if not (await self._question("undo", self._budgets.command))[0].ok:
+                return False
+        return True
+
     async def end_game(self, result: str) -> bool:
         """Send the result to a bot that lists `ggp-result`; whether the bot can play a next game."""
         try:

@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 from protocol.records import read_records
 from referee.archive import bisect, export, show, verify
 from referee.archive import export as ladder_export
-from referee.console.fork import open_past
+from referee.console.tree_files import open_tree
 from referee.match_command import main as main_match
 from referee.play.setting import Timeouts
 from referee.store.schema import games, records
@@ -85,8 +85,8 @@ def test_export(place: str, club: Store, capfdbinary: pytest.CaptureFixture[byte
 
 
 def test_the_console(place: str) -> None:
-    past = open_past(f"{place}@2", (), (), "", Timeouts())
-    assert (past.source.record.start.match, past.source.ply) == (KEY, 2)
+    opened = open_tree(f"{place}@2", (), (), "", Timeouts())
+    assert opened.source is not None and (opened.source.record.start.match, opened.source.ply) == (KEY, 2)
 
 
 def test_bisect(place: str, capsys: Capture) -> None:

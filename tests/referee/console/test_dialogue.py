@@ -8,6 +8,7 @@ import pytest
 
 from protocol.connection import PeerRole
 from referee.console.dialogue import Dialogue, PeerLost, Target
+from referee.play.bot_spec import read_engine
 from referee.play.process import Remote
 from referee.play.setting import Timeouts
 from tests.referee.console.test_replay import MATCHES
@@ -110,7 +111,8 @@ def test_the_first_lines_of_a_flood_are_shown(tmp_path: Path) -> None:
 
 def test_no_listener_is_reported() -> None:
     url = "tcp://127.0.0.1:1"
-    target = Target(url, lambda sink: Remote(url, PeerRole.BOT, Timeouts(command=0.1), sink=sink))
+    spec = read_engine(url)
+    target = Target(url, lambda sink: Remote(url, PeerRole.BOT, Timeouts(command=0.1), sink=sink), spec)
     dialogue = Dialogue(target)
     with raises(PeerLost, "peer-lost") as lost:
         exchange = dialogue.send_line("name")

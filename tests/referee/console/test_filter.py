@@ -43,9 +43,10 @@ def test_the_status_is_0_after_success_and_no_process_is_left() -> None:
     ("arguments", "problem"),
     [
         (["chess"], "unknown game: chess"),
-        (["yugo", "size"], "'size' is no option"),
+        (["yugo", "sise"], "'sise' is no program, and no built-in bot"),
+        (["yugo", "size="], "'size=' is no option"),
         (["yugo", "size=99"], "size"),
-        (["yugo", "--connect", "tcp://localhost:1"], "not two of them"),
+        (["--connect", "tcp://localhost:1", "--", "cat"], "not both"),
         (["--connect", "localhost"], "write tcp://host:port or ipc://path"),
         (["--"], "after -- comes the command line"),
         (["--", "no-such-program"], "no program called 'no-such-program'"),
@@ -165,7 +166,7 @@ def test_restart_brings_the_position_back(tmp_path: Path) -> None:
     said = say("ggp-new yugo size=3\ngenmove b\n:restart\nundo\nundo\n", "--", *bot)
     assert said.out.count("=\n\n") == 2 and said.out.endswith("? cannot undo\n\n")
     said = say(":restart now\n", "go")
-    assert said.err == "ggp console: write :restart or :restart --fresh\n"
+    assert said.err == "ggp console: write :restart, :restart --fresh or :restart BOT\n"
 
 
 def test_restart_says_which_command_is_not_accepted_again(tmp_path: Path) -> None:

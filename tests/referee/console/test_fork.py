@@ -16,14 +16,18 @@ from protocol.messages import Reply
 from protocol.records import Party, Record, read_records
 from referee.archive.places import open_match
 from referee.console.command import main
+from referee.console.dialogue import read_bots
 from referee.console.prompt import arrange
-from referee.console.replay import MatchCaption, ReplayCursor, ReplayPosition, caption
+from referee.console.replay import MatchCaption, caption
+from referee.console.tree import GameTree
+from referee.console.workbench import Workbench
 from referee.ladder.session import side_files
 from referee.play.bot_spec import BUILT_IN
 from referee.records import find_live, live_base, live_path, running
 from referee.terminal import BoardText
 from tests.referee.console.test_replay import MATCHES, ReplaySession
 from tests.support.cli import Ggp, end_all, wait_until
+from tests.support.memory_console import memory_console
 from tests.support.terminal import Terminal
 
 SLOW = """import time
@@ -144,7 +148,7 @@ def test_a_position_after_the_end(file: Path) -> None:
         (["--match", "nothing.jsonl"], "cannot read nothing.jsonl"),
         (["--match", "{}#x"], "holds no match x; it holds m-1"),
         (["--match", "{}@7"], "ply 7: the match m-1 has the plies 0 to 6"),
-        (["--match", "{}", "yugo"], "not with a GAME"),
+        (["--match", "{}", "yugo"], "'yugo' is no program, and no built-in bot"),
         (["--match", "{}", "--", "/bin/true"], "ggp-new yugo size=3"),
         (["--match", "{}", "--", "./nothing"], "./nothing does not exist"),
     ],
@@ -194,7 +198,7 @@ def test_the_match_is_in_the_caption_and_in_completion(file: Path, tmp_path: Pat
         terminal.type(":goto 0\r")
         terminal.wait_for(lambda rows: any(row.endswith("  ply 0 of 6") for row in rows))
         terminal.type("ggp-play black C3\r")
-        terminal.wait_for("off the record after ply 0 of 6")
+        terminal.wait_for("ply 1a, which leaves ply 0 of 6")
         terminal.type("ggp-new yugo size=5\r")
         terminal.wait_for("another game than the match")
         terminal.type(":goto 5")
@@ -229,33 +233,33 @@ def test_the_bots_of_a_completion(file: Path) -> None:
     """Bots as the record starts them, in quotes where the console's line needs them; none that cannot be started."""
     start = MATCHES[0].start
     parties = (Party(name="slow", command="python slow.py"), Party(name="someone"))
-    caption = MatchCaption(
-        ReplayCursor(Record(msgspec.structs.replace(start, bots=parties), (), None), ReplaySession().ask)
-    )
-    words = [bot.word for bot in caption.bots()]
-    assert words == [*BUILT_IN, "'slow=python slow.py'", "human"] and caption.plies() == ("the start",)
+    record = Record(msgspec.structs.replace(start, bots=parties), (), None)
+    console = memory_console(match=record, bots=read_bots(["mine=greedy:playouts=5"]))
+    known = console.learner.known
+    words = [bot.word for bot in known.bots]
+    assert words == [*BUILT_IN, "mine", "'slow=python slow.py'", "human"] and known.plies == ("the start",)
 
 
 def test_clocks_and_colours_of_a_place() -> None:
     match = MATCHES[0]
-    start = msgspec.structs.replace(match.start, control="5+1")
-    assert caption(Record(start, match.plies, None), ReplayPosition((), 0), {}) == [
+    start, tree = msgspec.structs.replace(match.start, control="5+1"), GameTree("yugo", {})
+    tree.see_match(match.plies)
+    assert caption(Record(start, match.plies, None), tree.root, {}) == [
         "black one  5.000 s left",
         "white two  5.000 s left",
         "ply 0 of 6 so far",
     ]
-    assert caption(match, ReplayPosition(("A1",), 1), {1: "white", 2: "black"})[:2] == [
-        "black two" + caption(match, ReplayPosition((), 0), {})[1].removeprefix("white two"),
+    assert caption(match, tree.main_line[0], {1: "white", 2: "black"})[:2] == [
+        "black two" + caption(match, tree.root, {})[1].removeprefix("white two"),
         "white one  1.000 s left",
     ]
     unlimited = tuple(msgspec.structs.replace(ply, left=None) for ply in match.plies)
     record = Record(msgspec.structs.replace(start, control="none"), unlimited, match.end)
-    over = MatchCaption(ReplayCursor(record, ReplaySession().ask)).lines(
-        Reply(True, "1 black A1"), Reply(True, "what"), None
-    )
+    bench = Workbench.of_match(record, ReplaySession().ask)
+    over = MatchCaption(bench, record).lines(Reply(True, "1 black A1"), Reply(True, "what"), None)
     assert over == ("black one", "white two", "ply 1 of 6: black A1  0.007 s")
     odd = Record(msgspec.structs.replace(start, control="soon"), (), None)
-    assert caption(odd, ReplayPosition((), 0), {}) == ["seat 1 one", "seat 2 two", "ply 0 of 0 so far"]
+    assert caption(odd, GameTree("yugo", {}).root, {}) == ["seat 1 one", "seat 2 two", "ply 0 of 0 so far"]
 
 
 def test_a_caption_without_room_is_left_to_the_notes() -> None:

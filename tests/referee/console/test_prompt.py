@@ -106,7 +106,7 @@ def test_a_command_that_the_peer_does_not_list_has_a_suggestion(tmp_path: Path) 
 
 
 def test_long_lists_are_broken_at_blanks(tmp_path: Path) -> None:
-    with Terminal("console", "go", "size=13", home=tmp_path, columns=60, rows=60) as terminal:
+    with Terminal("console", "go", "size=13", home=tmp_path, columns=60, rows=120) as terminal:
         terminal.wait_for("This is ggp-engine")
         terminal.type(f":board off{ENTER}ggp-legal_moves{ENTER}:help{ENTER}")
         terminal.wait_for("known_command")

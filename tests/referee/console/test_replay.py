@@ -1,4 +1,4 @@
-"""A cursor through records of every game, on engines with and without optional commands; tried moves; places."""
+"""A workbench along records of every game, on engines with and without some commands; a match that grows; places."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +13,13 @@ from engines.session import Session
 from protocol.errors import CommandFailed
 from protocol.messages import Reply
 from protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
-from referee.archive.places import RecordPlace, RecordSource, is_ladder, open_match
+from referee.archive.places import is_ladder, open_match
 from referee.console import replay as travel
-from referee.console.own_commands import OwnCommand, OwnFailed
-from referee.console.replay import ReplayCursor, rows
+from referee.console.own_commands import OwnFailed
+from referee.console.workbench import Workbench
 from referee.play.record_file import RecordWriter, SideFile
 from tests.support.codes import raises
+from tests.support.memory_console import memory_console, typed
 
 
 class ReplaySession:
@@ -85,11 +86,11 @@ MATCHES = [
 @pytest.mark.parametrize("lacks", [(), ("ggp-undo",), ("ggp-undo", "ggp-history", "ggp-scene")], ids=str)
 def test_every_ply_from_every_other(match: Record, lacks: tuple[str, ...]) -> None:
     session, whole = ReplaySession(*lacks), ReplaySession()
-    cursor, count = ReplayCursor(match, session.ask), len(match.plies)
+    cursor, count = Workbench.of_match(match, session.ask), len(match.plies)
     expected = []
     for number in range(count + 1):
         ply = match.plies[number - 1]
-        whole.ask(f"ggp-play {ply.colour} {ply.move}" if number else cursor.new_game)
+        whole.ask(f"ggp-play {ply.colour} {ply.move}" if number else cursor.tree.new_game)
         expected.append(whole.ask("ggp-hash").text)
     for ply in [*range(count, -1, -1), *range(count + 1), 0, -1, 1]:
         status = cursor.goto(ply)
@@ -107,7 +108,7 @@ def test_every_ply_from_every_other(match: Record, lacks: tuple[str, ...]) -> No
 
 def test_an_engine_with_undo_does_not_replay() -> None:
     session = ReplaySession()
-    cursor = ReplayCursor(MATCHES[0], session.ask)
+    cursor = Workbench.of_match(MATCHES[0], session.ask)
     cursor.goto(6)
     session.asked.clear()
     cursor.back(1)
@@ -116,30 +117,31 @@ def test_an_engine_with_undo_does_not_replay() -> None:
     ]
 
 
-def test_tried_moves_are_off_the_record() -> None:
+def test_tried_moves_are_a_variation() -> None:
     session = ReplaySession()
-    cursor = ReplayCursor(MATCHES[0], session.ask)
+    cursor = Workbench.of_match(MATCHES[0], session.ask)
     cursor.goto(2)
     session.ask("ggp-play black C1")
     session.ask("ggp-play white C2")
-    at = cursor.where()
-    assert (at.ply, at.aside, at.known) == (2, ("C1", "C2"), True)
-    assert cursor.coloured(at)[-1] == ("white", "C2")
-    assert cursor.caption() == "off the record after ply 2 of 6: white B2; then C1 C2"
-    with raises(OwnFailed, "off-record"):
+    at = cursor.here()
+    assert (at.name, at.match_ply, [node.move for node in at.path]) == ("4a", 2, ["A1", "B2", "C1", "C2"])
+    assert cursor.plies()[-1] == ("white", "C2")
+    assert cursor.caption() == "ply 4a, which leaves ply 2 of 6: white C2"
+    with raises(OwnFailed, "last-ply"):
         cursor.forward(1)
-    assert cursor.back(1).ply == 3 and cursor.where().aside == ("C1",)
-    assert cursor.goto(3).ply == 3 and cursor.where().aside == ()
+    assert cursor.back(1).ply == 3 and cursor.here().name == "3a"
+    assert cursor.forward(5).ply == 4 and cursor.back(2).ply == 2
+    assert cursor.goto(3).ply == 3 and cursor.here().recorded and cursor.goto("a").ply == 4
     assert cursor.record == MATCHES[0]
 
 
 @pytest.mark.parametrize("line", ["ggp-new go size=3", "ggp-new yugo size=5", "clear_board"])
 def test_another_game_on_the_engine(line: str) -> None:
     session = ReplaySession()
-    cursor = ReplayCursor(MATCHES[0], session.ask)
+    cursor = Workbench.of_match(MATCHES[0], session.ask)
     if line.startswith("ggp-new go"):  # before the cursor began, too
         session.ask(line)
-        assert not cursor.where().known
+        assert cursor.where() is None
     cursor.goto(3)
     session.ask(line)
     if line != "clear_board":
@@ -147,56 +149,50 @@ def test_another_game_on_the_engine(line: str) -> None:
         for step in (cursor.back, cursor.forward):
             with raises(OwnFailed, "another-game"):
                 step(1)
-    assert cursor.goto(2).ply == 2 and cursor.where() == cursor.where()._replace(ply=2, known=True)
+    assert cursor.goto(2).ply == 2 and cursor.here().name == "2"
 
 
 def test_a_restarted_engine() -> None:
     session = ReplaySession()
-    cursor = ReplayCursor(MATCHES[0], session.ask)
+    cursor = Workbench.of_match(MATCHES[0], session.ask)
     cursor.goto(3)
     session.restart()
-    assert not cursor.where().known
+    assert cursor.where() is None
     assert cursor.goto(3).ply == 3
 
 
 def test_an_engine_that_refuses_the_record() -> None:
     session = ReplaySession()
-    cursor = ReplayCursor(record("go size=3", "A1 B2"), session.ask)
-    other = Record(cursor.record.start, (cursor.record.plies[0],) * 2, None)
+    match = record("go size=3", "A1 B2")
+    other = Record(match.start, (match.plies[0],) * 2, None)
     with raises(OwnFailed, "ply-refused") as refused:
-        ReplayCursor(other, session.ask).goto(2)
+        Workbench.of_match(other, session.ask).goto(2)
     assert "ply 2, white A1" in str(refused.value)
     with raises(OwnFailed, "engine-refused"):
-        ReplayCursor(other, ReplaySession("ggp-new").ask).goto(1)
+        Workbench.of_match(other, ReplaySession("ggp-new").ask).goto(1)
     with raises(OwnFailed, "engine-failed"):
-        ReplayCursor(other, lambda line: Reply(True, "what")).goto(1)
+        Workbench.of_match(other, lambda line: Reply(True, "what")).goto(1)
 
 
 @pytest.mark.parametrize("lacks", [(), ("ggp-legal",), ("ggp-legal", "ggp-undo")], ids=str)
 def test_why(lacks: tuple[str, ...]) -> None:
     session = ReplaySession(*lacks)
-    cursor = ReplayCursor(MATCHES[0], session.ask)
+    cursor = Workbench.of_match(MATCHES[0], session.ask)
     cursor.goto(2)
     assert "occupied" in cursor.why("A1") and cursor.why("C1") == ""
-    assert cursor.where().moves == ("A1", "B2")
-
-
-def commands(
-    match: Record, session: ReplaySession, shown: Callable[[str], None] = print
-) -> tuple[ReplayCursor, dict[str, OwnCommand]]:
-    cursor = ReplayCursor(match, session.ask)
-    return cursor, {own.name: own for own in rows(cursor, RecordSource(RecordPlace(""), match, 0), session.ask, shown)}
+    assert [node.move for node in cursor.here().path] == ["A1", "B2"] and cursor.tree.variations == []
 
 
 def test_the_commands() -> None:
-    session = ReplaySession()
-    _, own = commands(MATCHES[0], session)
-    assert own["goto"].run(["2"]) == "ply 2 of 6: white B2"
-    assert own["forward"].run([]) == "ply 3 of 6: black button" and own["back"].run(["2"]) == "ply 1 of 6: black A1"
-    assert own["moves"].run([]) == "[1 A1]  2 B2  3 button  4 C3  5 pass  6 pass"
-    assert own["moves"].run(["-1"]) == "6 white pass  0.007 s, 1.000 s left"
-    info = own["info"].run([])
-    assert info.split("\n") == [
+    console = memory_console(match=MATCHES[0])
+    assert typed(console, ":goto 2", ":forward", ":back 2", ":moves", ":moves -1") == [
+        "ply 2 of 6: white B2",
+        "ply 3 of 6: black button",
+        "ply 1 of 6: black A1",
+        "[1 A1]  2 B2  3 button  4 C3  5 pass  6 pass",
+        "6 white pass  0.007 s, 1.000 s left",
+    ]
+    assert typed(console, ":info")[0].split("\n") == [
         "match m-1: yugo size=3, time control 10",
         "seat 1: one (random), 0.021 s used",
         "seat 2: two (random), 0.021 s used",
@@ -204,51 +200,74 @@ def test_the_commands() -> None:
         "",
         "ply 1 of 6: black A1",
     ]
-    assert own["why"].run(["A1"]) == "A1 is illegal: A1 is occupied" and own["why"].run(["B2"]) == "B2 is legal"
-    assert own["score"].run([]).splitlines()[2] == "the game is not over"
-    assert own["live"].run([]).startswith("the match is over: ")
-    assert "final" not in own["score"].run([]) and own["score"].run([]).count("\n") == 1
+    assert typed(console, ":why A1", ":why B2") == ["A1 is illegal: A1 is occupied", "B2 is legal"]
+    assert typed(console, ":score")[0].splitlines()[2] == "the game is not over"
+    assert typed(console, ":live")[0].startswith("the match is over: ")
+    said = typed(console, ":score")[0]
+    assert "final" not in said and said.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("words", "code"),
     [
         ("goto", "usage"),
-        ("goto x", "usage"),
+        ("goto x", "no-ply"),
         ("goto 99", "no-ply"),
+        ("goto 3b", "no-ply"),
         ("back x", "usage"),
         ("back 0", "no-ply"),
         ("forward 0", "usage"),
         ("forward 1 2", "usage"),
         ("moves 7", "no-ply"),
+        ("moves !", "usage"),
         ("why", "usage"),
+        ("move", "usage"),
+        ("move A1", "ply-refused"),
+        ("Z9", "ply-refused"),
+        ("replay soon", "usage"),
+        ("replay 0x", "usage"),
+        ("comment " + "x" * 10_001, "usage"),
+        ("save x.sgf main", "usage"),
+        ("save x.jsonl all", "usage"),
+        ("eval", "no-evaluation"),
+        ("eval greedy", "usage"),
+        ("graph", "no-evaluation"),
+        ("graph greedy", "no-evaluation"),
+        ("graph 5", "usage"),
+        ("ask", "no-bot"),
+        ("ask nobody", "no-answer"),
+        ("ask human", "no-human"),
+        ("hint", "usage"),
+        ("hint a b c", "usage"),
+        ("answer random soon", "bad-control"),
+        ("bots nobody", "bad-word"),
+        ("fork random", ""),
+        ("play random", ""),
+        ("restart nobody", "usage"),
     ],
 )
 def test_invalid_commands_are_reported(words: str, code: str) -> None:
-    cursor, own = commands(MATCHES[0], ReplaySession())
-    cursor.goto(3)
-    name, *rest = words.split()
-    with raises(OwnFailed, code):
-        own[name].run(rest)
+    console = memory_console(match=MATCHES[0])
+    typed(console, ":goto 3")
+    with pytest.raises(OwnFailed) as failed:
+        typed(console, f":{words}")
+    assert failed.value.code == (code or OwnFailed.code) or not code
+    assert "\n" not in str(failed.value)
+    assert typed(console, ":back") == ["ply 2 of 6: white B2"]
 
 
 def test_an_engine_without_scores_and_one_with_invalid_scores() -> None:
-    _, own = commands(MATCHES[0], ReplaySession("ggp-score"))
+    console = memory_console("ggp-new yugo size=3", "ggp-score", match=MATCHES[0])
     with raises(OwnFailed, "engine-refused"):
-        own["score"].run([])
-    cursor = ReplayCursor(MATCHES[0], ReplaySession().ask)
-    odd = {
-        row.name: row
-        for row in rows(cursor, RecordSource(RecordPlace(""), MATCHES[0], 0), lambda line: Reply(True, "[1]"), print)
-    }
-    assert odd["score"].run([]) == "[1]"
+        typed(console, ":score")
+    assert travel.score(lambda line: Reply(True, "[1]")) == "[1]"
 
 
 def test_a_match_that_grows_is_read_again() -> None:
     whole = MATCHES[0]
     half = Record(whole.start, whole.plies[:2], None)
     read = [half, Record(whole.start, whole.plies[:4], None), whole, record("yugo size=3", "C3 A1"), None]
-    cursor = ReplayCursor(half, ReplaySession().ask, lambda: read.pop(0))
+    cursor = Workbench.of_match(half, ReplaySession().ask, lambda: read.pop(0))
     assert [cursor.last for _ in range(5)] == [2, 4, 6, 6, 6] and cursor.record == whole
 
 
@@ -271,9 +290,8 @@ def follow(base: Path, match: Record, then: Callable[[], object], monkeypatch: p
 
     source, shown, session = open_match(f"{base}#{match.start.match}"), list[str](), ReplaySession()
     monkeypatch.setattr("referee.console.replay.time.sleep", sleep)
-    cursor = ReplayCursor(source.record, session.ask, source.again)
-    own = {row.name: row for row in rows(cursor, source, session.ask, shown.append)}
-    said = own["live"].run([])
+    bench = Workbench.of_match(source.record, session.ask, source.again)
+    said = travel.follow(bench, source, lambda: None, shown.append)
     return [said, *shown]
 
 

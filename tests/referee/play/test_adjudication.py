@@ -7,7 +7,8 @@ import pytest
 
 from protocol.records import read_records
 from referee.match_words import translate
-from referee.play.adjudication import AdjudicationError, AdjudicationRule, Adjudicator, winrate
+from referee.play.adjudication import AdjudicationError, AdjudicationRule, Adjudicator
+from referee.play.analysis import read_analysis
 from tests.support.cli import ggp
 
 LOST = AdjudicationRule.parse("resign", "winrate=0.02 plies=4 after=10")
@@ -65,7 +66,7 @@ def test_the_numbers_stand_in_the_detail() -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"winrate": "0.5"}', says(2), says(-0.1), says(True), says(None)])
 def test_what_is_no_winrate(text: str) -> None:
-    assert winrate(text) is None
+    assert read_analysis(text).winrate is None
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,9 @@ def test_a_match_ends_by_agreement_and_its_record_says_why(tmp_path: Path) -> No
         if match.end.termination != "adjudicated":
             continue
         last = match.plies[-1]
-        assert (winrate(last.analysis) or 0) <= 0.4 + 1e-9 or (winrate(last.analysis) or 0) >= 0.6 - 1e-9
+        assert (read_analysis(last.analysis).winrate or 0) <= 0.4 + 1e-9 or (
+            read_analysis(last.analysis).winrate or 0
+        ) >= 0.6 - 1e-9
         assert f"seat {3 - match.end.winner} is lost by 2 plies by both bots" in match.end.detail
     assert ggp("verify", str(record)).status == 0
     assert ggp("rate", str(record), "--json").json["ratings"][0]["games"] == 6

@@ -1,0 +1,59 @@
+"""A console whose peer is our engine in this process; nothing is drawn."""
+
+from collections.abc import Sequence
+
+from engines.registry import Registry
+from engines.service import engine_handlers
+from engines.session import Session
+from protocol.channel import Channel
+from protocol.connection import PeerRole
+from protocol.records import Record
+from protocol.responder import Responder
+from protocol.transports.memory import Memory
+from protocol.transports.transcript import Sink
+from referee.archive.places import RecordPlace, RecordSource
+from referee.console.bench import Bench
+from referee.console.console import Console
+from referee.console.dialogue import Target
+from referee.play.bot_spec import BotSpec, read_engine
+from referee.play.process import Peer
+
+
+class EnginePeer(Peer):
+    """Our engine without some commands."""
+
+    def __init__(self, *lacks: str) -> None:
+        handlers = engine_handlers(Session(Registry()))
+        known = {name: row for name, row in handlers.items() if name not in lacks}
+        self.channel = Channel(Memory.of(Responder("engine", "1", known)), PeerRole.ENGINE)
+
+
+def memory_console(
+    first: str = "ggp-new yugo size=3", *lacks: str, match: Record | None = None, bots: Sequence[BotSpec] = ()
+) -> Console:
+    """A console that has begun. With a match it is at its start."""
+
+    def peer(sink: Sink) -> Peer:
+        return EnginePeer(*lacks)
+
+    console = Console(
+        Target("engine", peer, read_engine(None), first, bots=tuple(bots)),
+        bench=(lambda made: Bench(made, RecordSource(RecordPlace(""), match, 0))) if match else None,
+    )
+    console.begin()
+    return console
+
+
+def typed(console: Console, *lines: str) -> list[str]:
+    """What each of the console's own lines says, and what the engine answers to each other line."""
+    said = []
+    for line in lines:
+        if console.is_own(line):
+            said.append(console.run_own(line))
+            continue
+        sent = console.dialogue.send_line(line)
+        assert sent is not None
+        console.dialogue.wait(sent, console.dialogue.now() + 60)
+        assert sent.reply is not None
+        said.append(sent.reply.text)
+    return said
