@@ -43,9 +43,9 @@ behind an interpreter (`python3 my_bot.py`), and for any other word that names a
 or a slash in it (`nets/big`, `--net=big.bin`). Bots run where the ladder was started: write other paths from the root.
 
 **Versions.** A bot is a new version of itself when anything changes of its program, of the files that its command line
-names, of its options or its environment; with `python -m`, of the sources of the module. A new version has no games;
-the one before is its parent, unless `parent` names another bot. Where the files lie does not matter, nor do `pools`,
-`anchor`, `cores`, `memory` and `restart`.
+names, of its options, its environment, `time`, `nodes`, `playouts`, `cwd` or `ponder`; with `python -m`, of the sources
+of the module. A new version has no games; the one before is its parent, unless `parent` names another bot. Where the
+files lie does not matter, nor do the other keys.
 
 **Pools** that differ in game, options, control or openings never mix. Results stay with their pool: change one of
 these, and a new pool begins.
@@ -61,9 +61,10 @@ lobby runs: `ggp ladder standings lobby.toml`. A bot that says another `version`
 itself: no other user can look into it.
 
 **Local bots**, `[bot.NAME]`, are entered as in a ladder, with their anchors, before a bot dials in, and known by a
-hash of program, scripts, options and environment. The lobby starts them, starts them again when they end, with waits
-that grow to a minute, and ends them with itself. No other bot can have their names, and no bound of an owner holds for
-them. One whose program changed while the lobby runs is not started again until the lobby is.
+hash of program, scripts, options, environment and settings that decide how they play. The lobby starts them, starts
+them again when they end, with waits that grow to a minute, and ends them with itself. No other bot can have their
+names, and no bound of an owner holds for them. One whose program changed while the lobby runs is not started again
+until the lobby is.
 
 **Matches under way** are written to the folder `NAME.live` beside the file, a line a ply. Leave it alone: after a crash
 they are taken up from there.

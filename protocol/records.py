@@ -39,7 +39,8 @@ class Party(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who took part: a bot or the engine, as it named itself, and what was started.
 
     `name` is ours (unique in the match), `program` and `version` its own words, `hash` the SHA-256 of the
-    executable in hex ("" where there is none to read, as over a network).
+    executable in hex ("" where there is none to read, as over a network). `control`: its own, "" for that of the
+    match; `settings`: others of its own that decide how it plays, without values of environment variables.
     """
 
     name: Text
@@ -47,10 +48,15 @@ class Party(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     version: Text = ""
     command: Text = ""
     hash: Text = ""
+    control: Text = ""
+    settings: Text = ""
 
 
 class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", kw_only=True, omit_defaults=True):
-    """The match begins. `bots` by seat; `options` as given to ggp-new; `opening` are plies that no bot chose."""
+    """The match begins. `bots` by seat; `options` as given to ggp-new; `opening` are plies that no bot chose.
+
+    `control`: of each bot that has none of its own.
+    """
 
     seq: Count = 0
     match: Text
@@ -66,6 +72,17 @@ class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", 
     book: Text = ""  # the file and the line of the opening, and the file's hash
     referee: Text = ""
     started: Text = ""  # UTC, ISO 8601
+
+    @property
+    def controls(self) -> tuple[str, str]:
+        """The time control of each seat."""
+        first, second = self.bots
+        return first.control or self.control, second.control or self.control
+
+    @property
+    def time(self) -> str:
+        """The time control in words: `10+0.1`, or `10+0.1 against 5+0.05` of seats with different ones."""
+        return " against ".join(dict.fromkeys(self.controls))
 
 
 class MovePlayed(msgspec.Struct, frozen=True, tag_field="event", tag="ply", omit_defaults=True, gc=False):

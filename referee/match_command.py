@@ -1,10 +1,9 @@
 """`ggp match GAME[,name=value…] BOT BOT…`: reads the command line, runs the series, shows how they went."""
 
 import json
-import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib.metadata import version
@@ -26,7 +25,7 @@ from referee.play.bot_spec import BotSpec, WordError, distinct, is_built_in, is_
 from referee.play.clock import FORMS, TimeControl
 from referee.play.openings import BookChoice, BookError, OpeningBook, file_data, read_choice
 from referee.play.pool import SeriesReport, resume_series, run_series
-from referee.play.process import ProcessLimits
+from referee.play.process import ProcessLimits, available_cores
 from referee.play.record_file import Recorder
 from referee.play.series import SeriesConfig, prepare
 from referee.play.setting import Setting, Timeouts
@@ -99,6 +98,14 @@ class _MatchCommand(click.Command):
 @click.option("--jobs", type=click.IntRange(1, 256), help="Matches at a time.  [default: one a core]")
 @click.option("--pin/--no-pin", default=True, help="Keep a match's processes on one core (the default).")
 @click.option("--restart", is_flag=True, help="Start the bots again for each match.")
+@click.option("--wait", type=click.FloatRange(0, 3600), metavar="SECONDS", help="How long bots wait between matches.")
+@click.option(
+    "--bot",
+    "bot_words",
+    multiple=True,
+    metavar="NAME,KEY=VALUE,…",
+    help="Settings of one bot, or of * for all: time, nodes, playouts, cwd, environment.NAME, nice, ponder, …",
+)
 @click.option("--memory", type=click.IntRange(0, 1 << 30), default=0, metavar="MIB", help="Address space of a process.")
 @click.option("--budget", multiple=True, metavar="NAME=SECONDS", help="Seconds: start, command, new, agreement, …")
 @click.option("--engine", metavar="COMMAND|URL", help="A foreign engine: a command line, or tcp://host:port.")
@@ -136,6 +143,8 @@ def match(
     jobs: int | None,
     pin: bool,
     restart: bool,
+    wait: float | None,
+    bot_words: tuple[str, ...],
     memory: int,
     budget: tuple[str, ...],
     engine: str | None,
@@ -159,7 +168,10 @@ def match(
     if place is not None:
         options, position = _read_position(place, name, options)
     openings, book = _read_openings(opening_words, name, options)
-    pairings = _pairings([read_bot(bot, human=True) for bot in bots], gauntlet)
+    named = distinct(*(read_bot(bot, human=True) for bot in bots))
+    if bot_words or wait is not None:
+        named = _with_settings(named, bot_words, wait)
+    pairings = _pairings(named, gauntlet)
     by_hand = any(is_human(bot) for pairing in pairings for bot in pairing)
     hypotheses = read_test(tested) if tested is not None else None
     if log is not None and log_stderr is not None and log.resolve() == log_stderr.resolve():
@@ -187,10 +199,14 @@ def match(
         referee=f"general-game-protocol {version('general-game-protocol')}",
         position=position,
     )
+    jobs = jobs or (1 if verbose or by_hand else None)
+    jobs, cores = _places(setup, named, jobs) if bot_words else (jobs or len(available_cores()), 1)
     if hypotheses and setup.games % 2:
         raise click.UsageError("--sprt: --games must be even, for the test is on pairs of games")
     with adopting_orphans():  # only before there are workers, which would be taken for orphans
         setup, warnings = prepare(setup, book)
+        if bot_words:
+            _check_settings(named, setup.budgets)
     setups = [replace(setup, bots=pairing) for pairing in pairings]
     report, recorder = _resume(setups, hypotheses, book, warnings)
     err = Console(stderr=True)
@@ -201,9 +217,9 @@ def match(
             report = _sit_down(report, recorder, as_object)
     else:
         left = sum(len(run.left) for run in report.runs)
-        jobs = min(jobs or (1 if verbose else len(os.sched_getaffinity(0))), max(1, left))
+        jobs = min(jobs, max(1, left))
         terminal = None if quiet or verbose or not err.is_terminal else err
-        report = _run(report, jobs, recorder, terminal, 0 if quiet else interval or 0)
+        report = _run(report, jobs, cores, recorder, terminal, 0 if quiet else interval or 0)
     status = _status(report)
     if status == BAD_USAGE:
         raise WordError("; ".join(f"{who}: {reason}" for who, reason in report.suspended.items()))
@@ -212,17 +228,45 @@ def match(
     return status
 
 
-def _pairings(bots: list[BotSpec], gauntlet: str | None) -> list[tuple[BotSpec, BotSpec]]:
+def _pairings(named: Sequence[BotSpec], gauntlet: str | None) -> list[tuple[BotSpec, BotSpec]]:
     """Every two bots, or the one named and each of the others."""
-    if not 2 <= len(bots) <= _MOST_BOTS:
+    if not 2 <= len(named) <= _MOST_BOTS:
         raise click.UsageError(f"name 2 to {_MOST_BOTS} bots after the game")
-    named = distinct(*bots)
     if gauntlet is None:
         return list(combinations(named, 2))
     one = next((bot for bot in named if bot.name == gauntlet), None)
     if one is None:
         raise click.UsageError(f"--gauntlet {gauntlet}: the bots are {', '.join(bot.name for bot in named)}")
     return [pairing for pairing in combinations(named, 2) if one in pairing]  # as above: the series are the same
+
+
+def _with_settings(bots: tuple[BotSpec, ...], words: tuple[str, ...], wait: float | None) -> tuple[BotSpec, ...]:
+    """Raises ConfigError."""
+    from referee.ladder.bot_settings import read_words  # most series need none of these
+
+    rested = bots if wait is None else tuple(replace(bot, wait=wait) for bot in bots)
+    return read_words(words, rested) if words else rested
+
+
+def _check_settings(bots: Sequence[BotSpec], budgets: Timeouts) -> None:
+    """Raises ConfigError."""
+    from referee.ladder.session import check_bots
+
+    check_bots("", bots, budgets)
+
+
+def _places(setup: SeriesConfig, bots: Sequence[BotSpec], jobs: int | None) -> tuple[int, int]:
+    """Matches at a time, and the cores of each. Raises ConfigError for settings that the series contradicts."""
+    from referee.ladder.bot_settings import check_move_limit, cores_of_match, places
+
+    for bot in bots:
+        if any(name == "move" for name, _ in bot.budget):
+            check_move_limit(f"bot {bot.name}", "budget", bot.control or setup.setting.control)
+    ponders = [bot.name for bot in bots if bot.ponder]
+    if not ponders or any(map(is_human, bots)):
+        return jobs or len(available_cores()), 1
+    cores = cores_of_match(bots)
+    return places("", ponders[0], cores, jobs, setup.pin), cores
 
 
 def read_test(text: str) -> Hypotheses:
@@ -341,7 +385,9 @@ def _resume(
     return SeriesReport(runs, book), recorder
 
 
-def _run(report: SeriesReport, jobs: int, recorder: Recorder, terminal: Console | None, interval: int) -> SeriesReport:
+def _run(
+    report: SeriesReport, jobs: int, cores: int, recorder: Recorder, terminal: Console | None, interval: int
+) -> SeriesReport:
     """Play what is left; with a record, matches whose worker dies go on in another."""
     setups = [run.setup for run in report.runs]
     earlier = {run.setup.series: run.tally.attempts for run in report.runs}
@@ -352,7 +398,7 @@ def _run(report: SeriesReport, jobs: int, recorder: Recorder, terminal: Console 
             total, done = sum(setup.games for setup in setups), sum(run.done for run in report.runs)
             task = bar.add_task(setups[0].setting.game, total=total, completed=done, score="") if bar else None
             seen = _Seen(bar, task, interval, done)
-            run_series(report, jobs, recorder, seen)
+            run_series(report, jobs, recorder, seen, cores)
         if not (report.deaths and setups[0].record) or report.over:
             return report
         hypotheses = report.tally.test.hypotheses if report.tally.test else None

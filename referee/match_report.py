@@ -142,6 +142,7 @@ def _bot_json(bot: BotSpec, report: SeriesReport, rated: Mapping[str, tuple[floa
     return {
         "name": bot.name,
         "command": bot.command,
+        **({"time": str(bot.control)} if bot.control else {}),
         **_score_json(totals.score),
         "seat1": _score_json(totals.seats[0]),
         "seat2": _score_json(totals.seats[1]),
@@ -232,6 +233,7 @@ def print_report(report: SeriesReport, record: str) -> None:
     """The final table, then one line each for what else there is to say."""
     setup = report.runs[0].setup
     title = f"{setup.setting.new_game.removeprefix('ggp-new ')}, time {setup.setting.control}"
+    title += "".join(f", {bot.name} {bot.control}" for bot in bots_of(report) if bot.control)
     if len(report.runs) > 1:
         _show_standings(report, title)
     else:

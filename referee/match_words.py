@@ -1,13 +1,15 @@
 """The words of cutechess and fastchess on the command line of `ggp match`: they become ours, or an error names ours."""
 
 import re
+import shlex
+from collections import Counter
+from pathlib import PurePath
 
 from referee.play.bot_spec import WordError
 
 _OURS = {"tc": "--time", "concurrency": "--jobs", "timemargin": "--margin", "ratinginterval": "--interval"}
-_OUR_DEFAULT = ("repeat", "recover", "wait")  # the first two are what we do; nothing waits between games here
+_OUR_DEFAULT = ("repeat", "recover")
 _OTHER_WORDS = {
-    "engine": 'name bots by words after the game: ggp match go NAME="COMMAND" NAME="COMMAND"',
     "pgnout": "write --record FILE; `ggp export` turns it into SGF and other forms",
     "sgfout": "write --record FILE; `ggp export --sgf` turns it into SGF",
     "variant": "name the game first: ggp match GAME BOT BOT",
@@ -20,12 +22,15 @@ _OTHER_WORDS = {
 SPRT_WORD = re.compile(r"(elo0|elo1|alpha|beta)=-?[0-9.]+$|model=[a-z]+$")
 # Options that take the words after them, as far as they are of this form.
 _WITH_WORDS = {"sprt": SPRT_WORD, "resign": re.compile(r"[a-z]+="), "draw": re.compile(r"[a-z]+=")}
-_SETTING = re.compile(r"[a-z]+(\.[^=]+)?=.")
+_SETTING = re.compile(r"[a-z]+(\.[^=]+)?=.|ponder$")
+# Settings of one bot, or of each, and ours: the keys of --bot.
+_OF_A_BOT = {"tc": "time", "st": "time", "nodes": "nodes", "dir": "cwd", "restart": "restart", "ponder": "ponder"}
+_RESTARTS = {"on": "true", "off": "false"}
 
 
 def translate(argv: list[str]) -> list[str]:
     """The command line with their words replaced by ours. Raises WordError."""
-    left, words, rounds, games = list(argv), list[str](), "", ""
+    left, words, bots, rounds, games = list(argv), list[str](), _Bots(), "", ""
     while left and left[0] != "--":
         word = left.pop(0)
         name = word.lstrip("-") if re.match(r"--?[a-z]{2}", word) else ""
@@ -36,7 +41,11 @@ def translate(argv: list[str]) -> list[str]:
             values = _take(left, _WITH_WORDS[name])
             words += [f"--{name}", *([",".join(values)] if values else [])]
         elif name == "each":
-            words += [word for setting in _take(left, _SETTING) for word in _each(setting)]
+            words += _each(_take(left, _SETTING))
+        elif name == "engine" and left and _SETTING.match(left[0]):
+            bots.add(_take(left, _SETTING))
+        elif word == "-wait" and left and left[0].isdigit():
+            words += ["--wait", f"{int(left.pop(0)[:9]) / 1000:g}"]
         elif name == "openings" and left and left[0].startswith("file="):
             words += ["--openings", _opening_words(_take(left, _SETTING))]
         elif name == "rounds" and left:
@@ -47,13 +56,11 @@ def translate(argv: list[str]) -> list[str]:
             words.append(_OURS[name])
         elif name in _OUR_DEFAULT:
             left[:1] = [] if left and left[0].isdigit() else left[:1]
-        elif name == "engine" and not (left and re.match(r"(cmd|name|conf|dir|proto)=", left[0])):
-            words.append(word)
         elif name in _OTHER_WORDS:
             raise WordError(f"{word[:80]} is a word of another program: {_OTHER_WORDS[name]}", code="other-word")
         else:
             words.append(word)
-    return [*words, *_games(rounds, games), *left]
+    return [*words, *_games(rounds, games), *bots.words, *left]
 
 
 def _take(left: list[str], form: re.Pattern[str]) -> list[str]:
@@ -82,12 +89,68 @@ def _opening_words(settings: list[str]) -> str:
     return ",".join([said.pop("file"), *(f"{name}={value}" for name, value in said.items())])
 
 
-def _each(setting: str) -> list[str]:
-    name, _, value = setting.partition("=")
-    if name not in _OURS:
+def _each(settings: list[str]) -> list[str]:
+    """The words for settings of every bot: ours for the series, or those of `--bot *`."""
+    words, own = list[str](), list[str]()
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        if name in _OURS:
+            words += [_OURS[name], value]
+        elif name == "st":
+            words += ["--time", f"{value}/move"]
+        elif name in ("cmd", "name", "arg", "args"):
+            raise WordError(f"--each {name}=…: write it of each bot, as in -engine {name}=…", code="other-word")
+        else:
+            own += _setting("--each", name, value)
+    return [*words, *(["--bot", ",".join(["*", *own])] if own else [])]
+
+
+class _Bots:
+    """The bots of `-engine` words: a BOT each, and its settings for --bot."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self._names = Counter[str]()
+
+    def add(self, settings: list[str]) -> None:
+        """Raises WordError."""
+        command, arguments, name, own = "", list[str](), "", list[str]()
+        for setting in settings:
+            key, _, value = setting.partition("=")
+            if key == "cmd":
+                command = value
+            elif key == "name":
+                name = value
+            elif key in ("arg", "args"):
+                arguments.append(shlex.quote(value) if key == "arg" else value)
+            else:
+                own += _setting("-engine", key, value)
+        if not command:
+            raise WordError("-engine: write cmd=COMMAND, and name=NAME", code="other-word")
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name or PurePath(command.split(":")[0].split()[0]).stem).strip("-")
+        self._names[name] += 1
+        if self._names[name] > 1:
+            name = f"{name}-{self._names[name]}"
+        self.words.append(f"{name}={' '.join([command, *arguments])}")
+        if own:
+            self.words += ["--bot", ",".join([name, *own])]
+
+
+def _setting(word: str, name: str, value: str) -> list[str]:
+    """A setting of a bot as ours, [] for one that says what is so here anyway. Raises WordError."""
+    if name == "proto" and value == "gtp":
+        return []
+    if name == "restart" and value == "auto":
+        return []
+    if name.startswith("option."):
+        return [f"options.{name.partition('.')[2]}={value}"]
+    if name == "timemargin":
+        raise WordError(f"{word} timemargin=…: it is the same for every bot: write --margin", code="other-word")
+    if name not in _OF_A_BOT:
         raise WordError(
-            f"--each {name}=…: only tc= and timemargin= are for every bot; write other settings of a bot in its "
-            'command line, as in "./my_bot --threads 2"',
+            f"{word} {name[:40]}=…: of a bot there are cmd=, name=, arg=, tc=, st=, nodes=, dir=, restart=, ponder and "
+            'option.NAME=; write other settings of a bot in its command line, as in "./my_bot --threads 2"',
             code="other-word",
         )
-    return [_OURS[name], value]
+    ours = {"ponder": "true", "st": f"{value}/move", "restart": _RESTARTS.get(value, value)}.get(name, value)
+    return [f"{_OF_A_BOT[name]}={'none' if (name, value) == ('tc', 'inf') else ours}"]

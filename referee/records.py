@@ -106,7 +106,7 @@ def head(record: Record) -> LiveHead:
     start = record.start
     first, second = (bot.name for bot in start.bots)
     plies = len(record.plies)
-    return LiveHead(start.match, start.game, dict(start.options), (first, second), start.control, start.started, plies)
+    return LiveHead(start.match, start.game, dict(start.options), (first, second), start.time, start.started, plies)
 
 
 class LiveMatch:

@@ -54,7 +54,7 @@ def sgf(record: Record) -> str:
     swaps = sum(ply.move == "swap-sides" for ply in record.plies)
     black, white = reversed(start.bots) if swaps % 2 else start.bots
     said += [written("PB", black.name), written("PW", white.name), written("DT", start.started[:10])]
-    said += [written("OT", start.control), written("RE", (record.end.result or "Void") if record.end else "?")]
+    said += [written("OT", start.time), written("RE", (record.end.result or "Void") if record.end else "?")]
     said += [written("XT", record.end.termination)] if record.end else []
     plies = (sgf_node(start.game, start.options, ply) for ply in record.plies)
     return f"({sgf_root(start.game, start.options, said)}{''.join(plies)})\n"

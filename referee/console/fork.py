@@ -81,6 +81,14 @@ def _read(words: list[str], name: str, known: set[str]) -> _Asked:
     return _Asked(bots, options)
 
 
+def _with_control(bot: BotSpec, control: str) -> BotSpec:
+    """The bot with the control of its own that a record tells, if there is one. Raises OwnFailed."""
+    try:
+        return replace(bot, control=TimeControl.parse(control)) if control else bot
+    except ValueError as error:
+        raise OwnFailed(clean(str(error))) from None
+
+
 def _setup(bench: Workbench, engine: BotSpec, bots: list[BotSpec], asked: _Asked, human: bool) -> SeriesConfig:
     """The series that begins here, by the rules of the match if there is one. Raises OwnFailed."""
     moves = tuple(node.move for node in bench.here().path)
@@ -92,6 +100,8 @@ def _setup(bench: Workbench, engine: BotSpec, bots: list[BotSpec], asked: _Asked
         if not all(commands):
             raise OwnFailed("the record does not say how its bots are started: name two")
         two = [_bot(word, human) for word in commands]
+        if "time" not in asked.options and not any(map(is_human, two)):
+            two = [_with_control(bot, party.control) for bot, party in zip(two, start.bots, strict=True)]
     else:
         two = bots[:2]
     if len(two) != 2:

@@ -61,7 +61,7 @@ def told(record: Record) -> list[str]:
 
     start, end, names = record.start, record.end, [bot.name for bot in record.start.bots]
     game = " ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())])
-    lines = [f"match {start.match}: {game}, time control {start.control}"]
+    lines = [f"match {start.match}: {game}, time control {start.time}"]
     for seat, bot in enumerate(start.bots, 1):
         how = bot.command or bot.program
         ms = sum(ply.ms for ply in record.plies if ply.seat == seat)
@@ -207,7 +207,7 @@ def caption(record: Record, at: TreeNode, colours: dict[int, str]) -> list[str]:
     near = record.plies[at.match_ply : at.match_ply + 1] or plies[-1:]  # whose turn it is, or was at last
     for ply in near if not colours else ():
         colours = _both(ply.seat, ply.colour)
-    left = _full_time(record.start.control)
+    left = _full_time(record.start.controls)
     left |= {ply.seat: ply.left for ply in plies if ply.left is not None}
     lines = []
     for seat in sorted((1, 2), key=lambda seat: colours.get(seat, "")):
@@ -234,13 +234,13 @@ def _both(seat: int, colour: str) -> dict[int, str]:
     return {seat: colour, 3 - seat: other} if other and seat in (1, 2) else {}
 
 
-def _full_time(control: str) -> dict[int, int]:
-    """The ms that each seat begins with; {} without a limit."""
+def _full_time(controls: tuple[str, str]) -> dict[int, int]:
+    """The ms that each seat begins with, of those that have a limit."""
     try:
-        read = TimeControl.parse(control)
+        read = {seat: TimeControl.parse(control) for seat, control in enumerate(controls, 1)}
     except ValueError:  # another referee's words
         return {}
-    return {} if read.kind is ControlKind.NONE else dict.fromkeys((1, 2), read.main or read.period)
+    return {seat: one.main or one.period for seat, one in read.items() if one.kind is not ControlKind.NONE}
 
 
 def bot_word(party: Party) -> str:

@@ -286,7 +286,7 @@ class LinesView(View):
         if isinstance(event, MatchStarted):
             game = " ".join([event.game, *(f"{name}={value}" for name, value in event.options.items())])
             first, second = event.bots
-            click.echo(clean(f"{event.match}: {game}, {event.control}, {first.name} - {second.name}"))
+            click.echo(clean(f"{event.match}: {game}, {event.time}, {first.name} - {second.name}"))
         elif isinstance(event, MovePlayed):
             left = "" if event.left is None else f"  {event.left / 1000:.3f} s left"
             click.echo(clean(f"{line_of(event)}{left}"))
@@ -372,7 +372,7 @@ class ScreenView(View):
             self._board, self._drawn = self._renderer.draw(record), at
         start, board = record.start, self._board
         game = " ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())])
-        lines = [Text(clean(f"{game}  {start.control}  {start.match}"), style="bold"), *trouble]
+        lines = [Text(clean(f"{game}  {start.time}  {start.match}"), style="bold"), *trouble]
         lines += [Text(line) for line in board.caption]
         if record.end is not None:
             end = record.end

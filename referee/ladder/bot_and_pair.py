@@ -136,6 +136,7 @@ def _bot_json(pool: PoolSummary, bot: BotSummary, recent: RecentGames, fault: Fa
         "last_fault": {"key": fault[0].key, "text": _fault_lines(fault)} if fault else None,
         "ms_per_ply": recent.ms_per_ply,
         "clock_share": recent.clock_share,
+        "settings": recent.own,
     }
 
 
@@ -185,6 +186,8 @@ def _show_bot(found: BotDetails, most: int) -> None:
     if recent.ms_per_ply is not None:
         share = f", {recent.clock_share:.1%} of its clock" if recent.clock_share is not None else ""
         lines.append(f"time          about {recent.ms_per_ply:.2f} ms a ply{share}")
+    if recent.own:
+        lines.append(f"its own       {recent.own}")
     say(*map(clean, lines + _fault_lines(fault)))
     if recent.games == most:
         say(f"colours, ends and time are of the newest {most} games: --games looks at more")

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import Meta, Struct, field
 
+from referee.ladder.bot_settings import BotSettings, check_move_limit, with_settings
 from referee.ladder.toml_file import (
     ConfigError,
     Options,
@@ -28,17 +29,15 @@ from referee.ladder.toml_file import (
     shown,
 )
 from referee.play.bot_spec import (
-    BOTS,
     BotSpec,
     LaunchError,
     Snapshot,
     WordError,
-    is_built_in,
     read_bot,
     read_engine,
     read_game,
 )
-from referee.play.clock import FORMS, TimeControl
+from referee.play.clock import FORMS, ControlKind, TimeControl
 from referee.play.setting import Setting, Timeouts
 from referee.ratings.sprt import PRESETS, Hypotheses, Model, SprtError
 from referee.store.model import Entrant, Format, FormatKind, Ladder, Pool
@@ -55,7 +54,6 @@ _TableName = Annotated[str, Meta(pattern=rf"\A(?!engine\Z){_PATTERN}", title=f"a
 Tables = Annotated[dict[_TableName, dict[str, Any]], Meta(max_length=5000, title="a table of up to 5000 tables")]
 _Names = Annotated[tuple[Text, ...], Meta(min_length=1, title="a list of names")]
 _Elo = Annotated[float, Meta(ge=-2000, le=2000)]
-_Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z", title="a name of letters, digits and _")]
 _Risk = Annotated[float, Meta(ge=1e-9, le=0.5)]
 
 _TEST = [FormatKind.TEST]
@@ -161,31 +159,19 @@ class PoolTable(Table, frozen=True):
     ] = False
 
 
-class BotTable(Table, frozen=True):
+class BotTable(BotSettings, frozen=True, kw_only=True):
     """What `[bot.NAME]` of ladders and lobbies share."""
 
     command: Annotated[Text, key(f"A built-in bot (`greedy`, `greedy:playouts=50`), {_COMMAND}.")]
-    options: Annotated[Options, key("Options of a built-in bot: `{ playouts = 50 }`.", "those of the bot")] = field(
-        default_factory=dict
-    )
     pools: Annotated[_Names, key("The pools it plays in.", "all pools")] = ()
     parent: Annotated[Text, key("The bot it was made from, whose rating is the first guess at its own.", "none")] = ""
     anchor: Annotated[
         Annotated[float, Meta(ge=-10_000, le=10_000)] | None, key("Its Elo, if that is known.", "none")
     ] = None
-    environment: Annotated[
-        dict[_Variable, Annotated[str, Meta(pattern=r"\A[^\0]*\Z", title="text in quotes")]],
-        Meta(title="a table of texts in quotes"),
-        key('Variables for its process: `{ OMP_NUM_THREADS = "1" }`.', "none"),
-    ] = field(default_factory=dict)
-    memory: Annotated[int, Meta(ge=1, le=1 << 30), key("MiB of address space at most.", "no limit")] = 0
 
 
-class LadderBotTable(BotTable, frozen=True):
+class LadderBotTable(BotTable, frozen=True, kw_only=True):
     """`[bot.NAME]` of a ladder."""
-
-    cores: Annotated[int, Meta(ge=1, le=1024), key("With more than one it may run on all of them.")] = 1
-    restart: Annotated[bool, key("Start it again for each game.")] = False
 
 
 TABLES: dict[str, type[Struct]] = {
@@ -223,12 +209,15 @@ def without_format(file: str, top: TopTable, bot_table: type[BotTable]) -> Ladde
     """All but the format of a ladder, or a lobby as far as it is a ladder. Raises ConfigError."""
     folder, name = Path(file).absolute().parent, ladder_name(file, top)
     pools = _read_pools(file, top, folder)
+    bots = _read_bots(file, top, folder, [pool.name for pool in pools], bot_table)
+    for bot in bots:
+        _check_move_limit(file, bot, pools)
     return Ladder(
         name=name,
         seed=top.seed,
         store=read_store(file, top.store or f"{name}.db", folder),
         pools=pools,
-        bots=_read_bots(file, top, folder, [pool.name for pool in pools], bot_table),
+        bots=bots,
         format=Format(),
         budgets=decode(file, "budget", top.budget, Timeouts),
         model=top.model,
@@ -329,25 +318,17 @@ def _bot_spec(file: str, at: str, values: dict[str, Any], table: BotTable, folde
     if re.match(r"[A-Za-z0-9_.-]+=", table.command):
         problem = "begins with NAME=: write variables into environment; the name of the bot is that of its table"
         raise WordError(f"{shown(table.command)} {problem}")
-    spec = _with_options(file, f"{at}.options", read_bot(table.command, folder), _words(table.options))
-    for name in ("environment", "memory", "cores", "restart") if spec.url else ():
-        if name in values:
-            raise ConfigError(file, f"{at}.{name}", f"has no effect on a bot that listens at {spec.url}: remove it")
-    spec = replace(spec, environment=tuple(sorted(table.environment.items())), memory=table.memory)
-    return replace(spec, cores=table.cores, restart=table.restart) if isinstance(table, LadderBotTable) else spec
+    spec = read_bot(table.command, folder)
+    return with_settings(file, at, spec, table, values, folder)
 
 
-def _with_options(file: str, at: str, spec: BotSpec, options: dict[str, str]) -> BotSpec:
-    """A built-in bot with its options in alphabetical order, however they were written: the same version."""
-    if not is_built_in(spec):
-        if options:
-            raise ConfigError(file, at, "only built-in bots have them: write yours into the command")
-        return spec
-    bot, *words = spec.argv[len(BOTS) :]
-    if twice := [name for name in options if name in [word.partition("=")[0] for word in words]]:
-        raise ConfigError(file, at, f"{twice[0]} is also in command: remove one of them")
-    words = sorted([*words, *(f"{name}={value}" for name, value in options.items())])
-    return replace(spec, command=":".join([bot, *([",".join(words)] if words else [])]), argv=(*BOTS, bot, *words))
+def _check_move_limit(file: str, bot: Entrant, pools: Sequence[Pool]) -> None:
+    """Whether the bot plays without a clock somewhere, if it has a time-out for moves. Raises ConfigError."""
+    if any(name == "move" for name, _ in bot.start.budget):
+        controls = [bot.start.control or pool.setting.control for pool in pools if pool.name in bot.pools]
+        clocked = [control for control in controls if control.kind is not ControlKind.NONE]
+        if len(clocked) == len(controls):
+            check_move_limit(file, f"{dotted('bot', bot.name)}.budget", clocked[0])
 
 
 def _check_parents(file: str, parents: dict[str, str]) -> None:

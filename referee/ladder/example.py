@@ -55,6 +55,10 @@ parent = "greedy-20"
 #[bot.mine]
 #command = "python3 {script}"
 #environment = {{ OMP_NUM_THREADS = "1" }}
+#cwd = "."  # where it runs
+#time = "5+0.05"  # a time control of its own
+#nice = 5
+#wait = 0.5  # seconds between its games
 #memory = 2000  # MiB
 #cores = 1
 #restart = true  # for each game

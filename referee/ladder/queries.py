@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from protocol.records import MatchEnded, Record, RecordError, read_records
+from protocol.records import MatchEnded, Party, Record, RecordError, read_records
 from referee.ladder.sequential import PoolTest
 from referee.ladder.source import Trouble, ViewError, check_bots, chosen_pools, read_top, seat_of
 from referee.ladder.standings import (
@@ -458,7 +458,10 @@ def expectations(meetings: Sequence[PairScore], fit: StoredFit | None) -> list[f
 
 @dataclass(slots=True)
 class RecentGames:
-    """What its newest games say of a version. Colours: decided games alone; `allowed`: ms of its clock, if known."""
+    """What its newest games say of a version. Colours: decided games alone; `allowed`: ms of its clock, if known.
+
+    `own`: its own time control and other settings of its own, as a record says them.
+    """
 
     games: int = 0
     black: BotScore = field(default_factory=BotScore)
@@ -468,6 +471,7 @@ class RecentGames:
     ms: int = 0
     plies: float = 0
     allowed: float | None = 0.0
+    own: str = ""
 
     @property
     def ms_per_ply(self) -> float | None:
@@ -486,6 +490,8 @@ def recent_games(store: "Store", pool: PoolRow, seat: PoolEntry, most: int) -> R
         found.ends[row.termination] += 1
         found.faults[row.termination] += row.culprit == seat.label
         side = 1 if row.first == seat.label else 2
+        if found.games == 1:  # a version has one control through all its games
+            control, found.own = _own_settings(store, row.key, seat.name, control)
         plies = max(0, row.plies - pool.openings) / 2
         time = allowed(control, plies)
         found.ms += row.ms1 if side == 1 else row.ms2
@@ -500,6 +506,16 @@ def recent_games(store: "Store", pool: PoolRow, seat: PoolEntry, most: int) -> R
                 found.white += game
     found.faults = +found.faults
     return found
+
+
+def _own_settings(store: "Store", key: str, name: str, control: TimeControl) -> tuple[TimeControl, str]:
+    """The control of a bot in this match, and its own settings in words; `control` is that of the pool."""
+    try:
+        bot = next((bot for bot in read_game(store, key).start.bots if bot.name == name), Party(name=name))
+    except (ViewError, Trouble):
+        return control, ""
+    words = [f"time={bot.control}" if bot.control else "", bot.settings]
+    return TimeControl.parse(bot.control) if bot.control else control, " ".join(filter(None, words))
 
 
 def allowed(control: TimeControl, plies: float) -> float | None:

@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,11 +17,13 @@ import click
 
 from protocol.transports.blocking import run_blocking
 from protocol.transports.subreaper import adopting_orphans
+from referee.ladder.bot_settings import cores_of_match, places
 from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.toml_file import ConfigError, dotted
 from referee.play.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, is_built_in
 from referee.play.engine import start_engine
-from referee.play.outcome import EngineFailed
+from referee.play.outcome import CannotStart, EngineFailed
+from referee.play.player import check_limits
 from referee.play.pool import LocalPool, WorkerPool
 from referee.play.process import ProcessLimits
 from referee.play.series import PrepareError, ask, lacks
@@ -47,6 +49,7 @@ class WorkerOptions(NamedTuple):
     keep: int = KEPT_BOTS
     pin: bool = True
     stderr: str = ""  # the folder that keeps what bots write to stderr, "" for none
+    cores: int = 1  # of a match
 
     @property
     def workers(self) -> int:
@@ -56,7 +59,7 @@ class WorkerOptions(NamedTuple):
     def hire(self, live: str = "") -> Callable[[], WorkerPool]:
         """What gives new workers, who write what they play to side files whose names begin so. Raises UsageError."""
         if self.cluster is None:
-            return partial(LocalPool, self.workers, WorkerConfig(self.pin, "", self.keep, live))
+            return partial(LocalPool, self.workers, WorkerConfig(self.pin, "", self.keep, live, self.cores))
         if self.jobs or not self.pin:
             raise click.UsageError("--jobs and --no-pin are of workers on this machine: they do not go with --cluster")
         if self.stderr:
@@ -72,6 +75,21 @@ class WorkerOptions(NamedTuple):
                 f"--cluster needs Dask ({error}): pip install '.[cluster]' in the project's folder"
             ) from None
         return partial(DaskPool, self.cluster, self.keep)
+
+    def placed(self, ladder: Ladder) -> "WorkerOptions":
+        """With the cores that bots of this ladder need who ponder. Raises ConfigError where there are too few."""
+        if (cores := cores_of(ladder)) == 1:
+            return self
+        ponders = next(bot.name for bot in ladder.bots if bot.start.ponder)
+        if self.cluster:
+            problem = "needs workers on this machine: leave --cluster out, or ponder"
+            raise ConfigError(ladder.path, dotted(dotted("bot", ponders), "ponder"), problem)
+        return self._replace(jobs=places(ladder.path, ponders, cores, self.jobs, self.pin), cores=cores)
+
+
+def cores_of(ladder: Ladder) -> int:
+    """How many cores a match of this ladder needs."""
+    return max(cores_of_match([bot.start for bot in ladder.entered(pool)]) for pool in ladder.pools)
 
 
 class RunContext(NamedTuple):
@@ -107,6 +125,7 @@ def play_ladder(
     watched = Watched(file)
     with adopting_orphans():  # only before there are workers, which would be taken for orphans
         ladder, warnings = _read(file, watched)
+    options = options.placed(ladder)
     again = partial(_read_again, file, watched, ladder)
     with Store.open(ladder.store, create=True) as store:
         store.take_lock(f"{name} {file}")
@@ -150,6 +169,9 @@ def _read_again(file: Path, watched: "Watched", begun: "Ladder") -> "Ladder":
     for key in ("name", "seed", "store"):
         if getattr(ladder, key) != getattr(begun, key):
             raise ConfigError(str(file), key, "cannot change while the ladder runs: end the run and start it again")
+    if cores_of(ladder) > cores_of(begun):
+        problem = "more bots ponder than at the start of the run: end the run and start it again"
+        raise ConfigError(str(file), "bot", problem)
     return ladder
 
 
@@ -237,16 +259,35 @@ def prepare_pools(ladder: Ladder) -> tuple[Ladder, list[str]]:
 
 
 def check_programs(ladder: Ladder) -> None:
-    """Whether the built-in bots exist and know their options: one process asks for all. Raises ConfigError."""
-    built_in = [bot for bot in ladder.bots if is_built_in(bot.start)]
-    calls = list(dict.fromkeys(bot.start.argv[len(BOTS) :] for bot in built_in))
-    problems = dict(zip(calls, _ask_bots(ladder, calls), strict=True)) if calls else {}
+    """Whether the built-in bots exist and know their options, and whether others take their limits.
+
+    Raises ConfigError.
+    """
+    check_bots(ladder.path, [bot.start for bot in ladder.bots], ladder.budgets)
+
+
+_limited: set[tuple[BotSpec, Timeouts]] = set()  # bots that took their limits
+
+
+def check_bots(file: str, bots: Sequence[BotSpec], budgets: Timeouts) -> None:
+    """The same of the bots of a file, "" for none. One process asks for all that are built in; each bot that gets
+    limits is started once."""
+    built_in = [bot for bot in bots if is_built_in(bot)]
+    calls = list(dict.fromkeys(bot.argv[len(BOTS) :] for bot in built_in))
+    problems = dict(zip(calls, _ask_bots(file, calls, budgets), strict=True)) if calls else {}
     for bot in built_in:
-        if problem := problems[bot.start.argv[len(BOTS) :]]:
+        if problem := problems[bot.argv[len(BOTS) :]]:
             key, text = problem
-            lone = key == "command" and ":" not in bot.start.command
-            text = f"no program called {bot.start.command!r} is in PATH, and no built-in bot: {text}" if lone else text
-            raise ConfigError(ladder.path, dotted(dotted("bot", bot.name), key), text)
+            lone = key == "command" and ":" not in bot.command
+            text = f"no program called {bot.command!r} is in PATH, and no built-in bot: {text}" if lone else text
+            raise ConfigError(file, dotted(dotted("bot", bot.name), key), text)
+    for bot in bots:
+        if bot.limits and (bot, budgets) not in _limited:
+            try:
+                run_blocking(check_limits(bot, budgets))
+            except CannotStart as error:
+                raise ConfigError(file, dotted(dotted("bot", bot.name), bot.limits[0][0]), str(error)) from None
+            _limited.add((bot, budgets))
 
 
 async def _ask(file: str, engine: BotSpec, pools: list[Pool], budgets: Timeouts) -> tuple[list[Pool], list[str]]:
@@ -270,16 +311,16 @@ async def _ask(file: str, engine: BotSpec, pools: list[Pool], budgets: Timeouts)
     return prepared, [f"{place}: {text}" for text in lacks(running)]
 
 
-def _ask_bots(ladder: Ladder, calls: list[tuple[str, ...]]) -> list[list[str] | None]:
+def _ask_bots(file: str, calls: list[tuple[str, ...]], budgets: Timeouts) -> list[list[str] | None]:
     """For each call a key and what is wrong with it, or None."""
     try:
         asked = subprocess.run(
-            [*BOTS, "--check"], input=json.dumps(calls), capture_output=True, text=True, timeout=ladder.budgets.start
+            [*BOTS, "--check"], input=json.dumps(calls), capture_output=True, text=True, timeout=budgets.start
         )
         problems: list[list[str] | None] = json.loads(asked.stdout)
     except subprocess.TimeoutExpired:
-        late = f"the built-in bots do not answer within {ladder.budgets.start:g} s: raise budget.start"
-        raise ConfigError(ladder.path, "bot", late) from None
+        late = f"the built-in bots do not answer within {budgets.start:g} s: raise budget.start"
+        raise ConfigError(file, "bot", late) from None
     except (OSError, ValueError):  # not installed whole
-        raise ConfigError(ladder.path, "bot", "the built-in bots do not start: make setup, or install again") from None
+        raise ConfigError(file, "bot", "the built-in bots do not start: make setup, or install again") from None
     return problems

@@ -57,9 +57,9 @@ class Key:
 
 
 def keys_of(table: type[msgspec.Struct]) -> dict[str, Key]:
-    """The keys of a table by name, in its order."""
+    """The keys of a table by name: those that are needed, then the others, in its order."""
     keys = {}
-    for field in msgspec.structs.fields(table):
+    for field in sorted(msgspec.structs.fields(table), key=lambda field: not field.required):
         info = inspect.type_info(field.type)
         meta = info if isinstance(info, inspect.Metadata) else inspect.Metadata(info)
         extra = meta.extra or {}

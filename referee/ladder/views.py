@@ -389,7 +389,7 @@ def show_game(store: "Store", key: str, ladder: str, as_object: bool) -> int:
 def _facts(record: Record) -> list[str]:
     start, end = record.start, record.end
     game = " ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())])
-    lines = [f"match        {start.match}", f"game         {game}, time {start.control}"]
+    lines = [f"match        {start.match}", f"game         {game}, time {start.time}"]
     for seat, (bot, ms) in enumerate(zip(start.bots, used(record), strict=True), 1):
         lines.append(f"seat {seat}       {bot.name} ({bot.command or bot.program}), {ms / 1000:.3f} s used")
     if start.opening:

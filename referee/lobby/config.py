@@ -39,7 +39,7 @@ class LobbyTopTable(TopTable, frozen=True):
     )
 
 
-class LocalBotTable(BotTable, frozen=True):
+class LocalBotTable(BotTable, frozen=True, kw_only=True):
     """`[bot.NAME]` of a lobby."""
 
     copies: Annotated[int, Meta(ge=1, le=1000), key("Processes of it; each plays one match at a time.")] = 1
@@ -205,6 +205,9 @@ def _local(file: str, bot: Entrant, copies: int) -> Local:
     if bot.start.url:
         problem = f"{bot.start.url} is not started here: name a command line or a built-in bot"
         raise ConfigError(file, f"{dotted('bot', bot.name)}.command", problem)
+    if bot.start.cores > 1:
+        problem = "has no effect in a lobby, which keeps no bot on one core: remove it"
+        raise ConfigError(file, f"{dotted('bot', bot.name)}.cores", problem)
     return Local(bot, copies, executable_hash(find_program(bot.start.argv[0])))
 
 

@@ -37,6 +37,7 @@ from protocol.transports.subreaper import adopt_orphans, end_with_parent
 from protocol.transports.zmq import AccessRefused
 from referee.cli import HELP, run_command
 from referee.play.bot_spec import CHANGED, BotSpec, LaunchError, version_of
+from referee.play.player import LIMITS, RULES_OF_KATAGO, RULES_OF_KGS, SEED
 from referee.play.process import LAST_WORDS, Process
 from referee.play.setting import Timeouts
 
@@ -54,7 +55,7 @@ class BotEnded(Problem):
 
 
 class BotProcess:
-    """One process; `memory` and `environment` as for Process, `nice`: its niceness, relative to ours.
+    """One process, with these settings of Process.
 
     Raises LaunchError, or BotEnded if the handshake fails. `name` and `games` are its answers, `games` () for a native
     bot that does not list any.
@@ -68,14 +69,21 @@ class BotProcess:
         memory: int = 0,
         environment: Iterable[tuple[str, str]] = (),
         nice: int = 0,
+        core: int | None = None,
+        folder: Path | None = None,
     ) -> None:
         self.began = time.monotonic()
         self.session = os.urandom(8).hex()  # see Hello
-        self._process = Process(argv, PeerRole.BOT, budgets, memory=memory, environment=environment)
-        if nice:
-            with contextlib.suppress(ProcessLookupError):
-                own = os.getpriority(os.PRIO_PROCESS, 0)
-                os.setpriority(os.PRIO_PGRP, self._process.pid, min(19, own + nice))
+        self._process = Process(
+            argv,
+            PeerRole.BOT,
+            budgets,
+            memory=memory,
+            environment=environment,
+            nice=nice,
+            core=core,
+            folder=folder,
+        )
         try:
             self.name, self.games = run_blocking(_meet(self._process.channel, budgets))
         except PEER_FAULTS as error:
@@ -162,6 +170,8 @@ QUICK = 10.0  # seconds: a bot that ends sooner after its start has failed
 MOST_QUICK = 3  # such failures in a row, after which it leaves the lobby
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before the next start
 GOODBYE = "its author ended it"
+_MOVES = ("genmove", "ggp-genmove_analyze")
+_SET_UP = frozenset((SEED, *LIMITS, RULES_OF_KATAGO, RULES_OF_KGS, "ggp-new", "boardsize", "clear_board"))
 _LAST_READS = 64  # reads of stderr after the end of a bot; a pipe holds no more
 
 Tell = Callable[[str, str], object]
@@ -173,7 +183,7 @@ class Connector:
     `close`.
 
     `start` starts the bot: raises BotEnded or LaunchError. `name` is the bot's name at the lobby ("": as it calls
-    itself), `challenges`: whether it accepts any; `echo` gets its stderr.
+    itself), `challenges`: whether it accepts any; `echo` gets its stderr. `afresh`: start it again for each game.
     """
 
     def __init__(
@@ -186,8 +196,10 @@ class Connector:
         stopping: Stopping,
         chance: Random | None = None,
         challenges: bool = True,
+        afresh: bool = False,
     ) -> None:
-        self._challenges = challenges
+        self._challenges, self._afresh = challenges, afresh
+        self._played = 0  # the connection on which the bot was asked for a move
         self._start_bot, self._name, self._tell, self._echo = start, name, tell, echo
         self._stopping = stopping
         self._chance = chance or Random()
@@ -206,7 +218,8 @@ class Connector:
             self._tell("started", bot.name)
             self._echo(bot.early)
             self._dial.redial(self._hello(bot))
-            reason = self._serve(bot)
+            reason = self._serve()
+            bot = self._bot
             self._tell("ended", reason)
             self._stop_bot(bot)
             if time.monotonic() - bot.began < QUICK:
@@ -254,13 +267,36 @@ class Connector:
                 self._dial.poll(left)
 
     def _stop_bot(self, bot: BotProcess) -> None:
+        self._forget(bot)
+        self._owed.clear()
+        self._bot = None
+        bot.stop(kill=True)
+
+    def _forget(self, bot: BotProcess) -> None:
         for descriptor in (bot.stdout, bot.stderr, bot.stdin if self._writing else None):
             if descriptor is not None:
                 self._dial.forget(descriptor)
         self._writing = False
-        self._owed.clear()
-        self._bot = None
-        bot.stop(kill=True)
+
+    def _watch(self, bot: BotProcess) -> None:
+        self._dial.watch(bot.stdout)
+        if bot.stderr is not None:
+            self._dial.watch(bot.stderr)
+
+    def _renew(self, bot: BotProcess) -> None:
+        """Another process for the next game, on the same connection; the lobby learns of nothing. Raises BotEnded."""
+        new = self._start_anew()
+        self._forget(bot)
+        self._bot, self._played = new, 0
+        self._watch(new)
+        self._echo(new.early)
+        bot.stop()
+
+    def _start_anew(self) -> BotProcess:
+        try:
+            return self._start()
+        except LaunchError as error:
+            raise BotEnded(str(error)) from None
 
     def _hello(self, bot: BotProcess) -> Hello:
         """The hello, with a name that a ladder accepts: `GNU Go` becomes `GNU-Go`."""
@@ -270,11 +306,11 @@ class Connector:
 
     # -- commands and answers ----------------------------------------------------------------------------------------
 
-    def _serve(self, bot: BotProcess) -> str:
+    def _serve(self) -> str:
         """Pass commands and answers on until the bot has ended; returns how."""
-        self._dial.watch(bot.stdout)
-        if bot.stderr is not None:
-            self._dial.watch(bot.stderr)
+        assert self._bot is not None
+        bot = self._bot
+        self._watch(bot)
         try:
             while True:
                 if self._stopping.number:
@@ -288,16 +324,29 @@ class Connector:
                         self._stopping.check()
                     else:
                         self._pass_stderr(bot, descriptor)
-                self._pass_commands(bot)
+                bot = self._pass_commands(bot)
         except BotEnded as error:
             self._drain(bot)
             return f"{error}: {bot.last_line}" if bot.last_line else str(error)
 
-    def _pass_commands(self, bot: BotProcess) -> None:
+    def _pass_commands(self, bot: BotProcess) -> BotProcess:
+        """Returns the bot, which is another process if a game begins and each one has its own."""
         while (message := self._dial.receive()) is not None:
             if isinstance(message, LobbyAsk):
+                if self._afresh and self._begins_game(message.data):
+                    self._renew(bot)
+                    assert self._bot is not None
+                    bot = self._bot
                 self._owed.append(self._dial.number)
                 self._write(bot, message.data)
+        return bot
+
+    def _begins_game(self, command: bytes) -> bool:
+        """Whether this is the first command of a game after the bot has played another one on this connection."""
+        words = [word for word in command.decode("utf-8", "replace").split()[:2] if not word.isdecimal()]
+        if words[:1] and words[0] in _MOVES:
+            self._played = self._dial.number
+        return bool(words[:1]) and words[0] in _SET_UP and self._played == self._dial.number and not self._owed
 
     def _pass_answers(self, bot: BotProcess) -> None:
         for data in bot.read():
@@ -436,16 +485,14 @@ def _echo(data: bytes) -> None:
 
 
 class LocalOrder(msgspec.Struct, frozen=True):
-    """The bot to start (see BotSpec), the address to dial, the bot's niceness, and the process that started us."""
+    """The bot to start, its time-outs, and its core if it has one; the address to dial; the niceness of bots that have
+    none of their own; and the process that started us."""
 
     url: str
-    name: str
-    command: str
-    argv: tuple[str, ...]
-    environment: tuple[tuple[str, str], ...]
-    memory: int
-    version: str
+    start: BotSpec
+    budgets: Timeouts
     nice: int
+    core: int | None
     parent: int
 
 
@@ -467,10 +514,11 @@ def run_local() -> int:
         connector = Connector(
             lambda: _start_local(order),
             LobbyLink(order.url, inside=True),
-            order.name,
+            order.start.name,
             _report_end,
             _nothing,
             stopping,
+            afresh=bool(order.start.restart),
         )
         try:
             connector.run()
@@ -487,10 +535,18 @@ def run_local() -> int:
 
 def _start_local(order: LocalOrder) -> BotProcess:
     """Raises BotEnded, also for a program of another version than the order's, and LaunchError."""
-    start = BotSpec(order.name, order.command, order.argv, "", order.environment, order.memory)
-    if (found := version_of(start)) != order.version:
-        raise BotEnded(f"{CHANGED}: its version is {found}, not {order.version}: start the lobby again")
-    return BotProcess(order.argv, Timeouts(), memory=order.memory, environment=order.environment, nice=order.nice)
+    start = order.start
+    if (found := version_of(start)) != start.version:
+        raise BotEnded(f"{CHANGED}: its version is {found}, not {start.version}: start the lobby again")
+    return BotProcess(
+        start.argv,
+        order.budgets,
+        memory=start.memory,
+        environment=start.environment,
+        nice=order.nice if start.nice is None else start.nice,
+        core=order.core,
+        folder=Path(start.cwd) if start.cwd else None,
+    )
 
 
 def _report_end(what: str, why: str) -> None:

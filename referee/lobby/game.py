@@ -153,6 +153,8 @@ class PairGame:
         """Play and store one game that counts; None: a bot has left or will. Raises CannotStart, GameRefused."""
         room, attempt = self._room, self.pair.tried[game]
         while True:
+            if (rest := max(bot.resting for bot in self.bots) - monotonic()) > 0:
+                await asyncio.sleep(rest)
             if any(bot.leaving or not bot.line.route or bot.line.ended for bot in self.bots) and not self._before:
                 return None
             key = self._setup.key(game, attempt)
@@ -210,7 +212,7 @@ class PairGame:
                 return await sessions.enter_async_context(room.engines.session(self.pool.engine))
 
             engine = await renew()
-            match = await self._described(engine, setup, key, before)
+            match = await self._described(engine, setup, key, game, before)
             # In the store's thread: the file system may delay an open while it writes for the store.
             descriptor, kept = await room.writer.work(lambda: room.live.open(key, before is not None))
             record_writer = RecordWriter(descriptor, kept)
@@ -231,12 +233,15 @@ class PairGame:
                 os.close(descriptor)
                 for bot in (first, second):
                     bot.line.end_match()
+                    bot.resting = monotonic() + bot.start.wait
         self._dismiss_unfit()
         record = record_writer.record()
         self._warnings = record.end.warnings if record.end else ()
         return setup.result(game, record), b"".join(record_writer.lines)
 
-    async def _described(self, engine: Engine, setup: SeriesConfig, key: str, before: Record | None) -> Match:
+    async def _described(
+        self, engine: Engine, setup: SeriesConfig, key: str, game: int, before: Record | None
+    ) -> Match:
         past: tuple[MovePlayed, ...] = before.plies if before else ()
         if before is not None:
             self._opening = before.start.opening
@@ -254,6 +259,7 @@ class PairGame:
             past=past,
             started=before.start.started if before else "",
             keep_stderr=False,  # the record is published
+            controls=setup.controls(game),
         )
 
     async def _store(self, result: GameResult, lines: bytes) -> list[PairResult]:

@@ -20,6 +20,7 @@ from referee.lobby.auth import OWNER, SEAT, LocalIdentities
 from referee.lobby.connect import LocalOrder, LocalReport
 from referee.lobby.log import EventLog
 from referee.lobby.remote_bot import Identity, Local
+from referee.play.setting import TIMEOUTS, Timeouts
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0  # seconds before a process is started again
 _SETTLED = 30.0  # seconds after which the waits are short again
@@ -28,13 +29,24 @@ _PROGRAM = (sys.executable, "-m", "referee.lobby.connect")
 
 
 class LocalBots:
-    """`rivals`: whether they also play each other; `nice`: their niceness, relative to the lobby's; `seats`: of the
-    lobby's own site."""
+    """`rivals`: whether they also play each other; `nice`: their niceness, relative to the lobby's, of those without
+    one of their own; `seats`: of the lobby's own site; `cores`: for the copies of bots that ponder, one each."""
 
-    def __init__(self, bots: Sequence[Local], rivals: bool, nice: int, event_log: EventLog, seats: int = 0) -> None:
+    def __init__(
+        self,
+        bots: Sequence[Local],
+        rivals: bool,
+        nice: int,
+        event_log: EventLog,
+        seats: int = 0,
+        budgets: Timeouts = TIMEOUTS,
+        cores: Sequence[int] = (),
+    ) -> None:
         names = frozenset(bot.entrant.name for bot in bots)
         self.identities = LocalIdentities(names, seats=frozenset(f"{SEAT}{number}" for number in range(1, seats + 1)))
         self._bots, self._rivals, self._nice, self._event_log = bots, rivals, nice, event_log
+        self._budgets = budgets
+        self._cores = dict(zip(pondering(bots), cores, strict=False))
         self._processes: set[Process] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._closing = asyncio.Event()
@@ -98,10 +110,8 @@ class LocalBots:
         start = identity.local.entrant.start
         if self._closing.is_set():
             _signal(process.terminate)
-        order = LocalOrder(
-            url, start.name, start.command, start.argv, start.environment, start.memory, start.version, self._nice,
-            os.getpid(),
-        )  # fmt: skip
+        core = self._cores.get((identity.name, identity.copy))
+        order = LocalOrder(url, start, start.timeouts(self._budgets), self._nice, core, os.getpid())
         process.stdin.write(msgspec.json.encode(order))
         process.stdin.close()
         reported = False
@@ -115,6 +125,11 @@ class LocalBots:
 
     def _log(self, identity: Identity, said: LocalReport) -> None:
         self._event_log.log("local", "ended", bot=identity.name, culprit=said.culprit, reason=printable(said.reason))
+
+
+def pondering(bots: Sequence[Local]) -> list[tuple[str, int]]:
+    """The copies of bots that ponder, by name and number."""
+    return [(bot.entrant.name, copy) for bot in bots if bot.entrant.start.ponder for copy in range(bot.copies)]
 
 
 def _signal(send: Callable[[], None]) -> None:

@@ -24,7 +24,7 @@ from protocol.lobby_wire import Hello
 from protocol.records import Party
 from referee.lobby.zmq_io import Inbox
 from referee.play.bot_spec import DIGITS, BotSpec
-from referee.play.player import Player
+from referee.play.player import LIMITS, Player, said_settings
 from referee.play.process import Peer
 from referee.store.model import Entrant, Pool
 
@@ -392,6 +392,7 @@ class ConnectedBot:
     challenges: bool = True  # whether it accepts any
     seat: bool = False  # a person plays: unrated games only
     leaving: bool = False  # it has announced that it plays no other game
+    resting: float = 0.0  # until then (time.monotonic) it begins no game
     challenged: bool = False  # its last pair was a challenge, and no rated one was offered since
     _entry: Entrant | None = None
 
@@ -409,7 +410,9 @@ class ConnectedBot:
     def party(self) -> Party:
         """Its identity in records before the handshake."""
         local = self.identity.local
-        return Party(name=self.name, command=self.start.command, hash=local.hash if local else "")
+        start = self.start
+        said = said_settings(start)
+        return Party(name=self.name, command=start.command, hash=local.hash if local else "", settings=said)
 
     def entry(self, pools: Sequence[Pool]) -> Entrant:
         """Its ladder entry: of a local bot as in the file, of others in every pool whose game they play.
@@ -516,7 +519,7 @@ class MatchTranscript:
                 self.told.append(f"play {rest} {words[0]}")
         elif command in _CLOCKS:
             self._clock = line
-        elif command in _KEPT or command in _TIMES:
+        elif command in _KEPT or command in _TIMES or command in LIMITS:
             self.told.append(line)
 
 

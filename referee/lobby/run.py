@@ -8,7 +8,7 @@ import resource
 import signal
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,13 +19,13 @@ from protocol.safe_files import create_file
 from protocol.transports.keys import KeyFileError, read_pair
 from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS
 from referee.ladder.session import check_programs, prepare_pools
-from referee.ladder.toml_file import ConfigError
+from referee.ladder.toml_file import ConfigError, dotted
 from referee.lobby.auth import Admission, KeyAuth
 from referee.lobby.config import LobbyFile, example, lobby_of, read_lobby
 from referee.lobby.engine_pool import Engines
 from referee.lobby.game import Live
 from referee.lobby.keys import RegistryError
-from referee.lobby.local_bots import LocalBots
+from referee.lobby.local_bots import LocalBots, pondering
 from referee.lobby.log import EventLog, MetricsPage
 from referee.lobby.server import LobbyServer
 from referee.lobby.sessions import Sessions
@@ -34,6 +34,7 @@ from referee.lobby.spectators import SpectatorConfig, Spectators
 from referee.lobby.web_process import WebProcess
 from referee.lobby.zmq_io import socket_folder
 from referee.play.outcome import EngineFailed
+from referee.play.process import available_cores
 from referee.store.model import StoreError
 from referee.store.store import Store
 
@@ -53,7 +54,16 @@ def run_lobby(
     """
     settings = read_lobby(file, no_keys, listen)
     seats = settings.web.seats if settings.web else 0
-    local = LocalBots(settings.local, settings.table.local_matches, settings.table.nice, event_log, seats)
+    cores = cores_of_local_bots(settings)
+    local = LocalBots(
+        settings.local,
+        settings.table.local_matches,
+        settings.table.nice,
+        event_log,
+        seats,
+        settings.ladder.budgets,
+        cores,
+    )
     admission = _admission(settings, local, event_log)
     check_programs(settings.ladder)
     ladder, warnings = prepare_pools(settings.ladder)
@@ -64,6 +74,7 @@ def run_lobby(
     folder = file.absolute().parent
     try:
         with (
+            without_cores(cores),
             Store.open(ladder.store, create=True) as store,
             _locked(store, ladder.path),
             socket_folder(file) as sockets,
@@ -84,6 +95,33 @@ def run_lobby(
         click.echo(f"ggp serve: {error}", err=True)
         return 1
     return 0
+
+
+def cores_of_local_bots(settings: LobbyFile) -> list[int]:
+    """A core for each copy of a bot that ponders. Raises ConfigError where none would be left for all others."""
+    copies, cores = pondering(settings.local), available_cores()
+    if not copies:
+        return []
+    if len(copies) >= len(cores):
+        problem = (
+            f"{len(copies)} copies that ponder, and the lobby, need {len(copies) + 1} cores, and this machine has "
+            f"{len(cores)}: fewer copies, or no ponder"
+        )
+        raise ConfigError(settings.ladder.path, dotted(dotted("bot", copies[0][0]), "ponder"), problem)
+    return cores[-len(copies) :]
+
+
+@contextlib.contextmanager
+def without_cores(cores: Sequence[int]) -> Iterator[None]:
+    """This process and those that it starts run elsewhere, where they are not told otherwise."""
+    before = os.sched_getaffinity(0)
+    if cores:
+        os.sched_setaffinity(0, before.difference(cores))
+    try:
+        yield
+    finally:
+        if cores:
+            os.sched_setaffinity(0, before)
 
 
 def write_example(file: Path) -> int:

@@ -345,7 +345,7 @@ class Sessions:
     async def _welcome(self, bot: ConnectedBot, address: str, session: str) -> None:
         """Handshake."""
         try:
-            bot.met(await meet(bot.line, bot.party, self._budgets))
+            bot.met(await meet(bot.line, bot.party, bot.start.timeouts(self._budgets), bot.start.limits))
         except CannotStart as error:
             if self.bots.get(bot.identity.seat) is bot:
                 self._event_log.log("refused", "start", bot=bot.name, reason=str(error))

@@ -229,12 +229,13 @@ class RunningMatch:
 
     def __init__(self, start: dict[str, Any]) -> None:
         first, second = start["bots"]
+        controls = (bot.get("control", start["control"]) for bot in (first, second))
         self._head = MatchHead(
             match=start["match"],
             game=start["game"],
             options=start["options"],
             bots=(first["name"], second["name"]),
-            control=start["control"],
+            control=" against ".join(dict.fromkeys(controls)),
             started=start.get("started", ""),
         )
         self.lines: list[bytes] = []

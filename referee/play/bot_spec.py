@@ -1,5 +1,6 @@
 """How a bot or an engine is started: its words on a command line, its program, its version. It starts nothing."""
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -14,8 +15,12 @@ from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path, PurePath
 
+from msgspec.structs import replace
+
 from protocol.errors import Problem
 from protocol.printed import without_passwords
+from referee.play.clock import TimeControl
+from referee.play.setting import Timeouts
 
 HUMAN = "human"
 CHANGED = "its program is not the one that was entered"
@@ -23,22 +28,38 @@ CHANGED = "its program is not the one that was entered"
 
 @dataclass(frozen=True, slots=True)
 class BotSpec:
-    """How to reach a bot or an engine: a command line to start, or the url of one that listens.
+    """How to reach a bot or an engine: a command line to start, or the url of one that listens; and its own settings.
 
-    `environment` is added to ours. `memory`: MiB of address space, 0 for the limit of the series. With more than one of
-    `cores` it may run on every core. `restart`: start it again for each match. `version`: what version_of must find,
-    "" for any.
+    The settings are those of ladder.bot_settings.BotSettings, which says what they mean. `version`: what version_of
+    must find, "" for any.
     """
 
     name: str
     command: str  # as it was written
     argv: tuple[str, ...] = ()
     url: str = ""
-    environment: tuple[tuple[str, str], ...] = ()
-    memory: int = 0
-    cores: int = 1
-    restart: bool = False
+    environment: tuple[tuple[str, str], ...] = ()  # added to ours
+    memory: int = 0  # MiB of address space, 0 for the limit of the series
+    cores: int = 1  # with more than one it may run on every core
+    restart: bool | None = None  # start it again for each match; None: as the series says
     version: str = ""
+    control: TimeControl | None = None  # its own; None: that of the series
+    limits: tuple[tuple[str, int], ...] = ()  # by the names in player.LIMITS: what it gets before each match
+    cwd: str = ""  # where it runs, "" for here
+    nice: int | None = None  # niceness, relative to ours; None: that of the series
+    ponder: bool = False  # a core of its own
+    wait: float = 0.0  # seconds that it waits between two matches
+    budget: tuple[tuple[str, float], ...] = ()  # its own time-outs, by the names in Timeouts
+    settings: str = ""  # those that decide how it plays, as they were written, without control and environment
+
+    def timeouts(self, series: Timeouts) -> Timeouts:
+        """The time-outs of the series, its own in their place."""
+        return replace(series, **dict(self.budget)) if self.budget else series
+
+    @property
+    def own_play(self) -> list[object]:
+        """What decides how it plays beside its command and files; [] for nothing of the kind."""
+        return [self.settings, str(self.control or "")] if self.settings or self.control else []
 
 
 def is_human(start: BotSpec) -> bool:
@@ -116,7 +137,7 @@ def read_bot(text: str, folder: Path | None = None, human: bool = False) -> BotS
     if built_in and (built_in[2] is not None or not _is_program(what)):
         options = [option for option in re.split("[,:]", built_in[2] or "") if option]
         return BotSpec(name or built_in[1], what, (*BOTS, built_in[1], *options))
-    argv = _beside(folder, _split(what, "BOT"))
+    argv = beside(folder, _split(what, "BOT"))
     find_program(argv[0])
     return BotSpec(name or _as_name(_program_name(argv)), what, argv)
 
@@ -127,7 +148,7 @@ def read_engine(text: str | None, folder: Path | None = None) -> BotSpec:
         return BotSpec("engine", "ggp engine", ENGINE)
     if text.startswith(_SCHEMES):
         return BotSpec("engine", text, url=read_url(text))
-    argv = _beside(folder, _split(text, "--engine"))
+    argv = beside(folder, _split(text, "--engine"))
     find_program(argv[0])
     return BotSpec("engine", text, argv)
 
@@ -136,7 +157,7 @@ def distinct(*bots: BotSpec) -> tuple[BotSpec, ...]:
     """The bots with different names: those of one name get their places after it, from 1."""
     count = Counter(bot.name for bot in bots)
     named = tuple(
-        BotSpec(f"{bot.name}-{place}", bot.command, bot.argv, bot.url) if count[bot.name] > 1 else bot
+        dataclasses.replace(bot, name=f"{bot.name}-{place}") if count[bot.name] > 1 else bot
         for place, bot in enumerate(bots, 1)
     )
     return named if len({bot.name for bot in named}) == len(named) else distinct(*named)
@@ -156,7 +177,7 @@ def _split(text: str, what: str) -> tuple[str, ...]:
     return argv
 
 
-def _beside(folder: Path | None, argv: tuple[str, ...]) -> tuple[str, ...]:
+def beside(folder: Path | None, argv: tuple[str, ...]) -> tuple[str, ...]:
     """The words with absolute paths: of the program if it has a slash, and of files of the folder.
 
     Raises WordError where an interpreter has no script.
@@ -271,7 +292,8 @@ _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 
 
 def version_of(start: BotSpec) -> str:
-    """Twelve hex digits for the program, the files among its words, its options and its environment.
+    """Twelve hex digits for the program, the files among its words, its options, its environment and those settings
+    of its own that decide how it plays.
 
     The content of the files counts, not their place; a changed file is read again. A bot that listens has the version
     of its address. Raises LaunchError for a program that cannot be started.
@@ -290,7 +312,7 @@ class Snapshot:
     def version_of(self, start: BotSpec) -> str:
         """See version_of."""
         hashes = [self._hash(file) for file in self.files_of(start)]
-        said = [start.url or start.command, sorted(start.environment), hashes]
+        said = [start.url or start.command, sorted(start.environment), hashes, *start.own_play]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:DIGITS]
 
     def files_of(self, start: BotSpec) -> list[str]:

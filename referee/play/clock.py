@@ -83,9 +83,9 @@ class TimeControl:
             case ControlKind.NONE:
                 return "none"
 
-    def clock(self) -> "Clock":
-        """A fresh clock."""
-        return _CLOCKS[self.kind](self)
+    def clock(self, most: int = NO_LIMIT) -> "Clock":
+        """A fresh clock; `most`: the ms that a move may take where the control is `none`."""
+        return _CLOCKS[self.kind](replace(self, period=most) if self.kind is ControlKind.NONE else self)
 
     def _playable(self) -> bool:
         times = (self.main, self.increment, self.period)
@@ -202,7 +202,7 @@ class MoveClock(Clock):
 
     def __init__(self, control: TimeControl) -> None:
         super().__init__(control)
-        self.left = control.period or NO_LIMIT
+        self.left = control.period
 
     def spend(self, used: int) -> int:
         return max(0, used - self.left)

@@ -25,7 +25,7 @@ from protocol.transports.blocking import run_blocking
 from protocol.transports.memory import Memory
 from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from referee.play.bot_spec import HUMAN, BotSpec, is_human
-from referee.play.clock import NO_LIMIT, Clock, ControlKind
+from referee.play.clock import Clock, ControlKind
 from referee.play.engine import AGREE, Engine
 from referee.play.match_runner import MatchRunner, Suspended
 from referee.play.outcome import BotFault, Termination
@@ -280,7 +280,7 @@ class HumanPlayer(Player):
         theirs = "" if untimed else f"the other {_shown(other.left / 1000)}"
         reply = Reply(True, await self._turn(colour, deadline, theirs))
         ms = int((time.monotonic() - began) * 1000)
-        return reply, min(ms, NO_LIMIT) if untimed else ms
+        return reply, min(ms, mine.left) if untimed else ms
 
     async def end_game(self, result: str) -> bool:
         """Show the last position; True: a human is always ready for another game."""
@@ -472,7 +472,7 @@ def announce(event: Event) -> str:
     if isinstance(event, MatchStarted):
         options = "".join(f" {name}={value}" for name, value in event.options.items())
         first, second = (bot.name for bot in event.bots)
-        return clean(f"{event.game}{options}: {first} (seat 1) - {second} (seat 2), time {event.control}")
+        return clean(f"{event.game}{options}: {first} (seat 1) - {second} (seat 2), time {event.time}")
     if isinstance(event, MatchEnded):
         detail = f": {event.detail}" if event.detail else ""
         return clean(f"Result: {event.result or 'void'}, {event.termination}{detail}")

@@ -5,13 +5,15 @@ It awaits its channels only: over pipes they block inside, so ten lines drive it
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from msgspec import structs
+
 from protocol.messages import Reply
-from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed
+from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Party
 from referee.play.adjudication import AdjudicationRule, Adjudicator
-from referee.play.clock import Clock, ControlKind
+from referee.play.clock import Clock, ControlKind, TimeControl
 from referee.play.engine import AGREE, OVER, Engine, GameRefused, Status, score_result
 from referee.play.outcome import FAULTS, BotFault, CannotStart, EngineFailed, Outcome, Termination, forfeit
 from referee.play.player import Player
@@ -44,6 +46,11 @@ class Match:
     keep_stderr: bool = True  # in the record, also without a fault
     book: str = ""  # where the opening stands
     rules: tuple[AdjudicationRule, ...] = ()  # by which it may end early
+    controls: tuple[TimeControl, TimeControl] | None = None  # by seat, where they differ from that of the setting
+
+    def setting_of(self, seat: int) -> Setting:
+        """The setting as it is for this seat."""
+        return replace(self.setting, control=self.controls[seat - 1]) if self.controls else self.setting
 
 
 async def play_match(
@@ -87,8 +94,10 @@ class _MatchState:
     clocks: tuple[Clock, Clock] = field(init=False)
 
     def __post_init__(self) -> None:
-        control = self.match.setting.control
-        self.clocks = (control.clock(), control.clock())
+        first, second = (
+            self.match.setting_of(seat).control.clock(player.move_limit) for seat, player in enumerate(self.players, 1)
+        )
+        self.clocks = first, second
 
     async def start(self) -> None:
         """The engine sets up the game."""
@@ -98,7 +107,7 @@ class _MatchState:
             self.status = await self._set_up_engine()
         except EngineFailed as failure:
             failed = failure
-        first, second = (player.party for player in self.players)
+        first, second = (self._party(seat) for seat in (1, 2))
         self.emit(
             MatchStarted(
                 match=match.key,
@@ -152,7 +161,7 @@ class _MatchState:
             player.peer.begin_game(match.key)
             player.patience = max(match.margin / 4, 1) / 1000
             try:
-                await player.new_game(match.setting, match.bot_seeds[seat - 1] if match.bot_seeds else None)
+                await player.new_game(match.setting_of(seat), match.bot_seeds[seat - 1] if match.bot_seeds else None)
             except CannotStart as refused:
                 if self.early():
                     raise
@@ -163,7 +172,7 @@ class _MatchState:
     async def play(self) -> Outcome:
         """Ask the side to move, ask the engine once, pass the move on to the other side; until the game is over."""
         emit, key, max_plies = self.emit, self.match.key, self.match.max_plies
-        clocks, untimed = self.clocks, self.match.setting.control.kind is ControlKind.NONE
+        clocks, untimed = self.clocks, [clock.control.kind is ControlKind.NONE for clock in self.clocks]
         status, move = self.status, self.moves[-1][1] if self.moves else ""
         early = len(self.match.opening) + EARLY  # see `early`
         adjudicator = Adjudicator(self.match.rules) if self.match.rules else None
@@ -200,7 +209,7 @@ class _MatchState:
             if status.ply != ply + 1:
                 raise EngineFailed(f"the engine counts {status.ply} plies where {ply + 1} were played")
             ply += 1
-            emit(MovePlayed(ply, key, ply, seat, colour, move, ms, None if untimed else clock.left, analysis))
+            emit(MovePlayed(ply, key, ply, seat, colour, move, ms, None if untimed[seat - 1] else clock.left, analysis))
             other.tell(colour, move)
             self.moves.append((colour, move))
             self.status = status
@@ -242,6 +251,11 @@ class _MatchState:
             )
         )
         return outcome
+
+    def _party(self, seat: int) -> Party:
+        """Who plays in a seat, with its own control if it has one."""
+        party, setting = self.players[seat - 1].party, self.match.setting_of(seat)
+        return party if setting is self.match.setting else structs.replace(party, control=str(setting.control))
 
     def _stderr(self) -> tuple[str, ...]:
         """By seat, the end of what each bot wrote to stderr in this match; () if neither did."""

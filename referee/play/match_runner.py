@@ -1,7 +1,7 @@
 """Plays match after match with an engine and bots that it keeps alive. It schedules nothing."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from protocol.records import Event, Record
 from referee.play.bot_spec import BotSpec, is_human
@@ -35,7 +35,7 @@ class MatchRunner:
     `keep` gets the record and the result of every match as soon as it ends, void ones too. `live`: the side file that
     each line of a record is written to at once. With more bots than `most` the least recently used one is ended; a
     changed BotSpec gets another process. `seen` is called with each event. `host` makes the player for a human, given
-    the engine of the match.
+    the engine of the match. `spare`: cores for bots that ponder; without them they run where all do.
     """
 
     def __init__(
@@ -45,15 +45,19 @@ class MatchRunner:
         most: int = MOST_BOTS,
         seen: Callable[[Event], None] | None = None,
         host: Callable[[BotSpec, Callable[[], Engine]], Player] | None = None,
+        spare: Sequence[int] = (),
     ) -> None:
         self._keep = keep
         self._live = live
         self._most = most
         self._seen = seen
         self._host = host
+        self._spare = list(spare)
+        self._core: dict[BotSpec, int] = {}  # of a bot that ponders
         self._engines: dict[BotSpec, Engine] = {}
         self._players: dict[BotSpec, Player] = {}  # least recently used first
         self._opening: tuple[object, tuple[str, ...]] = (None, ())
+        self._resting: dict[BotSpec, float] = {}  # until when
         self._failed_starts: dict[BotSpec, tuple[str, float]] = {}  # why, and when to try again
 
     async def play(
@@ -93,9 +97,13 @@ class MatchRunner:
             result = setup.result(number, before)
             self._keep(before.lines(), result)
             return result
+        if self._resting:
+            until = max(self._resting.get(bot, 0.0) for bot in order)
+            time.sleep(max(0.0, until - time.monotonic()))
         try:
             engine = await self._engine(setup)
             opening = before.start.opening if before else await self._opening_of(engine, setup, number // 2, chosen)
+            await self._part(order)
             first, second = await self._sit(order[0], setup), await self._sit(order[1], setup)
             await self._make_room(order)
             for player in (first, second) if setup.rules else ():
@@ -115,6 +123,7 @@ class MatchRunner:
                 bot_seeds=setup.bot_seeds(key),
                 past=before.plies if before else (),
                 started=before.start.started if before else "",
+                controls=setup.controls(number),
             )
             writer = RecordWriter(self._live.begin() if self._live else None)
             emit = writer.emit if self._seen is None else _both(writer.emit, self._seen)
@@ -128,6 +137,7 @@ class MatchRunner:
         finally:
             if self._live is not None:
                 self._live.close()
+        self._resting |= {bot: time.monotonic() + bot.wait for bot in order if bot.wait}
         result = setup.result(number, writer.record())
         self._keep(b"".join(writer.lines), result)
         await self._clear(setup, order, outcome)
@@ -155,6 +165,16 @@ class MatchRunner:
         if engine := self._engines.pop(setup.engine, None):
             await engine.peer.stop(kill=True)
 
+    async def _part(self, order: list[BotSpec]) -> None:
+        """Give each of these bots that ponders a core of its own; one that has to move is started again."""
+        taken = list[int]()
+        for bot in order:
+            if bot.ponder and self._spare:
+                if self._core.get(bot, -1) in (-1, *taken):
+                    await self._dismiss(bot, kill=False)
+                    self._core[bot] = next((core for core in self._spare if core not in taken), self._spare[-1])
+                taken.append(self._core[bot])
+
     async def _sit(self, bot: BotSpec, setup: SeriesConfig) -> Player:
         """The bot, started if it does not run, and moved to the end of the order of use. Raises CannotStart."""
         player = self._players.pop(bot, None)
@@ -174,7 +194,7 @@ class MatchRunner:
         if time.monotonic() < until:
             raise CannotStart(bot.name, reason)
         try:
-            player = await start_bot(bot, setup.budgets, setup.extras)
+            player = await start_bot(bot, setup.budgets, setup.extras, self._core.get(bot))
         except CannotStart as error:
             self._failed_starts[bot] = str(error), time.monotonic() + _RETRY
             raise
@@ -192,8 +212,8 @@ class MatchRunner:
         if outcome.culprit == "engine":
             await self._end_engine(setup)
         for bot in order:
-            player = self._players.get(bot)
-            if player is not None and (setup.restart or bot.restart or not player.fit):
+            player, restart = self._players.get(bot), setup.restart if bot.restart is None else bot.restart
+            if player is not None and (restart or not player.fit):
                 await self._dismiss(bot, kill=not player.fit)
 
     async def _dismiss(self, bot: BotSpec, kill: bool) -> None:

@@ -7,6 +7,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
 
+from msgspec import structs
+
 from protocol.channel import PEER_FAULTS
 from protocol.connection import PeerRole
 from protocol.errors import PeerGone, PeerTimeout, RemoteProtocolError
@@ -37,7 +39,10 @@ class Player(ABC):
     the ms of its last answer's time that were not charged.
     """
 
-    def __init__(self, peer: Peer, party: Party, commands: frozenset[str], budgets: Timeouts) -> None:
+    def __init__(
+        self, peer: Peer, party: Party, commands: frozenset[str], budgets: Timeouts, limits: tuple[str, ...] = ()
+    ) -> None:
+        """`limits`: the commands that tell it its own limits for a move, before each match."""
         self.peer = peer
         self.party = party
         self.name = party.name
@@ -55,6 +60,8 @@ class Player(ABC):
         self.analyses = False  # whether answers have a second line, for analysis
         self._genmove = "genmove"
         self._wants_clock = False
+        self._limits = limits
+        self.move_limit = round(budgets.move * 1000)  # ms that a move may take without a clock
 
     @property
     def commands(self) -> frozenset[str]:
@@ -71,11 +78,18 @@ class Player(ABC):
         """
         self._unsent.clear()
         self.late, self._declined = 0.0, ""
-        lines = self._lines_of_a_new_game(setting)
+        lines = {**dict.fromkeys(self._limits, True), **self._lines_of_a_new_game(setting)}
         if seed is not None and SEED in self._commands:
             lines = {f"{SEED} {seed}": False, **lines}
         try:
             await self._set_up(lines)
+        except PEER_FAULTS as error:
+            raise self._fault(error, void=True) from None
+
+    async def try_limits(self) -> None:
+        """Whether it takes the limits for its moves. Raises CannotStart, BotFault."""
+        try:
+            await self._set_up(dict.fromkeys(self._limits, True))
         except PEER_FAULTS as error:
             raise self._fault(error, void=True) from None
 
@@ -245,27 +259,65 @@ class Player(ABC):
 RULES_OF_KATAGO, RULES_OF_KGS = "kata-set-rules", "kgs-rules"
 FIXED, FREE = "fixed_handicap", "set_free_handicap"
 _LONGEST = 200  # characters of a bot's name and version, which stand in every record
+_LONGEST_SETTINGS = 1000
 _NEEDED = ("play", "genmove")
 
 
-async def start_bot(spec: BotSpec, budgets: Timeouts = TIMEOUTS, limits: ProcessLimits = NO_LIMITS) -> Player:
-    """The player of a bot that was started or is listening. Raises CannotStart."""
+LIMITS = {
+    "kata-set-param": {"nodes": "kata-set-param maxVisits {}", "playouts": "kata-set-param maxPlayouts {}"},
+    "lz-setoption": {
+        "nodes": "lz-setoption name visits value {}",
+        "playouts": "lz-setoption name playouts value {}",
+    },
+}
+"""Commands that tell a bot how much to search for a move, by the one that it lists, as KataGo and Leela Zero do."""
+
+
+async def start_bot(
+    spec: BotSpec, budgets: Timeouts = TIMEOUTS, limits: ProcessLimits = NO_LIMITS, core: int | None = None
+) -> Player:
+    """The player of a bot that was started, on this core if one is given, or is listening. Raises CannotStart.
+
+    budgets: of the series; the bot's own go before them.
+    """
+    budgets = spec.timeouts(budgets)
     try:
         if spec.version and (found := version_of(spec)) != spec.version:
             raise CannotStart(spec.name, f"{CHANGED}: its version is {found}, not {spec.version}")
         digest = executable_hash(find_program(spec.argv[0])) if spec.argv else ""
-        peer = launch(spec, PeerRole.BOT, budgets, limits)
+        peer = launch(spec, PeerRole.BOT, budgets, limits, core)
     except LaunchError as error:
         raise CannotStart(spec.name, str(error)) from None
     try:
-        return await meet(peer, Party(name=spec.name, command=spec.command, hash=digest), budgets)
+        party = Party(name=spec.name, command=spec.command, hash=digest, settings=said_settings(spec))
+        return await meet(peer, party, budgets, spec.limits)
     except BaseException:
         await peer.stop(kill=True)
         raise
 
 
-async def meet(peer: Peer, party: Party, budgets: Timeouts) -> Player:
-    """The player of a bot that has just started: its name, version and commands decide. Raises CannotStart."""
+async def check_limits(spec: BotSpec, budgets: Timeouts) -> None:
+    """Start a bot that gets limits for its moves, see whether it takes them, and end it. Raises CannotStart."""
+    player = await start_bot(spec, budgets)
+    try:
+        await player.try_limits()
+    except BotFault as fault:
+        raise CannotStart(spec.name, f"does not answer to its limits: {fault}") from None
+    finally:
+        await player.peer.stop()
+
+
+def said_settings(spec: BotSpec) -> str:
+    """What a record says of a bot's own settings: of its environment the names alone, for a value may be a secret."""
+    names = ",".join(name for name, _ in spec.environment)
+    return " ".join(filter(None, [spec.settings, f"environment={names}" if names else ""]))[:_LONGEST_SETTINGS]
+
+
+async def meet(peer: Peer, party: Party, budgets: Timeouts, limits: tuple[tuple[str, int], ...] = ()) -> Player:
+    """The player of a bot that has just started: its name, version and commands decide. Raises CannotStart.
+
+    limits: for its moves, by the names in LIMITS.
+    """
     channel = peer.channel
     deadline = channel.now() + budgets.start
     try:
@@ -285,17 +337,30 @@ async def meet(peer: Peer, party: Party, budgets: Timeouts) -> Player:
     if missing:
         raise CannotStart(party.name, f"lists no {' and no '.join(missing)}: not a bot", code="not-a-bot")
     program, version = program[:_LONGEST], version[:_LONGEST]
-    known = Party(name=party.name, program=program, version=version, command=party.command, hash=party.hash)
+    known = structs.replace(party, program=program, version=version)
+    told = _told_limits(party.name, limits, commands)
     if "ggp-new" in commands:
-        return NativePlayer(peer, known, commands, budgets)
-    return PlainPlayer(peer, known, commands, budgets, systems)
+        return NativePlayer(peer, known, commands, budgets, told)
+    return PlainPlayer(peer, known, commands, budgets, systems, told)
+
+
+def _told_limits(name: str, limits: tuple[tuple[str, int], ...], listed: frozenset[str]) -> tuple[str, ...]:
+    """The commands for these limits. Raises CannotStart for a bot that lists none of them."""
+    known = next((words for command, words in LIMITS.items() if command in listed), None)
+    if limits and known is None:
+        said, ways = " and ".join(name for name, _ in limits), " nor ".join(LIMITS)
+        problem = f"takes no limit of {said}: it lists neither {ways}; write a limit of its own into its command"
+        raise CannotStart(name, problem, code="no-limit")
+    return tuple(known[kind].format(number) for kind, number in limits) if known else ()
 
 
 class NativePlayer(Player):
     """A bot that lists `ggp-new`: it plays any game of the protocol, and knows its phases."""
 
-    def __init__(self, peer: Peer, party: Party, commands: frozenset[str], budgets: Timeouts) -> None:
-        super().__init__(peer, party, commands, budgets)
+    def __init__(
+        self, peer: Peer, party: Party, commands: frozenset[str], budgets: Timeouts, limits: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(peer, party, commands, budgets, limits)
         self._wants_clock = "ggp-clock" in commands
         if "ggp-genmove_analyze" in commands:
             self.analyses, self._genmove = True, "ggp-genmove_analyze"
@@ -319,9 +384,15 @@ class PlainPlayer(Player):
     """
 
     def __init__(
-        self, peer: Peer, party: Party, commands: frozenset[str], budgets: Timeouts, systems: frozenset[str]
+        self,
+        peer: Peer,
+        party: Party,
+        commands: frozenset[str],
+        budgets: Timeouts,
+        systems: frozenset[str],
+        limits: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(peer, party, commands, budgets)
+        super().__init__(peer, party, commands, budgets, limits)
         self._wants_clock = "time_left" in commands
         self._systems = systems
         self._handicap: frozenset[str] = frozenset()  # the points that its fixed_handicap has to answer

@@ -361,13 +361,15 @@ def resume_series(
     return list(runs.values()), recorder
 
 
-def run_series(report: SeriesReport, jobs: int, recorder: Recorder, seen: Callable[[SeriesReport], None]) -> None:
-    """Play the matches that are left; `seen` is called after each commit."""
+def run_series(
+    report: SeriesReport, jobs: int, recorder: Recorder, seen: Callable[[SeriesReport], None], cores: int = 1
+) -> None:
+    """Play the matches that are left, each on so many `cores`; `seen` is called after each commit."""
     if report.over or not report.open_runs:
         return
     setup = report.runs[0].setup
     bots = {bot for run in report.runs for bot in run.setup.bots}
-    pool = LocalPool(jobs, WorkerConfig(setup.pin, setup.record, bots=len(bots)))
+    pool = LocalPool(jobs, WorkerConfig(setup.pin, setup.record, bots=len(bots), cores=cores))
 
     def stop(number: int, frame: FrameType | None) -> None:
         report.stopped = number

@@ -118,14 +118,17 @@ class Process(Peer):
         memory: int = 0,
         environment: Iterable[tuple[str, str]] = (),
         spread: bool = False,
+        nice: int = 0,
+        core: int | None = None,
         sink: Sink | None = None,
         folder: Path | None = None,
         stderr: "BotStderr | None" = None,
         recording: Recording | None = None,
     ) -> None:
         """`memory`: MiB of address space, 0 for no limit; `environment` is added to ours; `spread`: it may run on
-        every core, not only on ours; `sink` receives the whole dialogue; `folder` is where it runs, None for here;
-        `stderr` is given what it writes there; `recording` is closed with it."""
+        every core, not only on ours; `nice`: relative to ours; `core`: it runs on this one; `sink` receives the whole
+        dialogue; `folder` is where it runs, None for here; `stderr` is given what it writes there; `recording` is
+        closed with it."""
         words = [*with_death_signal(os.getpid()), find_program(argv[0]), *argv[1:]]
         self._budgets = budgets
         self._exit = ""
@@ -133,7 +136,7 @@ class Process(Peer):
         self._stderr_before = 0  # bytes of stderr that belong to earlier games
         self._stderr, self._recording = stderr, recording
         with self._family:
-            self._popen, stdin, stdout, errors = _start(words, {**os.environ, **dict(environment)}, folder)
+            self._popen, stdin, stdout, errors = _start(words, {**os.environ, **dict(environment)}, folder, nice)
             self._running.add(self._popen.pid)
         self._pidfd = os.pidfd_open(self._popen.pid)
         self._end = select.poll()
@@ -141,6 +144,8 @@ class Process(Peer):
         _limit(self._popen.pid, memory)
         if spread:
             unpin(self._popen.pid)
+        if core is not None:
+            _keep_on(self._popen.pid, core)
         self._pipe = Pipe(stdin, stdout, errors, None if stderr is None else stderr.take)
         self.channel = Channel(Transcript(self._pipe, sink) if sink else self._pipe, role)
 
@@ -271,8 +276,8 @@ class Remote(Peer):
             self._recording.close()
 
 
-def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimits) -> Peer:
-    """Start the program, or connect to the one that listens. Raises LaunchError."""
+def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimits, core: int | None = None) -> Peer:
+    """Start the program, on this core if one is given, or connect to the one that listens. Raises LaunchError."""
     recording = _record(spec, limits) if limits.dialogue_folder else None
     sinks = [dialogue_sink(spec.name)] if limits.verbose else []
     sinks += [recording.chunk] if recording else []
@@ -280,17 +285,25 @@ def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimi
     if spec.url:
         return Remote(spec.url, role, budgets, sink=sink, recording=recording)
     kept = limits.verbose or limits.stderr_folder or recording
-    return Process(
-        spec.argv,
-        role,
-        budgets,
-        memory=spec.memory or limits.memory,
-        environment=spec.environment,
-        spread=spec.cores > 1,
-        sink=sink,
-        stderr=BotStderr(spec.name, limits, recording) if kept else None,
-        recording=recording,
-    )
+    try:
+        return Process(
+            spec.argv,
+            role,
+            budgets,
+            memory=spec.memory or limits.memory,
+            environment=spec.environment,
+            spread=spec.cores > 1,
+            nice=spec.nice or 0,
+            core=core,
+            sink=sink,
+            folder=Path(spec.cwd) if spec.cwd else None,
+            stderr=BotStderr(spec.name, limits, recording) if kept else None,
+            recording=recording,
+        )
+    except LaunchError:
+        if recording is not None:
+            recording.close()
+        raise
 
 
 def _record(spec: BotSpec, limits: ProcessLimits) -> Recording:
@@ -319,9 +332,9 @@ def dialogue_sink(name: str) -> Sink:
 
 
 def _start(
-    argv: list[str], environment: dict[str, str], folder: Path | None
+    argv: list[str], environment: dict[str, str], folder: Path | None, nice: int
 ) -> tuple["subprocess.Popen[bytes]", int, int, int]:
-    """The process, and our ends of its stdin, stdout and stderr."""
+    """The process, and our ends of its stdin, stdout and stderr. Raises LaunchError."""
     ours: list[int] = []
     theirs: list[int] = []
     try:
@@ -333,9 +346,15 @@ def _start(
         popen = subprocess.Popen(
             argv, stdin=theirs[0], stdout=theirs[1], stderr=theirs[2], process_group=0, env=environment, cwd=folder
         )
-    except OSError as error:
+        if nice:
+            _be_nice(popen, nice)
+    except (OSError, LaunchError) as error:
         for descriptor in ours:
             os.close(descriptor)
+        if isinstance(error, LaunchError):
+            raise
+        if folder is not None and not folder.is_dir():
+            raise LaunchError(f"its working folder {folder} is gone: create it, or correct cwd") from None
         raise LaunchError(f"{shlex.join(argv)} cannot be started: {error.strerror}") from None
     finally:
         for descriptor in theirs:
@@ -352,6 +371,19 @@ def with_death_signal(parent: int) -> tuple[str, ...]:
     """Words before a command line by which the kernel kills it when we die (1 ms a start); () without `setpriv`."""
     setpriv, shell = shutil.which("setpriv"), shutil.which("sh")
     return (setpriv, "--pdeathsig", "KILL", "--", shell, "-c", _IF_OURS, str(parent)) if setpriv and shell else ()
+
+
+def _be_nice(started: "subprocess.Popen[bytes]", nice: int) -> None:
+    """Raises LaunchError where only root may do so; then the process is ended."""
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    try:
+        os.setpriority(os.PRIO_PGRP, started.pid, min(19, max(-20, own + nice)))
+    except ProcessLookupError:
+        return
+    except PermissionError:
+        started.kill()
+        started.wait()
+        raise LaunchError(f"a niceness of {nice} needs the rights of root: write 0 to 19") from None
 
 
 def _limit(pid: int, memory: int) -> None:
@@ -455,11 +487,22 @@ def pin(core: int) -> None:
     os.sched_setaffinity(0, {core})
 
 
+def available_cores() -> list[int]:
+    """The cores that this process may run on, in order."""
+    return sorted(os.sched_getaffinity(0))
+
+
 def unpin(pid: int) -> None:
     """Let a process that was just started run on every core that we could run on before we were pinned."""
     if _cores:
         with contextlib.suppress(ProcessLookupError):
             os.sched_setaffinity(pid, _cores)
+
+
+def _keep_on(pid: int, core: int) -> None:
+    """Keep a process that was just started on one core."""
+    with contextlib.suppress(ProcessLookupError):
+        os.sched_setaffinity(pid, {core})
 
 
 def run_delay() -> float:

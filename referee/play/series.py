@@ -16,6 +16,7 @@ from protocol.records import Record
 from protocol.transports.blocking import run_blocking
 from referee.play.adjudication import AdjudicationRule
 from referee.play.bot_spec import BotSpec
+from referee.play.clock import TimeControl
 from referee.play.engine import OVER, Engine, GameRefused, start_engine
 from referee.play.openings import BookChoice, BookError, Opening, OpeningBook
 from referee.play.outcome import REPLAYS, WINDOW, BotFault, EngineFailed, Termination, void_reason
@@ -93,8 +94,18 @@ class SeriesConfig:
             *([self.position] if self.position else []),
             *([self.book.digest, self.book.order, self.book.start, self.book.plies] if self.book else []),
             *([astuple(rule) for rule in self.rules]),
+            *([[[*bot.own_play, *bot.environment] for bot in self.bots]] if self._have_settings else []),
         ]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
+
+    @property
+    def _have_settings(self) -> bool:
+        return any(bot.own_play or bot.environment for bot in self.bots)
+
+    def controls(self, number: int) -> tuple[TimeControl, TimeControl] | None:
+        """The control of each seat in this match, if a bot has one of its own."""
+        first, second = (self.bots[index].control or self.setting.control for index in seats(number))
+        return (first, second) if any(bot.control for bot in self.bots) else None
 
     def key(self, number: int, attempt: int = 0) -> str:
         """The name of a match in records: `SERIES-NUMBER` from 1, with `.ATTEMPT` when a void one is replayed."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from referee.play.clock import SettingError, TimeControl
+from referee.play.clock import NO_LIMIT, SettingError, TimeControl
 
 Seconds = Annotated[float, Meta(ge=0.001, le=3600)]
 
@@ -22,6 +22,7 @@ class Timeouts(Struct, frozen=True, forbid_unknown_fields=True):
     quit: Annotated[Seconds, Meta(description="The answer to `quit`.")] = 3.0
     grace: Annotated[Seconds, Meta(description="After `quit`, and again after SIGTERM.")] = 1.0
     stall: Annotated[Seconds, Meta(description="After its clock, until a silent bot counts as stalled.")] = 10.0
+    move: Annotated[Seconds, Meta(description="A move where the control is `none`.")] = NO_LIMIT / 1000
 
     @classmethod
     def parse(cls, words: tuple[str, ...]) -> "Timeouts":

@@ -29,7 +29,7 @@ from protocol.transports.blocking import run_blocking
 from protocol.transports.subreaper import adopt_orphans, kill_strays
 from referee.play.match_runner import MOST_BOTS, MatchRunner, Suspended
 from referee.play.openings import Opening
-from referee.play.process import pin
+from referee.play.process import available_cores, pin
 from referee.play.record_file import SideFile
 from referee.play.series import GameResult, SeriesConfig
 from referee.records import done_path
@@ -113,13 +113,15 @@ def mark(key: str) -> int:
 class WorkerConfig:
     """`pin`: on a core of its own. `record`: the file that it appends to, "" for none.
 
-    `live`: the prefix of the names of side files, "" for that of the record.
+    `live`: the prefix of the names of side files, "" for that of the record. `cores`: how many a match has; those
+    beyond the first are for bots that ponder.
     """
 
     pin: bool = True
     record: str = ""
     bots: int = MOST_BOTS  # that are kept alive at a time
     live: str = ""
+    cores: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +194,11 @@ class _State:
     at = 0  # the match that is played, as `mark` has it
     registry: WorkerRegistry | None = None
     slot = 0  # its place in the registry
+    spare: list[int]  # cores for bots that ponder
 
 
 state = _State()
+state.spare = []
 
 
 def begin(place: WorkerConfig, registry: WorkerRegistry) -> None:
@@ -210,8 +214,9 @@ def begin(place: WorkerConfig, registry: WorkerRegistry) -> None:
     adopt_orphans()
     number = state.slot = registry.join()
     if place.pin:
-        cores = sorted(os.sched_getaffinity(0))
-        pin(cores[number % len(cores)])
+        cores = available_cores()
+        first, *state.spare = [cores[(number * place.cores + more) % len(cores)] for more in range(place.cores)]
+        pin(first)
     if place.record:
         state.record = open_to_append(Path(place.record))
     if place.live or place.record:
@@ -257,7 +262,7 @@ def _play(work: Batch) -> None:
     if state.stopped:
         raise StopMatch
     if state.table is None:
-        state.table = MatchRunner(_keep, state.live, state.place.bots)
+        state.table = MatchRunner(_keep, state.live, state.place.bots, spare=state.spare)
     try:
         for place, (number, tried) in enumerate(zip_longest(work.numbers, work.tried, fillvalue=0)):
             state.at = mark(work.setup.key(number))

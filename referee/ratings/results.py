@@ -245,6 +245,16 @@ def _add_game(tags: dict[str, str], into: Results) -> None:
 
 class _Named(msgspec.Struct):
     name: str
+    control: str = ""
+    settings: str = ""
+
+
+def _called(bot: _Named) -> str:
+    """A bot with settings of its own is another one than without them: `NAME time=5+0.05 nodes=100`."""
+    if not (bot.control or bot.settings):
+        return bot.name
+    words = [bot.name, f"time={bot.control}" if bot.control else "", bot.settings]
+    return " ".join(filter(None, words))[:LONGEST_NAME]
 
 
 class _Start(msgspec.Struct):
@@ -284,7 +294,7 @@ def _read_records(lines: _ResultLines, into: Results) -> None:
                     into.unfinished += 1
                 else:
                     one, other = begun.bots
-                    into.add(one.name, other.name, (1, 0, 2)[end.winner], 1, end.match)
+                    into.add(_called(one), _called(other), (1, 0, 2)[end.winner], 1, end.match)
                 begun = None
             elif not line.isspace():
                 into.damaged += 1

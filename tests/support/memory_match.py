@@ -1,6 +1,7 @@
 """A match in this process: our engine and bots that are tables of answers, over memory; no process, no waiting."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from engines.registry import Registry
 from engines.service import make_responder
@@ -70,6 +71,8 @@ def refuse(arguments: list[str]) -> str:
 class MemoryMatch:
     """Plays one match. `engines` gives the first engine, and others in the place of one that fails.
 
+    `times`: the controls by seat.
+
     Afterwards: `outcome`, `record`, and the `peers` of engine and seats.
     """
 
@@ -87,11 +90,17 @@ class MemoryMatch:
         wrap: Wrap | None = None,
         past: Sequence[MovePlayed] = (),
         engines: Callable[[], MemoryPeer] | None = None,
+        times: tuple[str, str] | None = None,
+        budgets: tuple[Timeouts, Timeouts] = (BUDGETS, BUDGETS),
     ) -> None:
         name, *words = game.split()
         options = dict(word.split("=") for word in words)
         setting = Setting(name, options, {"size": "9", "komi": "7.5", "handicap": "0"}, TimeControl.parse(time))
         self.match = Match("memory-1", setting, 50, max_plies, 1, opening, "test", seeds, tuple(past))
+        if times:
+            first, second = map(TimeControl.parse, times)
+            self.match = replace(self.match, controls=(first, second))
+        self._budgets = budgets
         self._engines = engines
         if engines is None:
             self.engine = MemoryPeer(engine or make_responder(Session(Registry())), PeerRole.ENGINE, wrap)
@@ -108,7 +117,8 @@ class MemoryMatch:
     async def play(self) -> Outcome:
         engine = await self._engine(self.engine)
         one, two = [
-            await meet(peer, Party(name=name), BUDGETS) for name, peer in zip(("one", "two"), self.peers, strict=True)
+            await meet(peer, Party(name=name), budgets)
+            for name, peer, budgets in zip(("one", "two"), self.peers, self._budgets, strict=True)
         ]
         engines = self._engines
         renew = (lambda: self._engine(engines())) if engines is not None else None

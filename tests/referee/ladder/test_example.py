@@ -77,6 +77,7 @@ def test_every_example_in_the_comments_can_be_read(
 def test_the_examples_show_what_most_files_say() -> None:
     both = example("x") + example("x", as_test=True)
     rare = {"engine", "model", "margin", "share", "batch", "elo0", "elo1", "seats"}
+    rare |= {"nodes", "playouts", "ponder"}
     for table in ("", "format", "pool.NAME", "bot.NAME"):
         for name in keys_of(TABLES[table]):
             said = re.search(rf"^#?\[?{name}\b", both, re.MULTILINE)

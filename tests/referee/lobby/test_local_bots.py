@@ -77,7 +77,7 @@ def test_local_bots_are_read_from_the_file(tmp_path: Path) -> None:
         ({"command": "greedy", "pools": ["large"]}, "bot.one.pools: there is no pool 'large'"),
         ({"command": "greedy", "parent": "two"}, "bot.one.parent: there is no bot 'two'"),
         ({"command": "greedy", "copies": 0}, "bot.one.copies: 0 is not a whole number from 1 to 1000"),
-        ({"command": "greedy", "cores": 2}, "bot.one.cores: unknown key"),
+        ({"command": "greedy", "cores": 2}, "bot.one.cores: has no effect in a lobby"),
     ],
 )
 def test_invalid_local_bot_is_an_error(tmp_path: Path, bot: dict[str, Any], said: str) -> None:
