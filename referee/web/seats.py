@@ -165,9 +165,11 @@ class Seats:
         """Raises HTTPException while the lobby is away."""
         if self._offers is None or time.monotonic() > self._offers[0]:
             pools, bots = await self._ordered(lambda orders: [_rows(orders, "ggp-pools"), _rows(orders, "ggp-bots")])
+            busy_first = sorted(bots, key=lambda bot: bot.get("state") != "playing")
+            by_name = {bot["name"]: bot for bot in busy_first}  # of several connections, one that is free
             found = Offers(
                 [pool for pool in pools if pool.get("seats") == "yes"],
-                [bot for bot in bots if bot.get("challenges") == "yes" and not _is_seat(bot["name"])],
+                [by_name[name] for name in sorted(by_name) if _takes_challenges(by_name[name])],
             )
             self._offers = time.monotonic() + _FRESH, found
         return self._offers[1]
@@ -438,6 +440,10 @@ def _rows(orders: Ordering, order: str) -> list[Values]:
 
 def _hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _takes_challenges(bot: Values) -> bool:
+    return bot.get("challenges") == "yes" and not _is_seat(bot["name"])
 
 
 def _is_seat(name: str) -> bool:

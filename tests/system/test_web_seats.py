@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import json
 import os
 import signal
 import socket
@@ -49,6 +50,7 @@ control = "600+1"
 
 [bot.random]
 command = "random"
+copies = 2
 """
 
 WEB = """
@@ -200,6 +202,13 @@ def test_seats_outlive_the_killed_process_of_the_site(club: Club) -> None:
     host.order("resign")
     for player in (host, guest):
         player.until(lambda state: state["phase"] == "over")
+
+
+def test_a_bot_of_several_processes_is_one_opponent(club: Club) -> None:
+    club.lobby.wait_for("joined", 2, bot="random")
+    _, text = SeatClient(club.port).ask("GET", "/seats?format=json")
+    names = [bot["name"] for bot in json.loads(text)["bots"]]
+    assert "random" in names and names == sorted(set(names))
 
 
 def test_a_bot_s_page_leads_to_a_match_against_it(club: Club) -> None:
