@@ -234,6 +234,7 @@ class GameFilter:
     result: str = ""
     since: datetime | None = None
     until: datetime | None = None
+    points: float | None = None  # of the bot in the match's pair, 0 to 2
 
     @property
     def any(self) -> bool:
@@ -244,16 +245,21 @@ class GameFilter:
 def check_filter(store: "Store", wanted: GameFilter) -> dict[str, Any]:
     """The words for the store's `games` and `records`. ViewError for a pool or a bot that there is not, UsageError."""
     chosen = chosen_pools(store.pools(unrated=True), wanted.pool)
-    if not wanted.bot and (wanted.against or wanted.seat or wanted.result not in ("", *EITHER_WAY)):
-        what = "--against" if wanted.against else "--seat" if wanted.seat else f"--result {wanted.result}"
-        raise click.UsageError(f"{what} goes with --bot")
+    of_bot = {
+        "--against": wanted.against,
+        "--seat": wanted.seat,
+        f"--result {wanted.result}": wanted.result not in ("", *EITHER_WAY),
+        "--points": wanted.points is not None,
+    }
+    if not wanted.bot and (alone := [option for option, given in of_bot.items() if given]):
+        raise click.UsageError(f"{alone[0]} goes with --bot")
     if wanted.bot:
         check_bots([seat for pool in chosen for seat in store.seats(pool.id)], wanted.bot, wanted.against)
     return {
         "pool": chosen[0].id if wanted.pool is not None else None,
         "bot": wanted.bot,
         "opponent": wanted.against,
-        **{name: getattr(wanted, name) for name in ("termination", "seat", "result", "since", "until")},
+        **{name: getattr(wanted, name) for name in ("termination", "seat", "result", "since", "until", "points")},
     }
 
 

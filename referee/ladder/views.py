@@ -38,7 +38,7 @@ from referee.ladder.source import chosen_pools, open_ladder, split
 from referee.ladder.standings import RankedPlace, misfits_badly
 from referee.play.outcome import Termination
 from referee.ratings.scale import half
-from referee.store.model import RESULTS, GameRow, PoolEntry, StoredFit
+from referee.store.model import PAIR_POINTS, RESULTS, GameRow, PoolEntry, StoredFit
 from referee.terminal import TextTable, clean, on_terminal, say, show, width
 
 if TYPE_CHECKING:
@@ -248,12 +248,14 @@ def filter_options(command: Callable[..., int]) -> Callable[..., int]:
         pool = words.pop("pool_name")
         bot, against, termination = (words.pop(name) for name in ("bot", "against", "termination"))
         seat, result = words.pop("seat") or 0, words.pop("result") or ""
-        return command(**words, wanted=GameFilter(pool, bot, against, termination, seat, result, since, until))
+        points = None if (given := words.pop("points")) is None else float(given)
+        return command(**words, wanted=GameFilter(pool, bot, against, termination, seat, result, since, until, points))
 
     for option in (
         click.option("--until", metavar="WHEN", help="Before then."),
         click.option("--since", metavar="WHEN", help="2026-11-30, 2026-11-30T18:00 (UTC), or 45m, 6h, 3d, 2w ago."),
         click.option("--termination", type=click.Choice([str(end) for end in Termination]), help="How they ended."),
+        click.option("--points", type=click.Choice(PAIR_POINTS), help="Those of the bot in the match's pair."),
         click.option("--result", type=click.Choice(RESULTS), help="How they came out for the bot."),
         click.option("--seat", type=click.IntRange(1, 2), help="And the bot had this seat."),
         click.option("--against", metavar="NAME", help="And of this one."),

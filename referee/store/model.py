@@ -270,6 +270,7 @@ EITHER_WAY = ("counted", "drawn", "void")  # the same for both bots
 RESULTS = ("won", "lost", *EITHER_WAY, "fault", "forfeit", "gift")
 """How a match came out for a bot. `counted`: with a result; `fault`: ended by its fault; `forfeit`: lost by it; `gift`:
 won by the other's."""
+PAIR_POINTS = ("0", "0.5", "1", "1.5", "2")  # of a bot in both games of a pair
 
 
 @dataclass(frozen=True, slots=True)

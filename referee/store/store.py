@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, select, true
+from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, literal, or_, select, true
 
 from referee.store import entries
 from referee.store import games as played
@@ -20,6 +20,7 @@ from referee.store.audit import Findings, Progress, rebuild
 from referee.store.counts import SCORE_COLUMNS
 from referee.store.database import NEWEST, Database, migrate, read_options, unpacked, version_of
 from referee.store.model import (
+    GAMES,
     Drift,
     FinishedGame,
     FitRow,
@@ -68,6 +69,7 @@ class StoreFilter:
     result: str = ""
     since: datetime | None = None
     until: datetime | None = None
+    points: float | None = None  # of the bot in both games of the pair
 
 
 _SLACK = timedelta(days=1)  # a match may be stored after another that ended later
@@ -151,8 +153,17 @@ def _sides(chosen: StoreFilter) -> Iterator[ColumnElement[bool]]:
     for bot in chosen.bots:
         for seat, mine, other in ((1, games.c.first, games.c.second), (2, games.c.second, games.c.first)):
             if chosen.seat in (0, seat):
-                against = [other.in_(chosen.opponents)] if chosen.opponents else []
-                yield and_(mine == bot, *against, *(_came_out(chosen.result, bot, seat) if chosen.result else []))
+                wanted: list[ColumnElement[bool]] = [other.in_(chosen.opponents)] if chosen.opponents else []
+                wanted += _came_out(chosen.result, bot, seat) if chosen.result else []
+                wanted += [_of_pairs(bot, chosen.points)] if chosen.points is not None else []
+                yield and_(mine == bot, *wanted)
+
+
+def _of_pairs(bot: int, points: float) -> ColumnElement[bool]:
+    """Games that count, of pairs in which the bot won so many points."""
+    as_first = and_(pairs.c.first == bot, pairs.c.points == points)
+    won = or_(as_first, and_(pairs.c.second == bot, pairs.c.points == GAMES - points))
+    return and_(games.c.result != "", exists().where(pairs.c.id == games.c.pair, won))
 
 
 def _came_out(result: str, bot: int | None, seat: int) -> list[ColumnElement[bool]]:
@@ -446,7 +457,7 @@ class Store:
 
         Pools go by id or name; bots by id, or by name, `NAME` being all its versions and `NAME@VERSION` one. Names that
         are not there are an error at once. `before`: only those behind the match with this id, in that order. `more`:
-        seat, result, since and until of StoreFilter.
+        seat, result, since, until and points of StoreFilter.
         """
         chosen = self._filter(pool, bot, opponent, termination, more)
         return (row for row, _ in self._pages(chosen, limit, newest, whole=False, after=before))

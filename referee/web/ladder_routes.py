@@ -31,13 +31,14 @@ from referee.ladder.source import check_bots, chosen_pools, exact, the_pool
 from referee.ladder.standings import entered
 from referee.ladder.views import since_when
 from referee.play.outcome import Termination
-from referee.store.model import EITHER_WAY, RESULTS, PoolRow
+from referee.store.model import EITHER_WAY, PAIR_POINTS, RESULTS, PoolRow
 from referee.store.store import Store
 from referee.web.answers import NO_STORE, Answers, as_json, json_answer, number_of
 from referee.web.boards import BoardError, BoardPool
 from referee.web.pages import LIMITS, file_of
 
-FILTER = ("pool", "bot", "against", "seat", "result", "termination", "since", "until")
+FILTER = ("pool", "bot", "against", "seat", "result", "points", "termination", "since", "until")
+SEATS = ("1", "2")
 FORMS = ("jsonl", "csv", "sgf")
 MEETINGS = 50  # pairs on a page of two bots
 DOWNLOADED = 100_000  # matches in a file
@@ -179,6 +180,7 @@ class LadderRoutes:
                     pools=[pool.name for pool in store.pools(unrated=True)],
                     terminations=list(map(str, Termination)),
                     results=RESULTS,
+                    points=PAIR_POINTS,
                     wanted=words,
                     games=found[:PAGE],
                     older=older and f"games?{older}",
@@ -329,10 +331,12 @@ def _query(request: Request, **more: str) -> str:
 def _filter_words(request: Request) -> dict[str, str]:
     """Those of a filter's words that the query has. HTTPException for one that none can be."""
     words = {name: word for name in FILTER if (word := _word(request, name))}
-    for name, allowed in (("termination", list(map(str, Termination))), ("result", RESULTS), ("seat", ("1", "2"))):
-        if name in words and words[name] not in allowed:
-            raise HTTPException(400, f"{name} is one of {', '.join(allowed)}.")
-    alone = [name for name in ("against", "seat", "result") if name in words and words[name] not in EITHER_WAY]
+    allowed = {"termination": list(map(str, Termination)), "result": RESULTS, "seat": SEATS, "points": PAIR_POINTS}
+    for name, values in allowed.items():
+        if name in words and words[name] not in values:
+            raise HTTPException(400, f"{name} is one of {', '.join(values)}.")
+    of_bot = ("against", "seat", "result", "points")
+    alone = [name for name in of_bot if name in words and words[name] not in EITHER_WAY]
     if alone and "bot" not in words:
         raise HTTPException(400, f"{alone[0]} goes with a bot.")
     return words
@@ -352,6 +356,7 @@ def _as_filter(words: dict[str, str]) -> GameFilter:
         words.get("result", ""),
         since,
         until,
+        float(words["points"]) if "points" in words else None,
     )
 
 

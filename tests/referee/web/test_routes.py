@@ -41,6 +41,7 @@ WORDS = {
     "a": ["ann", "none"],
     "b": ["bob", "ann@v1"],
     "seat": ["1", "2", "3"],
+    "points": ["0", "1.5", "3"],
     "result": ["won", "lost", "counted", "drawn", "forfeit", "gift", "fault", "void"],
     "termination": ["rules", "time", "illegal_move"],
     "since": ["2026-11-21", "0001-01-01", "9999-12-31", "2026-11-21T12:00:00Z", "0001-01-01T00:00:00+14:00"],

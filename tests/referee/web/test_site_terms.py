@@ -71,6 +71,8 @@ def test_every_count_of_games_leads_to_so_many_games(site: Guard, monkeypatch: p
             if what.strip() == "whole pairs":  # and at most a game of one that is not
                 assert 0 <= listed - 2 * int(count) <= 1, (url, link, count)
                 kinds[frozenset({"pairs", str(number)})] += 1
+            elif "points=" in query:  # a count of pairs
+                assert listed == 2 * int(count), (url, link, count)
             else:
                 assert listed == int(count), (url, link, count)
             found = parse_qs(query)
@@ -89,6 +91,7 @@ def test_every_count_of_games_leads_to_so_many_games(site: Guard, monkeypatch: p
         frozenset({"pool", "bot", "against", "seat", "result", "counted"}),
         frozenset({"pool", "bot", "against", "result", "gift"}),
         frozenset({"pool", "bot", "termination", "result", "fault"}),
+        frozenset({"pool", "bot", "against", "points"}),
     } <= set(kinds)
 
 
