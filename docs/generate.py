@@ -191,7 +191,8 @@ def ladder_file_page() -> str:
     """What may be in a ladder file, table by table, and the examples that `ggp ladder init` writes."""
     parts = [LADDER_FILE, *_key_tables(TABLES)]
     parts.append(f"## A ladder\n\n```toml\n{example('ladder.toml')}```\n")
-    parts.append(f"## A test\n\n```toml\n{example('test.toml', as_test=True)}```\n")
+    parts.append(f"## A test\n\n```toml\n{example('test.toml', kind='test')}```\n")
+    parts.append(f"## A tune\n\n```toml\n{example('tune.toml', kind='tune')}```\n")
     return "\n".join(parts)
 
 

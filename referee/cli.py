@@ -32,6 +32,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Ladders": {
         "ladder": "play a ladder or a tournament of bots, and show its results",
+        "tune": "find the values of a bot's parameters that play best",
         "rate": "rate bots by the results in files",
         "sprt": "judge a sequential test between two versions",
         "web": "show a ladder in a browser: standings, matches, live boards",

@@ -28,8 +28,8 @@ from referee.ladder.queries import (
 )
 from referee.ladder.source import Trouble, ViewError, open_ladder, split, the_pool
 from referee.ladder.views import filter_options
+from referee.play.outcome import BY_PLAY
 from referee.play.player import fixed_handicap
-from referee.store.counts import BY_PLAY
 from referee.store.model import GameRow
 from referee.store.store import Store
 from referee.terminal import clean, progress_bar

@@ -74,8 +74,8 @@ def _run_command(command: click.Command, name: str, argv: list[str]) -> int:
     return run_command(command, name, argv, (StoreError, WorkersLost))
 
 
-def _run_options(games: str, until: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """The options of both commands, with the help of two of them."""
+def run_options(games: str, until: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """The options of all commands that play a ladder, with the help of two of them."""
     options = (
         click.option("--games", type=click.IntRange(1, 10**9), help=games),
         click.option("--until", metavar="WHEN", help=until),
@@ -102,7 +102,7 @@ def _run_options(games: str, until: str) -> Callable[[Callable[..., int]], Calla
 @click.command("referee", epilog=EPILOGUE, context_settings=HELP)
 @click.argument("file", metavar="[LADDER.toml]", required=False, type=click.Path(path_type=Path))
 @click.option("--bind", metavar="URL", default="", help="Answer there, too: tcp://127.0.0.1:PORT or ipc://FILE.")
-@_run_options(
+@run_options(
     "Play no more once the ladder holds so many.",
     "Play no more from a time on, or when ratings are known well enough.",
 )
@@ -132,7 +132,7 @@ def referee(
     progress = play_ladder(NAME, file, limits, workers, screen, controlled(NAME, addresses))
     if progress.failed:
         click.echo(f"{NAME}: {progress.failed}; the same command goes on from what is stored", err=True)
-    return _status(progress.stopped, progress.failed)
+    return exit_status(progress.stopped, progress.failed)
 
 
 def _play_alone(workers: WorkerOptions, addresses: "ControlAddresses") -> int:
@@ -147,10 +147,11 @@ def _play_alone(workers: WorkerOptions, addresses: "ControlAddresses") -> int:
         runner.go()
     if runner.failed:
         click.echo(f"{NAME}: {runner.failed}", err=True)
-    return _status(runner.stopped, runner.failed)
+    return exit_status(runner.stopped, runner.failed)
 
 
-def _status(stopped: int, failed: str) -> int:
+def exit_status(stopped: int, failed: str) -> int:
+    """Of a run that a signal stopped, or that could not go on."""
     return 128 + stopped if stopped else 1 if failed else 0
 
 
@@ -159,7 +160,7 @@ def _status(stopped: int, failed: str) -> int:
 
 @click.command("run", epilog=RUN_EPILOGUE, context_settings=HELP)
 @click.argument("file", metavar="[LADDER.toml]", default="ladder.toml", type=click.Path(path_type=Path))
-@_run_options(
+@run_options(
     "End when so many of the ladder were played or given up.",
     "End at a time, after a while, or when ratings are known well enough.",
 )
@@ -190,10 +191,10 @@ def run(
     """Play the ladder that LADDER.toml describes, and go on where it was stopped, however that was."""
     limits = read_limits(games, until, datetime.now().astimezone())
     workers = WorkerOptions(cluster, jobs, keep, pin, make_folder("--log-stderr", log_stderr))
-    screen = _screen(quiet or as_object, limits)
+    screen = run_screen(quiet or as_object, limits)
     progress = play_ladder(RUN_NAME, file, limits, workers, screen, _control(control))
     _show(progress, file, as_object, quiet)
-    return _status(progress.stopped, progress.failed)
+    return exit_status(progress.stopped, progress.failed)
 
 
 def _control(url: str | None) -> Control | None:
@@ -205,7 +206,7 @@ def _control(url: str | None) -> Control | None:
 
 
 @contextlib.contextmanager
-def _screen(quiet: bool, limits: StopConditions) -> Iterator[Callable[[Progress], None]]:
+def run_screen(quiet: bool, limits: StopConditions) -> Iterator[Callable[[Progress], None]]:
     """Where to show the run: a live table on a terminal, else lines of a log, both on stderr."""
     from referee.ladder.live import LiveTable, LogLines
 

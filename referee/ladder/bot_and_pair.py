@@ -31,7 +31,7 @@ from referee.ladder.standings import BotScore, Rater, rate_pool, score_of
 from referee.ladder.views import add_game, game_sheet, say_pools, show_each
 from referee.ratings.scale import MEANS, effect_lines, half
 from referee.ratings.sprt import MODELS, Hypotheses, Model, SprtError, effect, judge
-from referee.store.model import GAMES, Format, FormatKind, GameRow, PoolEntry, PoolRow
+from referee.store.model import GAMES, TESTED, Format, GameRow, PoolEntry, PoolRow
 from referee.terminal import TextTable, clean, say, show
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def read_duel(
         counts = [score.losses, score.ties, score.wins] if tested.model == "bayes" else penta
         name = f"[{tested.elo0:g}, {tested.elo1:g}]"
         tests = [SequentialTrial(name, a, b, tested, tuple(penta), judge(counts, tested))] if any(penta) else []
-    elif tested is not None and tested.kind is FormatKind.TEST:
+    elif tested is not None and tested.kind in TESTED:
         trial = read_trial(store, pool, seats, tested)
         tests = [trial] if trial and {trial.new.id, trial.old.id} == {a.id, b.id} and any(trial.penta) else []
     fit = store.fit(pool.id)

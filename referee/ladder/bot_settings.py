@@ -20,7 +20,7 @@ from referee.play.clock import FORMS, ControlKind, TimeControl
 from referee.play.process import available_cores
 from referee.play.setting import Timeouts
 
-_Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z", title="a name of letters, digits and _")]
+Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z", title="a name of letters, digits and _")]
 _Value = Annotated[str, Meta(pattern=r"\A[^\0]*\Z", max_length=100_000, title="text in quotes")]
 _Limit = Annotated[int, Meta(ge=1, le=10**9)]
 _LISTENS = ("cwd", "environment", "memory", "cores", "nice", "ponder", "restart")  # of a process that we start
@@ -48,7 +48,7 @@ class BotSettings(Table, frozen=True):
     ] = 0
     cwd: Annotated[Text, key("The folder it runs in, relative to this file's.", "where the command was started")] = ""
     environment: Annotated[
-        dict[_Variable, _Value],
+        dict[Variable, _Value],
         Meta(title="a table of texts in quotes"),
         key('Variables for its process: `{ OMP_NUM_THREADS = "1" }`. Records hold their names alone.', "none"),
     ] = field(default_factory=dict)

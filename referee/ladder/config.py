@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import Meta, Struct, field
 
-from referee.ladder.bot_settings import BotSettings, check_move_limit, with_settings
+from referee.ladder.bot_settings import BotSettings, Variable, check_move_limit, with_settings
 from referee.ladder.toml_file import (
     ConfigError,
     Options,
@@ -28,6 +28,7 @@ from referee.ladder.toml_file import (
     read_toml,
     shown,
 )
+from referee.ladder.tune import START, TUNED, ParamTable, check_fields, entrants, make_plan, read_parameters
 from referee.play.bot_spec import (
     BotSpec,
     LaunchError,
@@ -40,6 +41,7 @@ from referee.play.bot_spec import (
 from referee.play.clock import FORMS, ControlKind, TimeControl
 from referee.play.setting import Setting, Timeouts
 from referee.ratings.sprt import PRESETS, Hypotheses, Model, SprtError
+from referee.ratings.spsa import FASTEST, MOST_CHAINS, RATE, TunePlan
 from referee.store.model import Entrant, Format, FormatKind, Ladder, Pool
 
 # -- The tables of a ladder file, for the decoder and for the reference page.
@@ -56,8 +58,16 @@ _Names = Annotated[tuple[Text, ...], Meta(min_length=1, title="a list of names")
 _Elo = Annotated[float, Meta(ge=-2000, le=2000)]
 _Risk = Annotated[float, Meta(ge=1e-9, le=0.5)]
 
-_TEST = [FormatKind.TEST]
-PAIRS = {FormatKind.ROUND_ROBIN: 10, FormatKind.GAUNTLET: 100, FormatKind.SWISS: 1, FormatKind.TEST: 10_000}
+_Params = Annotated[dict[Variable, dict[str, Any]], Meta(max_length=100, title="a table of up to 100 tables")]
+
+_TEST, _TUNE = [FormatKind.TEST, FormatKind.TUNE], [FormatKind.TUNE]
+PAIRS = {
+    FormatKind.ROUND_ROBIN: 10,
+    FormatKind.GAUNTLET: 100,
+    FormatKind.SWISS: 1,
+    FormatKind.TEST: 10_000,
+    FormatKind.TUNE: 1000,
+}
 
 
 class TopTable(Table, frozen=True):
@@ -86,6 +96,9 @@ class LadderTable(TopTable, frozen=True):
     """The top of a ladder file."""
 
     format: Annotated[dict[str, Any], key("How pairs are chosen.", "a ladder")] = field(default_factory=dict)
+    param: Annotated[_Params, key("Of a tune, a table for each parameter: `[param.NAME]`.", "none")] = field(
+        default_factory=dict
+    )
 
 
 class FormatTable(Table, frozen=True):
@@ -96,7 +109,8 @@ class FormatTable(Table, frozen=True):
         int,
         Meta(ge=1, le=10**9),
         key(
-            "Pairs of games between any two bots that meet; a test ends undecided after so many.",
+            "Pairs of games between any two bots that meet; a test, also that at the end of a tune, ends undecided "
+            "after so many.",
             ", ".join(f"{number} ({kind})" for kind, number in PAIRS.items()),
             list(PAIRS),
         ),
@@ -116,8 +130,33 @@ class FormatTable(Table, frozen=True):
         key("The largest part of a pool's games that one bot plays, while others can play.", "", [FormatKind.LADDER]),
     ] = Format().share
     batch: Annotated[
-        int, Meta(ge=1, le=100_000), key("Pairs that are scheduled at a time.", "by the number of bots")
+        int,
+        Meta(ge=1, le=100_000),
+        key(
+            "Pairs that are scheduled at a time. At most twice as many are played at once: a tune on many cores needs "
+            "more of them.",
+            "by the number of bots; of a tune, two a chain",
+        ),
     ] = 0
+    iterations: Annotated[
+        int, Meta(ge=1, le=10**7), key("Pairs of games that a tune learns from, in all chains.", "", _TUNE)
+    ] = 4000
+    chains: Annotated[
+        int,
+        Meta(ge=1, le=MOST_CHAINS),
+        key("Tunes side by side, whose mean is the result; how far apart they end gives the error.", "", _TUNE),
+    ] = 4
+    rate: Annotated[
+        Annotated[float, Meta(ge=1e-9, le=10)] | None,
+        key(
+            "What a game moves a parameter by in the last iterations, in steps.",
+            f"{RATE:g} divided by the iterations of a chain, at most {FASTEST:g}",
+            _TUNE,
+        ),
+    ] = None
+    check: Annotated[bool, key("Whether a test of the tuned values against those at the start follows.", "", _TUNE)] = (
+        True
+    )
     preset: Annotated[
         Literal["gate", "simplify", "big"] | None,
         key(
@@ -177,6 +216,7 @@ class LadderBotTable(BotTable, frozen=True, kw_only=True):
 TABLES: dict[str, type[Struct]] = {
     "": LadderTable,
     "format": FormatTable,
+    "param.NAME": ParamTable,
     "budget": Timeouts,
     "pool.NAME": PoolTable,
     "bot.NAME": LadderBotTable,
@@ -198,11 +238,16 @@ def ladder_of(values: dict[str, Any], path: Path) -> Ladder:
     if not top.bot:
         raise ConfigError(file, "bot", "there is none: add a table [bot.NAME]")
     ladder = without_format(file, top, LadderBotTable)
+    form = read_format(file, top, ladder.bots, ladder.pools)
+    if form.plan:
+        template = ladder.bots[0]
+        check_fields(file, template, form.plan.parameters)
+        return replace(ladder, format=form, bots=entrants(template, form.plan, ladder.seed), template=template.start)
     for pool in ladder.pools:
         if (entered := len(ladder.entered(pool))) < 2:
             problem = f"bots that play in it: {entered}: enter two bots at least, or remove the pool"
             raise ConfigError(file, dotted("pool", pool.name), problem)
-    return replace(ladder, format=read_format(file, top.format, ladder.bots, ladder.pools))
+    return replace(ladder, format=form)
 
 
 def without_format(file: str, top: TopTable, bot_table: type[BotTable]) -> Ladder:
@@ -351,19 +396,24 @@ def _check_parents(file: str, parents: dict[str, str]) -> None:
 # -- The format, checked against the bots of each pool.
 
 
-def read_format(file: str, values: dict[str, Any], bots: Sequence[Entrant], pools: Sequence[Pool]) -> Format:
-    """`[format]`, which every pool must fit. Raises ConfigError."""
+def read_format(file: str, top: LadderTable, bots: Sequence[Entrant], pools: Sequence[Pool]) -> Format:
+    """`[format]`, which every pool must fit, and the parameters of a tune. Raises ConfigError."""
+    values = top.format
     table = decode(file, "format", values, FormatTable)
     for name, row in keys_of(FormatTable).items():
         if name in values and row.formats and table.kind not in row.formats:
             problem = f"is no key of format {table.kind}, only of {', '.join(row.formats)}: remove it"
             raise ConfigError(file, f"format.{name}", problem)
+    tunes = table.kind is FormatKind.TUNE
+    if top.param and not tunes:
+        problem = f'is of a tune: write kind = "tune" into [format], or remove [param.{next(iter(top.param))}]'
+        raise ConfigError(file, "param", problem)
     test = _hypotheses(file, values, table)
     form = Format(
         kind=table.kind,
         pairs=table.pairs or PAIRS.get(table.kind, 0),
         rounds=table.rounds if table.kind is FormatKind.SWISS else 0,
-        bots=_bots(file, table, bots),
+        bots=(TUNED, START) if tunes else _bots(file, table, bots),
         share=table.share,
         batch=table.batch,
         model=test.model,
@@ -371,10 +421,21 @@ def read_format(file: str, values: dict[str, Any], bots: Sequence[Entrant], pool
         elo1=test.elo1,
         alpha=test.alpha,
         beta=test.beta,
+        check=table.check,
+        plan=_plan(file, table, top, bots, pools) if tunes else None,
     )
-    for pool in pools:
+    for pool in () if tunes else pools:
         _check_pool(file, form, pool.name, [bot.name for bot in bots if pool.name in bot.pools])
     return form
+
+
+def _plan(file: str, table: FormatTable, top: LadderTable, bots: Sequence[Entrant], pools: Sequence[Pool]) -> TunePlan:
+    if len(bots) != 1:
+        raise ConfigError(file, "bot", f"a tune is of one bot, and there are {len(bots)}: leave one [bot.NAME]")
+    if len(pools) > 1:
+        raise ConfigError(file, "pool", f"a tune plays in one pool, and there are {len(pools)}: leave one [pool.NAME]")
+    parameters = read_parameters(file, top.param)
+    return make_plan(file, parameters, table.iterations, table.chains, table.batch, table.rate)
 
 
 def _bots(file: str, table: FormatTable, bots: Sequence[Entrant]) -> tuple[str, ...]:

@@ -125,6 +125,41 @@ command = "greedy:playouts=5"
 command = "greedy:playouts=20"
 parent = "old"
 """
+TUNE = """\
+# A tune: which values of its parameters make a bot strongest? It runs as it is:
+#
+#     ggp tune {file}
+#
+# Each iteration is a pair of games between two sets of values, moved a little to both sides of those found so far.
+# A line that begins with # and a letter or bracket is an example: take the # away to use it.
+# All that can be said: docs/reference/ladder-file.md
+
+[format]
+kind = "tune"
+iterations = 200  # pairs of games; for a bot worth tuning some thousands
+#batch = 8  # on many cores at least half as many as there are
+preset = "big"  # the test at the end: are the tuned values better than those at the start?
+pairs = 200  # then that test is given up
+#check = false  # no test
+
+# A parameter stands in the bot's command, options or environment as {{NAME}}.
+[param.playouts]
+start = 5
+min = 1
+max = 60
+step = 4  # how far it is moved to both sides: enough to be noticed in play
+integer = true
+
+[pool.main]
+game = "{game}"
+control = "10+0.1"
+openings = 2  # random plies first, the same for both games of a pair
+
+# Your own, as a command line: command = "python3 {script} --playouts {{playouts}}"
+[bot.greedy]
+command = "greedy:playouts={{playouts}}"
+"""
+EXAMPLES = {"ladder": LADDER, "test": TEST, "tune": TUNE}
 
 
 def main(argv: list[str]) -> int:
@@ -136,13 +171,17 @@ def main(argv: list[str]) -> int:
 @click.argument("file", metavar="[FILE]", default="ladder.toml", type=click.Path(path_type=Path))
 @click.option("--game", default=GAME, show_default=True, help="GAME[,name=value…] of the pool.")
 @click.option("--test", "as_test", is_flag=True, help="A sequential test between two versions in place of a ladder.")
+@click.option("--tune", "as_tune", is_flag=True, help="A tune of a bot's parameters in place of a ladder.")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 @click.option("--quiet", is_flag=True, help="Do not say what to do next.")
-def init(file: Path, game: str, as_test: bool, force: bool, quiet: bool) -> int:
+def init(file: Path, game: str, as_test: bool, as_tune: bool, force: bool, quiet: bool) -> int:
     """Write a commented ladder file that runs as it is (by default ladder.toml), of built-in bots."""
+    if as_test and as_tune:
+        raise click.UsageError("--test and --tune are two kinds of file: choose one")
     read_game(game)
     said = shlex.quote(str(file)) if str(file).isprintable() else "FILE"
-    text = example(said, game, as_test)
+    kind = "test" if as_test else "tune" if as_tune else "ladder"
+    text = example(said, game, kind)
     ladder, _ = prepare_pools(ladder_of(tomllib.loads(text), file))  # a game that there is not is found out now
     check_programs(ladder)
     try:
@@ -156,12 +195,21 @@ def init(file: Path, game: str, as_test: bool, force: bool, quiet: bool) -> int:
     return 0
 
 
-def example(file: str, game: str = GAME, as_test: bool = False) -> str:
-    """The text of the file, which commands name as `file`."""
-    return (TEST if as_test else LADDER).format(file=file, game=game, script="my_bot.py")
+def example(file: str, game: str = GAME, kind: str = "ladder") -> str:
+    """The text of the file, which commands name as `file`; `kind` is one of EXAMPLES."""
+    return EXAMPLES[kind].format(file=file, game=game, script="my_bot.py")
 
 
 def _next_steps(file: str, ladder: Ladder) -> str:
+    if ladder.template:
+        return "\n".join(
+            [
+                f"{file}: a tune of {ladder.template.name} on {ladder.pools[0].setting.game}. Worth trying next:",
+                f"  ggp tune {file}          (Ctrl-C at any time: the same command goes on)",
+                f"  ggp tune {file} --show   (how it stands, also while it runs)",
+                f"  and look into {file}: it says what else can be in it",
+            ]
+        )
     bots = ", ".join(bot.name for bot in ladder.bots)
     return "\n".join(
         [

@@ -17,6 +17,7 @@ from rich.text import Text
 from protocol.drawing.scene import clean
 from referee.ladder.progress import Progress
 from referee.ladder.standings import StandingLine
+from referee.ladder.tune import TUNE_HEADS, TuneState
 from referee.ratings.scale import half
 
 OFTEN = 2  # drawings a second at the most: one may take 25 ms
@@ -95,7 +96,7 @@ def compose(progress: Progress, height: int, now: float) -> RenderableType:
     messages: list[RenderableType] = [_row(shown(text), "yellow") for text in progress.messages[-1 if tight else -3 :]]
     blocks: list[list[RenderableType]] = [head, verdicts, [], playing, counts, messages]
     gaps = 0 if tight else sum(map(bool, blocks))
-    blocks[2] = _standings(progress, height - sum(map(len, blocks)) - gaps)
+    blocks[2] = _middle(progress, height - sum(map(len, blocks)) - gaps)
     gap = [] if tight else [Text()]
     rows = [row for block in blocks if block for row in [*gap, *block]][len(gap) :]
     return Group(*rows)
@@ -104,7 +105,9 @@ def compose(progress: Progress, height: int, now: float) -> RenderableType:
 def final_summary(progress: Progress) -> RenderableType:
     """All there is to say when a run ends: standings, verdicts, how games ended, whose faults."""
     rows: list[RenderableType] = [_row(" · ".join(headline(progress)), "bold"), *_verdicts(progress)]
-    for pool, lines in progress.standings.items():
+    if progress.tune:
+        rows += [Text(), *_tune(progress.tune, len(progress.tune.rows) + 2)]
+    for pool, lines in progress.standings.items() if not progress.tune else ():
         rows += [Text(), _pool(pool, lines[:MOST_RATED])]
         if len(lines) > MOST_RATED:
             rows.append(_row(f"… {len(lines) - MOST_RATED:,} more", "dim"))
@@ -144,6 +147,20 @@ def headline(progress: Progress) -> list[str]:
 
 def _row(text: str, style: str = "") -> Text:
     return Text(text, style, no_wrap=True, overflow="ellipsis")
+
+
+def _middle(progress: Progress, room: int) -> list[RenderableType]:
+    return _tune(progress.tune, room) if progress.tune else _standings(progress, room)
+
+
+def _tune(state: TuneState, room: int) -> list[RenderableType]:
+    """The parameters, as many as there is room for, and how far the tune is."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for place, head in enumerate(TUNE_HEADS):
+        table.add_column(head, justify="right" if 0 < place < len(TUNE_HEADS) - 1 else "left", no_wrap=True)
+    for row in state.rows[: max(0, room - 2)]:
+        table.add_row(*map(shown, row))
+    return [table, _row(state.summary, "dim")] if room > 2 else [_row(state.summary, "dim")]
 
 
 def _standings(progress: Progress, room: int) -> list[RenderableType]:
@@ -296,6 +313,13 @@ class LogLines:
 def status_line(progress: Progress) -> str:
     """`120 of 200 games · 3.1 games/s · … · yugo: greedy 120 ± 35`: the run, its tests, who leads each pool."""
     words = headline(progress)[1:]
+    if progress.tune:
+        words += [progress.tune.summary.partition(";")[0]]
+        words += [
+            f"{name} {value} ± {half}" if half else f"{name} {value}" for name, _, value, half, _ in progress.tune.rows
+        ]
+        words += [shown(text) for text in progress.verdicts.values()]
+        return " · ".join(words)
     for pool, lines in progress.standings.items():
         if pool in progress.verdicts:
             words.append(f"{shown(pool)}: {shown(progress.verdicts[pool])}")

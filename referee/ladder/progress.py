@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from protocol.errors import Problem
 from referee.ladder.standings import StandingLine
+from referee.ladder.tune import TuneState
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Progress:
     terminations: Counter[str] = field(default_factory=Counter)
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)  # (who, termination)
     verdicts: dict[str, str] = field(default_factory=dict)  # of tests, by pool: one line
+    tune: TuneState | None = None
     messages: list[str] = field(default_factory=list)  # what the operator should know, oldest first
     stopped: int = 0  # the signal that ended the run
     failed: str = ""  # why it cannot go on

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
@@ -38,9 +38,9 @@ from referee.ratings.scale import expected_share, zero
 from referee.ratings.sprt import Hypotheses, Verdict
 from referee.store.model import (
     EITHER_WAY,
+    TESTED,
     Entrant,
     Format,
-    FormatKind,
     GameRow,
     PairScore,
     PoolEntry,
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from referee.store.store import Store
 
 
+Point = TypeVar("Point")
 TIES = {"davidson": "ν", "rao-kupper": "δ"}  # what a model calls its parameter of ties
 
 
@@ -381,7 +382,7 @@ class PoolSummary:
     @cached_property
     def trial(self) -> "SequentialTrial | None":
         """The test, if the ladder is one."""
-        if self.form is None or self.form.kind is not FormatKind.TEST:
+        if self.form is None or self.form.kind not in TESTED:
             return None
         return read_trial(self.store, self.pool, self.standings.seats, self.form)
 
@@ -590,7 +591,7 @@ def format_of(word: str) -> Format | None:
     top = read_top(word)
     # Names and parents are enough: programs need not be there where the ladder is looked at.
     bots = [Entrant(name, BotSpec(name, name), (), str(table.get("parent", ""))) for name, table in top.bot.items()]
-    return read_format(word, top.format, bots, ())
+    return read_format(word, top, bots, ())
 
 
 def read_trial(store: "Store", pool: PoolRow, seats: Sequence[PoolEntry], form: Format) -> SequentialTrial | None:
@@ -622,7 +623,7 @@ def _named_now(seats: Sequence[PoolEntry], name: str) -> PoolEntry | None:
     return next((seat for seat in named if seat.label == name), named[-1] if named else None)
 
 
-def thinned(points: Sequence[tuple[int, float]], most: int) -> list[tuple[int, float]]:
+def thinned(points: Sequence[Point], most: int) -> list[Point]:
     """Every so-manieth and the last, about `most` in all."""
     step = -(-len(points) // most)
     return [*points[:-1:step], points[-1]]

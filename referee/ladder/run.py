@@ -6,7 +6,8 @@ same keys and with the same random draws.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import FrameType
 from typing import Protocol
 
@@ -17,11 +18,13 @@ from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.schedule import PoolSchedule, pairs_each
 from referee.ladder.toml_file import ConfigError
 from referee.ladder.tracker import ProgressTracker
+from referee.ladder.tune import FaultWindow
 from referee.play.bot_spec import CHANGED
 from referee.play.pool import WorkerPool, WorkersLost
 from referee.play.process import NO_LIMITS, ProcessLimits
 from referee.play.worker import Batch, BatchResult
-from referee.store.model import GAMES, Ladder, Pair, StoreError, Taken, UnplayablePair
+from referee.store.model import GAMES, FinishedGame, Ladder, Pair, StoreError, Taken, UnplayablePair
+from referee.store.schema import NO_CULPRIT
 from referee.store.store import Store
 
 COMMIT = 0.05  # seconds that a finished game may wait for others: "durable by group commit (at most 100 ms)"
@@ -105,6 +108,7 @@ class LadderRun:
         self._news = ProgressTracker(self.progress, store, limits)
         self._looked = self._beaten = time.monotonic()
         self._deaths = 0
+        self._faults = FaultWindow()
         self._hungry = False  # workers could do with more than the schedule gives, which waits for results
         self._pool: WorkerPool
 
@@ -271,7 +275,7 @@ class LadderRun:
             chunk: list[Batch] = []
             while len(chunk) < pairs and (pair := contest.take()) is not None:
                 if pair not in self.under_way:
-                    work = self.under_way.begin(pair, contest.pool, contest.starts, self.ladder.budgets)
+                    work = self.under_way.begin(pair, contest.pool, contest.starts(pair), self.ladder.budgets)
                     chunk.append(work)
             if chunk:
                 return chunk
@@ -291,7 +295,7 @@ class LadderRun:
         for chunk in chunks:
             self._deaths = 0 if chunk.played else self._deaths
             if not self._control or not self._control.on_result(chunk):
-                self._news.refused(chunk)
+                self._news.refused(chunk, suspends=self.ladder.format.plan is None)
                 self._keep(chunk)
 
     def _drain(self) -> None:
@@ -303,8 +307,23 @@ class LadderRun:
     def _keep(self, chunk: BatchResult) -> None:
         self._news.played(chunk)
         finished, unplayable = self.under_way.end(chunk)
+        if self.ladder.format.plan:
+            self._watch_faults(finished, unplayable)
+            # Values that a bot does not start with are no reason to suspend it for good.
+            unplayable = [row if row.who is None else replace(row, who=NO_CULPRIT) for row in unplayable]
         self._doubtful += [row for row in unplayable if CHANGED in row.reason]
         self._unsaved.add(finished, [row for row in unplayable if CHANGED not in row.reason])
+
+    def _watch_faults(self, finished: Sequence[FinishedGame], unplayable: Sequence[UnplayablePair]) -> None:
+        """Say with which values a tuned bot fails; too many faults end the run."""
+        for game in finished:
+            if contest := self._contests.get(game.pair.pool):
+                self._news.say(self._faults.add_game(game.result, contest.words(game.pair, game.result.culprit)))
+        for row in unplayable:
+            contest = self._contests.get(row.pair.pool)
+            if contest and CHANGED not in row.reason:
+                self._news.say(self._faults.add_unplayable(row.reason, contest.words(row.pair, row.who)))
+        self.progress.failed = self.progress.failed or self._faults.too_many
 
     def _replace_workers(self, lost: WorkersLost) -> None:
         """Hire new workers; the pairs of the lost ones start again from the store."""

@@ -9,6 +9,7 @@ import heapq
 import math
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,11 +17,25 @@ from referee.ladder.pairing import Field, PairCounts, batch_size, cycles, draw_b
 from referee.ladder.rating import ResultsTable, elo_and_error, rate_tally
 from referee.ladder.sequential import PoolTest
 from referee.ladder.swiss import SwissTable, pair_round
+from referee.ladder.tune import MINUS, PLUS, START, TUNED, PoolTune, TunedBots
 from referee.play.bot_spec import BotSpec
 from referee.ratings.bradley_terry import CountsError
 from referee.ratings.ratings import Ratings
 from referee.ratings.sprt import Verdict
-from referee.store.model import GAMES, Format, FormatKind, Ladder, Pair, Pairing, PairResult, Pool, PoolEntry, PoolPast
+from referee.ratings.spsa import Values
+from referee.store.model import (
+    GAMES,
+    TESTED,
+    Format,
+    FormatKind,
+    Ladder,
+    Pair,
+    Pairing,
+    PairResult,
+    Pool,
+    PoolEntry,
+    PoolPast,
+)
 from referee.store.store import Store
 
 _COLD = 200  # versions up to which a fit begins from nothing: then it is the same after a restart to the last bit
@@ -51,8 +66,9 @@ class Schedule:
         self._key: object = None  # of what they were made
         self._late = 0  # results that came after their batch was counted
         self._test: PoolTest | None = None
+        self.tune: PoolTune | None = None
         self._verdict: tuple[object, Verdict] | None = None
-        self._history = {result.number: result for result in past.results}  # of a test
+        self._history = {result.number: result for result in past.results}  # of a test or a tune
         self._seats: list[PoolEntry] = []
         self._idle = ""
         for pair, result in past.recent:
@@ -76,15 +92,19 @@ class Schedule:
         self._seats, self._idle = seats, ""
         self._present = {seat.id for seat in seats if seat.active or (seat.suspended and seat.entered)}
         self._withdraw(self._open.values())
-        if self._format.kind is FormatKind.TEST:
+        if self._format.kind is FormatKind.TUNE:
+            self._begin_tune()
+        if self._format.kind in TESTED:
             self._begin_test()
 
     def due(self) -> list[Pairing] | None:
         """The next batch, if it is time for it, otherwise None. The same until it is added."""
-        ready = all(number > self.batches - self._lag for number, count in self._unfixed.items() if count)
+        # The test of a tune begins from all its results, so it waits for the last ones.
+        lag = 1 if self.tune and not self.tune.next_size() and not self.tune.finished else self._lag
+        ready = all(number > self.batches - lag for number, count in self._unfixed.items() if count)
         if self.finished or self._idle or not ready or 0 < self._size <= len(self._open) - len(self._given):
             return None
-        self._fold(self.batches - self._lag)
+        self._fold(self.batches - lag)
         batch, reason = self._next_batch()
         self._idle = "" if batch else reason
         return batch or None
@@ -100,6 +120,8 @@ class Schedule:
             self._issued = fresh[-1].number + 1
             if self._test:
                 self._test.expect(pair.number for pair in fresh if self._test.concerns(pair.first, pair.second))
+            if self.tune:
+                self.tune.add(pair.number for pair in fresh if self.tune.concerns(pair.first, pair.second))
             self._withdraw(fresh)
 
     def issue(self) -> Pair | None:
@@ -126,6 +148,8 @@ class Schedule:
         self._remember(result)
         if self._test and self._test.concerns(result.first, result.second):
             self._test.offer_result(result)
+        if self.tune and self.tune.concerns(result.first, result.second):
+            self.tune.offer_result(result)
 
     def rollback(self) -> None:
         """What was issued and not fixed will be issued again, in order."""
@@ -141,8 +165,11 @@ class Schedule:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Of a test, on the pairs before which no result is missing; None while one of its bots is not there."""
-        if self._test is None:
+        """Of a test, on the pairs before which no result is missing; None while one of its bots is not there.
+
+        Of the test at the end of a tune; None before it.
+        """
+        if self._test is None or (self.tune and not (self.tune.finished and self._format.check)):
             return None
         state = (self._test.new, self._test.old, tuple(self._test.counts), bool(self.finished))
         if self._verdict is None or self._verdict[0] != state:  # judging is slow, and this is asked often
@@ -186,6 +213,8 @@ class Schedule:
             self._lost.add(pair.first, pair.second)
             if self._test and self._test.concerns(pair.first, pair.second):
                 self._test.offer(pair.number, None)
+            if self.tune and self.tune.concerns(pair.first, pair.second):
+                self.tune.offer(pair.number, None)
 
     def _fold(self, last: int) -> None:
         """Count the results of the batches up to `last`."""
@@ -196,14 +225,12 @@ class Schedule:
         self._tallied = max(self._tallied, last + 1)
 
     def _remember(self, result: PairResult) -> None:
-        if self._format.kind is FormatKind.TEST:
+        if self._format.kind in TESTED:
             self._history[result.number] = result
 
     def _begin_test(self) -> None:
         """For the two versions that are there now, from all that they played, unless it is under way."""
-        there = [seat for seat in self._seats if seat.id in self._present]
-        two = [next((seat.id for seat in there if seat.name == name), None) for name in self._format.bots]
-        new, old = two if len(two) == 2 else (None, None)
+        new, old = self._there(self._format.bots)
         if new is None or old is None or (self._test and (self._test.new, self._test.old) == (new, old)):
             return
         self._test = test = PoolTest(self._format, new, old)
@@ -214,6 +241,25 @@ class Schedule:
         settled = self.batches - 2 if any(r.batch >= self.batches - 2 for r in theirs.values()) or waiting else 0
         for number in sorted(theirs):
             test.offer_result(theirs[number], theirs[number].batch >= settled)
+
+    def _begin_tune(self) -> None:
+        """For the two versions that are there now, from all that they played, unless it is under way."""
+        plus, minus = self._there((PLUS, MINUS))
+        if plus is None or minus is None or (self.tune and (self.tune.plus, self.tune.minus) == (plus, minus)):
+            return
+        assert self._format.plan is not None, "a tune has a plan"
+        self.tune = tune = PoolTune(self._format.plan, f"{self._seed} {self._name}", plus, minus)
+        theirs = [result for result in self._history.values() if tune.concerns(result.first, result.second)]
+        for result in theirs:
+            tune.offer_result(result)
+        waiting = [n for n, pair in self._open.items() if tune.concerns(pair.first, pair.second)]
+        tune.add(sorted([*(result.number for result in theirs), *waiting]))
+
+    def _there(self, names: Sequence[str]) -> tuple[int | None, int | None]:
+        """The ids of two bots that are there now."""
+        there = {seat.name: seat.id for seat in self._seats if seat.id in self._present}
+        one, other = [there.get(name) for name in names] if len(names) == 2 else (None, None)
+        return one, other
 
     # --- the next batch -------------------------------------------------------------------------------------------
 
@@ -226,6 +272,8 @@ class Schedule:
         size = batch_size(self._format, self._issued, len(seats))
         if self._format.kind is FormatKind.LADDER:
             return self._draw(seats, size), ""
+        if self._format.kind is FormatKind.TUNE:
+            return self._tuned()
         if self._format.kind is FormatKind.TEST:
             return self._tested(size)
         if self._format.kind is FormatKind.SWISS:
@@ -238,12 +286,30 @@ class Schedule:
             reason = f"{' or '.join(self._format.bots)} is not there"
         return cycles(self._format, seats, met, size), reason
 
+    def _tuned(self) -> tuple[list[Pairing], str]:
+        """Iterations, then the test of what they found."""
+        tune, plan = self.tune, self._format.plan
+        assert plan is not None, "a tune has a plan"
+        if tune is None or not {tune.plus, tune.minus} <= set(self._here):
+            reasons = [f"{seat.name} is suspended: {seat.suspended}" for seat in self._seats if seat.suspended]
+            return [], "; ".join(reasons) or f"{PLUS} or {MINUS} is not there"
+        if size := tune.next_size():
+            return [Pairing(tune.plus, tune.minus)] * size, ""
+        done = f"all {plan.iterations} iterations are played"
+        if not self._format.check:
+            return [], done
+        if plan.words(tune.tuned) == plan.words(plan.playable(plan.start)):
+            return [], f"{done}; the tuned values are those of the start: there is nothing to test"
+        return self._tested(0)
+
     def _tested(self, size: int) -> tuple[list[Pairing], str]:
+        """`size` 0: by the number of pairs so far."""
         test = self._test
         if test is None or not {test.new, test.old} <= set(self._here):
             return [], f"{' or '.join(self._format.bots)} is not there"
         two = sorted((test.new, test.old))
         issued = int(self._met.table(two)[0][0, 1] - self._lost.table(two)[0][0, 1])
+        size = size or batch_size(replace(self._format, batch=0), issued, len(two))
         left = min(size, self._format.pairs - issued) if self._format.pairs else size
         return [Pairing(test.new, test.old)] * left, f"inconclusive after {issued} pairs"
 
@@ -306,7 +372,9 @@ class PoolSchedule:
         self._store = store
         self._ready: deque[Pair] = deque()
         seats = store.seats(row)
-        self.starts: Mapping[int, BotSpec] = _starts(ladder, pool, seats)
+        self._starts: Mapping[int, BotSpec] = _starts(ladder, pool, seats)
+        plan = ladder.format.plan
+        self._tuned = TunedBots(ladder.template, plan) if ladder.template and plan else None
         past = store.past(row, ladder.format.kind)
         self.schedule = Schedule(ladder.format, pool.key, ladder.seed, seats, past, ladder.model)
         self._next = min((pair.number for pair, result in past.recent if result is None), default=past.issued)
@@ -344,6 +412,29 @@ class PoolSchedule:
         if counted >= wanted:
             return f"{wanted} games were to be played, and are"
         return f"{wanted} games were to be played: {counted} count, the others could not be played or are void"
+
+    def starts(self, pair: Pair) -> Mapping[int, BotSpec]:
+        """How the two versions of a pair come to the table, by their ids."""
+        if self._tuned is None:
+            return self._starts
+        return {id: self._tuned.spec(self._starts[id].name, values) for id, values in self.values(pair).items()}
+
+    def values(self, pair: Pair) -> Mapping[int, Values]:
+        """Of a tune: what the two versions play with."""
+        tune = self.schedule.tune
+        assert tune is not None, "both are there when a pair is issued"
+        if tune.concerns(pair.first, pair.second):
+            return {id: tune.values(id, pair.number) for id in (pair.first, pair.second)}
+        of_role = {TUNED: tune.tuned, START: tune.plan.playable(tune.plan.start)}
+        return {id: of_role[self._starts[id].name] for id in (pair.first, pair.second)}
+
+    def words(self, pair: Pair, who: str | int | None) -> str:
+        """Of a tune: with what values the bot of this name or id played, or both if it is neither."""
+        tune = self.schedule.tune
+        values = self.values(pair) if tune else {}
+        at_fault = [id for id in values if who in (id, self._starts[id].name)]
+        sets = [tune.plan.words(values[id]) for id in at_fault or values] if tune else []
+        return " and ".join(" ".join(f"{name}={value}" for name, value in one.items()) for one in sets)
 
     def fix(self, result: PairResult) -> None:
         """The store has it."""

@@ -20,6 +20,7 @@ from protocol.transports.subreaper import adopting_orphans
 from referee.ladder.bot_settings import cores_of_match, places
 from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.toml_file import ConfigError, dotted
+from referee.ladder.tune import filled
 from referee.play.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, is_built_in
 from referee.play.engine import start_engine
 from referee.play.outcome import CannotStart, EngineFailed
@@ -207,12 +208,12 @@ class Watched:
     def follow(self, ladder: Ladder) -> None:
         """Watch the programs of this ladder from now on, which was just read. A few ms for a thousand bots."""
         look, files = Snapshot(), dict[str, None]()
-        for bot in ladder.bots:
+        for start in ladder.programs:
             with contextlib.suppress(LaunchError):  # it vanished: its version differs
-                files |= dict.fromkeys(look.files_of(bot.start))
+                files |= dict.fromkeys(look.files_of(start))
         self._states = {self._path: self._states[self._path]} | {file: _state(file) for file in files}
         look = Snapshot()  # what changes from here on has another state
-        if any(_version(look, bot.start) != bot.version for bot in ladder.bots):
+        if any(_version(look, start) != start.version for start in ladder.programs):
             self._states[self._path] = _ABSENT  # it changed between the reading and now
 
     def changed(self) -> bool:
@@ -263,7 +264,10 @@ def check_programs(ladder: Ladder) -> None:
 
     Raises ConfigError.
     """
-    check_bots(ladder.path, [bot.start for bot in ladder.bots], ladder.budgets)
+    plan, starts = ladder.format.plan, ladder.programs
+    if ladder.template and plan:  # bounds that the bot does not take are found out before the first game
+        starts = [filled(ladder.template, plan, values) for values in plan.extremes()]
+    check_bots(ladder.path, starts, ladder.budgets)
 
 
 _limited: set[tuple[BotSpec, Timeouts]] = set()  # bots that took their limits

@@ -10,12 +10,13 @@ from referee.ladder.progress import Playing, Progress, StopConditions
 from referee.ladder.rating import rate_seats
 from referee.ladder.schedule import PoolSchedule
 from referee.ladder.standings import BotScore, make_fit, places, standing_lines, zero_of
+from referee.ladder.tune import state_of
 from referee.play.worker import ABORTED, REFEREE, BatchResult
 from referee.ratings.bradley_terry import CountsError
 from referee.ratings.ratings import Ratings
 from referee.ratings.sequential import in_words
 from referee.ratings.sprt import Verdict
-from referee.store.model import PairResult, StoreError
+from referee.store.model import GAMES, PairResult, StoreError
 from referee.store.store import Store
 
 # -- Keeps the Progress of a run up to date: counts, rates, and the standings from time to time.
@@ -57,9 +58,9 @@ class ProgressTracker:
         self._rated = 0.0
 
     def say(self, text: str) -> None:
-        """A message, unless it is the last one again."""
+        """A message, unless it is empty or the last one again."""
         messages = self._progress.messages
-        if len(messages) < _MESSAGES and text not in messages[-1:]:
+        if text and len(messages) < _MESSAGES and text not in messages[-1:]:
             messages.append(text)
 
     def label(self, version: int) -> str:
@@ -74,10 +75,12 @@ class ProgressTracker:
             if facts.culprit:
                 self._progress.faults[facts.culprit, facts.termination] += 1
 
-    def refused(self, chunk: BatchResult) -> None:
-        """Say what was not played."""
+    def refused(self, chunk: BatchResult, suspends: bool) -> None:
+        """Say what was not played; not `suspends`: only what was aborted."""
         for refused in chunk.refused:
             aborted = refused.who == REFEREE
+            if not (aborted or suspends):
+                continue
             self.say(f"{refused.series} is {ABORTED}" if aborted else f"{refused.who} is suspended: {refused.reason}")
 
     def counted(self, result: PairResult) -> None:
@@ -100,6 +103,7 @@ class ProgressTracker:
         self._shown = now
         progress = self._progress
         self._pace(now)
+        self._tuned(contests)
         known = matches()
         pairs = under_way.pairs() if known is None else under_way.playing(known)
         progress.playing = [
@@ -119,8 +123,9 @@ class ProgressTracker:
         """The last word: everything that is in the store."""
         progress = self._progress
         progress.playing = []
-        progress.left = None
         self._pace(time.monotonic())
+        self._tuned(contests)
+        progress.left = None
         self._rate(contests)
         self._recount()
         seen(progress)
@@ -138,6 +143,15 @@ class ProgressTracker:
             progress.left = max(0, progress.target - progress.stored) / progress.rate
         if self._limits.at is not None:
             progress.left = max(0.0, self._limits.at - time.time())
+
+    def _tuned(self, contests: Mapping[int, PoolSchedule]) -> None:
+        """How a tune stands, and how long its iterations will take; how many games a test takes is not known."""
+        for contest in contests.values():
+            if tune := contest.schedule.tune:
+                state = self._progress.tune = state_of(tune)
+                missing = GAMES * (state.plan.iterations - state.known)
+                if missing and self._progress.rate and self._progress.left is None:
+                    self._progress.left = missing / self._progress.rate
 
     def _rate(self, contests: Mapping[int, PoolSchedule]) -> None:
         """Standings from all that is stored, kept for those who ask the store."""

@@ -32,6 +32,9 @@ class Termination(StrEnum):
     ENGINE_FAILED = "engine_failed"
 
 
+BY_PLAY = {Termination.RULES, Termination.RESIGNATION, Termination.PLY_LIMIT, Termination.ADJUDICATED}
+
+
 class FaultRow(NamedTuple):
     """What a termination means for the player at fault."""
 

@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import sqlite
 
-from referee.play.outcome import Termination
+from referee.play.outcome import BY_PLAY
 from referee.play.series import seats
 from referee.store.model import GAMES, Pair, PairScore
 from referee.store.schema import ID, ISSUED, PLAYED, endings, games, pairs, pools, scores, tallies
@@ -36,7 +36,6 @@ from referee.store.schema import ID, ISSUED, PLAYED, endings, games, pairs, pool
 COLUMNS = ("wins", "ties", "losses", "forfeit_wins", "forfeit_losses", "void")
 SCORE_COLUMNS = ("wins", "ties", "losses", "forfeits", "gifts", "void")
 ALL_DONE = (1 << GAMES) - 1
-BY_PLAY = {Termination.RULES, Termination.RESIGNATION, Termination.PLY_LIMIT, Termination.ADJUDICATED}
 _IN_SCORES = {  # a column of a tally -> the columns of the scores of seat 1 and of seat 2
     "wins": (("wins",), ("losses",)),
     "ties": (("ties",), ("ties",)),

@@ -30,6 +30,7 @@ from referee.store.database import clean, in_parts
 from referee.store.entries import now, readmitted, suspend
 from referee.store.model import (
     GAMES,
+    TESTED,
     ChallengeRow,
     FinishedGame,
     FormatKind,
@@ -270,7 +271,7 @@ def past(connection: Connection, pool: int, kind: FormatKind) -> PoolPast:
         settled=tuple(settled),
         recent=tuple(recent),
         met=met,
-        results=tuple(_all_results(connection, pool)) if kind is FormatKind.TEST else (),
+        results=tuple(_all_results(connection, pool)) if kind in TESTED else (),
         withdrawn={}
         if kind in (FormatKind.LADDER, FormatKind.SWISS)
         else _withdrawn(connection, pool),  # a look at every pair

@@ -12,6 +12,7 @@ from protocol.errors import Problem
 from referee.play.bot_spec import BotSpec
 from referee.play.series import GameResult
 from referee.play.setting import Setting, Timeouts
+from referee.ratings.spsa import TunePlan
 
 UNRATED = "/unrated"  # after the name of a pool: its games that count for nothing; names in files have no /
 
@@ -24,6 +25,10 @@ class FormatKind(StrEnum):
     GAUNTLET = "gauntlet"  # the named `bots` against all others, `pairs` pairs each
     SWISS = "swiss"  # `rounds` rounds of equals against equals, `pairs` pairs each
     TEST = "test"  # two versions, until a sequential test decides or `pairs` pairs are played
+    TUNE = "tune"  # the iterations of a tune, then a test of what it found
+
+
+TESTED = (FormatKind.TEST, FormatKind.TUNE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ class Format:
     elo1: float = 20.0
     alpha: float = 0.05
     beta: float = 0.05
+    check: bool = True  # of a tune: whether the test follows
+    plan: TunePlan | None = None  # of a tune
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,12 @@ class Ladder:
     budgets: Timeouts
     model: str = "davidson"  # of ratings: davidson or rao-kupper
     path: str = ""  # of the file, as messages name it
+    template: BotSpec | None = None  # of a tune: the bot, with {name} for each parameter
+
+    @property
+    def programs(self) -> list[BotSpec]:
+        """What the file enters; of a tune, the bot that all its versions are made from."""
+        return [self.template] if self.template else [bot.start for bot in self.bots]
 
     def entered(self, pool: Pool) -> list[Entrant]:
         """The bots of a pool, in the order of the file."""

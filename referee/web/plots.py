@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from referee.ladder.queries import Curve
+from referee.ladder.queries import Curve, thinned
 from referee.ladder.standings import RankedPlace
+from referee.ladder.tune import TuneState
 from referee.ratings.scale import Z95
 from referee.web.match_page import MatchPage
 
@@ -15,6 +16,7 @@ _ROW, _TOP, _LEFT, _RIGHT = 20, 30, 170, 16
 _HEIGHT, _FOOT, _SIDE = 260, 34, 60  # of the plot of a test
 _RATES_HEIGHT, _RATES_SIDE = 170, 48  # of the plot of chances
 _STRIP = 200  # width of the plot of one of a few bots
+_PANEL, _TUNE_SIDE, _TUNE_RIGHT, _TUNE_POINTS = 170, 60, 40, 400  # of the plot of a tune
 _MOST_NAME = 23  # letters
 
 
@@ -116,6 +118,46 @@ def rate_plot(match: MatchPage, ply: int) -> dict[str, Any]:
         "lines": [(seat, match.seats[seat - 1].name, points) for seat, points in lines.items() if points],
         "now": x(ply),
         "about": f"The chance of {match.seats[0].name} to win over {last} plies, as each bot saw it.",
+    }
+
+
+def tune_plot(state: TuneState) -> dict[str, Any]:
+    """For plots.html: a panel for each parameter, its value over the iterations and the interval at the end."""
+    last = max(1, state.history[-1][0])
+    points = thinned(state.history, _TUNE_POINTS)
+
+    def x(iteration: float) -> float:
+        return _TUNE_SIDE + iteration * (WIDTH - _TUNE_SIDE - _TUNE_RIGHT) / last
+
+    panels = []
+    for place, (one, found) in enumerate(zip(state.plan.parameters, state.estimates, strict=True)):
+        values = [(done, values[place]) for done, values in points]
+        half = found.half or 0.0
+        seen = [value for _, value in values]
+        low, high = _range([one.start, found.value - half, *seen], [one.start, found.value + half, *seen])
+        top = place * _PANEL
+
+        def y(value: float, top: float = top, low: float = low, high: float = high) -> float:
+            return top + _PANEL - 26 - (value - low) * (_PANEL - 52) / (high - low)
+
+        panels.append(
+            {
+                "name": _short(one.name),
+                "top": top + 16,
+                "rows": [(value, y(value)) for value in ticks(low, high, 4)],
+                "start": y(one.start),
+                "points": [(x(done), y(value)) for done, value in values],
+                "end": (x(last), y(found.value - half), y(found.value), y(found.value + half)),
+            }
+        )
+    return {
+        "about": "; ".join(f"{name} from {start} to {tuned}" for name, start, tuned, *_ in state.rows),
+        "width": WIDTH,
+        "height": _PANEL * len(panels) + 14,
+        "left": _TUNE_SIDE,
+        "right": WIDTH - _TUNE_RIGHT,
+        "columns": [(value, x(value)) for value in ticks(0, last, 6) if value == int(value)],
+        "panels": panels,
     }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from referee.ladder.config import TABLES, read_ladder
-from referee.ladder.example import example, main
+from referee.ladder.example import EXAMPLES, example, main
 from referee.ladder.session import check_programs, prepare_pools
 from referee.ladder.toml_file import keys_of
 from referee.store.model import FormatKind, Ladder
@@ -55,17 +55,27 @@ def test_it_writes_a_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("as_test", [False, True])
+def test_it_writes_a_tune(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.toml"
+    assert main([str(path), "--tune"]) == 0
+    assert f"ggp tune {path}" in capsys.readouterr().out
+    ladder = checked(path)
+    assert ladder.format.kind is FormatKind.TUNE and ladder.template is not None
+    assert [bot.name for bot in ladder.bots] == ["plus", "minus", "tuned", "start"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "examples"), [("ladder", 7), ("test", 1), ("tune", 1)])
 def test_every_example_in_the_comments_can_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_test: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, examples: int
 ) -> None:
     monkeypatch.setenv("PASSWORD", "x")
     (tmp_path / "my_bot.py").touch()
     path = tmp_path / "x.toml"
-    text = example("x.toml", as_test=as_test)
+    text = example("x.toml", kind=kind)
     blocks = text.split("\n\n")
     live = [number for number, block in enumerate(blocks) if EXAMPLE.search(block)]
-    assert len(live) == (1 if as_test else 7)
+    assert len(live) == examples
     for number in live:
         changed = [EXAMPLE.sub("", block) if at == number else block for at, block in enumerate(blocks)]
         assert not EXAMPLE.search(changed[number])
@@ -75,12 +85,12 @@ def test_every_example_in_the_comments_can_be_read(
 
 
 def test_the_examples_show_what_most_files_say() -> None:
-    both = example("x") + example("x", as_test=True)
-    rare = {"engine", "model", "margin", "share", "batch", "elo0", "elo1", "seats"}
+    all_three = "".join(example("x", kind=kind) for kind in EXAMPLES)
+    rare = {"engine", "model", "margin", "share", "elo0", "elo1", "seats", "chains", "rate"}
     rare |= {"nodes", "playouts", "ponder"}
-    for table in ("", "format", "pool.NAME", "bot.NAME"):
+    for table in ("", "format", "param.NAME", "pool.NAME", "bot.NAME"):
         for name in keys_of(TABLES[table]):
-            said = re.search(rf"^#?\[?{name}\b", both, re.MULTILINE)
+            said = re.search(rf"^#?\[?{name}\b", all_three, re.MULTILINE)
             assert (said is None) == (name in rare), f"{table}: {name}"
 
 
@@ -114,6 +124,7 @@ def test_names_of_files_are_quoted_in_commands(tmp_path: Path, capsys: pytest.Ca
         (["nowhere/x.toml"], "nowhere/x.toml cannot be written: No such file or directory"),
         (["."], ". exists: name another file|. cannot be written: Is a directory"),
         (["--speed"], "--speed"),
+        (["x.toml", "--test", "--tune"], "--test and --tune are two kinds of file: choose one"),
     ],
 )
 def test_what_cannot_be_written(
