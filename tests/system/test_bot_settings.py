@@ -6,6 +6,7 @@ import shlex
 import signal
 import sys
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,19 @@ from typing import Any
 import pytest
 
 from protocol.records import Record, read_records
+from protocol.transports.blocking import run_blocking
 from referee.archive.verify import main as main_verify
+from referee.ladder.config import read_ladder
+from referee.ladder.session import Watched, WorkerOptions, _read_again
+from referee.ladder.toml_file import ConfigError
+from referee.play.bot_spec import read_bot
+from referee.play.match_runner import MatchRunner
 from referee.records import live_base, playing
 from tests.support import TESTS
 from tests.support.cli import Ggp, Ran, ggp, wait_until
 from tests.support.ladders import open_store
 from tests.support.lobby_server import LobbyProcess
+from tests.support.series import make_setup
 
 pytestmark = pytest.mark.slow
 
@@ -174,6 +182,38 @@ def test_a_bot_that_ponders_has_a_core_of_its_own(tmp_path: Path) -> None:
     (ponders,), (waits,) = processes(tmp_path / "a.txt"), processes(tmp_path / "b.txt")
     assert len(ponders["cores"]) == len(waits["cores"]) == 1 and ponders["cores"] != waits["cores"]
     assert records(tmp_path)[0].start.bots[0].settings == "ponder=true"
+
+
+def test_bots_that_ponder_never_share_a_core(tmp_path: Path) -> None:
+    """Two of three have had the same core when they meet: one of them is started again on another."""
+    bots = [
+        replace(read_bot(f"{name}={telling(tmp_path / f'{name}.txt')}"), ponder=True, name=name)
+        for name in ("a", "b", "c")
+    ]
+    runner = MatchRunner(lambda record, result: None, most=3, spare=[CORES[0], CORES[-1]])
+    for one, two in ((0, 1), (0, 2), (1, 2), (2, 1)):
+        setup = make_setup("go,size=5", bots[one], bots[two])
+        run_blocking(runner.play(setup, 0))
+        cores = [processes(tmp_path / f"{'abc'[bot]}.txt")[-1]["cores"] for bot in (one, two)]
+        assert all(len(found) == 1 for found in cores) and (cores[0] != cores[1] or len(CORES) == 1)
+    run_blocking(runner.close())
+    started = [len(processes(tmp_path / f"{name}.txt")) for name in "abc"]
+    assert sum(started) == 4 or len(CORES) == 1
+
+
+def test_bots_that_ponder_need_workers_here_and_no_more_cores_while_a_ladder_runs(tmp_path: Path) -> None:
+    file = tmp_path / "club.toml"
+    pool = '[pool.main]\ngame = "go,size=5"\n[bot.b]\ncommand = "random"\n[bot.a]\ncommand = "random"\n'
+    file.write_text(pool)
+    before = read_ladder(file)
+    file.write_text(f"{pool}ponder = true\n")
+    after = read_ladder(file)
+    assert WorkerOptions(cluster="dask://127.0.0.1:1").placed(before).cores == 1
+    with pytest.raises(ConfigError, match=r"bot\.a\.ponder: needs workers on this machine: leave --cluster out"):
+        WorkerOptions(cluster="dask://127.0.0.1:1").placed(after)
+    with pytest.raises(ConfigError, match="more bots ponder than at the start of the run"):
+        _read_again(file, Watched(file), before)
+    assert _read_again(file, Watched(file), after).bots[1].start.ponder
 
 
 def test_too_many_bots_that_ponder(tmp_path: Path) -> None:
