@@ -70,6 +70,7 @@ class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", 
     seed: int = 0
     opening: tuple[Text, ...] = ()
     book: Text = ""  # the file and the line of the opening, and the file's hash
+    adjudication: Text = ""  # the rules by which the match may end early, and the bot that judges it
     referee: Text = ""
     started: Text = ""  # UTC, ISO 8601
 

@@ -16,14 +16,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from protocol.printed import without_password
 from protocol.records import Event
+from protocol.transports.blocking import run_blocking
 from protocol.transports.subreaper import adopting_orphans
 from referee.cli import BAD_USAGE, HELP, make_folder, run_command
 from referee.match_report import as_json, effect_of_match, print_report, status_line
 from referee.match_words import SPRT_WORD, translate
-from referee.play.adjudication import AdjudicationRule, Kind
+from referee.play.adjudication import AdjudicationError, AdjudicationRule, Kind
 from referee.play.bot_spec import BotSpec, WordError, distinct, is_built_in, is_human, read_bot, read_engine, read_game
 from referee.play.clock import FORMS, TimeControl
+from referee.play.judge import JUDGE, check_reports
 from referee.play.openings import BookChoice, BookError, OpeningBook, file_data, read_choice
+from referee.play.outcome import CannotStart
 from referee.play.pool import SeriesReport, resume_series, run_series
 from referee.play.process import ProcessLimits, available_cores
 from referee.play.record_file import Recorder
@@ -114,6 +117,7 @@ class _MatchCommand(click.Command):
 @click.option("--sprt", "tested", metavar="TEST", help="Stop when this test decides: elo0=0 elo1=5, or gate.")
 @click.option("--resign", metavar="RULE", help="End a match that both bots call lost: winrate=0.02 plies=6 after=20.")
 @click.option("--draw", metavar="RULE", help="End a match that both bots call even: winrate=0.02 plies=10 after=60.")
+@click.option("--adjudicator", metavar="BOT", help="Who says what --resign and --draw are about, in place of the bots.")
 @click.option("--interval", type=click.IntRange(1), metavar="N", help="Say how it stands after every N games.")
 @click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="No progress, no table.")
@@ -153,6 +157,7 @@ def match(
     tested: str | None,
     resign: str | None,
     draw: str | None,
+    adjudicator: str | None,
     interval: int | None,
     as_object: bool,
     quiet: bool,
@@ -191,6 +196,7 @@ def match(
         openings=openings,
         book=book.choice if book else None,
         rules=_read_rules(resign, draw),
+        judge=_read_judge(adjudicator, named, resign or draw),
         budgets=Timeouts.parse(budget),
         restart=restart,
         extras=ProcessLimits(memory, verbose, make_folder("--log-stderr", log_stderr), make_folder("--log", log)),
@@ -207,6 +213,8 @@ def match(
         setup, warnings = prepare(setup, book)
         if bot_words:
             _check_settings(named, setup.budgets)
+        if setup.rules:
+            _check_reports(setup, named)
     setups = [replace(setup, bots=pairing) for pairing in pairings]
     report, recorder = _resume(setups, hypotheses, book, warnings)
     err = Console(stderr=True)
@@ -297,7 +305,35 @@ def read_test(text: str) -> Hypotheses:
 def _read_rules(resign: str | None, draw: str | None) -> tuple[AdjudicationRule, ...]:
     """Raises AdjudicationError."""
     said: tuple[tuple[Kind, str | None], ...] = (("resign", resign), ("draw", draw))
-    return tuple(AdjudicationRule.parse(kind, text) for kind, text in said if text is not None)
+    rules = list[AdjudicationRule]()
+    for kind, text in said:
+        try:
+            rules += [AdjudicationRule.parse(kind, text)] if text is not None else []
+        except AdjudicationError as error:
+            raise AdjudicationError(f"--{kind}: {error}") from None
+    return tuple(rules)
+
+
+def _read_judge(adjudicator: str | None, bots: Sequence[BotSpec], rules: str | None) -> BotSpec | None:
+    """The bot of --adjudicator. Raises UsageError, WordError, LaunchError."""
+    if adjudicator is None:
+        return None
+    if rules is None:
+        raise click.UsageError("--adjudicator: write what it is to judge by, as in --resign winrate=0.02 plies=6")
+    if any(bot.name == JUDGE for bot in bots):
+        raise click.UsageError(f"--adjudicator: give the bot {JUDGE} another name")
+    return replace(read_bot(adjudicator), name=JUDGE)
+
+
+def _check_reports(setup: SeriesConfig, bots: Sequence[BotSpec]) -> None:
+    """Whether the judge, or else every bot, says what the rules need. Raises UsageError."""
+    for bot in [setup.judge] if setup.judge else bots:
+        try:
+            if is_human(bot):
+                raise CannotStart(bot.name, "a human says no numbers: leave --resign and --draw out")
+            run_blocking(check_reports(bot, setup.setting, setup.rules, setup.budgets))
+        except CannotStart as error:
+            raise WordError(f"{bot.name}: {error}", code="no-reports") from None
 
 
 def _read_openings(text: str, game: str, options: dict[str, str]) -> tuple[int, OpeningBook | None]:

@@ -38,7 +38,7 @@ def translate(argv: list[str]) -> list[str]:
         if equals and name in ("rounds", "games", *_OURS):
             left.insert(0, value)
         if name in _WITH_WORDS and not equals:
-            values = _take(left, _WITH_WORDS[name])
+            values = [word for value in _take(left, _WITH_WORDS[name]) for word in _rule_word(value)]
             words += [f"--{name}", *([",".join(values)] if values else [])]
         elif name == "each":
             words += _each(_take(left, _SETTING))
@@ -61,6 +61,15 @@ def translate(argv: list[str]) -> list[str]:
         else:
             words.append(word)
     return [*words, *_games(rounds, games), *bots.words, *left]
+
+
+def _rule_word(word: str) -> list[str]:
+    """A word of a rule of adjudication as ours: they count the moves of one side, we plies."""
+    name, _, value = word.partition("=")
+    if name == "twosided":
+        return []
+    ours = {"movecount": "plies", "movenumber": "after"}.get(name)
+    return [f"{ours}={2 * int(value)}" if ours and value.isdecimal() and len(value) < 6 else word]
 
 
 def _take(left: list[str], form: re.Pattern[str]) -> list[str]:

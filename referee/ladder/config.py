@@ -29,6 +29,7 @@ from referee.ladder.toml_file import (
     shown,
 )
 from referee.ladder.tune import START, TUNED, ParamTable, check_fields, entrants, make_plan, read_parameters
+from referee.play.adjudication import AdjudicationError, AdjudicationRule, Kind
 from referee.play.bot_spec import (
     BotSpec,
     LaunchError,
@@ -39,6 +40,7 @@ from referee.play.bot_spec import (
     read_game,
 )
 from referee.play.clock import FORMS, ControlKind, TimeControl
+from referee.play.judge import JUDGE
 from referee.play.setting import Setting, Timeouts
 from referee.ratings.sprt import PRESETS, Hypotheses, Model, SprtError
 from referee.ratings.spsa import FASTEST, MOST_CHAINS, RATE, TunePlan
@@ -193,6 +195,17 @@ class PoolTable(Table, frozen=True):
         ),
     ] = 0
     engine: Annotated[Text, key(f"The program that knows the rules: {_COMMAND}.", "that of the ladder")] = ""
+    resign: Annotated[
+        Text,
+        key(
+            "In a ladder: end a game that both bots call lost: `winrate=0.02 plies=6 after=20`, or `score=10 …`.",
+            "none",
+        ),
+    ] = ""
+    draw: Annotated[Text, key("The same for one that both call even: `score=1 plies=10 after=60`.", "none")] = ""
+    adjudicator: Annotated[
+        Text, key("A bot that says what `resign` and `draw` are about, in place of those that play.", "none")
+    ] = ""
     seats: Annotated[
         bool, key("In a lobby: whether people may play its bots here from a browser (`ggp web`); unrated always.")
     ] = False
@@ -313,7 +326,31 @@ def _pool(file: str, name: str, table: PoolTable, folder: Path, default: BotSpec
         max_plies=table.max_plies,
         openings=table.openings,
         seats=table.seats,
+        rules=_rules(file, at, table),
+        judge=_judge(file, at, table, folder),
     )
+
+
+def _rules(file: str, at: str, table: PoolTable) -> tuple[AdjudicationRule, ...]:
+    said: tuple[tuple[Kind, str], ...] = (("resign", table.resign), ("draw", table.draw))
+    rules = list[AdjudicationRule]()
+    for kind, text in said:
+        try:
+            rules += [AdjudicationRule.parse(kind, text)] if text else []
+        except AdjudicationError as error:
+            raise ConfigError(file, f"{at}.{kind}", str(error)) from None
+    return tuple(rules)
+
+
+def _judge(file: str, at: str, table: PoolTable, folder: Path) -> BotSpec | None:
+    if not table.adjudicator:
+        return None
+    if not (table.resign or table.draw):
+        raise ConfigError(file, f"{at}.adjudicator", "has nothing to judge by: write resign or draw, too")
+    try:
+        return replace(read_bot(table.adjudicator, folder), name=JUDGE)
+    except (WordError, LaunchError) as error:
+        raise ConfigError(file, f"{at}.adjudicator", str(error)) from None
 
 
 def _engine(file: str, at: str, command: str, folder: Path) -> BotSpec:

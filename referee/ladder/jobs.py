@@ -127,6 +127,8 @@ def make_setup(
         referee=_referee(),
         name=name,
         seeded=True,
+        rules=pool.rules,
+        judge=pool.judge,
     )
 
 

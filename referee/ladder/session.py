@@ -21,8 +21,10 @@ from referee.ladder.bot_settings import cores_of_match, places
 from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.toml_file import ConfigError, dotted
 from referee.ladder.tune import filled
+from referee.play.adjudication import AdjudicationRule
 from referee.play.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, is_built_in
 from referee.play.engine import start_engine
+from referee.play.judge import check_reports
 from referee.play.outcome import CannotStart, EngineFailed
 from referee.play.player import check_limits
 from referee.play.pool import LocalPool, WorkerPool
@@ -182,6 +184,7 @@ def _read(file: Path, watched: "Watched") -> "tuple[Ladder, list[str]]":
 
     ladder, warnings = prepare_pools(read_ladder(file))
     check_programs(ladder)
+    check_adjudication(ladder)
     watched.follow(ladder)
     return ladder, warnings
 
@@ -292,6 +295,25 @@ def check_bots(file: str, bots: Sequence[BotSpec], budgets: Timeouts) -> None:
             except CannotStart as error:
                 raise ConfigError(file, dotted(dotted("bot", bot.name), bot.limits[0][0]), str(error)) from None
             _limited.add((bot, budgets))
+
+
+_reporting: set[tuple[BotSpec, str, tuple[AdjudicationRule, ...]]] = set()  # who said what rules need
+
+
+def check_adjudication(ladder: Ladder) -> None:
+    """Whether the judge of a pool with rules, or else each bot of it, says what they need. Raises ConfigError."""
+    for pool in ladder.pools if any(pool.rules for pool in ladder.pools) else ():
+        bots = {f"{dotted('bot', bot.name)}.command": bot.start for bot in ladder.entered(pool)}
+        if pool.judge is not None:
+            bots = {f"{dotted('pool', pool.name)}.adjudicator": pool.judge}
+        for at, bot in bots.items() if pool.rules else ():
+            asked = (bot, pool.setting.new_game, pool.rules)
+            if asked not in _reporting:
+                try:
+                    run_blocking(check_reports(bot, pool.setting, pool.rules, ladder.budgets))
+                except CannotStart as error:
+                    raise ConfigError(ladder.path, at, f"{error} (pool {pool.name})") from None
+                _reporting.add(asked)
 
 
 async def _ask(file: str, engine: BotSpec, pools: list[Pool], budgets: Timeouts) -> tuple[list[Pool], list[str]]:

@@ -160,6 +160,9 @@ def lobby_of(values: dict[str, Any], path: Path, no_keys: bool = False, listen: 
     ladder = without_format(file, top, LocalBotTable)
     for pool in ladder.pools:
         _check_engine(file, pool)
+        for name in ("resign", "draw"):
+            if name in top.pool[pool.name]:
+                raise ConfigError(file, f"{dotted('pool', pool.name)}.{name}", "is for ladders alone: remove it")
     listen, keys = listen or table.listen, table.keys and not no_keys
     try:
         (check_listen if keys else check_local)(listen)

@@ -95,6 +95,9 @@ class TimeControl:
         return self.kind is ControlKind.FISCHER or (self.period > 0 and counted.get(self.kind, 1) > 0)
 
 
+NO_CLOCK = TimeControl(ControlKind.NONE)
+
+
 class Clock(ABC):
     """One seat's clock. `left` is how many ms the next move may take, extra periods included."""
 

@@ -15,6 +15,7 @@ from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Party
 from referee.play.adjudication import AdjudicationRule, Adjudicator
 from referee.play.clock import Clock, ControlKind, TimeControl
 from referee.play.engine import AGREE, OVER, Engine, GameRefused, Status, score_result
+from referee.play.judge import MatchJudge
 from referee.play.outcome import FAULTS, BotFault, CannotStart, EngineFailed, Outcome, Termination, forfeit
 from referee.play.player import Player
 from referee.play.setting import Setting
@@ -59,13 +60,16 @@ async def play_match(
     players: tuple[Player, Player],
     emit: Callable[[Event], None],
     renew: Renew | None = None,
+    judge: MatchJudge | None = None,
 ) -> Outcome:
     """Play one match; `players` by seat. Every event is emitted as it happens, MatchStarted first.
+
+    `judge` says what the rules of the match are about; without it both bots do.
 
     `renew` gives another engine in the place of one that failed; the caller ends both. Raises CannotStart and
     GameRefused: then what was emitted is not a match and is not to be recorded.
     """
-    life = _MatchState(match, engine, players, emit, renew)
+    life = _MatchState(match, engine, players, emit, renew, judge)
     try:
         await life.start()
         await life.open()
@@ -87,6 +91,7 @@ class _MatchState:
     players: tuple[Player, Player]
     emit: Callable[[Event], None]
     renew: Renew | None
+    judge: MatchJudge | None
     seat: int = 1  # whose turn it is, or was when something went wrong
     status: Status = _NOT_BEGUN
     warnings: list[str] = field(default_factory=list)
@@ -121,6 +126,9 @@ class _MatchState:
                 seed=match.seed,
                 opening=match.opening,
                 book=match.book,
+                adjudication="; ".join(
+                    [*map(str, match.rules), *([f"by {self.judge.player.party.command}"] if self.judge else [])]
+                ),
                 referee=match.referee,
                 started=match.started or _utc(),
             )
@@ -175,7 +183,7 @@ class _MatchState:
         clocks, untimed = self.clocks, [clock.control.kind is ControlKind.NONE for clock in self.clocks]
         status, move = self.status, self.moves[-1][1] if self.moves else ""
         early = len(self.match.opening) + EARLY  # see `early`
-        adjudicator = Adjudicator(self.match.rules) if self.match.rules else None
+        adjudicator = Adjudicator(self.match.rules) if self.match.rules and self.judge is None else None
         if adjudicator is not None:
             for played in self.match.past:
                 adjudicator.see(played.ply, played.seat, played.analysis)
@@ -214,6 +222,8 @@ class _MatchState:
             self.moves.append((colour, move))
             self.status = status
             if adjudicator is not None and status.phase != OVER and (found := adjudicator.see(ply, seat, analysis)):
+                return self._adjudicated(*found)
+            if self.judge is not None and (found := await self._ask_judge(ply)):
                 return self._adjudicated(*found)
 
         return Outcome(Termination.RULES, status.result, status.winner)
@@ -290,6 +300,19 @@ class _MatchState:
             return Outcome(Termination.PLY_LIMIT, detail=f"{detail}: the engine has no score for it")
         winner = 0 if result == "0" else self.black() if result[0] == "B" else 3 - self.black()
         return Outcome(Termination.PLY_LIMIT, result, winner, detail=f"{detail}: scored as it stands")
+
+    async def _ask_judge(self, ply: int) -> tuple[int, str] | None:
+        """What the judge finds after this ply. One that fails judges no more of the match."""
+        status, judge = self.status, self.judge
+        assert judge is not None
+        if status.phase in (OVER, AGREE):
+            return None
+        try:
+            return await judge.see(ply, status.seat, status.to_play, self.moves)
+        except (BotFault, CannotStart) as fault:
+            self.judge, judge.player.fit = None, False
+            self.warnings.append(f"the adjudicator failed after ply {ply}, and judged no more: {fault}"[:_MAX_WARNING])
+            return None
 
     def _adjudicated(self, winner: int, why: str) -> Outcome:
         result = "0" if winner == 0 else "B+R" if winner == self.black() else "W+R"

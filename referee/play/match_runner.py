@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from protocol.records import Event, Record
 from referee.play.bot_spec import BotSpec, is_human
 from referee.play.engine import Engine, GameRefused, start_engine
+from referee.play.judge import MatchJudge
 from referee.play.match import Match, play_match
 from referee.play.openings import BookError, Opening
 from referee.play.outcome import REPLAYS, CannotStart, EngineFailed, Outcome
@@ -105,10 +106,11 @@ class MatchRunner:
             opening = before.start.opening if before else await self._opening_of(engine, setup, number // 2, chosen)
             await self._part(order)
             first, second = await self._sit(order[0], setup), await self._sit(order[1], setup)
-            await self._make_room(order)
-            for player in (first, second) if setup.rules else ():
-                if not player.analyses:
-                    raise CannotStart(player.name, "lists no ggp-genmove_analyze: --resign and --draw need a winrate")
+            judge = None
+            if setup.judge is not None:
+                judge = MatchJudge(await self._sit(setup.judge, setup), setup.rules, setup.setting)
+                judge.player.peer.begin_game(setup.key(number, attempt))
+            await self._make_room([*order, *filter(None, [setup.judge])])
             key = setup.key(number, attempt)
             match = Match(
                 key=key,
@@ -127,7 +129,7 @@ class MatchRunner:
             )
             writer = RecordWriter(self._live.begin() if self._live else None)
             emit = writer.emit if self._seen is None else _both(writer.emit, self._seen)
-            outcome = await play_match(match, engine, (first, second), emit, lambda: self._new_engine(setup))
+            outcome = await play_match(match, engine, (first, second), emit, lambda: self._new_engine(setup), judge)
         except CannotStart as error:
             raise Suspended(error.who, str(error)) from None
         except BookError as error:
@@ -211,7 +213,7 @@ class MatchRunner:
         """End the processes that cannot play a next match, or must not."""
         if outcome.culprit == "engine":
             await self._end_engine(setup)
-        for bot in order:
+        for bot in [*order, *filter(None, [setup.judge])]:
             player, restart = self._players.get(bot), setup.restart if bot.restart is None else bot.restart
             if player is not None and (restart or not player.fit):
                 await self._dismiss(bot, kill=not player.fit)

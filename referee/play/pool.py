@@ -20,6 +20,7 @@ from types import FrameType
 from protocol.errors import CodedError
 from protocol.records import Record
 from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
+from referee.play.judge import JUDGE
 from referee.play.match_runner import OPENINGS
 from referee.play.openings import OpeningBook
 from referee.play.record_file import Recorder
@@ -319,7 +320,7 @@ class SeriesReport:
         self.suspended.setdefault(who, reason)
 
     def _is_suspended(self, run: SeriesRun) -> bool:
-        return not self.suspended.keys().isdisjoint({"engine", OPENINGS, *(bot.name for bot in run.setup.bots)})
+        return not self.suspended.keys().isdisjoint({"engine", OPENINGS, JUDGE, *(bot.name for bot in run.setup.bots)})
 
 
 def new_run(setup: SeriesConfig) -> SeriesRun:
@@ -368,7 +369,7 @@ def run_series(
     if report.over or not report.open_runs:
         return
     setup = report.runs[0].setup
-    bots = {bot for run in report.runs for bot in run.setup.bots}
+    bots = {bot for run in report.runs for bot in (*run.setup.bots, *filter(None, [run.setup.judge]))}
     pool = LocalPool(jobs, WorkerConfig(setup.pin, setup.record, bots=len(bots), cores=cores))
 
     def stop(number: int, frame: FrameType | None) -> None:

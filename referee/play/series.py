@@ -82,6 +82,7 @@ class SeriesConfig:
     position: tuple[str, ...] = ()  # the plies that every match begins with, before those that are drawn
     book: BookChoice | None = None  # the openings of pairs, in place of random plies
     rules: tuple[AdjudicationRule, ...] = ()  # by which matches may end early
+    judge: BotSpec | None = None  # who says what the rules are about, in place of both bots
 
     @cached_property
     def series(self) -> str:
@@ -94,6 +95,7 @@ class SeriesConfig:
             *([self.position] if self.position else []),
             *([self.book.digest, self.book.order, self.book.start, self.book.plies] if self.book else []),
             *([astuple(rule) for rule in self.rules]),
+            *([self.judge.command] if self.judge else []),
             *([[[*bot.own_play, *bot.environment] for bot in self.bots]] if self._have_settings else []),
         ]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]

@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from protocol.errors import Problem
+from referee.play.adjudication import AdjudicationRule
 from referee.play.bot_spec import BotSpec
 from referee.play.series import GameResult
 from referee.play.setting import Setting, Timeouts
@@ -65,6 +66,8 @@ class Pool:
     max_plies: int = 0  # 0: 20 times the cells
     openings: int = 0
     rated: bool = True
+    rules: tuple[AdjudicationRule, ...] = ()  # by which its games may end early
+    judge: BotSpec | None = None  # who says what the rules are about, in place of both bots
     seats: bool = False  # whether people may play in the unrated pool beside it
 
     @cached_property

@@ -74,8 +74,59 @@ def test_what_is_no_winrate(text: str) -> None:
              "winrate=0.1 plies=2.5", "winrate=0.1 plies=4 plies=4", "score=400 movecount=3", "winrate=0.1.1 plies=4"]
 )  # fmt: skip
 def test_what_is_no_rule(text: str) -> None:
-    with pytest.raises(AdjudicationError, match="--resign"):
+    with pytest.raises(AdjudicationError, match=r"winrate=0\.02|plies=6"):
         AdjudicationRule.parse("resign", text)
+
+
+BEHIND = AdjudicationRule.parse("resign", "score=10 plies=4 after=10")
+LEVEL = AdjudicationRule.parse("draw", "score=1 plies=6")
+
+
+def ended_by_score(rule: AdjudicationRule, plies: list[tuple[int, object]]) -> tuple[int, int] | None:
+    adjudicator = Adjudicator((rule,))
+    for ply, (seat, score) in enumerate(plies, 1):
+        if found := adjudicator.see(ply, seat, json.dumps({"score": score, "winrate": 0.5})):
+            return ply, found[0]
+    return None
+
+
+@pytest.mark.parametrize(
+    ("rule", "plies", "end"),
+    [
+        (BEHIND, turns(-10, 10, 40), (14, 2)),
+        (BEHIND, turns(12.5, -10, 40), (14, 1)),
+        (BEHIND, turns(-10, 9.9, 40), None),
+        (BEHIND, turns(-10, -10, 40), None),
+        (BEHIND, turns(-10, None, 40), None),
+        (LEVEL, turns(1, -0.5, 40), (6, 0)),
+        (LEVEL, turns(1.5, 0, 40), None),
+        (LEVEL, turns(-1, 1, 4) + turns(3, 0, 2) + turns(0, 0, 6), (11, 0)),
+    ],
+)
+def test_scores_of_both_bots_end_a_match(
+    rule: AdjudicationRule, plies: list[tuple[int, object]], end: tuple[int, int] | None
+) -> None:
+    assert ended_by_score(rule, plies) == end
+
+
+def test_a_rule_is_written_as_it_is_read() -> None:
+    for rule in (LOST, DRAWN, BEHIND, LEVEL):
+        kind, _, words = str(rule).partition(" ")
+        assert kind == rule.kind and AdjudicationRule.parse(rule.kind, words) == rule
+
+
+@pytest.mark.parametrize(
+    "text", ["score=0 plies=2", "score=10 winrate=0.1 plies=2", "score=2000000 plies=2", "score=3"]
+)
+def test_what_is_no_rule_about_scores(text: str) -> None:
+    with pytest.raises(AdjudicationError):
+        AdjudicationRule.parse("resign", text)
+    assert AdjudicationRule.parse("draw", "score=0 plies=2").level == 0
+
+
+def test_their_words_of_a_rule_become_ours() -> None:
+    theirs = "-resign movecount=3 score=400 twosided=true -draw movenumber=40 movecount=8 score=10"
+    assert translate(theirs.split()) == ["--resign", "plies=6,score=400", "--draw", "after=80,plies=16,score=10"]
 
 
 def test_words_of_a_rule_may_follow_the_option() -> None:
@@ -88,9 +139,10 @@ def test_a_match_ends_by_agreement_and_its_record_says_why(tmp_path: Path) -> No
     record = tmp_path / "games"
     words = ("match", "yugo,size=5", "greedy:playouts=10", "random", "--games", "2", "--json", "--record", str(record))
     refused = ggp(*words, "--resign", "winrate=0.4", "plies=2")
-    assert refused.status == 1 and refused.json["suspended"]["who"] == "random"
-    assert "lists no ggp-genmove_analyze" in refused.json["suspended"]["reason"]
-    assert refused.json["games"] == 0
+    assert refused.status == 2 and refused.err.count("\n") == 1 and not record.exists()
+    assert "random: lists no ggp-genmove_analyze, so it says no winrate: leave the rules out" in refused.err
+    refused = ggp(*words[:2], "greedy", "greedy", "--resign", "score=4", "plies=2")
+    assert refused.status == 2 and "greedy-1: says no score with its moves" in refused.err
     both = ("match", "yugo,size=5", "a=greedy:playouts=10", "b=greedy:playouts=20", "--games", "6", "--quiet")
     ran = ggp(*both, "--record", str(record), "--resign", "winrate=0.4", "plies=2", "--json")
     ends = ran.json["terminations"]
