@@ -71,6 +71,7 @@ class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", 
     opening: tuple[Text, ...] = ()
     book: Text = ""  # the file and the line of the opening, and the file's hash
     adjudication: Text = ""  # the rules by which the match may end early, and the bot that judges it
+    continues: Text = ""  # KEY@PLY of the match that this one goes on from, after plies of it were taken back
     referee: Text = ""
     started: Text = ""  # UTC, ISO 8601
 

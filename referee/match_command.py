@@ -121,7 +121,7 @@ class _MatchCommand(click.Command):
 @click.option("--interval", type=click.IntRange(1), metavar="N", help="Say how it stands after every N games.")
 @click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="No progress, no table.")
-@click.option("--verbose", is_flag=True, help="Show the dialogue and what bots write to stderr, live.")
+@click.option("--verbose", is_flag=True, help="Live: the dialogue, what bots write to stderr, plies with evaluations.")
 @click.option(
     "--log-stderr",
     type=click.Path(path_type=Path, file_okay=False),
@@ -393,12 +393,17 @@ def _read_position(place: str, game: str, options: dict[str, str]) -> tuple[dict
 def _sit_down(report: SeriesReport, recorder: Recorder, as_object: bool) -> SeriesReport:
     """The series with a human in it, here at the terminal."""
     from protocol.transports.subreaper import adopt_orphans
+    from referee.play.analysis import show_plies
     from referee.play.human import announce, open_terminal, play_by_hand
 
     adopt_orphans()
     terminal = open_terminal(sys.stderr if as_object else sys.stdout)
 
+    told = show_plies() if report.runs[0].setup.extras.verbose else None
+
     def seen(event: Event) -> None:
+        if told is not None:
+            told(event)
         if line := announce(event):
             terminal.show(line)
 

@@ -15,10 +15,10 @@ from referee.console.completion import BotWord
 from referee.console.console import Console, bot_words
 from referee.console.consult import Consultation
 from referee.console.own_commands import OwnFailed
-from referee.console.replay import MatchCaption, analysis_lines, board, follow, line_of, list_width, score, told
+from referee.console.replay import MatchCaption, analysis_lines, board, follow, list_width, score, told
 from referee.console.tree import GameTree, TreeNode, letters
 from referee.console.workbench import Workbench, place_of, played
-from referee.play.analysis import analysis_line
+from referee.play.analysis import analysis_line, line_of
 from referee.play.engine import Status
 from referee.terminal import clean
 

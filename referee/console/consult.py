@@ -12,10 +12,9 @@ from referee.console.own_commands import OwnFailed
 from referee.console.replay import analysis_lines, list_width
 from referee.console.tree import Evaluation, TreeNode
 from referee.console.workbench import Ask, Workbench, place_of
-from referee.play.advice import ANALYSIS_TIME, Advice, Adviser
+from referee.play.advice import Advice, Adviser, analysis_control
 from referee.play.analysis import analysis_line, cut, percent, read_analysis
 from referee.play.bot_spec import BotSpec, LaunchError, WordError, distinct, read_bot
-from referee.play.clock import TimeControl
 from referee.play.engine import OVER, Status
 from referee.play.outcome import BotFault, CannotStart
 from referee.play.setting import Setting
@@ -201,9 +200,8 @@ class Consultation:
             listed = self._ask_engine(f"ggp-options {tree.game}")
             rows = [line.split() for line in listed.text.splitlines()] if listed.ok else []
             self._defaults[tree.game] = {row[0]: row[2] for row in rows if len(row) > 2}
-        text = f"{control}/move" if control.replace(".", "", 1).isdecimal() else control or ANALYSIS_TIME
         try:
-            return node, status, Setting(tree.game, tree.options, self._defaults[tree.game], TimeControl.parse(text))
+            return node, status, Setting(tree.game, tree.options, self._defaults[tree.game], analysis_control(control))
         except ValueError as error:
             raise OwnFailed(str(error), code="bad-control") from None
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 from protocol.entry_points import version
 from protocol.records import Event, MatchStarted, MovePlayed
 from referee.console.own_commands import OwnFailed
-from referee.console.replay import line_of
 from referee.console.workbench import Workbench
 from referee.match_command import progress_bar
 from referee.match_report import effect_of, score_line, status_line
+from referee.play.analysis import line_of
 from referee.play.bot_spec import BotSpec, LaunchError, WordError, distinct, is_human, read_bot
 from referee.play.clock import TimeControl
 from referee.play.human import announce, open_terminal, play_by_hand

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from protocol.drawing import text
 from protocol.drawing.scene import DrawingError, read_scene
 from protocol.messages import Reply
-from protocol.records import MatchEnded, MovePlayed, Party, Record
+from protocol.records import MatchEnded, Party, Record
 from referee.archive.places import RecordSource
 from referee.console.completion import BotWord
 from referee.console.own_commands import OwnFailed
 from referee.console.tree import TreeNode
 from referee.console.workbench import HISTORY, SCENE, STATUS, Ask, Workbench, facts_of_scene, place_of
+from referee.play.analysis import line_of
 from referee.play.bot_spec import HUMAN
 from referee.play.clock import ControlKind, TimeControl
 from referee.play.engine import parse_status
@@ -28,11 +29,6 @@ from referee.terminal import clean
 
 _OFTEN = 0.2  # seconds between looks at a match that is being played
 _WIDTH = 100
-
-
-def line_of(ply: MovePlayed) -> str:
-    """`17 black D5  0.412 s`."""
-    return clean(f"{ply.ply} {ply.colour} {ply.move}  {ply.ms / 1000:.3f} s")
 
 
 def analysis_lines(analysis: str) -> list[str]:
@@ -69,6 +65,7 @@ def told(record: Record) -> list[str]:
             f"seat {seat}: {bot.name}{f' ({how})' if how not in ('', bot.name) else ''}, {ms / 1000:.3f} s used"
         )
     lines += [f"opening: {' '.join(start.opening)}"] if start.opening else []
+    lines += [f"continues: {start.continues}"] if start.continues else []
     return [*lines, *(_of_the_end(end, names) if end else ["not finished"]), *diagnostics(end)]
 
 

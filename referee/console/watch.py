@@ -23,8 +23,9 @@ from protocol.transports.keys import read_public
 from protocol.transports.spectator import Again, Down, Happened, Missing, NoSuch, SeenEvents, Sight, Spectator, Up
 from referee.cli import HELP, run_command
 from referee.console.own_commands import OwnFailed
-from referee.console.replay import MatchCaption, line_of
+from referee.console.replay import MatchCaption
 from referee.console.workbench import Workbench
+from referee.play.analysis import line_of
 from referee.play.bot_spec import read_engine
 from referee.play.engine import Engine, start_engine
 from referee.play.setting import Timeouts

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from referee.play.bot_spec import BotSpec
+from referee.play.clock import TimeControl
 from referee.play.engine import AGREE, Status
 from referee.play.outcome import BotFault, Termination
 from referee.play.player import Player, start_bot
 from referee.play.setting import Setting
 
-ANALYSIS_TIME = "5/move"  # for a bot that is asked without a time
+_TIME = "5/move"  # for a bot that is asked without a time
 _MOST = 4  # bots kept alive at a time, unless the caller has more
 _MOST_ANALYSIS = 64 * 1024  # characters
 
@@ -62,7 +63,7 @@ class Adviser:
             raise BotFault(Termination.REFUSED, f"it answers `? {reply.text[:200]}`")
         move, _, rest = reply.text.partition("\n")
         if move.lower() != "resign":
-            self._running[bot].plies += _known(player, [(status.to_play, move)])
+            self._running[bot].plies += player.knows([(status.to_play, move)])
         return Advice(move, ms / 1000, rest[:_MOST_ANALYSIS] if player.analyses else "")
 
     def running(self, bot: BotSpec) -> bool:
@@ -90,10 +91,10 @@ class Adviser:
         self._running[bot] = advised
         while len(self._running) > self.most:
             await self._running.pop(next(iter(self._running))).player.peer.stop()
-        player, wanted = advised.player, _known(advised.player, plies)
+        player, wanted = advised.player, advised.player.knows(plies)
         known = _common(advised.plies, wanted)
         undone, game = len(advised.plies) - known, _game(player, setting)
-        if advised.game != game or undone > len(wanted) or (undone and not await player.take_back(undone)):
+        if advised.game != game or undone > len(wanted) or (undone and await player.take_back(undone) < undone):
             advised.game, known = ("", ""), 0
             await player.new_game(setting)
         advised.game, advised.plies = game, wanted
@@ -102,14 +103,14 @@ class Adviser:
         return advised
 
 
+def analysis_control(text: str) -> TimeControl:
+    """The time control for a question: seconds a move, another control, or "" for 5 seconds. Raises ValueError."""
+    return TimeControl.parse(f"{text}/move" if text.replace(".", "", 1).isdecimal() else text or _TIME)
+
+
 def _game(player: Player, setting: Setting) -> tuple[str, str]:
     """What a new game depends on: a plain GTP bot hears of the time control only there."""
     return setting.new_game, "" if player.agrees_by_genmove else str(setting.control)
-
-
-def _known(player: Player, plies: Plies) -> list[tuple[str, str]]:
-    """The plies that the bot hears of: plain GTP has no lists of dead stones."""
-    return [ply for ply in plies if player.agrees_by_genmove or not ply[1].startswith("dead:")]
 
 
 def _common(one: Plies, two: Plies) -> int:

@@ -1,14 +1,18 @@
-"""What a bot says of its move (`ggp-genmove_analyze`): its numbers, and a line of them."""
+"""What a bot says of its move (`ggp-genmove_analyze`): its numbers, a line of them, and such lines live on stderr."""
 
+import os
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
 
+from protocol.records import Event, MatchStarted, MovePlayed
 from referee.terminal import clean
 
 _SCORES = ("score", "score_lead", "scoreLead", "lead")
 _PLAYOUTS = ("visits", "playouts", "nodes")
 _MOST_PV = 200  # moves
+_COLUMNS, _LEAST = 120, 20  # columns: where stderr is no terminal, and of an analysis at least
 _LARGE = 1e15  # no bot counts so far
 
 
@@ -56,6 +60,36 @@ def analysis_line(analysis: str, room: int) -> str:
         *([f"pv {' '.join(said.pv)}"] if said.pv else []),
     ]
     return cut(clean(", ".join(words)), room)
+
+
+def line_of(ply: MovePlayed) -> str:
+    """`17 black D5  0.412 s`."""
+    return clean(f"{ply.ply} {ply.colour} {ply.move}  {ply.ms / 1000:.3f} s")
+
+
+def show_plies() -> Callable[[Event], None]:
+    """Takes the events of one match after another, and writes each ply to stderr as a line with what its bot said."""
+    names = ("", "")
+
+    def show(event: Event) -> None:
+        nonlocal names
+        if isinstance(event, MatchStarted):
+            names = event.bots[0].name, event.bots[1].name
+        elif isinstance(event, MovePlayed):
+            who = names[event.seat - 1] if event.seat else ""
+            left = "" if event.left is None else f", {event.left / 1000:.3f} s left"
+            head = clean(f"{event.match} ply {line_of(event)}{left}, {who}")
+            said = analysis_line(event.analysis, max(_columns() - len(head) - 2, _LEAST))
+            os.write(2, f"{head}{f'  {said}' if said else ''}\n".encode("utf-8", "replace"))
+
+    return show
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(2).columns
+    except OSError:
+        return _COLUMNS
 
 
 def percent(winrate: float) -> str:

@@ -5,14 +5,16 @@ Input is a move, a short form of one (see _meant), `resign`, or a question that 
 
 import os
 import select
+import shlex
 import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from types import FrameType
-from typing import Protocol, TextIO
+from typing import Protocol, TextIO, cast
 
 from protocol.channel import Channel
 from protocol.connection import PeerRole
@@ -24,18 +26,20 @@ from protocol.responder import Responder
 from protocol.transports.blocking import run_blocking
 from protocol.transports.memory import Memory
 from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
-from referee.play.bot_spec import HUMAN, BotSpec, is_human
+from referee.play.advice import Adviser, analysis_control
+from referee.play.analysis import analysis_line
+from referee.play.bot_spec import HUMAN, BotSpec, LaunchError, WordError, is_human, read_bot
 from referee.play.clock import Clock, ControlKind
-from referee.play.engine import AGREE, Engine
+from referee.play.engine import AGREE, Engine, Status
 from referee.play.match_runner import MatchRunner, Suspended
-from referee.play.outcome import BotFault, Termination
+from referee.play.outcome import BotFault, CannotStart, PliesTakenBack, Termination
 from referee.play.player import Player
 from referee.play.pool import SeriesReport, SeriesRun
 from referee.play.process import Peer
 from referee.play.record_file import Recorder
 from referee.play.series import GameResult
 from referee.play.setting import Setting, Timeouts
-from referee.terminal import clean
+from referee.terminal import clean, visible
 
 # -- the terminal: output, and input lines from a terminal or a pipe -------------------------------------------------
 
@@ -229,15 +233,18 @@ def _loop_runs() -> bool:
 HELP = """A move as the engine writes it, as in D4, or `resign`; Tab completes. The end of input resigns, too.
 Ctrl-C drops the match.
 :board  the position again        :why MOVE  why a move is not legal
-:moves  every legal move          :score     the score as it stands"""
+:moves  every legal move          :score     the score as it stands
+:rules  the rules of the game     :hint [BOT [SECONDS]]  what to play here; of a bot, its move
+:undo [PLIES]  take back your last ply and what came after it, if your opponent agrees"""
 _HINTS = {
     "bid": "Bid the komi: a number, as in 7",
     "choose": "Choose: swap-sides or keep-sides",
     AGREE: "Name the dead stones, as in A1 B2, or `none`",
 }
 _SHORT = {"choose": {"swap": "swap-sides", "keep": "keep-sides"}, AGREE: {"none": "dead:"}}
-_QUESTIONS = (":board", ":help", ":moves", ":score", ":why")
+_QUESTIONS = (":board", ":help", ":hint", ":moves", ":rules", ":score", ":undo", ":why")
 _MOST = 5000  # words that completion is given
+_HINT_WIDTH = 100  # columns
 
 
 class HumanPlayer(Player):
@@ -248,19 +255,44 @@ class HumanPlayer(Player):
     ) -> None:
         """`engine` returns the current engine, which may be a new one. `shows_end`: print the end of the match."""
         party = Party(name=start.name, program=HUMAN, command=HUMAN)
-        super().__init__(_NoProcess(), party, frozenset(), Timeouts())
+        self._adviser = Adviser()
+        super().__init__(_NoProcess(self._adviser), party, frozenset(), Timeouts())
         self._engine = engine
         self._terminal = terminal
         self._shows_end = shows_end
         self._news: list[tuple[str, str]] = []
+        self._hints: list[str] = []  # for the record
+        self._seat, self._other, self._opening, self._known = 0, cast(Player, self), 0, 0
+
+    def sit(self, seat: int, other: Player, opening: int, known: int) -> None:
+        self._seat, self._other, self._opening, self._known = seat, other, opening, known
 
     async def new_game(self, setting: Setting, seed: int | None = None) -> None:
         """Always succeeds: a human plays every game."""
         self._news.clear()
+        self._hints.clear()
+        self._setting = setting
 
     def tell(self, colour: str, move: str) -> None:
-        """Shown at the next turn."""
-        self._news.append((colour, move))
+        """Shown at the next turn, unless it was shown in the match that this one continues."""
+        if self._known:
+            self._known -= 1
+        else:
+            self._news.append((colour, move))
+
+    def new_warnings(self) -> list[str]:
+        """Which bots were asked for hints."""
+        hints, self._hints = self._hints, []
+        return hints
+
+    async def agree_to_undo(self, plies: Sequence[tuple[str, str]]) -> str:
+        """The human is asked; the clock of the other side runs."""
+        asked = f"{self._other.name} asks {self.name} to take back {', '.join(move for _, move in plies)}"
+        try:
+            said = self._terminal.read(f"{clean(asked)}: agree? (yes or no)> ", ["yes", "no"], None, lambda: "")
+        except HumanLeft:
+            said = "no"
+        return "" if said.lower() in ("y", "yes") else f"{self.name} does not agree"
 
     def check_alive(self) -> None:
         """Always true."""
@@ -325,7 +357,7 @@ class HumanPlayer(Player):
                 terminal.show("The input has ended: resigned")
                 return "resign"
             if typed.startswith(":"):
-                await self._answer(typed[1:].split(), engine, legal)
+                await self._answer(_words(typed[1:]), engine, legal, colour, phase)
             elif typed.lower() == "resign":
                 return "resign"
             elif typed:
@@ -340,8 +372,8 @@ class HumanPlayer(Player):
             self._terminal.show(f"{who} played {clean(move)}")
         self._news.clear()
 
-    async def _answer(self, words: list[str], engine: Engine, legal: list[str]) -> None:
-        """A question between two moves; it changes nothing."""
+    async def _answer(self, words: list[str], engine: Engine, legal: list[str], colour: str, phase: str) -> None:
+        """A question between two moves; it changes nothing, unless PliesTakenBack is raised."""
         show = self._terminal.show
         match words:
             case ["board"]:
@@ -355,10 +387,55 @@ class HumanPlayer(Player):
                 show(clean(f"{move} is illegal: {reason}" if reason else f"{move} is legal"))
             case ["why"]:
                 show("write :why MOVE")
-            case ["undo", *_]:
-                show("a ply of a match is not taken back; `resign` ends it")
+            case ["rules"]:
+                show(visible(await engine.rules(self._setting.game)) or "the engine gives no rules")
+            case ["hint"]:
+                show(_HINTS.get(phase, "Play one of these"))
+                show(clean(" ".join(legal)) or "every list of dead stones: dead:A1,B2")
+            case ["hint", bot, *time] if len(time) <= 1:
+                await self._hint(bot, "".join(time), engine, colour, phase)
+            case ["undo", *count] if len(count) <= 1:
+                await self._undo("".join(count), engine)
             case _:
                 show(HELP)
+
+    async def _hint(self, word: str, time: str, engine: Engine, colour: str, phase: str) -> None:
+        """What a bot would play here. The record says that it was asked."""
+        plies = await self._plies(engine)
+        try:
+            bot = read_bot(word)
+            control = analysis_control(time)
+            status = Status(phase, colour, self._seat, len(plies))
+            advice = await self._adviser.ask(bot, replace(self._setting, control=control), plies, status)
+        except (WordError, LaunchError, CannotStart, BotFault, ValueError) as error:
+            self._terminal.show(clean(f"{word}: {error}"))
+            return
+        self._hints.append(f"asked {bot.name} for a hint at ply {len(plies) + 1}")
+        reason = "" if advice.move.lower() == "resign" else await engine.why_illegal(advice.move)
+        said = analysis_line(advice.analysis, _HINT_WIDTH)
+        words = [f"{bot.name}: {advice.move or 'it does not say which stones are dead'}"]
+        words += [f"illegal: {reason}"] if reason else [f"{advice.seconds:.1f} s", *([said] if said else [])]
+        self._terminal.show(clean(", ".join(words)))
+
+    async def _undo(self, count: str, engine: Engine) -> None:
+        """Raises PliesTakenBack if the opponent agrees."""
+        plies, rows = await self._plies(engine), [line.split() for line in await engine.history()]
+        if count:
+            number = int(count) if count.isdecimal() and len(count) < 7 else 0
+        else:
+            mine = [at for at, row in enumerate(rows) if row[0] == str(self._seat) and at >= self._opening]
+            number = len(plies) - mine[-1] if mine else 0
+        if not 1 <= number <= len(plies) - self._opening:
+            most = len(plies) - self._opening
+            self._terminal.show(f"write :undo PLIES, from 1 to {most}" if most else "there is no ply to take back")
+        elif reason := await self._other.agree_to_undo(plies[-number:]):
+            self._terminal.show(clean(f"not taken back: {reason}"))
+        else:
+            raise PliesTakenBack(number)
+
+    async def _plies(self, engine: Engine) -> list[tuple[str, str]]:
+        """Colour and move of each ply."""
+        return [(row[1], row[2]) for row in (line.split() for line in await engine.history()) if len(row) > 2]
 
     async def _show(self, engine: Engine) -> None:
         drawn = await engine.scene()
@@ -379,6 +456,14 @@ def _phase(legal: list[str]) -> str:
     if "keep-sides" in legal:
         return "choose"
     return "bid" if legal and all(move.startswith("bid:") for move in legal) else "play"
+
+
+def _words(typed: str) -> list[str]:
+    """The words, quoted ones whole; those of a quote that is not closed as they are."""
+    try:
+        return shlex.split(typed)
+    except ValueError:
+        return typed.split()
 
 
 def _meant(typed: str, phase: str) -> str:
@@ -402,10 +487,15 @@ def _shown(seconds: float) -> str:
 
 
 class _NoProcess(Peer):
-    """The Peer of a human: there is no process."""
+    """The Peer of a human: there is no process but those of the bots that were asked for hints."""
 
-    def __init__(self) -> None:
+    def __init__(self, adviser: Adviser) -> None:
         self.channel = Channel(Memory.of(Responder(HUMAN, "", {})), PeerRole.BOT)
+        self._adviser = adviser
+
+    async def stop(self, kill: bool = False) -> None:
+        await self._adviser.close()
+        await super().stop(kill)
 
 
 # -- matches in this process, for a human or a viewer -------------------------------------------------------------
@@ -472,7 +562,11 @@ def announce(event: Event) -> str:
     if isinstance(event, MatchStarted):
         options = "".join(f" {name}={value}" for name, value in event.options.items())
         first, second = (bot.name for bot in event.bots)
+        if event.continues:
+            return clean(f"{event.match} continues {event.continues}")
         return clean(f"{event.game}{options}: {first} (seat 1) - {second} (seat 2), time {event.time}")
+    if isinstance(event, MatchEnded) and event.termination == Termination.TAKEN_BACK:
+        return clean(event.detail)
     if isinstance(event, MatchEnded):
         detail = f": {event.detail}" if event.detail else ""
         return clean(f"Result: {event.result or 'void'}, {event.termination}{detail}")

@@ -16,7 +16,16 @@ from referee.play.adjudication import AdjudicationRule, Adjudicator
 from referee.play.clock import Clock, ControlKind, TimeControl
 from referee.play.engine import AGREE, OVER, Engine, GameRefused, Status, score_result
 from referee.play.judge import MatchJudge
-from referee.play.outcome import FAULTS, BotFault, CannotStart, EngineFailed, Outcome, Termination, forfeit
+from referee.play.outcome import (
+    FAULTS,
+    BotFault,
+    CannotStart,
+    EngineFailed,
+    Outcome,
+    PliesTakenBack,
+    Termination,
+    forfeit,
+)
 from referee.play.player import Player
 from referee.play.setting import Setting
 
@@ -48,6 +57,7 @@ class Match:
     book: str = ""  # where the opening stands
     rules: tuple[AdjudicationRule, ...] = ()  # by which it may end early
     controls: tuple[TimeControl, TimeControl] | None = None  # by seat, where they differ from that of the setting
+    continues: str = ""  # KEY@PLY of the match whose plies up to there are `past`
 
     def setting_of(self, seat: int) -> Setting:
         """The setting as it is for this seat."""
@@ -77,6 +87,8 @@ async def play_match(
         outcome = await life.play()
     except BotFault as fault:
         outcome = forfeit(fault, life.seat, life.black(), void=fault.void and life.early())
+    except PliesTakenBack as back:
+        outcome = Outcome(Termination.TAKEN_BACK, detail=f"seat {life.seat}: {back}", taken_back=back.plies)
     except EngineFailed as failure:
         outcome = Outcome(Termination.ENGINE_FAILED, culprit="engine", detail=str(failure))
     return await life.end(outcome)
@@ -129,6 +141,7 @@ class _MatchState:
                 adjudication="; ".join(
                     [*map(str, match.rules), *([f"by {self.judge.player.party.command}"] if self.judge else [])]
                 ),
+                continues=match.continues,
                 referee=match.referee,
                 started=match.started or _utc(),
             )

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
+
 from protocol.records import Event, Record
 from referee.play.bot_spec import BotSpec, is_human
 from referee.play.engine import Engine, GameRefused, start_engine
@@ -71,13 +73,17 @@ class MatchRunner:
     ) -> None:
         """Play one match of the schedule, and again while it is void. Raises Suspended when it cannot be played.
 
-        `tried`: void attempts that were kept in a run before; no two records have one key. `begun`: by key, attempts
-        that were interrupted, which go on from there, or were finished, which are kept. `opening`: that of a book.
+        After plies were taken back it goes on as the next attempt. `tried`: void attempts that were kept in a run
+        before; no two records have one key. `begun`: by key, attempts that were interrupted, which go on from there, or
+        were finished, which are kept. `opening`: that of a book.
         """
-        for attempt in range(tried, tried + 1 + REPLAYS):
-            result = await self._attempt(setup, number, attempt, begun.get(setup.key(number, attempt)), opening)
+        attempt, left, continued = tried, 1 + REPLAYS, None
+        while left:
+            before = continued or begun.get(setup.key(number, attempt))
+            result, continued = await self._attempt(setup, number, attempt, before, opening)
             if not result.replayed:
                 return
+            attempt, left = attempt + 1, left - (continued is None)
         tries = f"{1 + REPLAYS} times in a row"
         raise Suspended(result.culprit, f"{result.termination} {tries}, last: {result.detail}")
 
@@ -90,14 +96,18 @@ class MatchRunner:
 
     async def _attempt(
         self, setup: SeriesConfig, number: int, attempt: int, before: Record | None, chosen: Opening | None
-    ) -> GameResult:
+    ) -> tuple[GameResult, Record | None]:
+        """`before`: the plies that it begins with, of this attempt or, without an end, of the one that it continues.
+
+        Returns the result, and the plies to go on from, after some were taken back.
+        """
         order = [setup.bots[index] for index in seats(number)]
         if before is not None and [bot.name for bot in before.start.bots] != [bot.name for bot in order]:
             before = None
         if before is not None and before.end is not None:
             result = setup.result(number, before)
             self._keep(before.lines(), result)
-            return result
+            return result, None
         if self._resting:
             until = max(self._resting.get(bot, 0.0) for bot in order)
             time.sleep(max(0.0, until - time.monotonic()))
@@ -112,6 +122,9 @@ class MatchRunner:
                 judge.player.peer.begin_game(setup.key(number, attempt))
             await self._make_room([*order, *filter(None, [setup.judge])])
             key = setup.key(number, attempt)
+            continues = f"{before.start.match}@{len(before.plies)}" if before and before.start.match != key else ""
+            first.sit(1, second, len(opening), len(before.plies) if before and continues else 0)
+            second.sit(2, first, len(opening), len(before.plies) if before and continues else 0)
             match = Match(
                 key=key,
                 setting=setup.setting,
@@ -123,8 +136,9 @@ class MatchRunner:
                 book=f"{chosen.place}, sha256 {chosen.digest}" if chosen else "",
                 referee=setup.referee,
                 bot_seeds=setup.bot_seeds(key),
-                past=before.plies if before else (),
-                started=before.start.started if before else "",
+                past=tuple(msgspec.structs.replace(ply, match=key) for ply in before.plies) if before else (),
+                started=before.start.started if before and not continues else "",
+                continues=continues,
                 controls=setup.controls(number),
             )
             writer = RecordWriter(self._live.begin() if self._live else None)
@@ -140,10 +154,12 @@ class MatchRunner:
             if self._live is not None:
                 self._live.close()
         self._resting |= {bot: time.monotonic() + bot.wait for bot in order if bot.wait}
-        result = setup.result(number, writer.record())
+        record = writer.record()
+        result = setup.result(number, record)
         self._keep(b"".join(writer.lines), result)
         await self._clear(setup, order, outcome)
-        return result
+        goes_on = Record(record.start, record.plies[: -outcome.taken_back], None) if outcome.taken_back else None
+        return result, goes_on
 
     # -- engines and bots -----------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ class Termination(StrEnum):
     PLY_LIMIT = "ply_limit"
     ADJUDICATED = "adjudicated"  # by a rule that the operator asked for
     ENGINE_FAILED = "engine_failed"
+    TAKEN_BACK = "taken_back"  # by agreement; the match goes on from an earlier ply under another key
 
 
 BY_PLAY = {Termination.RULES, Termination.RESIGNATION, Termination.PLY_LIMIT, Termination.ADJUDICATED}
@@ -67,6 +68,14 @@ class BotFault(Exception):
         self.void = void
 
 
+class PliesTakenBack(Exception):
+    """The side to move and its opponent have agreed to take back so many plies."""
+
+    def __init__(self, plies: int) -> None:
+        super().__init__(f"{plies} {'ply' if plies == 1 else 'plies'} taken back by agreement")
+        self.plies = plies
+
+
 class EngineFailed(Problem):
     """The engine crashed, stopped answering or contradicted itself: the match has no loser."""
 
@@ -92,6 +101,7 @@ class Outcome:
     winner: int = 0
     culprit: str = ""  # seat1, seat2, engine or ""
     detail: str = ""
+    taken_back: int = 0  # plies
 
     @property
     def void(self) -> bool:

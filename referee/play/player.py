@@ -5,7 +5,7 @@ Moves of the others are held back and travel in one write with the next question
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 
 from msgspec import structs
 
@@ -132,14 +132,39 @@ class Player(ABC):
             return None
         return "dead:" + ",".join(dict.fromkeys(reply.text.upper().split())) if reply.ok else None
 
-    async def take_back(self, plies: int) -> bool:
-        """Whether it took back so many plies with `undo`; if not, its position is unknown. Raises BotFault."""
-        if "undo" not in self._commands:
-            return False
-        for _ in range(plies):
+    def sit(self, seat: int, other: "Player", opening: int, known: int) -> None:
+        """Its seat in the next match, the player in the other one, how many plies no bot chooses, and how many of the
+        plies that it will be told it knows from the match that this one continues."""
+        return
+
+    async def take_back(self, plies: int) -> int:
+        """How many of so many plies it took back with `undo`. Raises BotFault."""
+        for number in range(plies if "undo" in self._commands else 0):
             if not (await self._question("undo", self._budgets.command))[0].ok:
-                return False
-        return True
+                return number
+        return plies if "undo" in self._commands else 0
+
+    async def agree_to_undo(self, plies: Sequence[tuple[str, str]]) -> str:
+        """Why it does not agree to take back these plies (colour and move), "" if it does, which is by undoing them.
+
+        If it does not, it is where it was before.
+        """
+        known = self.knows(plies)
+        if "undo" not in self._commands:
+            return f"{self.name} lists no undo"
+        try:
+            undone = await self.take_back(len(known))
+        except BotFault as fault:  # what is wrong with it shows when it is its turn
+            return f"{self.name}: {fault.termination}: {fault}"
+        if undone == len(known):
+            return ""
+        for colour, move in known[len(known) - undone :]:
+            self.tell(colour, move)
+        return f"{self.name} does not undo"
+
+    def knows(self, plies: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """The plies that it hears of: GTP has no lists of dead stones."""
+        return [ply for ply in plies if self.agrees_by_genmove or not ply[1].startswith("dead:")]
 
     async def end_game(self, result: str) -> bool:
         """Send the result to a bot that lists `ggp-result`; whether the bot can play a next game."""

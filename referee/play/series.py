@@ -242,7 +242,10 @@ class SeriesTally:
         self._void.clear()
 
     def add(self, played: GameResult) -> None:
-        """Count a match that is in the record."""
+        """Count a match that is in the record; one that goes on under another key is no match of its own."""
+        if played.termination == Termination.TAKEN_BACK:
+            self.tried[played.number] = max(self.tried[played.number], 1 + played.attempt)
+            return
         self.terminations[played.termination] += 1
         if played.culprit:
             self.faults[played.culprit, played.termination] += 1

@@ -27,6 +27,7 @@ from protocol.records import Record
 from protocol.safe_files import open_to_append
 from protocol.transports.blocking import run_blocking
 from protocol.transports.subreaper import adopt_orphans, kill_strays
+from referee.play.analysis import show_plies
 from referee.play.match_runner import MOST_BOTS, MatchRunner, Suspended
 from referee.play.openings import Opening
 from referee.play.process import available_cores, pin
@@ -262,7 +263,8 @@ def _play(work: Batch) -> None:
     if state.stopped:
         raise StopMatch
     if state.table is None:
-        state.table = MatchRunner(_keep, state.live, state.place.bots, spare=state.spare)
+        seen = show_plies() if work.setup.extras.verbose else None
+        state.table = MatchRunner(_keep, state.live, state.place.bots, seen, spare=state.spare)
     try:
         for place, (number, tried) in enumerate(zip_longest(work.numbers, work.tried, fillvalue=0)):
             state.at = mark(work.setup.key(number))

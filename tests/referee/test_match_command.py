@@ -79,6 +79,18 @@ def test_quiet_says_nothing_and_verbose_everything() -> None:
         assert line in err
 
 
+def test_verbose_shows_each_ply_with_what_its_bot_said(tmp_path: Path) -> None:
+    record = tmp_path / "games.jsonl"
+    words = ("match", "yugo,size=3", "greedy:playouts=3", "random", "--games", "2", "--record", str(record))
+    err = ggp(*words, "--verbose").err
+    shown = [line for line in err.splitlines() if " ply " in line]
+    plies = [ply for match in records(record) for ply in match.plies]
+    assert len(shown) == len(plies) and max(map(len, shown)) <= 120
+    for line, ply in zip(shown, plies, strict=True):
+        assert line.startswith(f"{ply.match} ply {ply.ply} {ply.colour} {ply.move}  {ply.ms / 1000:.3f} s, ")
+        assert (" playouts, pv " in line and ", greedy  " in line) == bool(ply.analysis) != line.endswith(", random")
+
+
 def test_openings_are_the_same_for_a_pair_and_by_the_seed(tmp_path: Path) -> None:
     def openings(name: str, seed: str) -> list[tuple[str, ...]]:
         path = tmp_path / name

@@ -17,6 +17,7 @@ from referee.archive.places import is_ladder, open_match
 from referee.console import replay as travel
 from referee.console.own_commands import OwnFailed
 from referee.console.workbench import Workbench
+from referee.play.analysis import line_of
 from referee.play.record_file import RecordWriter, SideFile
 from tests.support.codes import raises
 from tests.support.memory_console import memory_console, typed
@@ -315,7 +316,7 @@ def test_a_match_is_followed_to_its_last_event(after: str, tmp_path: Path, monke
 
     said, *shown = follow(base, match, end, monkeypatch)
     assert said == f"the match is over: {match.end and match.end.result}, rules; ply 6 of 6: white pass"
-    assert [line for line in shown if " s" in line] == [travel.line_of(ply) for ply in match.plies[2:]]
+    assert [line for line in shown if " s" in line] == [line_of(ply) for ply in match.plies[2:]]
     live.close()
 
 

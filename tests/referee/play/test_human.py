@@ -9,8 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from protocol.records import Event, Record, read_records
+from referee.archive.verify import main as main_verify
 from referee.ladder.config import read_ladder
 from referee.ladder.toml_file import ConfigError
 from referee.match_command import main
@@ -75,16 +77,134 @@ def moves(record: Record) -> list[str]:
 
 @pytest.mark.slow
 def test_questions_change_nothing_and_illegal_moves_are_asked_again(tmp_path: Path) -> None:
-    typed = ("a1", ":why A1", "A1", ":why", ":undo", ":what", ":moves", ":score", ":board", "two words", "", "resign")
+    typed = ("a1", ":why A1", "A1", ":why", ":undo 9", ":what", ":moves", ":score", ":board", "two words", "", "resign")
     record, script, report = play(tmp_path, "yugo,size=3", *typed, bots=("random",))
     assert record.start.bots[0].name == "human" and moves(record)[0] == "1 black A1"
     assert record.end is not None and (record.end.result, record.end.termination) == ("W+R", "resignation")
     assert "A1 is illegal: A1 is occupied" in script.text and "illegal move: A1 is occupied" in script.text
-    assert "not taken back" in script.text and "write :why MOVE" in script.text and script.text.count(":help") == 0
+    assert (
+        "write :undo PLIES, from 1 to 2" in script.text
+        and "write :why MOVE" in script.text
+        and script.text.count(":help") == 0
+    )
     assert "a move is one word" in script.text and '"black"' in script.text
     assert script.text.count("3 ") >= 3 and f"white played {record.plies[1].move}" in script.text
     assert {"A1", "button", "resign", ":why"} <= set(script.words[0]) and "A1" not in script.words[1]
     assert (report.tally.games, report.stopped, report.suspended) == (1, 0, {})
+
+
+def series(tmp_path: Path, game: str, one: str | BotSpec, two: str | BotSpec, *lines: str | None) -> list[Record]:
+    """Every record of a match of a human with this script."""
+    path, script = tmp_path / "games.jsonl", HumanScript(*lines)
+    setup = make_setup(game, one, two, time="60")
+    with Recorder(path) as recorder:
+        report = play_by_hand(new_run(replace(setup, games=1)), recorder, script, lambda event: None)
+    assert (report.tally.games, report.tally.void, report.suspended) == (1, 0, {}), script.text
+    assert [path.name for path in tmp_path.iterdir()] == ["games.jsonl"]
+    SHOWN[:] = [script.text]
+    return list(read_records(path.read_bytes().splitlines(keepends=True)))
+
+
+SHOWN: list[str] = []  # of the series that was played last
+
+
+CHANGED = """from bots.sdk import Bot, Position
+import bots.sdk
+table = Bot.handlers
+def handlers(self):
+    found = table(self)
+    {}
+    return found
+Bot.handlers = handlers
+bots.sdk.run(lambda position: position.legal_moves()[0], words=())
+"""
+REFUSES = """import itertools
+    from protocol.errors import CommandFailed
+    undo, count = found["undo"], itertools.count()
+    def once(arguments):
+        if next(count) % 2: raise CommandFailed("cannot undo")
+        return undo(arguments)
+    found["undo"] = once"""
+
+
+def bot_with(tmp_path: Path, change: str) -> BotSpec:
+    """A bot whose moves are the first legal ones, after this change to the table of its commands."""
+    script = tmp_path.parent / f"{tmp_path.name}.py"
+    script.write_text(CHANGED.format(change))
+    return read_bot(f"stubborn={sys.executable} {script}")
+
+
+@pytest.mark.slow
+def test_plies_are_taken_back_by_agreement_and_both_records_say_so(tmp_path: Path) -> None:
+    """The bot agrees by undoing them; the match goes on under another key, its clocks as they were."""
+    bot = bot_with(tmp_path, "pass")
+    records = series(tmp_path, "go,size=3", HUMAN, bot, "A1", "B2", ":undo", ":undo", "C3", "resign")
+    first, second, third = records
+    ends = [record.end for record in records if record.end]
+    assert [end.termination for end in ends] == ["taken_back", "taken_back", "resignation"]
+    assert [end.detail.partition(" taken")[0] for end in ends[:2]] == ["seat 1: 2 plies", "seat 1: 2 plies"]
+    assert [(end.result, end.winner) for end in ends] == [("", 0), ("", 0), ("W+R", 2)]
+    key = first.start.match
+    assert [record.start.match for record in records] == [key, f"{key}.1", f"{key}.2"]
+    assert [record.start.continues for record in records] == ["", f"{key}@2", f"{key}.1@0"]
+    assert second.plies[:2] == tuple(structs.replace(ply, match=f"{key}.1") for ply in first.plies[:2])
+    assert third.plies[0].move == "C3" and "white played" in SHOWN[0]
+    assert main_verify([str(tmp_path / "games.jsonl")]) == 0
+
+
+@pytest.mark.slow
+def test_another_human_is_asked(tmp_path: Path) -> None:
+    lines = ("A1", "B2", "C3", ":undo", "no", "pass", ":undo 1", "A2", ":undo 2", "yes", "B1", "resign")
+    records = series(tmp_path, "go,size=3", HUMAN, OTHER, *lines)
+    assert len(records) == 2 and "other does not agree" in SHOWN[0] and SHOWN[0].count("asks") >= 2
+    assert [ply.move for ply in records[0].plies][:3] == ["A1", "B2", "C3"]
+    assert records[1].start.continues.endswith(f"@{len(records[0].plies) - 2}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "reason"), [("del found['undo']", "lists no undo"), (REFUSES, "does not undo")], ids=["none", "half"]
+)
+def test_a_bot_that_does_not_undo_does_not_agree(change: str, reason: str, tmp_path: Path) -> None:
+    """It is where it was before, and the match goes on."""
+    bot = bot_with(tmp_path, change)
+    (record,) = series(tmp_path, "go,size=3", HUMAN, bot, "C3", ":undo", "B2", "pass", "pass", "resign", "resign")
+    assert f"not taken back: stubborn {reason}" in SHOWN[0]
+    assert record.end is not None and record.end.termination in ("resignation", "rules"), record.end
+    assert len(record.plies) >= 6
+
+
+@pytest.mark.slow
+def test_there_must_be_a_ply_to_take_back(tmp_path: Path) -> None:
+    setup = replace(make_setup("go,size=3", HUMAN, "random"), games=1, position=("A1", "B2"))
+    script = HumanScript(":undo", ":undo 1", ":undo x", "C3", ":undo 3", ":undo 0", "resign")
+    with Recorder(None) as recorder:
+        report = play_by_hand(new_run(setup), recorder, script, lambda event: None)
+    assert report.tally.games == 1
+    assert script.text.count("there is no ply to take back") == 3
+    assert script.text.count("write :undo PLIES, from 1 to 2") == 2
+
+
+@pytest.mark.slow
+def test_hints_and_rules(tmp_path: Path) -> None:
+    """A bot that was asked is in the record, and is gone after the match."""
+    typed = (":hint", ":hint greedy:playouts=5 1", ":hint nobody", ":hint random soon", ":hint 'x", ":rules")
+    (record,) = series(tmp_path, "stigmergy,size=3", HUMAN, "random", *typed, "3", "resign")
+    assert record.end is not None
+    assert record.end.warnings == ("seat1: asked greedy for a hint at ply 1",)
+    assert "Bid the komi" in SHOWN[0] and "greedy: bid:" in SHOWN[0] and "playouts" in SHOWN[0]
+    assert "nobody: does not start" in SHOWN[0] and "random: time control 'soon'" in SHOWN[0]
+    assert "# Stigmergy" in SHOWN[0] or "Stigmergy" in SHOWN[0]
+
+
+@pytest.mark.slow
+def test_an_undo_on_the_command_line_is_no_void_match(tmp_path: Path) -> None:
+    path = tmp_path / "games.jsonl"
+    ran = run("yugo,size=3", "human", "random", "--record", str(path), typed="A1\n:undo\nB2\nresign\n")
+    assert ran.returncode == 0 and "void" not in ran.stdout, ran.stdout + ran.stderr
+    assert "seat 1: 2 plies taken back by agreement" in ran.stdout and " continues " in ran.stdout
+    again = run("yugo,size=3", "human", "random", "--record", str(path))
+    assert again.returncode == 0 and "holds 1 of these 1 matches already" in again.stderr
 
 
 @pytest.mark.slow
