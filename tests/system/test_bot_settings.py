@@ -123,7 +123,7 @@ def test_the_start_of_one_bot_may_take_longer_or_less_long(tmp_path: Path) -> No
     ran = play(tmp_path, "--bot", "a,budget.start=0.3", bot=("late=60",))
     assert ran.status == 1 and ran.json["games"] == 0 and ran.json["suspended"]["who"] == "a"
     assert "does not start" in ran.json["suspended"]["reason"]
-    ran = play(tmp_path, "--budget", "start=0.3", "--bot", "*,budget.start=60", bot=("late=0.6",))
+    ran = play(tmp_path, "--budget", "start=5", "--bot", "a,budget.start=60", bot=("late=6",))
     assert ran.status == 0 and ran.json["games"] == 2
 
 
