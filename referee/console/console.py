@@ -178,7 +178,9 @@ class Console:
 
     def _is_move(self, word: str) -> bool:
         """Whether an unknown command is a move, as `:D4`, or would be one elsewhere on the board."""
-        if self.dialogue.lost or self.learner.known.kind not in (PeerKind.ENGINE, PeerKind.UNKNOWN) or not word:
+        if self.dialogue.lost or self.dialogue.pending:  # nothing can be asked now
+            return False
+        if self.learner.known.kind not in (PeerKind.ENGINE, PeerKind.UNKNOWN) or not word:
             return False
         if "ggp-play" not in self.commands():
             return False

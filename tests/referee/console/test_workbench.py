@@ -9,7 +9,7 @@ import pytest
 from protocol.records import read_records
 from protocol.transports.blocking import run_blocking
 from referee.console.consult import graph
-from referee.console.dialogue import read_bots, read_target
+from referee.console.dialogue import Exchange, read_bots, read_target
 from referee.console.own_commands import OwnFailed
 from referee.play.bot_spec import LaunchError, WordError
 from referee.play.setting import Timeouts
@@ -313,3 +313,12 @@ def test_the_words_of_the_command_line() -> None:
             read_target(words, (), "", Timeouts())
     with raises(LaunchError, "cannot-launch"):
         read_target(("yugo", "./nothing now"), (), "", Timeouts())
+
+
+def test_a_mistyped_command_is_named_at_once_while_an_answer_is_due() -> None:
+    """Whether it is a move is not asked then."""
+    console = memory_console()
+    console.dialogue.pending.append(Exchange("genmove black"))
+    with pytest.raises(OwnFailed, match=r"there is no :restrat; did you mean :restart\?"):
+        typed(console, ":restrat")
+    assert [exchange.sent for exchange in console.dialogue.pending] == ["genmove black"]
