@@ -3,12 +3,16 @@
 import msgspec
 import pytest
 
-from protocol.records import Party, Record
+from protocol.records import MatchStarted, Party, Record
 from protocol.responder import Responder
 from protocol.transports.blocking import run_blocking
+from referee.archive.export import sgf
+from referee.console.replay import _full_time
+from referee.lobby.spectator_process import RunningMatch
 from referee.play.clock import NO_LIMIT, MoveClock, TimeControl
 from referee.play.player import meet
 from referee.play.setting import Timeouts
+from referee.records import head
 from tests.support.memory_match import MemoryMatch, MemoryPeer, bot, plain
 
 GAME = "go size=9 komi=6.5"
@@ -94,3 +98,22 @@ def test_a_bot_gets_its_limits_before_each_game(command: str) -> None:
         "lz-setoption": ["lz-setoption name visits value 100", "lz-setoption name playouts value 7"],
     }
     assert peer.lines[-3:] == [*told[command], "ggp-new go size=9 komi=6.5"]
+
+
+# -- readers of records ----------------------------------------------------------------------------------------------
+
+
+def test_readers_show_the_control_of_each_seat() -> None:
+    record = MemoryMatch(GAME, passing(), passing(), times=("60", "none")).run().record
+    assert head(record).control == "60 against none"
+    assert "OT[60 against none]" in sgf(record)
+    assert RunningMatch(msgspec.to_builtins(record.start)).head.control == "60 against none"
+    assert _full_time(record.start.controls) == {1: 60_000}
+    same = MemoryMatch(GAME, passing(), passing()).run().record
+    assert RunningMatch(msgspec.to_builtins(same.start)).head.control == head(same).control == "10"
+
+
+def test_a_record_of_before_has_one_control_for_both() -> None:
+    line = b'{"bots":[{"name":"a"},{"name":"b"}],"control":"5+1","engine":{"name":"e"},"event":"start","game":"go",'
+    start = msgspec.json.decode(line + b'"match":"m","options":{}}', type=MatchStarted)
+    assert start.controls == ("5+1", "5+1") and start.time == "5+1" and start.bots[0].settings == ""
