@@ -355,6 +355,30 @@ def test_at_a_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_an_undo_a_hint_and_the_rules_at_a_terminal(tmp_path: Path) -> None:
+    with Terminal("match", "yugo,size=5", "human", "random", home=tmp_path, rows=60) as terminal:
+        terminal.expect("black (human)>")
+        terminal.type("C3\r")
+        terminal.expect("white played")
+        terminal.expect("black (human)>")
+        terminal.type(":hint random 1\r")
+        terminal.expect("random: ")
+        terminal.expect("black (human)>")
+        terminal.type(":undo\r")
+        terminal.expect("2 plies taken back by agreement")
+        terminal.expect(" continues ")
+        terminal.expect("black (human)>")
+        terminal.type(":rules\r")
+        terminal.expect("button")
+        terminal.expect("black (human)>")
+        terminal.type("C3\r")
+        terminal.expect("white played")
+        terminal.type("resign\r")
+        assert terminal.end() == 0
+    assert "ended by: resignation 1" in terminal.text
+
+
+@pytest.mark.slow
 def test_a_clock_that_runs_out_at_a_terminal(tmp_path: Path) -> None:
     with Terminal("match", "go,size=5", "human", "random", "--time", "0.5", home=tmp_path) as terminal:
         terminal.expect("Result: W+T, time")
