@@ -23,6 +23,7 @@ from referee.ladder.toml_file import keys_of
 from referee.lobby.config import LOBBY_TABLES
 from referee.lobby.config import example as lobby_example
 from referee.lobby.keys_command import keys
+from referee.openings_command import openings
 from referee.store.schema import metadata
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -182,8 +183,8 @@ def command_line_page() -> str:
                 f"### `ggp ladder {sub}`\n\n```text\n{_help(value)}```\n"
                 for sub, value in PROJECT["entry-points"]["ggp.ladder"].items()
             ]
-        if name == "keys":
-            parts += [f"### `ggp keys {sub}`\n\n```text\n{_help(value, sub)}```\n" for sub in keys.commands]
+        for sub in {"keys": keys, "openings": openings}[name].commands if name in ("keys", "openings") else ():
+            parts.append(f"### `ggp {name} {sub}`\n\n```text\n{_help(value, sub)}```\n")
     return "\n".join(parts)
 
 

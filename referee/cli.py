@@ -27,6 +27,7 @@ BAD_USAGE = 2
 SECTIONS: dict[str, dict[str, str]] = {
     "Play": {
         "match": "play a series of games between two bots",
+        "openings": "make books of balanced openings",
         "engine": "run a rules engine on stdin and stdout, or as a service",
         "bot": "run a built-in bot on stdin and stdout",
     },

@@ -7,6 +7,7 @@ import hashlib
 import json
 import random
 from collections import Counter, deque
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -406,7 +407,7 @@ async def draw_opening(engine: Engine, setup: SeriesConfig, pair: int) -> tuple[
         return setup.position
     for draw in range(_DRAWS):
         chance = random.Random(f"{setup.seed} {pair} {draw}")
-        moves = await _random_plies(engine, setup, chance)
+        moves = await random_plies(engine, setup.setting.new_game, setup.position, setup.openings, chance)
         if moves is not None:
             return moves
     raise GameRefused(f"no opening of {setup.openings} plies leaves a game to play: ask for fewer")
@@ -429,13 +430,15 @@ async def play_opening(engine: Engine, setup: SeriesConfig, opening: Opening) ->
     return tuple(moves)
 
 
-async def _random_plies(engine: Engine, setup: SeriesConfig, chance: random.Random) -> tuple[str, ...] | None:
-    """Canonical moves from the start of the game, or None if the game is over before the opening is."""
-    status, moves = await engine.new_game(setup.setting.new_game), list[str]()
-    for move in setup.position:
+async def random_plies(
+    engine: Engine, new_game: str, position: Sequence[str], plies: int, chance: random.Random
+) -> tuple[str, ...] | None:
+    """Canonical moves from the start of the game, those of `position` and then so many; None if it is over before."""
+    status, moves = await engine.new_game(new_game), list[str]()
+    for move in position:
         _, status = await engine.play(status.to_play, move)
         moves.append(move)
-    while status.phase != OVER and len(moves) < len(setup.position) + setup.openings:
+    while status.phase != OVER and len(moves) < len(position) + plies:
         legal = await engine.legal_moves()
         on_board = [move for move in legal if not move[0].islower()]
         words = [move for move in legal if move != "pass"]

@@ -151,6 +151,8 @@ def test_command_lines_exist(page: Path, words: list[str]) -> None:
     if command == "ladder" and arguments and arguments[0] not in ("…", "SUB"):
         assert set(arguments[0].split("|")) <= set(SUBCOMMANDS), page
         command = f"ladder {arguments[0].partition('|')[0]}"
+    if command in ("keys", "openings") and arguments:
+        command = f"{command} {arguments[0].partition('|')[0]}"
     own = takewhile(lambda word: word != "--", arguments)  # what follows is another program's
     options = [word.partition("=")[0] for word in own if word.startswith("--")]
     assert [option for option in options if option not in _options(command)] == [], page
