@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from docs.pictures import examples_of, picture, section
+from docs.pictures import examples_of, picture, screenshot, section
 from engines.game import Game
 from protocol.commands import Who, commands_of, level
 from protocol.conformance import RULES, Check, Demand, catalogue
@@ -107,6 +107,14 @@ def pages() -> dict[Path, str]:
             for game in games
             for example in examples_of(game)
         },
+        ROOT / "docs" / "coming-from" / "screenshot.svg": screenshot(
+            next(
+                picture(game, example)
+                for game in games
+                for example in examples_of(game)
+                if example.name == "yugo-after"
+            )
+        ),
     }
 
 

@@ -1,5 +1,6 @@
 """The pictures of the rules pages, drawn by way of scenes from the table in examples."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ from engines.history import GameHistory
 from engines.service import full_scene
 from protocol.drawing import svg
 from protocol.drawing.scene import as_scene
+from referee.ratings.bradley_terry import Counts
+from referee.ratings.ratings import rate
+from referee.ratings.scale import Z95
 
 SIGNS = {"black": "X", "white": "O", "black kings": "#", "white kings": "@"}
 
@@ -32,6 +36,47 @@ def position(game: Game, example: Example) -> GameHistory:
 def picture(game: Game, example: Example) -> str:
     """The SVG."""
     return svg.draw(as_scene(full_scene(position(game, example))), title=f"{game.name}: {example.title}")
+
+
+# Games of a short ladder: first seat, second seat, wins, ties and losses of the first.
+LADDER = (
+    ("greedy-50", "greedy-20", 9, 0, 3),
+    ("greedy-20", "greedy-50", 4, 0, 8),
+    ("greedy-20", "greedy-5", 10, 0, 2),
+    ("greedy-5", "greedy-20", 3, 0, 9),
+    ("greedy-5", "random", 11, 0, 1),
+    ("random", "greedy-5", 1, 0, 11),
+)
+_BLANK = "\u00a0"  # programs that draw SVG make one blank of several
+_LINE, _LETTER, _BOARD, _EDGE = 24, 14, 330, 16  # of the screenshot: units
+
+
+def screenshot(board: str) -> str:
+    """An SVG of standings, rated from LADDER, beside a board that is an SVG."""
+    rated = rate(Counts.of(LADDER))
+    lines = ["#  bot           Elo     ±"]
+    for place, row in enumerate(rated.standings(), 1):
+        lines.append(f"{place}  {row.name:<10} {row.elo:>6.0f} {Z95 * row.se:>5.0f}")
+    lines += ["", f"{sum(sum(row[2:]) for row in LADDER)} games, ± is 95 %", "ggp ladder standings"]
+    left = _EDGE + max(map(len, lines)) * _LETTER * 0.61 + _EDGE
+    size = f'x="{left:.0f}" y="{_EDGE}" width="{_BOARD}" height="{_BOARD}"'
+    width, height = round(left + _BOARD + _EDGE), _BOARD + 2 * _EDGE
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img">',
+            "<title>The standings of a ladder and a board</title>",
+            f'<rect width="{width}" height="{height}" fill="#fff"/>',
+            f'<g font-family="monospace" font-size="{_LETTER}" fill="#1b2027">',
+            *(
+                f'<text x="{_EDGE}" y="{_EDGE + _LINE * (at + 1)}">{line.replace(" ", _BLANK)}</text>'
+                for at, line in enumerate(lines)
+            ),
+            "</g>",
+            re.sub(r' width="\d+" height="\d+"', f" {size}", board.strip(), count=1),
+            "</svg>",
+            "",
+        ]
+    )
 
 
 def section(examples: Sequence[Example]) -> str:
