@@ -20,6 +20,7 @@ BENCHMARKS = (
     "referee",
     "tap",
     "ratings",
+    "records",
     "store",
     "schedule",
     "ladder",

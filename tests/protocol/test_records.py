@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from protocol.records import (
     MAX_RECORD_LINE,
@@ -34,6 +35,15 @@ from tests.support.sample_records import CUT_OFF, END, PLIES, RECORD, START, lin
 def test_a_record_is_read_back_as_it_was() -> None:
     assert read(lines_of(RECORD)) == [RECORD]
     assert [line.count(b"\n") for line in lines_of(RECORD)] == [1] * 5
+
+
+def test_a_bot_may_have_a_time_control_of_its_own() -> None:
+    assert START.controls == ("10+0.1", "10+0.1") and START.time == "10+0.1"
+    first, second = START.bots
+    odds = structs.replace(START, bots=(first, structs.replace(second, control="5+0.05")))
+    assert odds.controls == ("10+0.1", "5+0.05") and odds.time == "10+0.1 against 5+0.05"
+    (found,) = read(lines_of(Record(odds, PLIES, END)))
+    assert found.start == odds
 
 
 def test_a_match_is_read_line_by_line_while_it_goes_on() -> None:
