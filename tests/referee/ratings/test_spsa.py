@@ -119,6 +119,7 @@ def play(plan: TunePlan, elo: Elo, seed: int, shuffled: bool = False) -> Tuning:
     return tune
 
 
+@pytest.mark.slow
 def test_tunes_find_a_known_optimum_within_their_intervals() -> None:
     """Of 200 tunes of a bot with its best at 6, about 95 % have it in their interval, and nearly all come near."""
     plan, elo = plan_of(X, length=100), quadratic(6)
@@ -130,6 +131,7 @@ def test_tunes_find_a_known_optimum_within_their_intervals() -> None:
     assert sum(elo((one.value,)) > elo((2.0,)) / 4 for one in found) > 170, "three quarters of the loss are gone"
 
 
+@pytest.mark.slow
 def test_several_parameters_and_whole_ones() -> None:
     plan = plan_of(X, Parameter("n", 10, 0, 20, 1, whole=True), length=400, rate=0.1)
     tunes = [play(plan, quadratic(6, 6), seed) for seed in range(20)]
