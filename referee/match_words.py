@@ -7,8 +7,14 @@ from pathlib import PurePath
 
 from referee.play.bot_spec import WordError
 
-_OURS = {"tc": "--time", "concurrency": "--jobs", "timemargin": "--margin", "ratinginterval": "--interval"}
-_OUR_DEFAULT = ("repeat", "recover")
+_OURS = {
+    "tc": "--time",
+    "concurrency": "--jobs",
+    "timemargin": "--margin",
+    "ratinginterval": "--interval",
+    "srand": "--seed",
+}
+_OUR_DEFAULT = ("repeat", "recover", "use-affinity")
 _OTHER_WORDS = {
     "pgnout": "write --record FILE; `ggp export` turns it into SGF and other forms",
     "sgfout": "write --record FILE; `ggp export --sgf` turns it into SGF",
@@ -18,11 +24,43 @@ _OTHER_WORDS = {
     "tournament": "every two bots play; with --gauntlet NAME only NAME plays the others",
     "config": "the same command with the same --record goes on",
     "resume": "the same command with the same --record goes on",
+    "randomseed": "write --seed N",
+    "autosaveinterval": "every match is on the disk when it ends: write --record FILE",
+    "epdout": "write --record FILE; `ggp export` turns it into other forms",
+    "livepgnout": "write --record FILE; `ggp watch FILE` shows matches while they are played",
+    "site": "a record has the names of its bots and its time only",
+    "noswap": "the bots exchange the seats in every pair",
+    "reverse": "the bots exchange the seats in every pair",
+    "alternate": "the bots exchange the seats in every pair",
+    "seeds": "with --gauntlet NAME only NAME plays the others",
+    "scoreinterval": "write --interval N",
+    "outcomeinterval": "write --verbose, which shows every match as it is played",
+    "debug": "write --verbose, or --log DIR",
+    "startup-ms": "write --budget start=SECONDS",
+    "ucinewgame-ms": "write --budget new=SECONDS",
+    "force-concurrency": "write --jobs N, which may be more than the cores",
+    "affinity": "each match has a core; with --no-pin none",
+    "tb": "the engine knows the rules: it ends a match by them, and by --resign and --draw",
+    "tbpieces": "the engine knows the rules: it ends a match by them, and by --resign and --draw",
+    "bookmode": "write --openings FILE,order=random or order=sequential",
+    "black": "write the bots after the game: ggp match go,size=9 BOT BOT",
+    "white": "write the bots after the game: ggp match go,size=9 BOT BOT",
+    "size": "write options behind the game: go,size=9,komi=7",
+    "komi": "write options behind the game: go,size=9,komi=7",
+    "sgffile": "write --record FILE; `ggp export --sgf` turns it into SGF",
+    "referee": "an engine judges every match: --engine names another one",
+    "threads": "write --jobs N",
 }
-SPRT_WORD = re.compile(r"(elo0|elo1|alpha|beta)=-?[0-9.]+$|model=[a-z]+$")
+_NUMBER = r"[-+]?(?:[0-9.][-+.0-9e]*|nan|inf)?$"
+SPRT_WORD = re.compile(rf"(elo0|elo1|alpha|beta)={_NUMBER}|model=[a-z]+$")
+_RULE = re.compile("(winrate|score|plies|after|movecount|movenumber|twosided)=")
 # Options that take the words after them, as far as they are of this form.
-_WITH_WORDS = {"sprt": SPRT_WORD, "resign": re.compile(r"[a-z]+="), "draw": re.compile(r"[a-z]+=")}
-_SETTING = re.compile(r"[a-z]+(\.[^=]+)?=.|ponder$")
+_WITH_WORDS = {"sprt": SPRT_WORD, "resign": _RULE, "draw": _RULE}
+_BOOK = re.compile("(file|format|order|start|plies|policy)=.")
+_SETTING = re.compile(
+    r"(cmd|name|args?|tc|st|nodes|depth|dir|restart|proto|timemargin|rating|tscale|trust|whitepov|initstr|stderr|book|"
+    r"bookdepth|option\.[^=]+)=.|ponder$"
+)
 # Settings of one bot, or of each, and ours: the keys of --bot.
 _OF_A_BOT = {"tc": "time", "st": "time", "nodes": "nodes", "dir": "cwd", "restart": "restart", "ponder": "ponder"}
 _RESTARTS = {"on": "true", "off": "false"}
@@ -42,12 +80,12 @@ def translate(argv: list[str]) -> list[str]:
             words += [f"--{name}", *([",".join(values)] if values else [])]
         elif name == "each":
             words += _each(_take(left, _SETTING))
-        elif name == "engine" and left and _SETTING.match(left[0]):
+        elif word == "-engine" or (name == "engine" and left and _SETTING.match(left[0])):
             bots.add(_take(left, _SETTING))
         elif word == "-wait" and left and left[0].isdigit():
             words += ["--wait", f"{int(left.pop(0)[:9]) / 1000:g}"]
         elif name == "openings" and left and left[0].startswith("file="):
-            words += ["--openings", _opening_words(_take(left, _SETTING))]
+            words += ["--openings", _opening_words(_take(left, _BOOK))]
         elif name == "rounds" and left:
             rounds = left.pop(0)
         elif name == "games" and left:
@@ -57,7 +95,9 @@ def translate(argv: list[str]) -> list[str]:
         elif name in _OUR_DEFAULT:
             left[:1] = [] if left and left[0].isdigit() else left[:1]
         elif name in _OTHER_WORDS:
-            raise WordError(f"{word[:80]} is a word of another program: {_OTHER_WORDS[name]}", code="other-word")
+            raise WordError(f"{word[:80]} is an option of another program: {_OTHER_WORDS[name]}", code="other-word")
+        elif name and not word.startswith("--"):
+            raise WordError(f"there is no option {word[:80]}: ggp match --help lists them", code="other-word")
         else:
             words.append(word)
     return [*words, *_games(rounds, games), *bots.words, *left]
@@ -134,9 +174,10 @@ class _Bots:
                 arguments.append(shlex.quote(value) if key == "arg" else value)
             else:
                 own += _setting("-engine", key, value)
-        if not command:
-            raise WordError("-engine: write cmd=COMMAND, and name=NAME", code="other-word")
-        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name or PurePath(command.split(":")[0].split()[0]).stem).strip("-")
+        program = PurePath(command.partition(":")[0].partition(" ")[0]).stem
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name or program).strip("-")
+        if not (command.strip() and name):
+            raise WordError("-engine: write cmd=COMMAND, and name=NAME of letters and digits", code="other-word")
         self._names[name] += 1
         if self._names[name] > 1:
             name = f"{name}-{self._names[name]}"
@@ -149,6 +190,8 @@ def _setting(word: str, name: str, value: str) -> list[str]:
     """A setting of a bot as ours, [] for one that says what is so here anyway. Raises WordError."""
     if name == "proto" and value == "gtp":
         return []
+    if name == "proto":
+        raise WordError(f"{word} proto={value[:40]}: bots speak GTP here; others need an adapter", code="other-word")
     if name == "restart" and value == "auto":
         return []
     if name.startswith("option."):
