@@ -180,6 +180,7 @@ class LiveMatches:
     def __init__(self, base: str) -> None:
         self._base, self._lock = base, threading.Lock()
         self._files: dict[Path, LiveMatch] = {}
+        self._by_key: dict[str, tuple[Path, LiveMatch]] = {}  # as they were at the last search
 
     def playing(self) -> list[Record]:
         """The matches that are being played now, as far as they were played, by the numbers of their workers."""
@@ -191,11 +192,15 @@ class LiveMatches:
         A match that ended or was dropped is found, too, until its worker begins the next match.
         """
         with self._lock:
-            for path, live in self._files.items():
-                if key and _key(live) == key and self._at(path) is live:
-                    return live
+            path, live = self._by_key.get(key, (None, None))
+            if path and live and _key(live) == key and self._at(path) is live:
+                return live
         matches = self._all()
-        return next((live for live in matches if (_key(live) == key if key else live.playing())), None)
+        if not key:
+            return next((live for live in matches if live.playing()), None)
+        with self._lock:
+            self._by_key = {_key(live) or "": (path, live) for path, live in reversed(self._files.items())}
+            return self._by_key.get(key, (None, None))[1]
 
     def _all(self) -> list[LiveMatch]:
         """Those that can be opened, by number."""
