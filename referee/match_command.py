@@ -3,16 +3,18 @@
 import json
 import re
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import timedelta
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from protocol.printed import without_password
 from protocol.records import Event
@@ -21,6 +23,7 @@ from protocol.transports.subreaper import adopting_orphans
 from referee.cli import BAD_USAGE, HELP, make_folder, run_command
 from referee.match_report import as_json, effect_of_match, print_report, status_line
 from referee.match_words import SPRT_WORD, translate
+from referee.options import NumberRange
 from referee.play.adjudication import AdjudicationError, AdjudicationRule, Kind
 from referee.play.bot_spec import BotSpec, WordError, distinct, is_built_in, is_human, read_bot, read_engine, read_game
 from referee.play.clock import FORMS, TimeControl
@@ -101,7 +104,7 @@ class _MatchCommand(click.Command):
 @click.option("--jobs", type=click.IntRange(1, 256), help="Matches at a time.  [default: one a core]")
 @click.option("--pin/--no-pin", default=True, help="Keep a match's processes on one core (the default).")
 @click.option("--restart", is_flag=True, help="Start the bots again for each match.")
-@click.option("--wait", type=click.FloatRange(0, 3600), metavar="SECONDS", help="How long bots wait between matches.")
+@click.option("--wait", type=NumberRange(0, 3600), metavar="SECONDS", help="How long bots wait between matches.")
 @click.option(
     "--bot",
     "bot_words",
@@ -330,7 +333,7 @@ def _check_reports(setup: SeriesConfig, bots: Sequence[BotSpec]) -> None:
     for bot in [setup.judge] if setup.judge else bots:
         try:
             if is_human(bot):
-                raise CannotStart(bot.name, "a human says no numbers: leave --resign and --draw out")
+                raise CannotStart(bot.name, "a human reports no win rate: leave --resign and --draw out")
             run_blocking(check_reports(bot, setup.setting, setup.rules, setup.budgets))
         except CannotStart as error:
             raise WordError(f"{bot.name}: {error}", code="no-reports") from None
@@ -356,6 +359,9 @@ def _book_of_games(choice: BookChoice, recorded: bool, game: str, options: dict[
 
     lines, path = list[str](), choice.path
 
+    def damaged(reason: str) -> None:
+        raise BookError(f"{path}, game {len(lines) + 1}: {reason}: name a record that ggp verify accepts")
+
     def add(found: str, here: Mapping[str, str], moves: Iterable[str]) -> None:
         where = f"{path}, game {len(lines) + 1}"
         if found != game:
@@ -366,7 +372,7 @@ def _book_of_games(choice: BookChoice, recorded: bool, game: str, options: dict[
         lines.append(" ".join(moves))
 
     if recorded:
-        for record in open_matches(path, None, lambda piece: None, lambda reason: None):
+        for record in open_matches(path, None, lambda piece: None, damaged):
             add(record.start.game, record.start.options, (ply.move for ply in record.plies))
     else:
         for found in file_games(path):
@@ -459,16 +465,25 @@ class _Seen:
     def __init__(self, bar: Progress | None, task: TaskID | None, interval: int, done: int) -> None:
         self._bar, self._task, self._interval = bar, task, interval
         self._next = done - done % interval + interval if interval else 0
+        self._before, self._began = done, time.monotonic()
 
     def __call__(self, report: SeriesReport) -> None:
         done = sum(run.done for run in report.runs)
         if self._bar and self._task is not None:
-            self._bar.update(self._task, completed=done, score=status_line(report))
+            score = f"{status_line(report)}; {self._pace(done, report)}"
+            self._bar.update(self._task, completed=done, score=score)
         if self._interval and done >= self._next:
             self._next = done - done % self._interval + self._interval
             lines = [] if len(report.runs) > 1 else effect_of_match(report)
+            lines.append(self._pace(done, report))
             for line in [f"after {done} games: {status_line(report)}", *(f"  {line}" for line in lines)]:
                 click.echo(clean(line), err=True)
+
+    def _pace(self, done: int, report: SeriesReport) -> str:
+        """Games a second of this run, and how long the rest takes at most: a test may stop it before."""
+        rate = (done - self._before) / max(time.monotonic() - self._began, 1e-3)
+        left = sum(run.setup.games for run in report.runs) - done
+        return f"{rate:.1f} games/s, {timedelta(seconds=round(left / rate)) if rate else '?'} left"
 
 
 def _show(report: SeriesReport, record: str, warnings: list[str], as_object: bool, quiet: bool) -> None:
@@ -510,7 +525,6 @@ def progress_bar(console: Console) -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[score]}"),
-        TimeElapsedColumn(),
         console=console,
         transient=True,
     )

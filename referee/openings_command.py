@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from protocol.safe_files import replace_file
 from protocol.transports.blocking import run_blocking
 from protocol.transports.subreaper import adopting_orphans
 from referee.cli import BAD_USAGE, HELP, run_command
+from referee.options import NumberRange
 from referee.play.balance import FAULTS, BalancedDraw, DrawPlan, OpeningSelection
 from referee.play.bot_spec import LaunchError, WordError, read_bot, read_engine, read_game
 from referee.play.clock import TimeControl
@@ -55,9 +57,7 @@ def openings() -> None:
 @click.option("--bot", default="mcts:playouts=400", show_default=True, help="Who judges a position.")
 @click.option("--plies", type=click.IntRange(1, 1000), default=4, show_default=True, help="Of an opening.")
 @click.option("--count", type=click.IntRange(1, 10**6), default=100, show_default=True, help="Openings of the book.")
-@click.option(
-    "--within", type=click.FloatRange(0, 100), default=10.0, show_default=True, help="Percentage points, at most."
-)
+@click.option("--within", type=NumberRange(0, 100), default=10.0, show_default=True, help="Percentage points, at most.")
 @click.option("--tries", type=click.IntRange(1, 10**8), help="Openings that are drawn at most.  [default: 50 x count]")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True)
 @click.option("--time", "control", default="none", show_default=True, help="The clock that the bot sees.")
@@ -101,12 +101,15 @@ def make(
     with adopting_orphans():
         try:
             run_blocking(_check_game(plan))
-            found = _draw(plan, count, jobs or len(os.sched_getaffinity(0)), quiet or as_object)
+            found, stopped = _draw(plan, count, jobs or len(os.sched_getaffinity(0)), quiet or as_object)
         except CannotStart as error:
             raise click.UsageError(f"{error.who} {error}") from None
         except (*FAULTS, PrepareError) as error:
             raise click.UsageError(str(error)) from None
     _write(plan, game, found, output, as_object)
+    if stopped:
+        click.echo(f"{NAME} make: stopped: {len(found.kept)} of {count} openings were found and written", err=True)
+        return 128 + signal.SIGINT
     if len(found.kept) < count:
         click.echo(f"{NAME} make: {_shortage(found, count)}", err=True)
         return 1
@@ -122,22 +125,26 @@ async def _check_game(plan: DrawPlan) -> None:
         await engine.peer.stop()
 
 
-def _draw(plan: DrawPlan, count: int, jobs: int, quiet: bool) -> OpeningSelection:
+def _draw(plan: DrawPlan, count: int, jobs: int, quiet: bool) -> tuple[OpeningSelection, bool]:
+    """What was found, and whether Ctrl-C ended the search."""
     found, began, said = OpeningSelection(plan.within), time.monotonic(), time.monotonic()
-    with progress_bar("drawing openings", not quiet) as shown, contextlib.closing(BalancedDraw(plan, jobs)) as draw:
-        for drawn in draw:
-            found.add(drawn)
-            kept, now = len(found.kept), time.monotonic()
-            rate = found.drawn / max(now - began, 1e-3)
-            left = duration((count - kept) * (now - began) / kept) if kept else "?"
-            words = f"{kept:,} of {count:,} openings, {found.drawn:,} drawn, {rate:.1f}/s, {left} left"
-            shown(kept, count, words)
-            if not quiet and now - said > EVERY:
-                said = now
-                click.echo(words, err=True)
-            if kept == count:
-                break
-    return found
+    try:
+        with progress_bar("drawing openings", not quiet) as shown, contextlib.closing(BalancedDraw(plan, jobs)) as draw:
+            for drawn in draw:
+                found.add(drawn)
+                kept, now = len(found.kept), time.monotonic()
+                rate = found.drawn / max(now - began, 1e-3)
+                left = duration((count - kept) * (now - began) / kept) if kept else "?"
+                words = f"{kept:,} of {count:,} openings, {found.drawn:,} drawn, {rate:.1f}/s, {left} left"
+                shown(kept, count, words)
+                if not quiet and now - said > EVERY:
+                    said = now
+                    click.echo(words, err=True)
+                if kept == count:
+                    break
+    except KeyboardInterrupt:
+        return found, True
+    return found, False
 
 
 def _write(plan: DrawPlan, game: str, found: OpeningSelection, output: Path | None, as_object: bool) -> None:

@@ -18,6 +18,7 @@ from protocol.transports.blocking import run_blocking
 from referee.check.run import Wanted, run_trial
 from referee.check.trial import CheckContext, StepResult
 from referee.cli import HELP, run_command
+from referee.options import NumberRange
 from referee.play.bot_spec import find_program, read_engine, read_game
 from referee.play.engine import start_engine
 from referee.play.process import Peer, Process, Remote
@@ -45,10 +46,8 @@ def main(argv: list[str]) -> int:
 @click.option(
     "--judge", metavar="COMMAND|URL", help="The engine that knows the rules of what a bot plays; ours if none."
 )
-@click.option(
-    "--timeout", type=click.FloatRange(0.1, 600), default=10.0, show_default=True, help="Seconds for an answer."
-)
-@click.option("--start", type=click.FloatRange(0.1, 3600), default=60.0, show_default=True, help="Seconds to load in.")
+@click.option("--timeout", type=NumberRange(0.1, 600), default=10.0, show_default=True, help="Seconds for an answer.")
+@click.option("--start", type=NumberRange(0.1, 3600), default=60.0, show_default=True, help="Seconds to load in.")
 @click.option("--list", "list_only", is_flag=True, help="List the steps and run none.")
 @click.option("--json", "json_wanted", is_flag=True, help="Print the findings as JSON.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write JUnit XML.")

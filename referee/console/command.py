@@ -12,6 +12,7 @@ from referee.console.console import TIMEOUT, Console
 from referee.console.dialogue import Target, read_target
 from referee.console.filter import PipeConsole, PlainConsole
 from referee.console.screen import EndedBySignal, ends_in_order
+from referee.options import NumberRange
 from referee.play.setting import Timeouts
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def main(argv: list[str]) -> int:
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0.001, 86_400),
+    type=NumberRange(0.001, 86_400),
     default=TIMEOUT,
     show_default=True,
     help="Seconds that an answer may take.",

@@ -126,7 +126,9 @@ class Consultation:
             raise OwnFailed("write :graph, :graph BOT, or :graph BOT SECONDS", code="usage")
         here = self._bench.here()
         if control:
-            self._ask_along(self._bot(names[0]), control, here)
+            asked = self._bot(names[0])
+            self._ask_along(asked, control, here)
+            names = [asked.name]
         line = [self._bench.tree.root, *self._bench.tree.line_through(here)]
         found: dict[str, dict[int, float]] = {}
         for node in line:
@@ -143,7 +145,7 @@ class Consultation:
         plain = bool(os.environ.get("NO_COLOR")) or "utf" not in (sys.stdout.encoding or "").lower()
         lines = []
         for bot, rates in found.items():
-            lines.append(clean(f"{bot}: what Black may hope for"))
+            lines.append(clean(f"{bot}: Black's win rate"))
             lines += graph(rates, len(line) - 1, here.ply, _columns(), plain)
         return "\n".join(lines)
 
@@ -275,7 +277,7 @@ _MOST_COLUMNS = 100
 
 
 def graph(rates: dict[int, float], last: int, here: int, columns: int, plain: bool) -> list[str]:
-    """Bars of what Black may hope for (0 to 1) by ply, from 0 to `last`; `here` is marked below.
+    """Bars of Black's win rate (0 to 1) by ply, from 0 to `last`; `here` is marked below.
 
     Where there are more plies than columns, a bar is the mean of several. `plain`: in ASCII, with half the steps.
     """

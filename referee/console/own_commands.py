@@ -64,7 +64,7 @@ BENCH = (
     ("eval", "what was said of this position", False, ""),
     (
         "graph [BOT] [SECONDS]",
-        "what Black may hope for along the line; SECONDS: ask BOT where it said nothing",
+        "Black's win rate along the line; SECONDS: ask BOT where it said nothing",
         True,
         "",
     ),

@@ -1,7 +1,7 @@
 """Ends a match early by what is said of it: a side that is lost, or a drawn position. Off unless it is asked for.
 
 Both bots say so, with each move (`ggp-genmove_analyze`); or, in their place, a third bot that judges the match and is
-asked after each ply. What they say is a `winrate`, what a side may hope for from 0 to 1, or a `score`, points ahead.
+asked after each ply. What they say is a `winrate`, the chance of a side to win, 0 to 1, or a `score`, points ahead.
 """
 
 import math
@@ -29,7 +29,7 @@ class AdjudicationError(Problem, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AdjudicationRule:
-    """`resign`: one side hopes for a winrate of `level` at most and the other for the rest, or is behind by a score of
+    """`resign`: one side has a winrate of `level` at most and the other for the rest, or is behind by a score of
     `level` at least and the other ahead; `draw`: both hope for ½ ± `level`, or are ahead or behind by no more.
 
     It takes `plies` plies in a row by both sides, from ply `after` + 1 on.
@@ -112,7 +112,7 @@ class Adjudicator:
         return None
 
 
-_MEANT = {"winrate": "what seat 1 hopes for", "score": "points that seat 1 is ahead"}
+_MEANT = {"winrate": "win rate of seat 1", "score": "points that seat 1 is ahead"}
 
 
 def missing(rules: tuple[AdjudicationRule, ...], said: BotAnalysis) -> str:

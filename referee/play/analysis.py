@@ -17,7 +17,7 @@ _LARGE = 1e15  # no bot counts so far
 
 
 class BotAnalysis(NamedTuple):
-    """`winrate`: what the side that moves hopes for, 0 to 1; `score`: points that it is ahead; None: not said."""
+    """`winrate`: that of the side that moves, 0 to 1; `score`: points that it is ahead; None: not said."""
 
     winrate: float | None = None
     score: float | None = None

@@ -128,6 +128,8 @@ def _number(text: str) -> int:
 
 def file_data(path: str) -> mmap.mmap:
     """The file as memory. Raises BookError."""
+    if path and Path(path).exists() and not Path(path).is_file():
+        raise BookError(f"{path} is no ordinary file: write the openings into a file")
     try:
         with Path(path).open("rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -12,6 +12,7 @@ from protocol.messages import Reply
 from protocol.regression import RegressionVerdict, Step, update
 from protocol.safe_files import replace_file
 from referee.cli import HELP, run_command
+from referee.options import NumberRange
 from referee.play.bot_spec import BotSpec, LaunchError, WordError, read_bot
 from referee.regress.run import CommandOutcome, FileReport, RegressLimits, SuiteError, TestFile, read_suite
 
@@ -42,9 +43,9 @@ def main(argv: list[str]) -> int:
 @click.option("--command", "text", hidden=True)
 @click.option("--connect", metavar="URL", help="Test a program that listens at tcp://host:port instead of COMMAND.")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Files at the same time.  [default: one a core]")
-@click.option("--timeout", type=click.FloatRange(0.001, 86400), default=60.0, show_default=True, metavar="SECONDS",
+@click.option("--timeout", type=NumberRange(0.001, 86400), default=60.0, show_default=True, metavar="SECONDS",
               help="For each command; a program that loads may take 60 for its first answer.")  # fmt: skip
-@click.option("--file-timeout", type=click.FloatRange(0.001, 864000), default=3600.0, show_default=True,
+@click.option("--file-timeout", type=NumberRange(0.001, 864000), default=3600.0, show_default=True,
               metavar="SECONDS", help="For each file.")  # fmt: skip
 @click.option("--memory", type=click.IntRange(1), metavar="MIB", help="Address space that each program may have.")
 @click.option("--update", is_flag=False, flag_value="failing", type=click.Choice(["failing", "all"]),

@@ -570,6 +570,8 @@ def _prepare(database: Database, create: bool) -> None:
     else:
         at = 0
     if not at and not create:
-        raise StoreError(f"there is no store {database.name}: ggp ladder run makes it", code="store-missing")
+        raise StoreError(
+            f"there is no store {database.name}: ggp ladder run makes it, or ggp tune of a tune", code="store-missing"
+        )
     with database.writing() as connection:
         migrate(connection)

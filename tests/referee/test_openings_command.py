@@ -1,12 +1,14 @@
 """`ggp openings make`: books that are balanced, the same for any number of jobs, and that ggp match plays."""
 
+import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from referee.play.balance import DrawnOpening, OpeningSelection
-from tests.support.cli import ggp
+from tests.support.cli import Ggp, ggp
 
 WORDS = ("openings", "make", "yugo,size=5", "--plies", "3", "--bot", "mcts:playouts=60")
 SILENT = """\
@@ -75,6 +77,7 @@ def test_too_few_are_written_and_counted(tmp_path: Path) -> None:
         (["yugo", "--bot", "nothing-like-it"], "nothing-like-it"),
         (["yugo", "--bot", f"{sys.executable} silent.py"], "lists no ggp-genmove_analyze"),
         (["yugo", "--bot", f"{sys.executable} analyst.py"], "says no winrate in its ggp-genmove_analyze"),
+        (["yugo", "--within", "nan"], "nan is no number"),
         (["yugo", "--count", "1", "--within", "100", "-o", "no/book.txt"], "no/book.txt cannot be written"),
     ],
 )
@@ -85,3 +88,15 @@ def test_what_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wo
     ran = ggp("openings", "make", *words, "--tries", "20", "--jobs", "2")
     assert ran.status == (1 if "found" in problem else 2)
     assert len(ran.err.splitlines()) == 1 and problem in ran.err
+
+
+@pytest.mark.slow
+def test_a_search_that_is_stopped_writes_what_it_found(tmp_path: Path) -> None:
+    book = tmp_path / "book.txt"
+    words = ("yugo,size=5", "--bot", "mcts:playouts=5", "--within", "40", "--count", "100000", "--jobs", "1")
+    making = Ggp("openings", "make", *words, "-o", str(book))
+    time.sleep(3)
+    making.process.send_signal(signal.SIGINT)
+    ended = making.wait(60)
+    kept = [line for line in book.read_text().splitlines() if not line.startswith("#")]
+    assert ended.status == 130 and f"stopped: {len(kept)} of 100000 openings were found and written" in ended.err

@@ -232,7 +232,7 @@ def test_the_graph_along_a_line(tiny: str, monkeypatch: pytest.MonkeyPatch) -> N
     with raises(OwnFailed, "no-evaluation"):
         typed(console, ":graph")
     assert typed(console, ":graph tiny 1")[0].split("\n") == [
-        "tiny: what Black may hope for",
+        "tiny: Black's win rate",
         "100 % |",
         "      | : :",
         " 50 % | # #",
@@ -243,6 +243,7 @@ def test_the_graph_along_a_line(tiny: str, monkeypatch: pytest.MonkeyPatch) -> N
         "       0 to 3; ^ is ply 2",
     ]
     assert typed(console, ":moves", ":graph")[0] == "1 A1  [2 B2]  3 C3"
+    assert typed(console, ":graph mcts:playouts=20 0.1")[0].startswith("mcts: Black's win rate")
     with raises(OwnFailed, "no-evaluation"):
         typed(console, ":graph random")
     console.close()

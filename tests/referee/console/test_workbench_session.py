@@ -45,7 +45,7 @@ def test_a_session(tmp_path: Path) -> None:
         terminal.expect("ply 2a, which leaves ply 1 of 2: the comment is kept")
         terminal.expect("a, which leaves ply 1: [2a D4*]")
         terminal.type(f":graph greedy 0.1{ENTER}")
-        terminal.expect("greedy: what Black may hope for")
+        terminal.expect("greedy: Black's win rate")
         terminal.expect("█")
         terminal.type(f":replay 0{ENTER}")
         terminal.expect("2 white D4")

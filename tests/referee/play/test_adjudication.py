@@ -61,7 +61,7 @@ def test_a_draw_and_a_loss_are_looked_for_together() -> None:
 def test_the_numbers_stand_in_the_detail() -> None:
     adjudicator = Adjudicator((LOST,))
     found = [adjudicator.see(ply, seat, says(rate)) for ply, (seat, rate) in enumerate(turns(0.01, 0.985, 14), 1)]
-    assert found[-1] == (2, "seat 1 is lost by 4 plies by both bots; what seat 1 hopes for: 0.01 0.015 0.01 0.015")
+    assert found[-1] == (2, "seat 1 is lost by 4 plies by both bots; win rate of seat 1: 0.01 0.015 0.01 0.015")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"winrate": "0.5"}', says(2), says(-0.1), says(True), says(None)])

@@ -1,5 +1,6 @@
 """Books of openings: which opening a pair gets, in which order, and what is no opening."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,13 @@ def test_what_is_no_book(tmp_path: Path, text: str, words: str, said: str) -> No
         book(tmp_path, text, words)
 
 
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
+        with pytest.raises(BookError, match="is no ordinary file"):
+            file_data(str(path))
+
+
 def test_the_words_of_cutechess() -> None:
     theirs = ["-openings", "file=book.txt", "order=random", "start=3", "plies=8", "-games", "4"]
     assert translate(theirs) == ["--openings", "book.txt,order=random,start=3,plies=8", "--games", "4"]
@@ -87,6 +95,10 @@ def test_both_games_of_a_pair_have_its_opening_with_seats_exchanged(tmp_path: Pa
     assert [match.start.opening for match in matches] == [("C3", "D4")] * 2 + [("A1", "B2", "A3")] * 2
     assert [match.start.bots[0].name for match in matches] == ["one", "two"] * 2
     assert all("book.txt, line 1, sha256 " in match.start.book for match in matches[:2])
+    damaged = tmp_path / "damaged"
+    damaged.write_bytes(record.read_bytes().replace(b'"move":"C3"', b'"move":"C4"', 1))
+    ran = ggp(*words[:-1], str(tmp_path / "none"), "--openings", str(damaged))
+    assert ran.status == 2 and "game 1: " in ran.err and "name a record that ggp verify accepts" in ran.err
     again = tmp_path / "again"
     more = (*words[:-1], str(again), "--openings", f"{record},plies=1")
     assert ggp(*more).status == 0, "a record is a book, too"
