@@ -38,6 +38,7 @@ with the ending .seats.
 The exit status is 0 after a signal; 1 if the address cannot be used; 2 for an
 invalid command line or file.
 """
+_SETTLING = 10  # tenths of a second from the start
 
 
 def main(argv: list[str]) -> int:
@@ -147,6 +148,9 @@ async def _serve(
         if server.started and name:
             host, port = server.servers[0].sockets[0].getsockname()[:2]
             click.echo(f"{name}: http://{f'[{host}]' if ':' in host else host}:{port}/", err=True)
+        for _ in range(_SETTLING):  # the first visitor is served before the templates of other pages are compiled
+            if not server.should_exit:
+                await asyncio.sleep(0.1)
         await asyncio.to_thread(compile_templates)
         while not server.should_exit:
             await asyncio.sleep(0.1)

@@ -29,15 +29,15 @@ VERDICTS = {
 SITE = (("games", "Matches"), ("live", "Live"), ("events", "Events"), ("take-part", "Take part"))
 LIMITS = {
     "STANDINGS": 100,  # bots of a pool on one page of a site
-    "PLOTTED": 100,  # bots in the plot
-    "CROSSED": 25,  # bots in the crosstable
+    "PLOTTED": 50,  # bots in the plot
+    "CROSSED": 20,  # bots in the crosstable
     "FAULTY": 100,  # rows of faults
     "LEADERS": 5,  # of a pool on the first page of a site
     "MINIATURES": 6,  # boards there
     "BRIEF": 10,  # bots of a pool where the page is of several
-    "LOOKED_AT": 1000,  # newest games of a bot, for its colours and its time
+    "LOOKED_AT": 500,  # newest games of a bot, for its colours and its time
     "LISTED": 2000,  # bots in the list of all
-    "OPPONENTS": 100,  # of a bot, those with most games
+    "OPPONENTS": 50,  # of a bot, those with most games
     "VERSIONS": 100,  # of a bot
     "LINES": 200,  # of diagnostics
     "WIDTH": 400,  # characters of these
