@@ -20,7 +20,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_USER PIP_TARGET PIP_PREFIX
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test test-all test-long coverage coverage-models check check-native coverage-native fuzz format docs bench pictures clean
+.PHONY: help setup extras play test test-all test-long coverage coverage-models check check-native coverage-native fuzz format docs bench pictures clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -28,6 +28,9 @@ help: ## list these targets
 
 setup: ## make .venv with the `ggp` command in it (quick when it is there)
 	@$(if $(shell if $(READY); then echo yes; fi),:,$(if $(missing),$(error $(missing)),$(INSTALL)))
+
+extras: setup ## the packages of the optional adapters (OpenSpiel, httpx, MCP), into .venv
+	@$(BIN)/python -c '$(EXTRAS)' > .venv/extras.txt && $(STEP) "optional packages" $(PIP) -r .venv/extras.txt
 
 play: setup ## the main job: built-in bots play a ladder on Yugo, half a minute; again, and it goes on
 	@mkdir -p games && { [ -e $(LADDER) ] || $(BIN)/ggp ladder init $(LADDER) --quiet; } && \
@@ -100,6 +103,8 @@ NATIVE = $(MAKE) -f tests/native/Makefile CXX="$(or $(compiler),$(error $(missin
 PIP = $(BIN)/python -m pip install --disable-pip-version-check
 STEP = "$(PYTHON)" setup_step.py
 BUILDERS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "cmake>=3.21,<5", "ninja>=1.10,<2", sep="\n")
+
+EXTRAS := import tomllib; of = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*of["openspiel"], *of["llm"], *of["mcp"], sep="\n")
 
 VERSION := import sys; print("%d.%d" % sys.version_info[:2])
 PREFIX := import sys; print("%d.%d" % sys.version_info[:2], sys.prefix)

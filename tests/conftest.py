@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,8 @@ PACKAGES = {
     "zmq.h": "libzmq3-dev",
     "zsh": "zsh",
 }
+# The same for the Python packages of optional adapters, by the names that they are imported by: `make extras` has them.
+MODULES = ("httpx", "mcp", "pyspiel", "resvg_py")
 # What no package brings, and what to do.
 RIGHTS = {
     "image-builder": "no image can be built: apt-get install podman, and let it reach the registry of the base image",
@@ -79,6 +82,8 @@ def remedy(need: str) -> str | None:
             _may_mount() if need == "mount" else image_builder() != "" if need == "image-builder" else os.geteuid() == 0
         )
         return None if met else RIGHTS[need]
+    if need in MODULES:
+        return None if find_spec(need) else f"{need} is not installed: make extras"
     return None if _is_installed(need) else f"{need} is not installed: apt-get install {PACKAGES[need]}"
 
 

@@ -108,7 +108,7 @@ def test_packaging_states_its_ranges() -> None:
         assert re.fullmatch(r"[a-z0-9-]+>=[\d.]+,<[\d.]+", requirement), requirement
     for extra in project["optional-dependencies"].values():
         for requirement in extra:
-            assert re.fullmatch(r"[a-z.-]+(\[.*\])?>=[\d.]+(,<[\d.]+)?", requirement), requirement
+            assert re.fullmatch(r"[a-z._-]+(\[.*\])?>=[\d.]+(,<[\d.]+)?", requirement), requirement
     assert PROJECT["tool"]["scikit-build"]["wheel"]["packages"] == list(PACKAGES)
 
 
