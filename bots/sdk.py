@@ -21,7 +21,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from fcntl import F_DUPFD_CLOEXEC, fcntl
-from typing import cast
+from typing import Any, cast
 
 from bots.clock import BotClock, parse_clock, parse_time_left, parse_time_settings
 from bots.gogui import Clicks, split_words
@@ -36,12 +36,19 @@ from protocol.errors import CommandFailed
 from protocol.responder import Responder
 from protocol.transports.pipe import report_on_stderr, serve_stdio
 
-__all__ = ["Bot", "Choose", "Position", "run"]
+__all__ = ["Bot", "Choose", "NoMove", "Position", "run"]
 
 MOST_SEEDS = 2**31  # "set_random_seed": from 0 to one less, as GNU Go reads it
 
 Choose = Callable[[Position], str]
 """What makes a bot: position -> a move of the game, in every phase (`swap-sides`, `bid:7`, `dead:` …), or `resign`."""
+
+Told = Callable[[str, str], object]
+
+
+class NoMove(Exception):
+    """`choose` raises it where it has no move to play: the game is lost, and str(), one line, stands in its record."""
+
 
 PLAIN = "go"  # the game of those who speak GTP only and never say `ggp-new`
 
@@ -54,6 +61,7 @@ def run(
     games: Sequence[str] = (),
     analysis: bool = False,
     seed: Callable[[int], object] | None = None,
+    told: Told | None = None,
     connect: str = "",
     key: str = "",
     server_key: str = "",
@@ -66,6 +74,8 @@ def run(
     name: by default that of the script. games: by default all that are installed. analysis: whether `choose`
     puts something into `position.analysis`. seed: is called before each match of a series that can be repeated;
     the bot then draws all chance from this number, so that the same match gets the same moves again.
+    told: is called with `ggp-new` and the game with its options when a game begins, with `ggp-result` and the result
+    when it is over.
     connect: tcp://host:port of a lobby that the bot dials instead, with `key`, a file of `ggp keys new`, and
     `server_key`, the lobby's. What it prints or logs the lobby hears then, too, up to twenty lines a second; the first
     SIGTERM or Ctrl-C lets the game end, the second says goodbye at once. challenges: whether others may challenge it
@@ -89,7 +99,7 @@ def run(
     sys.stdout = sys.stderr
 
     def make() -> Responder:
-        bot = Bot(choose, games=games, analysis=analysis, seed=seed, game=game)
+        bot = Bot(choose, games=games, analysis=analysis, seed=seed, told=told, game=game)
         return Responder(name, version, bot.handlers(), report_on_stderr)
 
     if said.connect:
@@ -107,6 +117,16 @@ def run(
         sys.exit(130)
 
 
+class _Forfeit(CommandFailed):
+    """The bot has no move."""
+
+    def with_analysis(self, analysis: dict[str, Any]) -> CommandFailed:
+        """The answer's second line has it, as that of a move has."""
+        from json import dumps
+
+        return CommandFailed(f"{self}\n{dumps(analysis, default=str)}" if analysis else str(self))
+
+
 class Bot:
     """The commands of a bot, as handlers for a Responder; it reads and writes nothing itself."""
 
@@ -117,6 +137,7 @@ class Bot:
         games: Sequence[str] = (),
         analysis: bool = False,
         seed: Callable[[int], object] | None = None,
+        told: Told | None = None,
         game: Sequence[str] = (),
     ) -> None:
         """See run. game: `GAME name=value …` to begin with, which it plays and rules as GoGui asks it to.
@@ -126,6 +147,7 @@ class Bot:
         self._choose = choose
         self._analysis = analysis
         self._seed = seed
+        self._told = told or (lambda command, words: None)
         self._seeded = 0  # what it was last told
         self._session = Session(Registry(), gogui=bool(game))
         self._clicks = Clicks(self._session) if game else None
@@ -154,7 +176,7 @@ class Bot:
             "ggp-games": lambda arguments: "\n".join(self.games),
             "ggp-new": self._new,
             "ggp-clock": self._ggp_clock,
-            "ggp-result": lambda arguments: "",
+            "ggp-result": self._result,
             "time_settings": self._time_settings,
             "time_left": self._time_left,
         }
@@ -195,6 +217,11 @@ class Bot:
         if arguments[0] not in self.games:
             raise CommandFailed(f"this bot plays {' '.join(self.games)}, not {arguments[0][:40]}")
         self._session.new(arguments[0], arguments[1:])
+        self._told("ggp-new", " ".join(arguments))
+        return ""
+
+    def _result(self, arguments: list[str]) -> str:
+        self._told("ggp-result", " ".join(arguments))
         return ""
 
     def _genmove(self, arguments: list[str]) -> str:
@@ -249,7 +276,10 @@ class Bot:
         if line.state.phase == "over":
             return "pass", None
         position = Position(line, _to_move(line, colour), self.times)
-        move = self._ask(position)
+        try:
+            move = self._ask(position)
+        except _Forfeit as lost:
+            raise lost.with_analysis(position.analysis if command == "ggp-genmove_analyze" else {}) from None
         if move.lower() == "resign":
             return "resign", position
         try:
@@ -261,6 +291,8 @@ class Bot:
         """What `choose` says, which may be no move. Raises CommandFailed."""
         try:
             move = self._choose(position)
+        except NoMove as error:
+            raise _Forfeit(str(_complaint(str(error)))) from None
         except Exception as error:
             traceback.print_exc()
             raise CommandFailed(f"the bot failed: {type(error).__name__}: {_short(str(error))}") from None

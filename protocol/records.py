@@ -122,6 +122,7 @@ class MatchEnded(msgspec.Struct, frozen=True, tag_field="event", tag="end", kw_o
     termination: Text
     culprit: Text = ""  # seat1, seat2, engine, referee, network or ""
     detail: Long = ""
+    analysis: Long = ""  # of an answer that is no ply: the resignation or the refusal that ended it
     plies: Count = 0
     hash: Text = ""
     suspect: bool = False

@@ -263,6 +263,7 @@ class _MatchState:
                 termination=outcome.termination,
                 culprit=outcome.culprit,
                 detail=outcome.detail,
+                analysis=outcome.analysis,
                 plies=self.status.ply,
                 hash=position,
                 suspect=max(player.late for player in self.players) * 1000 > self.match.margin / 4,
@@ -420,14 +421,16 @@ async def _dead_list(player: Player, other: Player, colour: str, last_move: str)
 def read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
     """The move, one word that may be sent to the engine, and the analysis. Raises BotFault."""
     if not reply.ok:
-        raise BotFault(Termination.REFUSED, f"answers `genmove` with `? {reply.text[:200]}`")
+        text, _, analysis = reply.text.partition("\n") if analyses else (reply.text, "", "")
+        detail = f"answers `genmove` with `? {text[:200]}`"
+        raise BotFault(Termination.REFUSED, detail, analysis=analysis[:_MAX_ANALYSIS])
     move, analysis = reply.text, ""
     if move.isalnum() and move.isascii() and len(move) < 6:  # a vertex, `pass` or an unknown word
         return move, ""
     if analyses:
         move, _, analysis = move.partition("\n")
     if move.lower() == "resign":
-        raise BotFault(Termination.RESIGNATION, "")
+        raise BotFault(Termination.RESIGNATION, "", analysis=analysis[:_MAX_ANALYSIS])
     if len(move) > _MAX_MOVE or "#" in move or not move.isprintable() or len(move.split()) != 1:
         raise BotFault(
             Termination.ILLEGAL_MOVE, f"unreadable move {reply.text[:80]!r}: an answer to genmove is one word"

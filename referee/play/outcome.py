@@ -60,12 +60,13 @@ FAULTS = {
 
 class BotFault(Exception):
     """A bot did what ends the match; str() is the detail for its author. `void`: it did so out of its turn, which
-    makes a match void that has hardly begun."""
+    makes a match void that has hardly begun. `analysis`: what the bot said with the answer that ends the match."""
 
-    def __init__(self, termination: Termination, detail: str, void: bool = False) -> None:
+    def __init__(self, termination: Termination, detail: str, void: bool = False, analysis: str = "") -> None:
         super().__init__(detail)
         self.termination = termination
         self.void = void
+        self.analysis = analysis
 
 
 class PliesTakenBack(Exception):
@@ -102,6 +103,7 @@ class Outcome:
     culprit: str = ""  # seat1, seat2, engine or ""
     detail: str = ""
     taken_back: int = 0  # plies
+    analysis: str = ""  # of the answer that ended it, which is no ply
 
     @property
     def void(self) -> bool:
@@ -114,7 +116,7 @@ def forfeit(fault: BotFault, seat: int, black: int, void: bool = False) -> Outco
     if fault.termination is Termination.RESIGNATION:
         culprit = ""  # resigning is no fault
     if void:
-        return Outcome(fault.termination, culprit=culprit, detail=detail)
+        return Outcome(fault.termination, culprit=culprit, detail=detail, analysis=fault.analysis)
     winner = 3 - seat
     result = f"{'B' if winner == black else 'W'}+{FAULTS[fault.termination].letter}"
-    return Outcome(fault.termination, result, winner, culprit, detail)
+    return Outcome(fault.termination, result, winner, culprit, detail, analysis=fault.analysis)

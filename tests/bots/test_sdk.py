@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from bots.options import Words, read_words
-from bots.sdk import Bot, Choose, Position
+from bots.sdk import Bot, Choose, NoMove, Position
 from engines.game import State
 from protocol.commands import Who
 from protocol.responder import Responder
@@ -128,6 +128,29 @@ def test_an_illegal_move_is_not_sent(move: str, reason: str, capsys: pytest.Capt
     assert answer.startswith("? the bot chose ") and reason.replace("\\\\", "\\") in answer
     assert reason.replace("\\\\", "\\") in capsys.readouterr().err
     assert talk.bot.line and len(talk.bot.line.plies) == 1
+
+
+def test_a_function_without_a_move_says_why_and_what_it_thought(capsys: pytest.CaptureFixture[str]) -> None:
+    def choose(position: Position) -> str:
+        position.analysis["tried"] = 3
+        raise NoMove("three answers,\nno move")
+
+    talk = SdkTalk(choose, analysis=True)
+    talk("ggp-new yugo size=5")
+    assert talk("genmove black") == "? three answers, no move"
+    assert talk("ggp-genmove_analyze black") == '? three answers, no move\n{"tried": 3}'
+    assert capsys.readouterr().err == 2 * "three answers, no move\n"
+    assert talk("play black A1") == "="
+
+
+def test_it_hears_of_games_and_their_results() -> None:
+    heard: list[tuple[str, str]] = []
+    bot = Bot(first_legal, told=lambda *words: heard.append(words))
+    responder = Responder("talk", "1", bot.handlers())
+    responder.receive(b"ggp-new yugo size=5\nggp-new yugo size=x\nggp-result B+1\n")
+    while responder.next_answer():
+        pass
+    assert heard == [("ggp-new", "yugo size=5"), ("ggp-result", "B+1")]
 
 
 def test_it_may_resign() -> None:

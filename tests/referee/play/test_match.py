@@ -99,6 +99,19 @@ def test_analysis_goes_into_the_record() -> None:
     assert played.outcome.result == "B+R"
 
 
+@pytest.mark.parametrize("kind", ["resignation", "refused"])
+def test_the_analysis_of_an_answer_that_ends_the_match_is_kept_with_its_end(kind: str) -> None:
+    def genmove(arguments: list[str]) -> str:
+        if kind == "resignation":
+            return 'resign\n{"winrate": 0.01}'
+        raise CommandFailed('three answers named no move\n{"winrate": 0.01}')
+
+    played = MemoryMatch(SMALL, bot([], **{"ggp-genmove_analyze": genmove}), bot([])).run()
+    end = played.record.end
+    assert end is not None and end.termination == kind and end.analysis == '{"winrate": 0.01}'
+    assert end.detail == ("" if kind == "resignation" else "answers `genmove` with `? three answers named no move`")
+
+
 def test_a_plain_bot_is_set_up_as_gtp_says() -> None:
     done: Handler = lambda arguments: ""  # noqa: E731
     one = plain(["pass"], time_settings=done, time_left=done, fixed_handicap=done)
