@@ -15,8 +15,9 @@ from bots.options import SEED, parse_options
 from bots.random import make_choose
 from bots.raw_output import RawOutput
 from bots.rng import BotRng
-from bots.sdk import Bot
+from bots.sdk import Bot, make_registry
 from engines.game import Option
+from engines.registry import Registry
 from engines.session import Handler
 from protocol.responder import Responder
 from protocol.transports.pipe import CHUNK, report_on_stderr
@@ -60,7 +61,7 @@ HELP = "\n".join(
 )
 
 
-def main(words: Sequence[str]) -> None:
+def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     """Serve stdin, more or less. Raises OptionError."""
     options = parse_options("chaos", OPTIONS, words)
     wire = RawOutput(
@@ -72,7 +73,7 @@ def main(words: Sequence[str]) -> None:
         setsid=options["setsid"] == "on",
     )
     cue = Cue(str(options["fault"]), str(options["when"]), int(options["move"]), int(options["game"]))
-    Chaos(wire, cue, int(options["seed"])).serve()
+    Chaos(wire, cue, int(options["seed"]), make_registry(engines)).serve()
 
 
 class Cue:
@@ -116,11 +117,11 @@ class Cue:
 class Chaos:
     """A good bot, and between it and the wire the fault that waits for its cue."""
 
-    def __init__(self, wire: RawOutput, cue: Cue, seed: int) -> None:
+    def __init__(self, wire: RawOutput, cue: Cue, seed: int, registry: Registry) -> None:
         self._wire, self._cue = wire, cue
         self._chance = BotRng(seed)
         _, game = split_words(sys.argv[1:])
-        self._bot = Bot(make_choose(self._chance), seed=self._begin_match, game=game)
+        self._bot = Bot(make_choose(self._chance), seed=self._begin_match, game=game, registry=registry)
         self._moment = ""  # of the command that is being answered
         handlers = self._bot.handlers()
         handlers["quit"] = self._quit

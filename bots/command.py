@@ -11,7 +11,7 @@ from importlib import import_module
 from itertools import takewhile
 
 from bots.gogui import OPTION, split_words
-from bots.options import BAD_USAGE, parse_options
+from bots.options import BAD_USAGE, ENGINE, parse_options, split_engines
 from engines.command import complete_game
 from engines.game import Option, OptionError
 from protocol.errors import CommandFailed
@@ -23,8 +23,9 @@ BOTS = {
     "oneshot": "starts a program of yours for every move: see ggp bot oneshot --help",
     "chaos": "plays at random and misbehaves on cue: see ggp bot chaos --help",
 }
-USAGE = "Usage: ggp bot NAME [name=value …] [--gogui GAME [name=value …]]"
+USAGE = "Usage: ggp bot NAME [name=value …] [--engine COMMAND|URL] [--gogui GAME [name=value …]]"
 GOGUI = """\
+  --engine COMMAND|URL          play the games of this engine, too, and ask it about their rules; may be repeated
   --gogui GAME [name=value …]   play and rule this game under GoGui: answer genmove by points and passes"""
 
 
@@ -41,7 +42,7 @@ def main(argv: list[str]) -> int:
         print(f"ggp bot: {_unknown(name)}", file=sys.stderr)
         return BAD_USAGE
     try:
-        words, _ = split_words(argv[1:])  # bots.sdk.run reads the rest
+        words, engines = split_engines(split_words(argv[1:])[0])  # bots.sdk.run reads the game
     except ValueError as error:
         print(f"ggp bot: {error}", file=sys.stderr)
         return BAD_USAGE
@@ -51,7 +52,7 @@ def main(argv: list[str]) -> int:
         print(_help(name, words_of, module.OPTIONS), getattr(module, "HELP", ""), sep="", end="")
         return 0
     try:
-        module.main(words)
+        module.main(words, engines)
     except (OptionError, CommandFailed) as error:
         print(f"ggp bot: {error}", file=sys.stderr)
         return BAD_USAGE
@@ -68,7 +69,7 @@ def complete(before: Sequence[str], typed: str) -> list[str]:
         game = before[before.index(OPTION) + 1 :]
         return [] if any(word.startswith("-") for word in (*game, typed)) else complete_game(game)
     if typed.startswith("-"):
-        return [OPTION, "--help"]
+        return [ENGINE, OPTION, "--help"]
     given = {word.partition("=")[0] for word in before[1:]}
     options = import_module(f"bots.{before[0]}").OPTIONS
     return [f"{option.name}=" for option in options if option.name not in given]
@@ -80,9 +81,10 @@ def find_problem(words: Sequence[str]) -> tuple[str, str] | None:
     if name not in BOTS:
         return "command", _unknown(name)
     try:
+        words, _ = split_engines(words[1:])
         module = import_module(f"bots.{name}")
-        module.read_command(words[1:]) if name == "oneshot" else parse_options(name, module.OPTIONS, words[1:])
-    except OptionError as error:
+        module.read_command(words) if name == "oneshot" else parse_options(name, module.OPTIONS, words)
+    except ValueError as error:
         return "options", str(error)
     return None
 
@@ -96,4 +98,5 @@ def _unknown(name: str) -> str:
 def _help(name: str, words: str, options: tuple[Option, ...]) -> str:
     rows = "".join(f"  {o.name:10}{o.type:6}{o.default:12}{o.domain}\n" for o in options)
     listed = f"\noptions: name, type, default, domain\n{rows}" if options else ""
-    return f"Usage: ggp bot {name} {words} [--gogui GAME [name=value …]]\n\n{BOTS[name]}\n{listed}\n{GOGUI}\n"
+    usage = f"Usage: ggp bot {name} {words} [--engine COMMAND|URL] [--gogui GAME [name=value …]]"
+    return f"{usage}\n\n{BOTS[name]}\n{listed}\n{GOGUI}\n"

@@ -24,12 +24,12 @@ QUIET = ("pass", "button")  # preferred, in this order, to moves that are no bet
 SWAP = "swap-sides"
 
 
-def main(words: Sequence[str]) -> None:
+def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     """Serve stdin with the options `playouts=N`, `seed=N`, `resign=on|off`. Raises OptionError."""
     options = parse_options("greedy", OPTIONS, words)
     chance = BotRng(int(options["seed"]))
     choose = make_choose(int(options["playouts"]), chance, options["resign"] == "on")
-    run(choose, name="greedy", analysis=True, seed=chance.begin_match, words=())
+    run(choose, name="greedy", analysis=True, seed=chance.begin_match, engine=engines, words=())
 
 
 def make_choose(playouts: int, chance: BotRng, resigns: bool) -> Choose:

@@ -31,7 +31,7 @@ DEAD = 0.2  # it is dead when it outlives no larger share of them
 SWAP, KEEP = "swap-sides", "keep-sides"
 
 
-def main(words: Sequence[str]) -> None:
+def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     """Serve stdin with the options above. Raises OptionError."""
     options = parse_options("mcts", OPTIONS, words)
     bot = Searcher(
@@ -42,7 +42,7 @@ def main(words: Sequence[str]) -> None:
         megabytes=int(options["memory"]),
         resigns=options["resign"] == "on",
     )
-    run(bot.choose, name="mcts", analysis=True, seed=bot.begin_match, words=())
+    run(bot.choose, name="mcts", analysis=True, seed=bot.begin_match, engine=engines, words=())
 
 
 class NoSearch(Exception):

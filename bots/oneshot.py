@@ -44,13 +44,14 @@ MAX_LINE = 64 * 1024  # bytes: no move is longer
 _WATCHED = '((read -r _; kill -9 0) <"/dev/fd/$0" >/dev/null 2>&1 &); exec "$@"'
 
 
-def main(words: Sequence[str]) -> None:
+def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     """Serve stdin with the program of `-- COMMAND …`. Raises OptionError."""
     command = read_command(words)
     adopt_orphans()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     life, _kept_open = os.pipe()
-    run(partial(ask_program, ["sh", "-c", _WATCHED, str(life), *command], life), name="oneshot", words=())
+    ask = partial(ask_program, ["sh", "-c", _WATCHED, str(life), *command], life)
+    run(ask, name="oneshot", engine=engines, words=())
 
 
 def read_command(words: Sequence[str]) -> list[str]:

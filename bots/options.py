@@ -17,6 +17,7 @@ _VALUES = {
     "--key": ("key", "FILE", "for --connect: your key pair (ggp keys new)"),
     "--server-key": ("server_key", "KEY|FILE", "for --connect: the lobby's public key"),
     "--name": ("name", "NAME", "for --connect: the bot's name at the lobby"),
+    "--engine": ("engine", "COMMAND|URL", "play the games of this engine too, which it asks about them"),
     "--bind": ("bind", "URL", "listen at tcp://127.0.0.1:PORT or ipc://FILE"),
 }
 _NO_CHALLENGES = "--no-challenges"
@@ -25,7 +26,7 @@ _NO_CHALLENGES = "--no-challenges"
 @dataclass(frozen=True, slots=True)
 class Words:
     """The options of a script of the SDK: where to dial or to listen, "" for standard input; `name` at the lobby,
-    `challenges`: whether others may challenge it there."""
+    `challenges`: whether others may challenge it there; `engine`: whose games it plays too."""
 
     connect: str = ""
     key: str = ""
@@ -33,6 +34,7 @@ class Words:
     name: str = ""
     challenges: bool = True
     bind: str = ""
+    engine: str = ""
 
     def with_environment(self, environment: Mapping[str, str]) -> "Words":
         """With GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME as defaults, unless it listens."""
@@ -95,6 +97,31 @@ def _usage() -> str:
     head = f"Usage: {_script()} [OPTION …]\n\nA bot of the General Game Protocol. It answers commands on stdin, or:\n"
     tail = "\nGGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME in the environment say the same."
     return "\n".join([head, *rows, tail])
+
+
+ENGINE = "--engine"
+
+
+def split_engines(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Words -> those of the bot, and what follows each `--engine`; what stands behind `--` is not looked at.
+
+    Raises ValueError where nothing follows.
+    """
+    rest: list[str] = []
+    engines: list[str] = []
+    given = iter(words)
+    for word in given:
+        name, equals, value = word.partition("=")
+        if word == "--":
+            return [*rest, word, *given], engines
+        if name != ENGINE:
+            rest.append(word)
+            continue
+        value = value if equals else next(given, "")
+        if not value.strip() or (not equals and value.startswith("--")):
+            raise ValueError(f"{ENGINE}: a command line or an address follows, as in {ENGINE} ./hexapawn")
+        engines.append(value)
+    return rest, engines
 
 
 SEED = Option("seed", "int", "0", "0..1000000000")

@@ -9,10 +9,10 @@ from bots.sdk import Choose, Position, run
 OPTIONS = (SEED,)
 
 
-def main(words: Sequence[str]) -> None:
+def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     """Serve stdin with the options `seed=N`. Raises OptionError."""
     chance = BotRng(int(parse_options("random", OPTIONS, words)["seed"]))
-    run(make_choose(chance), name="random", seed=chance.begin_match, words=())
+    run(make_choose(chance), name="random", seed=chance.begin_match, engine=engines, words=())
 
 
 def make_choose(chance: BotRng) -> Choose:

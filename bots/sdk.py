@@ -67,6 +67,7 @@ def run(
     server_key: str = "",
     challenges: bool = True,
     bind: str = "",
+    engine: str | Sequence[str] = (),
     words: Sequence[str] | None = None,
 ) -> None:
     """Answer stdin on stdout until `quit` or the end of input.
@@ -82,31 +83,36 @@ def run(
     there to unrated games.
     bind: tcp://127.0.0.1:PORT, ipc://FILE or unix://FILE, at which the bot listens instead, each connection with a
     conversation of its own.
+    engine: a command line or an address (tcp://, ipc://), or several: the bot then plays the games of that engine, too,
+    and asks a process of its own about their rules. A position of them has the same methods.
     words: of the command line, which say the same and win: `--connect URL --key FILE --server-key KEY --name NAME
-    --no-challenges`, `--bind URL`, `--help`. By default those of the script; any other word ends it with status 2. A
-    script with words of its own gives those that are left: `words=parser.parse_known_args()[1]`.
+    --no-challenges`, `--bind URL`, `--engine COMMAND|URL`, `--help`. By default those of the script; any other word
+    ends it with status 2. A script with words of its own gives those that are left:
+    `words=parser.parse_known_args()[1]`.
     """
     name = name or sys.argv[0].rpartition("/")[2].removesuffix(".py") or "bot"
     try:
         others, game = split_words(words or sys.argv[1:])
+        said = Words(connect, key, server_key, "", challenges, bind)
+        said = read_words(name, others if words is None else split_words(words)[0], said).with_environment(os.environ)
+        engines = [engine] if isinstance(engine, str) else list(engine)
+        registry = make_registry([said.engine] if said.engine else [one for one in engines if one])
         if game:
-            Bot(choose, games=games, game=game)  # report an invalid game or option before the first command
+            Bot(choose, games=games, game=game, registry=registry)  # report an invalid game before the first command
     except (ValueError, CommandFailed) as error:
         print(f"{name}: {error}", file=sys.stderr)
         sys.exit(BAD_USAGE)
-    said = Words(connect, key, server_key, "", challenges, bind)
-    said = read_words(name, others if words is None else split_words(words)[0], said).with_environment(os.environ)
     sys.stdout = sys.stderr
 
     def make() -> Responder:
-        bot = Bot(choose, games=games, analysis=analysis, seed=seed, told=told, game=game)
+        bot = Bot(choose, games=games, analysis=analysis, seed=seed, told=told, game=game, registry=registry)
         return Responder(name, version, bot.handlers(), report_on_stderr)
 
     if said.connect:
         from bots.dial_out import dial_out  # ZeroMQ, which most bots need not load
         from protocol.lobby_wire import Hello
 
-        plays = games or Registry().names()
+        plays = games or registry.names()
         hello = Hello(said.name or name, tuple(plays), os.urandom(8).hex(), said.challenges)
         sys.exit(dial_out(said, hello, make))
     if said.bind:
@@ -139,8 +145,10 @@ class Bot:
         seed: Callable[[int], object] | None = None,
         told: Told | None = None,
         game: Sequence[str] = (),
+        registry: Registry | None = None,
     ) -> None:
-        """See run. game: `GAME name=value …` to begin with, which it plays and rules as GoGui asks it to.
+        """See run. game: `GAME name=value …` to begin with, which it plays and rules as GoGui asks it to. registry:
+        which games there are, None for those that are installed.
 
         Raises CommandFailed for a game or an option that cannot be.
         """
@@ -149,7 +157,7 @@ class Bot:
         self._seed = seed
         self._told = told or (lambda command, words: None)
         self._seeded = 0  # what it was last told
-        self._session = Session(Registry(), gogui=bool(game))
+        self._session = Session(registry or Registry(), gogui=bool(game))
         self._clicks = Clicks(self._session) if game else None
         self.games = tuple(games) or tuple(self._session.registry.names())
         self.times = BotClock()
@@ -324,6 +332,15 @@ class Bot:
         except ValueError as error:
             raise CommandFailed(f"syntax error: {_short(str(error))}") from None
         return ""
+
+
+def make_registry(engines: Sequence[str]) -> Registry:
+    """The installed games, with those of these engines if there are any. Raises OptionError."""
+    if not engines:
+        return Registry()
+    from bots.foreign_game import EngineRegistry  # what most bots need not load
+
+    return EngineRegistry(engines)
 
 
 def _listen(name: str, url: str, make: Callable[[], Responder]) -> int:

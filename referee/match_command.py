@@ -25,7 +25,17 @@ from referee.match_report import as_json, effect_of_match, print_report, status_
 from referee.match_words import SPRT_WORD, translate
 from referee.options import NumberRange
 from referee.play.adjudication import AdjudicationError, AdjudicationRule, Kind
-from referee.play.bot_spec import BotSpec, WordError, distinct, is_built_in, is_human, read_bot, read_engine, read_game
+from referee.play.bot_spec import (
+    BotSpec,
+    WordError,
+    distinct,
+    is_built_in,
+    is_human,
+    knowing,
+    read_bot,
+    read_engine,
+    read_game,
+)
 from referee.play.clock import FORMS, TimeControl
 from referee.play.judge import JUDGE, check_reports
 from referee.play.openings import BookChoice, BookError, OpeningBook, file_data, read_choice
@@ -334,7 +344,7 @@ def _check_reports(setup: SeriesConfig, bots: Sequence[BotSpec]) -> None:
         try:
             if is_human(bot):
                 raise CannotStart(bot.name, "a human reports no win rate: leave --resign and --draw out")
-            run_blocking(check_reports(bot, setup.setting, setup.rules, setup.budgets))
+            run_blocking(check_reports(knowing(bot, setup.engine), setup.setting, setup.rules, setup.budgets))
         except CannotStart as error:
             raise WordError(f"{bot.name}: {error}", code="no-reports") from None
 

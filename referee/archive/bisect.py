@@ -20,7 +20,7 @@ from protocol.records import Record
 from protocol.transports.blocking import run_blocking
 from referee.archive.places import open_match
 from referee.cli import HELP, run_command
-from referee.play.bot_spec import BotSpec, read_bot, read_engine
+from referee.play.bot_spec import BotSpec, knowing, read_bot, read_engine
 from referee.play.clock import FORMS, Clock, TimeControl
 from referee.play.engine import Engine, GameRefused, start_engine
 from referee.play.match import read_move
@@ -297,7 +297,9 @@ def bisect(
     source = open_match(record)
     found = source.record
     first = source.ply if source.place.ply is not None else 0
-    starts = [read_bot(bot) for bot in ([replay] if replay else [str(good), *between, str(bad)])]
+    starts = [
+        knowing(read_bot(bot), read_engine(engine)) for bot in ([replay] if replay else [str(good), *between, str(bad)])
+    ]
     seeds = _read_seed(seed, found)
     job = _Job(without_password(source.place.source), found, first, seat, seeds, limits, starts, quiet)
     try:

@@ -22,7 +22,7 @@ from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.toml_file import ConfigError, dotted
 from referee.ladder.tune import filled
 from referee.play.adjudication import AdjudicationRule
-from referee.play.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, is_built_in
+from referee.play.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, is_built_in, knowing
 from referee.play.engine import start_engine
 from referee.play.judge import check_reports
 from referee.play.outcome import CannotStart, EngineFailed
@@ -310,7 +310,7 @@ def check_adjudication(ladder: Ladder) -> None:
             asked = (bot, pool.setting.new_game, pool.rules)
             if asked not in _reporting:
                 try:
-                    run_blocking(check_reports(bot, pool.setting, pool.rules, ladder.budgets))
+                    run_blocking(check_reports(knowing(bot, pool.engine), pool.setting, pool.rules, ladder.budgets))
                 except CannotStart as error:
                     raise ConfigError(ladder.path, at, f"{error} (pool {pool.name})") from None
                 _reporting.add(asked)

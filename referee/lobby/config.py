@@ -1,6 +1,7 @@
 """Reads a lobby file: a ladder file without dialled-in bots, and the table `[lobby]`. It starts nothing."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from referee.lobby.challenges import Terms
 from referee.lobby.remote_bot import Local
 from referee.lobby.server import Plan
 from referee.lobby.sessions import Bounds
-from referee.play.bot_spec import ENGINE, executable_hash, find_program
+from referee.play.bot_spec import ENGINE, executable_hash, find_program, knowing
 from referee.play.setting import Timeouts
 from referee.store.model import Entrant, Ladder, Pool
 
@@ -182,7 +183,7 @@ def lobby_of(values: dict[str, Any], path: Path, no_keys: bool = False, listen: 
         keys=keys,
         server_key=folder / table.server_key,
         registry=folder / table.registry,
-        local=tuple(_local(file, bot, top.bot[bot.name].get("copies", 1)) for bot in ladder.bots),
+        local=tuple(_local(file, bot, ladder.pools, top.bot[bot.name].get("copies", 1)) for bot in ladder.bots),
         watch=watch,
         watch_keys=watch != "" and not is_loopback(watch),
         web=None if top.web is None else decode(file, "web", top.web, WebTable),
@@ -204,14 +205,15 @@ def _plan(table: LobbyTable) -> Plan:
     return Plan(bounds, table.pairing, table.drain, table.matches, terms)
 
 
-def _local(file: str, bot: Entrant, copies: int) -> Local:
+def _local(file: str, bot: Entrant, pools: Sequence[Pool], copies: int) -> Local:
     if bot.start.url:
         problem = f"{bot.start.url} is not started here: name a command line or a built-in bot"
         raise ConfigError(file, f"{dotted('bot', bot.name)}.command", problem)
     if bot.start.cores > 1:
         problem = "has no effect in a lobby, which keeps no bot on one core: remove it"
         raise ConfigError(file, f"{dotted('bot', bot.name)}.cores", problem)
-    return Local(bot, copies, executable_hash(find_program(bot.start.argv[0])))
+    start = knowing(bot.start, *(pool.engine for pool in pools if pool.name in bot.pools))
+    return Local(replace(bot, start=start), copies, executable_hash(find_program(bot.start.argv[0])))
 
 
 def _check_engine(file: str, pool: Pool) -> None:

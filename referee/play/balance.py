@@ -12,7 +12,7 @@ from queue import SimpleQueue
 
 from protocol.transports.blocking import run_blocking
 from referee.play.analysis import read_analysis
-from referee.play.bot_spec import BotSpec
+from referee.play.bot_spec import BotSpec, knowing
 from referee.play.engine import Engine, GameRefused, start_engine
 from referee.play.match import read_move
 from referee.play.outcome import BotFault, CannotStart, EngineFailed, Termination
@@ -99,7 +99,7 @@ class BalancedDraw:
         plan, players = self._plan, list[Player]()
         engine = await start_engine(plan.engine, plan.budgets)
         try:
-            players.append(await start_bot(plan.bot, plan.budgets))
+            players.append(await start_bot(knowing(plan.bot, plan.engine), plan.budgets))
             if not players[0].analyses:
                 raise CannotStart(plan.bot.name, "lists no ggp-genmove_analyze, which tells the chances of a position")
             while (number := self._next()) is not None:

@@ -167,6 +167,18 @@ def is_built_in(start: BotSpec) -> bool:
     return start.argv[: len(BOTS)] == BOTS
 
 
+def knowing(start: BotSpec, *engines: BotSpec) -> BotSpec:
+    """The bot; a built-in one, which knows the installed games only, with those of these engines, which it then asks.
+
+    Our own engine needs no mention, and `--engine` among its words says it already.
+    """
+    foreign = [engine for engine in dict.fromkeys(engines) if engine.argv[: len(ENGINE)] != ENGINE or engine.url]
+    if not is_built_in(start) or not foreign or "--engine" in start.argv:
+        return start
+    words = [word for engine in foreign for word in ("--engine", engine.url or shlex.join(engine.argv))]
+    return dataclasses.replace(start, argv=(*start.argv, *words))
+
+
 def _split(text: str, what: str) -> tuple[str, ...]:
     try:
         argv = tuple(shlex.split(text))

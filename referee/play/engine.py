@@ -35,6 +35,7 @@ class Status(NamedTuple):
     ply: int
     result: str = ""
     winner: int = 0
+    max_plies: int = 0  # after `ggp-new`, if the engine says how long the game can become
 
 
 async def start_engine(spec: BotSpec, budgets: Timeouts = TIMEOUTS, limits: ProcessLimits = NO_LIMITS) -> "Engine":
@@ -233,6 +234,8 @@ def parse_status(text: str) -> Status:
         phase, ply = keys["phase"], int(keys["ply"])
         if phase == OVER:
             return Status(phase, "none", 0, ply, keys["result"], int(keys["winner"]))
-        return Status(phase, keys["to_play"], int(keys["seat"]), ply)
+        longest = keys.get("max_plies", "")
+        longest = longest if longest.isascii() and longest.isdigit() and len(longest) < 10 else "0"
+        return Status(phase, keys["to_play"], int(keys["seat"]), ply, max_plies=int(longest))
     except (KeyError, ValueError):
         raise EngineFailed(f"the engine's status line is not one: {text[:200]!r}") from None

@@ -204,7 +204,7 @@ class _MatchState:
         while status.phase != OVER:
             if status.ply >= max_plies:
                 return await self._adjudicate()
-            phase, colour, seat, ply, _, _ = status
+            phase, colour, seat, ply = status[:4]
             self.seat = seat
             player, clock = self.players[seat - 1], clocks[seat - 1]
             other = self.players[2 - seat]

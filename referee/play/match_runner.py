@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from protocol.records import Event, Record
-from referee.play.bot_spec import BotSpec, is_human
+from referee.play.bot_spec import BotSpec, is_human, knowing
 from referee.play.engine import Engine, GameRefused, start_engine
 from referee.play.judge import MatchJudge
 from referee.play.match import Match, play_match
@@ -101,7 +101,8 @@ class MatchRunner:
 
         Returns the result, and the plies to go on from, after some were taken back.
         """
-        order = [setup.bots[index] for index in seats(number)]
+        order = [knowing(setup.bots[index], setup.engine) for index in seats(number)]
+        judging = knowing(setup.judge, setup.engine) if setup.judge else None
         if before is not None and [bot.name for bot in before.start.bots] != [bot.name for bot in order]:
             before = None
         if before is not None and before.end is not None:
@@ -117,10 +118,10 @@ class MatchRunner:
             await self._part(order)
             first, second = await self._sit(order[0], setup), await self._sit(order[1], setup)
             judge = None
-            if setup.judge is not None:
-                judge = MatchJudge(await self._sit(setup.judge, setup), setup.rules, setup.setting)
+            if judging is not None:
+                judge = MatchJudge(await self._sit(judging, setup), setup.rules, setup.setting)
                 judge.player.peer.begin_game(setup.key(number, attempt))
-            await self._make_room([*order, *filter(None, [setup.judge])])
+            await self._make_room([*order, *filter(None, [judging])])
             key = setup.key(number, attempt)
             continues = f"{before.start.match}@{len(before.plies)}" if before and before.start.match != key else ""
             first.sit(1, second, len(opening), len(before.plies) if before and continues else 0)
@@ -157,7 +158,7 @@ class MatchRunner:
         record = writer.record()
         result = setup.result(number, record)
         self._keep(b"".join(writer.lines), result)
-        await self._clear(setup, order, outcome)
+        await self._clear(setup, [*order, *filter(None, [judging])], outcome)
         goes_on = Record(record.start, record.plies[: -outcome.taken_back], None) if outcome.taken_back else None
         return result, goes_on
 
@@ -225,11 +226,11 @@ class MatchRunner:
             if bot not in playing:
                 await self._dismiss(bot, kill=False)
 
-    async def _clear(self, setup: SeriesConfig, order: list[BotSpec], outcome: Outcome) -> None:
+    async def _clear(self, setup: SeriesConfig, bots: list[BotSpec], outcome: Outcome) -> None:
         """End the processes that cannot play a next match, or must not."""
         if outcome.culprit == "engine":
             await self._end_engine(setup)
-        for bot in [*order, *filter(None, [setup.judge])]:
+        for bot in bots:
             player, restart = self._players.get(bot), setup.restart if bot.restart is None else bot.restart
             if player is not None and (restart or not player.fit):
                 await self._dismiss(bot, kill=not player.fit)

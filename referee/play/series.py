@@ -6,6 +6,7 @@ match_runner plays it, record_file keeps it.
 import hashlib
 import json
 import random
+import re
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field, replace
@@ -300,6 +301,8 @@ class SeriesTally:
 
 
 PLIES_PER_CELL = 20  # "A match ends void after --max-plies (default 20 x cells)"
+FEWEST_CELLS = 50  # that a board is taken to have whose engine draws none: a game may begin with few moves
+MOST_PLIES = 10**7
 
 
 class PrepareError(Problem):
@@ -342,15 +345,26 @@ async def ask(engine: Engine, setting: Setting, max_plies: int) -> tuple[Setting
     """The setting with the game's defaults; the limit on plies, for which 0 asks. Raises PrepareError, EngineFailed."""
     games = await engine.games()
     if setting.game not in games:
-        near = get_close_matches(setting.game, games, 1)
-        guess = f"; did you mean {near[0]}?" if near else ""
-        raise PrepareError(f"the engine knows no game {setting.game!r}; it knows {', '.join(games)}{guess}")
+        raise PrepareError(await _why_unknown(engine, setting.game, games))
     try:
         defaults = await engine.options(setting.game)
-        await engine.new_game(setting.new_game)
+        begun = await engine.new_game(setting.new_game)
     except GameRefused as refused:
         raise PrepareError(f"{setting.game}: {refused}") from None
-    return replace(setting, defaults=defaults), max_plies or PLIES_PER_CELL * await _cells(engine)
+    limit = max_plies or min(begun.max_plies, MOST_PLIES) or PLIES_PER_CELL * await _cells(engine)
+    return replace(setting, defaults=defaults), limit
+
+
+async def _why_unknown(engine: Engine, game: str, games: Sequence[str]) -> str:
+    """A game that the engine does not list, with its own reason if it has one to give."""
+    try:
+        await engine.option_lines(game)
+    except GameRefused as refused:
+        if str(refused).strip() and not re.search(r"unknown|no game", str(refused)):
+            return f"the engine knows no game {game!r}: {refused}"
+    near = get_close_matches(game, games, 1)
+    guess = f"; did you mean {near[0]}?" if near else ""
+    return f"the engine knows no game {game!r}; it knows {', '.join(games)}{guess}"
 
 
 async def _play_up_to(engine: Engine, setup: SeriesConfig) -> None:
@@ -374,20 +388,21 @@ def lacks(engine: Engine) -> list[str]:
 _MISSED = {
     "ggp-hash": "records hold no hash of the last position",
     "ggp-score": "records hold no score",
-    "ggp-scene": "--max-plies is counted from the first legal moves instead of the cells",
+    "ggp-scene": f"--max-plies is counted from the first legal moves, at least {FEWEST_CELLS}, instead of the cells",
 }
 
 
 async def _cells(engine: Engine) -> int:
-    """How many cells the board has; without a scene, how many moves there are at first."""
+    """How many cells the board has; without a scene, how many moves there are at first, at least FEWEST_CELLS."""
     scene = await engine.scene()
     if scene:
         try:
             drawn = json.loads(scene)
-            return max(1, len(drawn.get("cells") or drawn.get("points") or ()))
+            if cells := len(drawn.get("cells") or drawn.get("points") or ()):
+                return cells
         except (ValueError, AttributeError, TypeError) as error:
             raise EngineFailed(f"ggp-scene answers no JSON object: {error}") from None
-    return max(1, len(await engine.legal_moves()))
+    return max(FEWEST_CELLS, len(await engine.legal_moves()))
 
 
 # -- random openings: plies drawn by a seed from the engine's legal moves --------------------------------------------

@@ -1,0 +1,203 @@
+"""Bots at the games of an engine of their own: the same methods as at installed games, one process, bounded faults."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bots.engine_client import EngineClient
+from bots.foreign_game import EngineRegistry, ForeignState
+from bots.options import split_engines
+from bots.sdk import Bot
+from engines.game import Game, IllegalMove, OptionError
+from engines.registry import Registry
+from protocol.commands import Who
+from protocol.errors import CommandFailed
+from protocol.responder import Responder
+from tests.support import ROOT
+from tests.support.checked_peer import failed_checks
+from tests.support.cli import ggp
+
+CONNECT4 = f"{sys.executable} {ROOT}/engines/examples/connect4.py"
+OURS = f"{sys.executable} -P -m engines"
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def registries() -> Iterator[list[EngineRegistry]]:
+    opened: list[EngineRegistry] = []
+    yield opened
+    for registry in opened:
+        registry.close()
+
+
+def game_of(registries: list[EngineRegistry], where: str, name: str) -> Game:
+    registries.append(EngineRegistry([where]))
+    return registries[-1].load(name)
+
+
+def defaults(game: Game) -> dict[str, int | float | str]:
+    return {option.name: option.parse(option.default) for option in game.options}
+
+
+def test_a_position_says_over_the_wire_what_it_says_at_home(registries: list[EngineRegistry]) -> None:
+    """Our own engine asked over the wire, beside the same game in this process, through copies and going back."""
+    game, home = game_of(registries, OURS, "yugo"), Registry().load("yugo")
+    assert [str(option) for option in game.options] == [str(option) for option in home.options]
+    options = {**defaults(home), "size": 5}
+    far, near = game.new(options), home.new(options)
+    kept = []
+    for move in ("swap", "B2", "c3", "D4", "A1"):
+        for state in (far, near):
+            if move == "swap":
+                with pytest.raises(IllegalMove):
+                    state.play(move)
+        if move != "swap":
+            assert far.play(move) == near.play(move)
+        kept.append((far.copy(), near.copy()))
+    for one, other in (kept[1], kept[-1], kept[0], kept[2]):  # the engine is led back and forth
+        assert one.legal_moves() == other.legal_moves()
+        assert (one.phase, one.to_play, one.seat, one.ply) == (other.phase, other.to_play, other.seat, other.ply)
+        assert one.perft(2) == other.perft(2)
+        assert one.playouts(3, 7, "uniform") == other.playouts(3, 7, "uniform")
+        assert one.score() == other.score() and one.standing() == other.standing()
+        assert {cell for group in one.groups() for cell in group} == {
+            cell for group in other.groups() for cell in group
+        }
+        assert one.why_illegal("Z99") == other.why_illegal("Z99") != "" and one.why_illegal("E5") == ""
+    twin = kept[2][0].copy()
+    twin.play("D4")
+    assert twin.hash() == kept[3][0].hash() != kept[1][0].hash()
+
+
+def test_an_engine_without_optional_commands_is_enough(registries: list[EngineRegistry]) -> None:
+    game = game_of(registries, CONNECT4, "connect4")
+    state = game.new({"width": 4, "height": 4})
+    with pytest.raises(IllegalMove, match="no column with room"):
+        state.play("Z")
+    assert state.play("b") == "B" and state.to_play == "white"  # the engine's own form
+    before = state.copy()
+    plies, black, white, draws = state.playouts(4, 1, "rollout")
+    assert black + white + draws == 4 and plies > 12
+    assert state.playouts(4, 1, "rollout") == (plies, black, white, draws)
+    assert state.perft(2) == 16 and state.hash() == before.hash()
+    state.play_out(3, "uniform")
+    assert state.phase == "over" and state.result and state.legal_moves() == []
+    assert state.why_illegal("A") == "the game is over"
+    assert before.ply == 1 and before.legal_moves() == ["A", "B", "C", "D"]
+    assert state.captured() == (0, 0) and state.standing() == "" and before.groups() == [["B1"]]
+    for word in ("a b", "", "#", "x" * 9000):
+        assert "a move is one word" in state.why_illegal(word)
+
+
+def test_options_that_cannot_be_are_refused_in_the_engines_words(registries: list[EngineRegistry]) -> None:
+    bot = Bot(lambda position: position.legal_moves()[0], registry=EngineRegistry([CONNECT4]))
+    responder = Responder("talk", "1", bot.handlers())
+
+    def talk(line: str) -> str:
+        responder.receive(line.encode() + b"\n")
+        answer = responder.next_answer()
+        assert answer is not None
+        return answer.decode().strip()
+
+    assert "connect4" in talk("ggp-games").split() and "yugo" in talk("ggp-games").split()
+    assert talk("ggp-new connect4 width=99").startswith("? width=99")
+    assert talk("ggp-new connect4 width=4 height=4") == "="
+    assert [talk("genmove black"), talk("play white B"), talk("genmove b")] == ["= A", "=", "= A"]
+    assert talk("play black A").startswith("? illegal move")
+    assert talk("undo") == "=" and talk("genmove black") == "= A"
+
+
+def test_an_engine_that_ends_is_a_refusal_and_the_next_game_starts_it_again(
+    registries: list[EngineRegistry], tmp_path: Path
+) -> None:
+    noted = tmp_path / "pids"
+    script = f'echo $$ >> {noted}; exec "$0" "$@"'
+    game = game_of(registries, f"sh -c '{script}' {CONNECT4}", "connect4")
+    options = {"width": 4, "height": 4}
+    state = game.new(options)
+    os.kill(int(noted.read_text().split()[-1]), 9)
+    with pytest.raises(CommandFailed, match=r"the engine .* fails"):
+        state.play("zz")
+    with pytest.raises(CommandFailed):
+        state.play("a")
+    fresh = game.new(options)
+    assert fresh.play("a") == "A" and len(noted.read_text().split()) == 2
+    with pytest.raises(CommandFailed):
+        state.perft(3)
+
+
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [
+        ("no-such-engine", "there is no such program"),
+        ("'", "is no command line"),
+        ("true", "does not answer as an engine"),
+        (f"{sys.executable} {ROOT}/bots/examples/legal_bot.py {OURS}", "so it is no engine"),
+        ("tcp://127.0.0.1:99999", "a port is 1..65535"),
+    ],
+)
+def test_what_is_no_engine_is_one_line_and_status_2(where: str, reason: str) -> None:
+    with pytest.raises(OptionError, match=reason):
+        EngineClient(where)
+    ran = ggp("bot", "random", "--engine", where)
+    assert ran.status == 2 and reason in ran.err and ran.err.count("\n") == 1 and ran.out == ""
+
+
+def test_the_word_engine_needs_one() -> None:
+    assert split_engines(["a=1", "--engine", "x y", "--engine=z", "--", "--engine"]) == (
+        ["a=1", "--", "--engine"],
+        ["x y", "z"],
+    )
+    for words in (["--engine"], ["--engine", "--gogui"], ["--engine="]):
+        with pytest.raises(ValueError, match="a command line or an address follows"):
+            split_engines(words)
+
+
+@pytest.mark.parametrize("bot", ["random", "greedy", "mcts"])
+def test_every_check_of_a_bot_passes_at_a_foreign_game(bot: str) -> None:
+    command = [sys.executable, "-P", "-m", "bots", bot, "--engine", CONNECT4]
+    assert failed_checks(command, Who.BOT, "go") == []
+
+
+def test_built_in_bots_sit_down_at_a_foreign_game_by_themselves() -> None:
+    ran = ggp(
+        *("match", "--engine", CONNECT4, "connect4,width=4,height=4", "random:seed=1", "greedy:playouts=2,seed=1"),
+        *("mcts:playouts=20,seed=1", "chaos:fault=resign,seed=2", "--games", "2"),
+    )
+    assert ran.status == 0, ran.err
+    assert "rules" in ran.out and "resignation" in ran.out and "of 12 games" in ran.out
+
+
+def test_a_listening_engine_serves_them_too() -> None:
+    import socket
+    import subprocess
+
+    from tests.support.cli import free_port, wait_until
+
+    port = free_port()
+    url = f"tcp://127.0.0.1:{port}"
+    with subprocess.Popen([*CONNECT4.split(), url], stderr=subprocess.DEVNULL) as service:
+        try:
+
+            def is_up() -> bool:
+                with socket.socket() as probe:
+                    return probe.connect_ex(("127.0.0.1", port)) == 0
+
+            wait_until(is_up)
+            ran = ggp("match", "--engine", url, "connect4,width=4,height=4", "random", "random", "--games", "4")
+        finally:
+            service.kill()
+    assert ran.status == 0 and "rules 4" in ran.out, ran.err
+
+
+def test_states_share_nothing(registries: list[EngineRegistry]) -> None:
+    game = game_of(registries, CONNECT4, "connect4")
+    one = game.new({"width": 4, "height": 4})
+    other = one.copy()
+    assert isinstance(one, ForeignState) and isinstance(other, ForeignState)
+    one.play("A")
+    other.play("B")
+    assert (one.ply, other.ply) == (1, 1) and one.hash() != other.hash()
