@@ -3,6 +3,7 @@
 Not the hand-written pages. `--check` writes nothing, names the stale pages and fails if there are any.
 """
 
+import ast
 import os
 import subprocess
 import sys
@@ -100,6 +101,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "store.md": NOTE + store_page(),
         REFERENCE / "ladder-file.md": NOTE + ladder_file_page(),
         REFERENCE / "lobby-file.md": NOTE + lobby_file_page(),
+        REFERENCE / "attacks.md": NOTE + attacks_page(),
         REFERENCE / "games" / "README.md": NOTE + games_page(games),
         **{REFERENCE / "games" / f"{game.name}.md": NOTE + game_page(game) for game in games},
         **{
@@ -223,6 +225,54 @@ def store_page() -> str:
     for table in metadata.tables.values():
         rows = [(f"`{column.name}`", str(column.type).lower(), column.comment or "") for column in table.columns]
         parts += [f"## `{table.name}`\n\n{table.comment}\n", _table(("column", "type", "meaning"), rows)]
+    return "\n".join(parts)
+
+
+PROMISES = {  # the properties of the sandbox, in the order of its levels, and what the referee alone sees to
+    "files": "It reads its own files and those of the system, and writes into a scratch folder of its own alone.",
+    "network": "It reaches no network and no socket of another process.",
+    "other processes": "It does not see other processes, and cannot signal, trace, read or slow them.",
+    "process count": "It starts so many processes and threads, and opens so many files, as it may, and no more.",
+    "memory": "It uses so much real memory as it may, in whatever form.",
+    "disk": "It fills no disk: its scratch folder has a bounded size.",
+    "idle turn": "It takes no processor time from its opponent.",
+    "clean end": "Nothing of it is there after it has ended.",
+    "referee": "At every level: what it writes, and what it leaves unread, harms itself alone.",
+}
+ZOO = ROOT / "tests" / "system" / "zoo"
+
+
+def attacks_page() -> str:
+    """The threat model of a bot's program: every attacker of the tests, and what stops it at each level."""
+    found: dict[str, list[tuple[str, ...]]] = {kept: [] for kept in PROMISES}
+    for path in sorted(ZOO.glob("*.py")):
+        if path.stem in ("__init__", "attacker"):
+            continue
+        module = ast.parse(path.read_text())
+        known = {
+            statement.targets[0].id: str(ast.literal_eval(statement.value))
+            for statement in module.body
+            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+            if isinstance(statement.value, ast.Constant)
+        }
+        found[known["PROPERTY"]].append(
+            (f"`{path.stem}`", str(ast.get_docstring(module)), known["NONE"], known["DEFAULT"], known["STRICT"])
+        )
+    parts = [
+        "# Attacks by a bot, and what stops them\n",
+        "A bot is a program of a stranger. This is what one may try, each row a program in `tests/system/zoo` that\n"
+        "plays legally and attacks. `tests/system/test_zoo.py` lets each play an honest bot, at every level of the\n"
+        "sandbox, as root and as an ordinary user. It asserts that the attack fails, or succeeds at the level `none`;\n"
+        "that the honest bot plays the moves that it plays without an attack, loses no game by it, and is charged at\n"
+        "most 2 ms a move more; and that no process, descriptor, mount, file or shared memory is left.\n\n"
+        "Where the machine does not offer a mechanism, `default` goes without it and the record says so, and `strict`\n"
+        "refuses to start. What a lobby expects of those who dial in is in its\n"
+        "[threat model](../explanation/threat-model.md).\n",
+    ]
+    for kept, rows in found.items():
+        title = kept[0].upper() + kept[1:]
+        parts.append(f"## {'Output' if kept == 'referee' else title}\n\n{PROMISES[kept]}\n")
+        parts.append(_table(("attack", "what it tries", "none", "default", "strict"), rows))
     return "\n".join(parts)
 
 

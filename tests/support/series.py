@@ -1,7 +1,7 @@
 """Plays matches of a series at a table in this process: real engine, real bots, short budgets. No worker, no file."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -96,7 +96,7 @@ class AtTable:
 
 
 def play(
-    setup: SeriesConfig, numbers: tuple[int, ...] = (0, 1), *, before: Callable[[MatchRunner], None] | None = None
+    setup: SeriesConfig, numbers: Sequence[int] = (0, 1), *, before: Callable[[MatchRunner], None] | None = None
 ) -> AtTable:
     """Play these matches; every process is gone when it returns."""
     came = AtTable()

@@ -1,0 +1,351 @@
+"""Plays matches of the attackers in tests/system/zoo against an honest bot, each in a process of its own.
+
+    python -m tests.support.zoo_arena FOLDER LEVEL
+
+Each line of stdin is an attack ("none": it only plays), the honest bot and the time control; the answer is an
+ArenaReport in FOLDER/ATTACK-BOT.json. No pipe is read that a stray of an attacker may hold open, and all that is left
+behind is killed and removed in the end.
+"""
+
+import base64
+import contextlib
+import ctypes
+import faulthandler
+import json
+import os
+import pty
+import secrets
+import signal
+import socket
+import sys
+import termios
+import time
+import tty
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fcntl import ioctl
+from functools import partial
+from pathlib import Path
+from typing import TypedDict
+
+import msgspec
+
+from protocol.transports.subreaper import adopt_orphans
+from referee.play.bot_spec import BotSpec, read_bot
+from referee.play.process import NO_LIMITS, available_cores, pin
+from tests.support.series import SHORT, make_setup, play
+
+SECONDS = 100  # that a match may take; then its stacks are written and it is killed
+PUBLIC = ("/tmp", "/var/tmp", "/dev/shm", os.environ.get("HOME", "/"))
+BOUNDS = {"processes": 16, "memory": 128, "scratch": 8}  # of a bot in the sandbox
+_SHM_RDONLY, _IPC_RMID, _KEYCTL_UNLINK = 0o10000, 0, 9
+
+
+class ArenaReport(TypedDict):
+    """A match with an attacker at seat 1. `plies`: seat, move, milliseconds. `told`: what the attacker wrote.
+
+    `seen`: what it did, as the arena itself saw it; `left`: what was left after it.
+    """
+
+    plies: list[tuple[int, str, int]]
+    result: str
+    termination: str
+    culprit: str
+    detail: str
+    told: list[str]
+    seen: list[str]
+    left: list[str]
+    descriptors: dict[str, int]
+    record: str
+    seconds: float
+
+
+# -- what may be attacked ---------------------------------------------------------------------------------------------
+
+
+class ArenaTarget:
+    """Files, a process, sockets, a terminal, shared memory and a key, and whether an attack reached them."""
+
+    def __init__(self, folder: Path, secret: str) -> None:
+        self.folder, self.secret = folder, secret.encode()
+        self.mark = f"zoo-mark-{secrets.token_hex(8)}"
+        self.files = [folder / name for name in ("secret", "store.db", "bot.key", "settings.toml")]
+        for path in self.files:
+            path.write_bytes(self.secret)
+            path.chmod(0o600)
+        self.descriptor = os.open(self.files[0], os.O_RDONLY)
+        os.set_inheritable(self.descriptor, True)
+        self._memory = ctypes.create_string_buffer(self.secret, 64)
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.libc.shmat.restype = ctypes.c_void_p
+        self.size = 4096 * (1 + secrets.randbelow(5000)) + 7
+        self.segment = self.libc.shmget(0, 64, 0o1600)
+        place = self.libc.shmat(self.segment, None, 0)
+        ctypes.memmove(place, self._memory, 64)
+        self.libc.shmdt(ctypes.c_void_p(place))
+        self.key = self._system_call(248, 217, b"user", f"{self.mark}-mine".encode(), self.secret, len(secret), -4)
+        self.tcp = socket.create_server(("127.0.0.1", 0))
+        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.udp.bind(("127.0.0.1", 0))
+        self.abstract, self.path = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+        self.abstract.bind(f"\0{self.mark}")
+        self.path.bind(str(folder / "socket"))
+        for local in (self.abstract, self.path):
+            local.listen()
+        self.terminal, self._slave = pty.openpty()
+        tty.setraw(self._slave)
+        self.victim = os.fork()
+        if not self.victim:
+            os.chdir(folder)
+            while True:
+                time.sleep(60)
+
+    def described(self) -> str:
+        """For the attackers: see Prey."""
+        prey = {
+            "mark": self.mark,
+            "folder": str(self.folder),
+            "temporary": os.environ["TMPDIR"],
+            "secrets": [str(path) for path in self.files[:3]],
+            "targets": [str(path) for path in self.files[1:]],
+            "descriptor": self.descriptor,
+            "victim": self.victim,
+            "referee": os.getpid(),
+            "address": ctypes.addressof(self._memory),
+            "segment": self.segment,
+            "segment_size": self.size,
+            "key": self.key,
+            "tcp": self.tcp.getsockname()[1],
+            "udp": self.udp.getsockname()[1],
+            "abstract": self.mark,
+            "path_socket": str(self.folder / "socket"),
+            "terminal": os.ttyname(self._slave),
+            "processes": BOUNDS["processes"],
+            "memory": 2 * BOUNDS["memory"],
+            "disk": 4 * BOUNDS["scratch"],
+            "inodes": 20_000,
+            "descriptors": 20_000,
+        }
+        return base64.b64encode(json.dumps(prey).encode()).decode()
+
+    def reached(self) -> Iterator[str]:
+        """What an attack did to them."""
+        state = Path(f"/proc/{self.victim}/stat").read_text().rpartition(")")[2].split()
+        if state[0] in "ZTt":
+            yield f"the victim is in the state {state[0]}"
+        if int(state[16]) != os.getpriority(os.PRIO_PROCESS, 0):
+            yield "the victim's niceness"
+        for path in self.files:
+            if not path.exists() or path.read_bytes() != self.secret or path.stat().st_mode & 0o77:
+                yield f"the file {path.name}"
+        for name, server in (("tcp", self.tcp), ("abstract", self.abstract), ("path", self.path)):
+            server.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                server.accept()[0].close()
+                yield f"a connection to {name}"
+        with contextlib.suppress(BlockingIOError):
+            self.udp.recv(100, socket.MSG_DONTWAIT)
+            yield "a datagram"
+        waiting = array("i", [0])
+        ioctl(self._slave, termios.FIONREAD, waiting)
+        if waiting[0]:
+            yield "input of the terminal"
+
+    def left(self) -> Iterator[str]:
+        """What an attack left on the machine; it is removed."""
+        for pid in self._marked():
+            yield f"a process: {Path(f'/proc/{pid}/cmdline').read_bytes()[-40:]!r}"
+        yield from ("a child of the referee" for _ in self._other_children())
+        for folder in {*PUBLIC, str(self.folder), os.environ["TMPDIR"]}:
+            with contextlib.suppress(OSError):
+                for path in Path(folder).glob(f"*{self.mark}*"):
+                    yield f"the file {path}"
+                    path.unlink()
+        for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
+            if line.split()[3] == str(self.size):
+                yield "shared memory"
+                self.libc.shmctl(int(line.split()[1]), _IPC_RMID, None)
+        if Path("/proc/keys").exists():
+            for line in Path("/proc/keys").read_text().splitlines():
+                if f"{self.mark}-key" in line:
+                    yield "a key"
+                    self._system_call(250, 219, _KEYCTL_UNLINK, int(line.split()[0], 16), -4)
+
+    def close(self) -> None:
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(self.victim, signal.SIGKILL)
+            os.waitpid(self.victim, 0)
+        self.libc.shmctl(self.segment, _IPC_RMID, None)
+        self._system_call(250, 219, _KEYCTL_UNLINK, self.key, -4)
+        kill_marked(self.mark)
+
+    def _marked(self) -> list[int]:
+        return marked(self.mark)
+
+    def _other_children(self) -> list[int]:
+        words = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        return [int(word) for word in words if int(word) != self.victim]
+
+    def _system_call(self, x86: int, arm: int, *arguments: object) -> int:
+        return int(self.libc.syscall(x86 if os.uname().machine == "x86_64" else arm, *arguments))
+
+
+def marked(mark: str) -> list[int]:
+    """The processes with this in their command line."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if mark.encode() in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+def kill_marked(mark: str) -> None:
+    """By their groups: a process that starts another and ends is faster than a list of processes."""
+    ours = {os.getpgrp(), os.getpgid(os.getppid())}
+    for _ in range(50):
+        found = marked(mark)
+        if not found:
+            return
+        for pid in found:
+            with contextlib.suppress(OSError):
+                group = os.getpgid(pid)
+                if group in ours:
+                    os.kill(pid, signal.SIGKILL)
+                else:
+                    os.killpg(group, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+
+# -- a match ----------------------------------------------------------------------------------------------------------
+
+
+def attack(name: str, folder: Path, level: str, secret: str, honest: str, control: str, games: str) -> ArenaReport:
+    """Play a match with this attacker; "none": it attacks nothing."""
+    pin(available_cores()[os.getpid() % len(available_cores())])
+    target = ArenaTarget(folder, secret)
+    adopt_orphans()
+    zoo = Path(os.environ["GGP_ZOO"])
+    words = (sys.executable, "-S", "-E", str(zoo / "attacker.py"), name, target.described(), target.mark)
+    attacker = BotSpec("attacker", "attacker", words, cwd=str(zoo))
+    logs = folder / "logs"
+    logs.mkdir()
+    setup = make_setup(
+        "yugo,size=5",
+        "attacker=random",
+        f"honest={honest}",
+        time=control,
+        name="zoo",
+        seeded=True,
+        max_plies=16,
+        extras=replace(NO_LIMITS, stderr_folder=str(logs)),
+        budgets=msgspec.structs.replace(SHORT, command=2),
+    )
+    setup = replace(setup, bots=(confined(attacker, level), confined(setup.bots[1], level)))
+    began, before = time.monotonic(), _mounts()
+    try:
+        came = play(setup, range(0, 2 * int(games), 2))  # one of each pair: the attacker begins in all
+        seconds = time.monotonic() - began
+        left = list(target.left())
+        if _mounts() != before:
+            left.append("a mount")
+        played = [one for one in came.records if one.start.match.count(".") == 0]  # not again after a void one
+        end = came.end()
+        log = logs / "attacker.log"
+        told = log.read_text().splitlines() if log.exists() else []
+        return ArenaReport(
+            plies=[(ply.seat, ply.move, ply.ms) for one in played for ply in one.plies],
+            result=end.result,
+            termination=end.termination,
+            culprit=end.culprit,
+            detail=end.detail,
+            told=[line.partition(" zoo ")[2] for line in told if " zoo " in line][:100],
+            seen=list(target.reached()),
+            left=left,
+            descriptors=_descriptors(),
+            record=b"".join(came.kept).decode(),
+            seconds=seconds,
+        )
+    finally:
+        target.close()
+
+
+def confined(bot: BotSpec, level: str) -> BotSpec:
+    """The bot at this level of the sandbox."""
+    assert level == "none"
+    return bot
+
+
+def _mounts() -> list[str]:
+    return Path("/proc/self/mountinfo").read_text().splitlines()
+
+
+def _descriptors() -> dict[str, int]:
+    """What is open, without numbers: kind or path -> how many."""
+    kinds = []
+    for path in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            kinds.append(str(path.readlink()).partition(":[")[0])
+    return dict(Counter(kind for kind in kinds if not kind.startswith("/proc/")))
+
+
+# -- the server -------------------------------------------------------------------------------------------------------
+
+
+def in_child(action: Callable[[], ArenaReport], answer: Path, errors: Path) -> None:
+    """Do it in a process of its own session; whatever became of it, the file is there in the end."""
+    pid = os.fork()
+    if not pid:
+        try:
+            os.setsid()
+            with errors.open("wb", buffering=0) as file:
+                for number in (1, 2):
+                    os.dup2(file.fileno(), number)
+                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+                faulthandler.dump_traceback_later(SECONDS, exit=True)
+                unfinished = answer.with_suffix(".new")
+                unfinished.write_text(json.dumps(action()))
+                unfinished.replace(answer)
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            os._exit(0)
+    end = time.monotonic() + SECONDS + 10
+    while time.monotonic() < end and os.waitpid(pid, os.WNOHANG)[0] == 0:
+        time.sleep(0.005)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    if not answer.exists():
+        answer.write_text("{}")
+
+
+def main(folder: Path, level: str) -> None:
+    # No faulthandler here: a child that is forked beside its thread could not start its own.
+    adopt_orphans()
+    secret = os.environ["GGP_ZOO_SECRET"]
+    read_bot("random")
+    for line in sys.stdin:
+        name, honest, control, games = line.split()
+        place = folder / f"{name}-{honest.partition(':')[0]}"
+        place.mkdir()
+        temporary = place / "tmp"
+        temporary.mkdir()
+        os.environ["TMPDIR"] = str(temporary)
+        in_child(
+            partial(attack, name, place, level, secret, honest, control, games),
+            folder / f"{place.name}.json",
+            folder / f"{place.name}.err",
+        )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

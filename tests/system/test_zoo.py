@@ -1,0 +1,214 @@
+"""Attackers lose at most their own games: what they do at every level of the sandbox, as root and as an ordinary user.
+
+At the level none, where it is harmless, an attack must succeed: else it would show nothing at the others.
+"""
+
+import ast
+import json
+import os
+import secrets
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.support import ROOT
+from tests.support.cli import wait_until
+from tests.support.zoo_arena import ArenaReport
+
+pytestmark = pytest.mark.slow
+
+ZOO = ROOT / "tests" / "system" / "zoo"
+NAMES = sorted(path.stem for path in ZOO.glob("*.py") if path.stem not in ("__init__", "attacker"))
+USERS = [pytest.param("root", marks=pytest.mark.needs("root", "mount")), "user"]
+LEVELS = ("none",)
+ORDINARY = 65534
+HONEST_AT_WORK = "greedy:playouts=60,resign=off"
+MORE = 2.0  # milliseconds that a move of the honest bot may take more
+TRIES = 4
+
+
+def constant(name: str, word: str) -> str:
+    """A constant of an attacker's program, "" if it has none; it is not imported."""
+    path = ZOO / f"{name}.py"
+    for node in ast.parse(path.read_text()).body if path.exists() else ():
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == word:
+            return str(ast.literal_eval(node.value))
+    return ""
+
+
+class Arena:
+    """A server of tests.support.zoo_arena for one user and level."""
+
+    def __init__(self, user: str, level: str) -> None:
+        self.user, self.level = user, level
+        self.folder = Path(tempfile.mkdtemp(prefix="zoo-arena-"))
+        zoo = self.folder / "zoo"
+        shutil.copytree(ZOO, zoo, ignore=shutil.ignore_patterns("__pycache__"))
+        words = [sys.executable, "-m", "tests.support.zoo_arena", str(self.folder / "games"), level]
+        (self.folder / "games").mkdir()
+        if user == "user" and os.geteuid() == 0:
+            for path in (self.folder, *self.folder.rglob("*")):
+                os.chown(path, ORDINARY, ORDINARY)
+            words = as_ordinary_user(self.folder, words)
+        self._errors = (self.folder / "errors").open("wb")
+        self._process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=self._errors,
+            stderr=self._errors,
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "GGP_ZOO": str(zoo),
+                "GGP_ZOO_SECRET": f"zoo-secret-{secrets.token_hex(8)}",
+                "HOME": str(self.folder / "games"),
+                "PYTHONDONTWRITEBYTECODE": "1",
+            },
+            start_new_session=True,
+        )
+        self._known: dict[str, ArenaReport] = {}
+
+    def run(self, name: str, honest: str = "random") -> ArenaReport:
+        """The match with this attacker, "none" for one without an attack; each is played once."""
+        key = f"{name}-{honest.partition(':')[0]}"
+        if key not in self._known:
+            answer = self.folder / "games" / f"{key}.json"
+            assert self._process.stdin is not None
+            answer.unlink(missing_ok=True)
+            self._process.stdin.write(
+                f"{name} {honest} {constant(name, 'TIME') or 100} {1 if honest == 'random' else 6}\n".encode()
+            )
+            self._process.stdin.flush()
+            wait_until(lambda: answer.exists() or self._process.poll() is not None, 180, self._said)
+            found: ArenaReport = json.loads(answer.read_text() if answer.exists() else "{}")
+            assert found, (key, self._said(), answer.with_suffix(".err").read_text()[-4000:])
+            self._known[key] = found
+        return self._known[key]
+
+    def forget(self, *names: str) -> None:
+        """They are played again when they are asked for."""
+        for key in [key for key in self._known if key.rpartition("-")[0] in names]:
+            del self._known[key]
+            shutil.rmtree(self.folder / "games" / key)
+
+    def keeps(self, kept: str) -> bool:
+        """Whether this level keeps this property here, for this user."""
+        return True
+
+    def _said(self) -> str:
+        return (self.folder / "errors").read_text()[-4000:]
+
+    def close(self) -> None:
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._errors.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def as_ordinary_user(folder: Path, words: list[str]) -> list[str]:
+    """Words that run these as a user without rights, who may get at the interpreter and at the project all the same.
+
+    Both may be below a folder that only root may enter: in a mount namespace of its own they are put into an open one.
+    """
+    closed: dict[Path, list[Path]] = {}
+    for needed in {ROOT, Path(sys.prefix), Path(sys.base_prefix)}:
+        way = [*reversed(needed.parents), needed]
+        if shut := next((path for path in way if not path.stat().st_mode & 0o1), None):
+            closed.setdefault(shut, []).append(needed)
+    steps = ["set -e"]
+    for number, (shut, needs) in enumerate(sorted(closed.items())):
+        needs = [path for path in needs if not any(other in path.parents for other in needs)]
+        for index, path in enumerate(needs):
+            steps += [f"mkdir {folder}/{number}-{index}", f"mount --rbind '{path}' {folder}/{number}-{index}"]
+        steps.append(f"mount -t tmpfs -o mode=755 tmpfs '{shut}'")
+        for index, path in enumerate(needs):
+            steps += [f"mkdir -p '{path}'", f"mount --rbind {folder}/{number}-{index} '{path}'"]
+    steps.append('exec setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"')
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", "\n".join(steps), "sh", *words]
+
+
+class ArenaKey(NamedTuple):
+    user: str
+    level: str
+
+
+@pytest.fixture(scope="module")
+def arenas() -> Iterator[dict[ArenaKey, Arena]]:
+    started: dict[ArenaKey, Arena] = {}
+    yield started
+    for arena in started.values():
+        arena.close()
+
+
+@pytest.fixture(params=LEVELS)
+def level(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=USERS)
+def arena(request: pytest.FixtureRequest, level: str, arenas: dict[ArenaKey, Arena]) -> Arena:
+    key = ArenaKey(request.param, level)
+    if key not in arenas:
+        arenas[key] = Arena(*key)
+    return arenas[key]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_attack_wins_nothing(arena: Arena, name: str) -> None:
+    """What is said in the program's constants is what happens, and the honest bot plays as without an attack."""
+    honest = HONEST_AT_WORK if constant(name, "PROPERTY") == "idle turn" else "random"
+    without, came = arena.run("none", honest), arena.run(name, honest)
+    assert (without["culprit"], without["left"], without["seen"]) == ("", [], [])
+    got = [line for line in came["told"] if line.startswith(("got ", "began "))]
+    stopped = constant(name, arena.level.upper())
+    if stopped == "nothing" or (stopped.startswith("nothing for root") and arena.user == "root"):
+        assert got or came["seen"] or came["left"], came
+        return
+    assert all(char.isprintable() or char == "\n" for char in came["record"])
+    _plays_as_without(without, came)
+    if arena.level == "none":
+        return
+    if arena.keeps(constant(name, "PROPERTY")):
+        assert not [line for line in got if line.startswith("got ")] and not came["seen"], came
+        _is_not_slowed(arena, name, honest)
+    assert came["left"] == []
+    assert came["descriptors"] == without["descriptors"]
+
+
+def _plays_as_without(without: ArenaReport, came: ArenaReport) -> None:
+    """The honest bot, until its opponent lost by a fault."""
+    moves, before = ([move for seat, move, _ in one["plies"] if seat == 2] for one in (came, without))
+    assert moves == before[: len(moves)]
+    if came["culprit"]:
+        assert came["culprit"] == "seat1" and came["result"][:2] in ("W+", ""), came  # "": void
+    else:
+        assert (moves, came["result"]) == (before, without["result"])
+
+
+def _is_not_slowed(arena: Arena, name: str, honest: str) -> None:
+    """By the median of its moves. Other work on this machine slows one or the other run: a few are tried."""
+    for _ in range(TRIES):
+        charged, before = (_median(arena.run(which, honest)) for which in (name, "none"))
+        if charged <= before + MORE:
+            return
+        arena.forget(name, "none")
+    raise AssertionError(f"{charged} ms a move, {before} without the attack")
+
+
+def _median(report: ArenaReport) -> float:
+    return statistics.median([ms for seat, _, ms in report["plies"] if seat == 2] or [0])
+
+
+def test_every_attack_has_a_row_in_the_threat_model() -> None:
+    page = (ROOT / "docs" / "reference" / "attacks.md").read_text()
+    assert [name for name in NAMES if f"`{name}`" not in page] == []

@@ -1,0 +1,25 @@
+"""Lets children use the processor in its opponent's turn."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.system.zoo.attacker import Prey
+
+PROPERTY = "idle turn"
+NONE = "nothing"
+DEFAULT = "what it burns is credited to the opponent's clock, and it is frozen from then on"
+STRICT = "it is frozen in its opponent's turn, from the first ply"
+
+
+def attack(prey: Prey) -> None:
+    prey.children(3, lambda: spin(4.0))
+    prey.tell("began children that are busy")
+
+
+def spin(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass

@@ -1,0 +1,18 @@
+"""Leaves files where it may write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.system.zoo.attacker import Prey
+
+PROPERTY = "clean end"
+NONE = "nothing"
+DEFAULT = "its scratch folder goes with it"
+STRICT = "the same"
+
+
+def attack(prey: Prey) -> None:
+    path = prey.scratch / f"{prey.mark}-left"
+    prey.attempt("a file in its scratch folder", lambda: path.write_bytes(b"left"))

@@ -1,0 +1,24 @@
+"""Connects to a local socket by its file, as those of a referee or of a container service."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.system.zoo.attacker import Prey
+
+PROPERTY = "network"
+NONE = "nothing"
+DEFAULT = "seccomp"
+STRICT = "the same"
+
+
+def attack(prey: Prey) -> None:
+    def connected() -> bool:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.connect(prey.path_socket)
+            made.sendall(prey.mark.encode())
+        return True
+
+    prey.attempt("connected to a socket with a file", connected)

@@ -1,0 +1,26 @@
+"""Writes outside its folder: over a secret and the store, into the system's folders, and removes and renames."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.system.zoo.attacker import Prey
+
+PROPERTY = "files"
+NONE = "nothing"
+DEFAULT = "landlock; a mount namespace where one can be made"
+STRICT = "the same"
+
+
+def attack(prey: Prey) -> None:
+    for path in map(Path, prey.targets):
+        prey.attempt(f"written {path.name}", lambda path=path: path.open("ab").write(b"changed"))
+    first = Path(prey.targets[0])
+    prey.attempt("changed rights", first.chmod, 0o777)
+    prey.attempt("renamed", lambda: first.rename(f"{first}.moved"))
+    prey.attempt("removed", Path(prey.targets[1]).unlink)
+    for folder in (prey.folder, prey.temporary, "/tmp", "/var/tmp", "/dev/shm", str(Path.home())):
+        path = Path(folder) / f"{prey.mark}-written"
+        prey.attempt(f"a file in {folder}", lambda path=path: path.write_bytes(b"new"))
