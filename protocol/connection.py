@@ -19,6 +19,7 @@ from protocol.grammar import (
 from protocol.messages import Reply
 
 MAX_JUNK_LINES = 200
+SHORT = 4096  # bytes: as many are read in one step, if the answer is the expected one
 _LONGEST_ID = f"{MAX_ID} "
 _new_reply = tuple.__new__  # half of the time of Reply(…)
 _UNASKED = "the peer sent an answer without a question"
@@ -55,7 +56,7 @@ class Connection:
         self.ids = False
         self.warnings: list[str] = []
         self._limits = limits or ReadLimits()
-        self._short = min(4096, self._limits.answer) if self._limits.lines else 0  # bytes read in one step
+        self._short = min(SHORT, self._limits.answer) if self._limits.lines else 0  # bytes read in one step
         self.next_id = 1
         self._probing = False  # the last command sent is to show whether ids come back
         self._expected: deque[int | None] = deque()
@@ -161,6 +162,18 @@ class Connection:
         if self._error is not None:
             raise self._error
         return None
+
+    @property
+    def head(self) -> bytes:
+        """What the awaited answers begin with if all are successes and only the last has text; b"" where that cannot
+        be said, or the bounds on answers are not the usual ones."""
+        return self._head if self._short == SHORT else b""
+
+    def take_expected(self) -> None:
+        """The answers came as `head` says, were whole and ended there, and were taken elsewhere."""
+        self._head = b""
+        self._expected.clear()
+        self._junk = self._blank = 0
 
     def take_lines(self) -> list[str]:
         """Take the whole lines that have come of an unfinished answer, but for its first, which has the mark.

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 
 from protocol.errors import PeerTimeout
 
+try:
+    if os.environ.get("GGP_PURE_PYTHON"):  # tests compare both ways
+        raise ImportError
+    from protocol.transports._exchange import exchange
+except ImportError:  # it was not compiled
+    exchange = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
+    from protocol.channel import Exchanged
     from protocol.responder import Responder
 
 CHUNK = 64 * 1024
@@ -58,6 +66,16 @@ class Pipe:
     def descriptors(self) -> tuple[int, int, int | None]:
         """stdin, stdout, stderr, non-blocking, for a loop that waits for more than this child; still owned here."""
         return self._stdin, self._stdout, self._stderr
+
+    def exchange(self, data: bytes, head: bytes, seconds: float) -> "Exchanged | None":
+        """See channel.Exchanged; `head`: see Connection.head."""
+        if exchange is None or self._pending or self._broken or len(data) > select.PIPE_BUF or self._stdout < 0:
+            return None
+        stderr = -1 if self._stderr is None else self._stderr
+        answer = exchange(self._stdin, self._stdout, stderr, data, head, seconds)
+        if answer[4]:
+            self._drain_stderr()
+        return answer if answer[2] >= 0 else None
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         """See Transport.write; None is 10 s. Reads meanwhile, so that two full pipes cannot lock up."""

@@ -112,8 +112,13 @@ class Engine:
         """
         channel, line = self._channel, f"ggp-play {colour} {move}"
         try:
-            await channel.send(line)
-            ok, text, _ = await channel.receive(channel.now() + self._command)
+            answer = channel.ask_at_once((line,), self._command)
+            if isinstance(answer, tuple):
+                ok, text = True, answer[0]
+            else:
+                if isinstance(answer, bytes):
+                    await channel.transport.write(answer)
+                ok, text, _ = await channel.receive(channel.now() + self._command)
         except PEER_FAULTS as error:
             raise self._failed(f"fails at `{line[:200]}`", error) from None
         if ok and text.startswith("move="):

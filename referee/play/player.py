@@ -24,6 +24,7 @@ from referee.play.setting import TIMEOUTS, Setting, Timeouts
 DIALOGUE_LINES = 20
 SEED = "set_random_seed"
 _MAX_LAST_LINE = 300  # characters of the last line of stderr in a detail
+_new_reply = tuple.__new__  # half of the time of Reply(…)
 _MOMENT = 0.01  # seconds that a fault waits, in case the bot is just ending
 _TERMINATIONS: dict[type[Exception], Termination] = {
     PeerTimeout: Termination.STALLED,
@@ -220,10 +221,16 @@ class Player(ABC):
         """Send the queued lines and this one in one write -> the reply to this line, ms used."""
         channel, lines = self._channel, (*self._unsent, line)
         try:
-            await channel.send(*lines)
+            answer = channel.ask_at_once(lines, min(self.patience, seconds))
+            if isinstance(answer, bytes):
+                await channel.transport.write(answer)
         except PEER_FAULTS as error:  # what it said unasked it did not say in its own turn
             raise self._fault(error, void=isinstance(error, RemoteProtocolError)) from None
-        began = channel.now()
+        if isinstance(answer, tuple):
+            text, began, ended = answer
+            self._unsent.clear()
+            return _new_reply(Reply, (True, text, None)), self._charged(ended - began)
+        began = answer if isinstance(answer, float) else channel.now()
         early, deadline = began + self.patience, began + seconds
         receive = channel.receive
         if self.peer.look > seconds:  # no check is due before the deadline
@@ -242,12 +249,15 @@ class Player(ABC):
         except PEER_FAULTS as error:
             raise self._fault(error) from None
         self._unsent.clear()
-        took = channel.now() - began
+        return reply, self._charged(channel.now() - began)
+
+    def _charged(self, took: float) -> int:
+        """The ms of an answer's time that are charged."""
         if not (credit := self.peer.credit()):
             self.credited = 0
-            return reply, int(took * 1000)
+            return int(took * 1000)
         self.credited = int(min(took, credit) * 1000)
-        return reply, max(0, int((took - credit) * 1000))
+        return max(0, int((took - credit) * 1000))
 
     async def _receive_late(self, deadline: float) -> Reply:
         """Wait on, looking whether the bot has ended behind an output that something else holds open."""

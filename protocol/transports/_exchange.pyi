@@ -1,0 +1,3 @@
+def exchange(
+    stdin: int, stdout: int, stderr: int, data: bytes, head: bytes, seconds: float, /
+) -> tuple[str | None, bytes | None, float, float, bool]: ...

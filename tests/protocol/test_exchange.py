@@ -1,0 +1,216 @@
+"""A question asked in one native call finds what the way in Python finds, whatever comes back and however it is cut."""
+
+import os
+import random
+import select
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+
+import pytest
+
+from protocol.channel import Channel
+from protocol.connection import PeerRole
+from protocol.errors import PeerTimeout, ProtocolError
+from protocol.transports import pipe
+from protocol.transports.pipe import Pipe
+
+STREAMS = int(os.environ.get("STREAMS", 10_000_000))
+
+PARTS = [
+    *[b"=1\n\n", b"=2 D4\n\n", b"=1 D4\n\n", b"=2\n\n", b"=\n\n", b"= D4\n\n", b"=1 a b \n\n", b"=2  x\n\n", b"= \n\n"],
+    *[b"?1 no\n\n", b"?2 no\n\n", b"? no\n\n", b"=3 late\n\n", b"=2D4\n\n", b"=2 D4\n", b"=2 D4", b"=2 D4\r\n\r\n"],
+    *[b"\n", b"\n\n\n", b"\r\n", b"junk\n", b"junk", b"\x00", b"\x1b[0m", b"\t", b"\x7f", b"\xff", "=2 é\n\n".encode()],
+    *[
+        b"=2 two\nlines\n\n",
+        b"=2 " + 4080 * b"x" + b"\n\n",
+        b"=2 " + 4091 * b"x" + b"\n\n",
+        5000 * b"y",
+        b"=",
+        b"2",
+        b" ",
+    ],
+]
+
+
+class CutPipe(Pipe):
+    """A pipe whose other end writes the next piece whenever it is read; after the last one it closes, or is silent."""
+
+    def __init__(self, pieces: list[bytes], ends: bool) -> None:
+        self.ours, stdin = os.pipe()
+        stdout, self.theirs = os.pipe()
+        super().__init__(stdin, stdout)
+        self._pieces, self._ends = pieces, ends
+        self.feed()
+
+    def feed(self) -> None:
+        if self._pieces:
+            os.write(self.theirs, self._pieces.pop(0))
+        elif self._ends and self.theirs >= 0:
+            os.close(self.theirs)
+            self.theirs = -1
+
+    async def read(self, deadline: float) -> bytes:
+        try:
+            return await super().read(self.now())
+        except PeerTimeout:
+            self.feed()
+            return await super().read(self.now())
+
+    def close(self) -> None:
+        super().close()
+        os.close(self.ours)
+        if self.theirs >= 0:
+            os.close(self.theirs)
+
+
+@contextmanager
+def pure_python() -> Iterator[None]:
+    native, pipe.exchange = pipe.exchange, None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        pipe.exchange = native
+
+
+def finish(coroutine: object) -> object:
+    """Run a coroutine that never suspends."""
+    try:
+        coroutine.send(None)  # type: ignore[attr-defined]
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("a pipe suspended")
+
+
+def found(pieces: list[bytes], ends: bool, ids: bool, role: PeerRole) -> tuple[object, ...]:
+    """All that can be seen of two commands in one question, and of another question after it."""
+    transport = CutPipe(list(pieces), ends)
+    channel = Channel(transport, role)
+    channel.connection.ids = ids
+    seen: list[object] = []
+    try:
+        for lines in (("play white C3", "genmove black"), ("genmove black",)):
+            answer = channel.ask_at_once(lines, 0.0)
+            if isinstance(answer, tuple):
+                seen += [(True, "")] * (len(lines) - 1) + [(True, answer[0])]
+                continue
+            if isinstance(answer, bytes):
+                finish(transport.write(answer))
+            for _ in lines:
+                try:
+                    reply = finish(channel.receive(transport.now() + 1))
+                except PeerTimeout:  # the next piece comes late
+                    reply = finish(channel.receive(transport.now() + 1))
+                seen.append(reply[:2])  # type: ignore[index]
+    except (ProtocolError, PeerTimeout) as error:
+        seen.append((type(error), error.code, str(error)))
+    connection = channel.connection
+    left = transport.drain_stderr(), connection.awaited, connection.ready, connection.next_id, connection.head
+    asked = os.read(transport.ours, 4096)
+    transport.close()
+    return (*seen, channel.warnings, channel.dialogue_tail(), *left, asked)
+
+
+def cut(chance: random.Random, stream: bytes) -> list[bytes]:
+    places = sorted({0, len(stream), *(chance.randrange(len(stream) + 1) for _ in range(chance.randrange(4)))})
+    return [stream[a:b] for a, b in pairwise(places)]
+
+
+def differences(seed: int, count: int) -> list[object]:
+    """The streams, of so many random ones, of which the two ways find different things."""
+    chance, differ = random.Random(seed), []
+    for _ in range(count):
+        ids = chance.random() < 0.7
+        expected = b"=1\n\n=2 D4\n\n=3 E5\n\n" if ids else b"=\n\n= D4\n\n= E5\n\n"
+        parts = [chance.choice(PARTS) for _ in range(chance.randrange(5))]
+        stream = b"".join(parts)
+        if chance.random() < 0.5:
+            place = chance.randrange(len(expected) + 1)
+            stream = expected[:place] + stream + expected[place + chance.randrange(3) :]
+        pieces, ends = cut(chance, stream), chance.random() < 0.5
+        role = chance.choice([PeerRole.BOT, PeerRole.ENGINE])
+        native = found(pieces, ends, ids, role)
+        with pure_python():
+            pure = found(pieces, ends, ids, role)
+        if native != pure:
+            differ.append((pieces, ends, ids, role, native, pure))
+    return differ[:3]
+
+
+@pytest.fixture(autouse=True)
+def compiled() -> None:
+    if pipe.exchange is None:
+        pytest.skip("protocol/transports/_exchange is not compiled")
+
+
+def test_both_ways_find_the_same_in_random_streams() -> None:
+    assert differences(7, 2000) == []
+
+
+@pytest.mark.long
+def test_both_ways_find_the_same_in_millions_of_streams() -> None:
+    assert differences(8, STREAMS) == []
+
+
+def test_an_expected_answer_takes_one_call() -> None:
+    transport = CutPipe([b"=1\n\n=2 D4\n\n"], False)
+    channel = Channel(transport, PeerRole.BOT)
+    channel.connection.ids = True
+    before = transport.now()
+    answer = channel.ask_at_once(("play white C3", "genmove black"), 1.0)
+    assert isinstance(answer, tuple)
+    text, sent, answered = answer
+    assert text == "D4"
+    assert before <= sent <= answered <= transport.now()
+    assert os.read(transport.ours, 100) == b"1 play white C3\n2 genmove black\n"
+    transport.close()
+
+
+def test_a_silent_peer_costs_no_more_than_the_patience() -> None:
+    transport = CutPipe([], False)
+    channel = Channel(transport, PeerRole.BOT)
+    answer = channel.ask_at_once(("genmove black",), 0.01)
+    assert isinstance(answer, float)
+    assert transport.now() - answer >= 0.01
+    transport.close()
+
+
+def test_a_full_pipe_is_written_by_the_long_way() -> None:
+    transport = CutPipe([b"= D4\n\n"], False)
+    os.write(transport.descriptors[0], bytes(1 << 16))
+    channel = Channel(transport, PeerRole.BOT)
+    assert channel.ask_at_once(("genmove black",), 1.0) == b"genmove black\n"
+    transport.close()
+
+
+def test_a_long_question_is_written_by_the_long_way() -> None:
+    transport = CutPipe([b"= D4\n\n"], False)
+    lines = [f"play black {'x' * 900}" for _ in range(5)]
+    answer = Channel(transport, PeerRole.BOT).ask_at_once(lines, 1.0)
+    assert isinstance(answer, bytes)
+    assert len(answer) > select.PIPE_BUF
+    transport.close()
+
+
+def test_a_peer_that_has_gone_is_found_by_reading() -> None:
+    transport = CutPipe([], True)
+    transport.feed()
+    answer = Channel(transport, PeerRole.BOT).ask_at_once(("genmove black",), 1.0)
+    assert isinstance(answer, float)
+    transport.close()
+
+
+def test_stderr_is_drained_beside_the_answer() -> None:
+    stderr, theirs = os.pipe()
+    ours, stdin = os.pipe()
+    stdout, out = os.pipe()
+    taken: list[bytes] = []
+    transport = Pipe(stdin, stdout, stderr, taken.append)
+    os.write(out, b"= D4\n\n")
+    os.write(theirs, b"thinking\n")
+    answer = Channel(transport, PeerRole.BOT).ask_at_once(("genmove black",), 1.0)
+    assert isinstance(answer, tuple)
+    assert taken == [b"thinking\n"]
+    transport.close()
+    for descriptor in (theirs, ours, out):
+        os.close(descriptor)
