@@ -1,7 +1,7 @@
 """The asking end of a conversation: a Connection over a Transport, with deadlines. It knows no kind of transport."""
 
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 from protocol.connection import Connection, PeerRole, ReadLimits
@@ -13,11 +13,13 @@ _CHUNK = 4096  # bytes kept of each
 PEER_FAULTS = (PeerGone, PeerTimeout, RemoteProtocolError, LocalProtocolError)
 
 
-# What `exchange(data, head, seconds)` returns, of a transport that has it: it writes `data` and reads once, after at
-# most so many seconds. The text of the expected answer, None if something else was read; the bytes that were read, None
-# if none were; when the question was sent and when the answer was read, as seconds of now(); whether the peer wrote to
-# stderr. None in place of all: not for this question, and nothing was written.
-Exchanged = tuple[str | None, bytes | None, float, float, bool]
+# What `exchange(lines, number, seconds)` returns, of a transport that has it: it writes command lines with ids from
+# `number` on (0: without) and reads once, after at most so many seconds. The bytes that were written; the text of the
+# last answer, if all are successes and only the last has text, else None; the bytes that were read, None if none were;
+# when the question was sent and when the answer was read, as seconds of now(); whether the peer wrote to stderr.
+# None in place of all: not for these lines, and nothing was written.
+Exchanged = tuple[bytes, str | None, bytes | None, float, float, bool]
+Exchange = Callable[[tuple[str, ...], int, float], Exchanged | None]
 
 
 class Transport(Protocol):
@@ -46,7 +48,9 @@ class Channel:
         self.connection = Connection(peer, limits)
         self._passed: deque[tuple[str, bytes]] = deque(maxlen=DIALOGUE)
         self.now = transport.now
-        self._exchange: Callable[[bytes, bytes, float], Exchanged | None] | None = getattr(transport, "exchange", None)
+        self._exchange: Callable[[tuple[str, ...], int, float], Exchanged | None] | None = getattr(
+            transport, "exchange", None
+        )
         self.next_reply = self.connection.next_reply  # what has come already, without waiting
 
     @property
@@ -59,7 +63,7 @@ class Channel:
         self._passed.append((">", data[-_CHUNK:]))
         return self.transport.write(data, deadline)
 
-    def ask_at_once(self, lines: Sequence[str], seconds: float) -> tuple[str, float, float] | float | bytes:
+    def ask_at_once(self, lines: tuple[str, ...], seconds: float) -> tuple[str, float, float] | float | bytes:
         """Send command lines, and wait at most so many seconds for their answers, in the quickest way.
 
         The text of the last answer, if all are successes and only it has text, with the times at which they were sent
@@ -67,20 +71,22 @@ class Channel:
         still to be written by `transport.write`. Raises what `send` raises, but no time-out.
         """
         connection, passed = self.connection, self._passed
+        number = connection.quick_id
+        if number >= 0 and self._exchange and (exchanged := self._exchange(lines, number, seconds)):
+            asked, text, said, sent, answered, _ = exchanged
+            passed.append((">", asked))
+            if text is not None:
+                passed.append(("<", said or b""))
+                connection.count_answered(len(lines))
+                return text, sent, answered
+            connection.send(*lines)
+            if said is not None:
+                passed.append(("<", said[-_CHUNK:]))
+                connection.receive(said)
+            return sent
         data = connection.send(*lines)
         passed.append((">", data[-_CHUNK:]))
-        head = connection.head
-        exchanged = self._exchange(data, head, seconds) if self._exchange and head else None
-        if exchanged is None:
-            return data
-        text, said, sent, answered, _ = exchanged
-        if said is not None:
-            passed.append(("<", said[-_CHUNK:]))
-            if text is not None:
-                connection.take_expected()
-                return text, sent, answered
-            connection.receive(said)
-        return sent
+        return data
 
     async def send_exactly(self, data: bytes, deadline: float | None = None) -> None:
         """Send any bytes as they are (see Connection.send_exactly); return after the complete write."""

@@ -20,6 +20,7 @@ from protocol.messages import Reply
 
 MAX_JUNK_LINES = 200
 SHORT = 4096  # bytes: as many are read in one step, if the answer is the expected one
+MANY = 1000  # commands in one write, at most, in the quick way
 _LONGEST_ID = f"{MAX_ID} "
 _new_reply = tuple.__new__  # half of the time of Reply(…)
 _UNASKED = "the peer sent an answer without a question"
@@ -164,15 +165,19 @@ class Connection:
         return None
 
     @property
-    def head(self) -> bytes:
-        """What the awaited answers begin with if all are successes and only the last has text; b"" where that cannot
-        be said, or the bounds on answers are not the usual ones."""
-        return self._head if self._short == SHORT else b""
+    def quick_id(self) -> int:
+        """The id of the next command, 0 if it carries none; -1 while only `send` will do: answers are awaited or have
+        begun unasked, the last one showed whether ids come back, the peer broke the protocol, or bounds are small."""
+        if self._expected or self._buffer or self._probing or self._error is not None or self._short != SHORT:
+            return -1
+        if not self.ids:
+            return 0
+        return self.next_id if self.next_id < MAX_ID - MANY else -1
 
-    def take_expected(self) -> None:
-        """The answers came as `head` says, were whole and ended there, and were taken elsewhere."""
-        self._head = b""
-        self._expected.clear()
+    def count_answered(self, commands: int) -> None:
+        """So many commands were sent from `quick_id` on and answered as expected, elsewhere."""
+        if self.ids:
+            self.next_id += commands
         self._junk = self._blank = 0
 
     def take_lines(self) -> list[str]:

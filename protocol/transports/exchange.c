@@ -4,7 +4,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +13,8 @@
 enum {
     CHUNK = 64 * 1024, /* bytes read at once, as pipe.CHUNK */
     SHORT = 4096,      /* bytes from which an answer goes the long way, as connection.SHORT */
+    HEAD = 1024,
+    LONGEST_LINE = 1000,
 };
 
 static double now(void) {
@@ -40,32 +42,66 @@ static PyObject *expected_text(const char *said, Py_ssize_t size, const char *he
     return PyUnicode_FromStringAndSize(said + begin, end - begin);
 }
 
+/* The command lines with their ids, as Connection.send writes them, in `data`; 0 if one of them is not plain enough, or
+   there is no room: then Python looks at them. `head` is what their answers begin with. */
+static Py_ssize_t write_lines(PyObject *lines, long number, char *data, char *head, Py_ssize_t *head_size) {
+    Py_ssize_t size = 0, count = PyTuple_Size(lines);
+    *head_size = 0;
+    for (Py_ssize_t i = 0; i < count; i++, number++) {
+        Py_ssize_t length;
+        const char *line = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(lines, i), &length);
+        if (line == NULL || length >= LONGEST_LINE || size + length + 16 > PIPE_BUF || *head_size + 16 > HEAD)
+            return 0;
+        if (!((line[0] >= 'a' && line[0] <= 'z') || (line[0] >= 'A' && line[0] <= 'Z')))
+            return 0;
+        for (Py_ssize_t k = 0; k < length; k++)
+            if (line[k] < ' ' || line[k] > '~' || line[k] == '#')
+                return 0;
+        char digits[16] = "";
+        int width = number > 0 ? PyOS_snprintf(digits, sizeof digits, "%ld", number) : 0;
+        *head_size += PyOS_snprintf(head + *head_size, 16, "%s=%s", i ? "\n\n" : "", digits);
+        memcpy(data + size, digits, (size_t)width);
+        size += width;
+        if (width)
+            data[size++] = ' ';
+        memcpy(data + size, line, (size_t)length);
+        size += length;
+        data[size++] = '\n';
+        if (number == 0)
+            number = -1; /* no ids */
+    }
+    return size;
+}
+
 PyDoc_STRVAR(exchange_doc,
-             "exchange(stdin, stdout, stderr, data, head, seconds) -> (text, said, began, ended, noise)\n\n"
-             "Write `data` (at most PIPE_BUF bytes) to the non-blocking `stdin`, and read `stdout` once, as soon as it\n"
-             "has something, after at most so many seconds. `stderr` is -1 for none.\n\n"
-             "`text`: that of the last answer, if `said` is what was expected (see Connection.head); else None.\n"
-             "`said`: the bytes that were read, b\"\" at the end; None if nothing was read: no time, a signal, or only\n"
-             "stderr has something. `began`: when the write was complete, -1.0 if nothing could be written (then the\n"
-             "caller writes `data`, and learns why); `ended`: when the answer was read; both as time.monotonic().\n"
-             "`noise`: whether stderr has something.");
+             "exchange(stdin, stdout, stderr, lines, number, seconds) -> (asked, text, said, began, ended, noise)\n\n"
+             "Write command lines with ids from `number` on, without ids if it is 0, to the non-blocking `stdin`, and\n"
+             "read `stdout` once, as soon as it has something, after at most so many seconds. `stderr` is -1 for none.\n"
+             "None: nothing was written, because the lines are long or not plain, or the pipe is full or closed.\n\n"
+             "`asked`: the bytes that were written. `text`: that of the last answer, if all are successes, only the\n"
+             "last has text, in one line, and nothing else was read; else None. `said`: the bytes that were read, b\"\"\n"
+             "at the end; None if none were: no time, a signal, or only stderr has something. `began`: when the write\n"
+             "was complete; `ended`: when the answer was read; both as time.monotonic(). `noise`: whether stderr has\n"
+             "something.");
 
 static PyObject *exchange(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
-    if (count != 6) {
-        PyErr_SetString(PyExc_TypeError, "exchange takes 6 arguments");
+    if (count != 6 || !PyTuple_Check(args[3])) {
+        PyErr_SetString(PyExc_TypeError, "exchange takes three descriptors, a tuple of lines, a number and seconds");
         return NULL;
     }
     int in = (int)PyLong_AsLong(args[0]), out = (int)PyLong_AsLong(args[1]), err = (int)PyLong_AsLong(args[2]);
-    char *data, *head;
-    Py_ssize_t size, head_size;
+    long number = PyLong_AsLong(args[4]);
     double seconds = PyFloat_AsDouble(args[5]);
-    if (PyErr_Occurred() || PyBytes_AsStringAndSize(args[3], &data, &size) < 0 ||
-        PyBytes_AsStringAndSize(args[4], &head, &head_size) < 0)
+    if (PyErr_Occurred())
         return NULL;
 
-    char said[CHUNK];
-    Py_ssize_t got = -1;
+    char data[PIPE_BUF], head[HEAD], said[CHUNK];
+    Py_ssize_t head_size, size = write_lines(args[3], number, data, head, &head_size), got = -1;
+    if (size == 0) {
+        PyErr_Clear(); /* text that is no UTF-8 */
+        Py_RETURN_NONE;
+    }
     double began = -1.0, ended = -1.0;
     int noise = 0;
     Py_BEGIN_ALLOW_THREADS;
@@ -81,11 +117,13 @@ static PyObject *exchange(PyObject *module, PyObject *const *args, Py_ssize_t co
         }
     }
     Py_END_ALLOW_THREADS;
+    if (began < 0)
+        Py_RETURN_NONE;
 
     PyObject *text = got > 0 ? expected_text(said, got, head, head_size) : NULL;
     if (PyErr_Occurred())
         return NULL;
-    return Py_BuildValue("NNddN", text ? text : Py_NewRef(Py_None),
+    return Py_BuildValue("NNNddN", PyBytes_FromStringAndSize(data, size), text ? text : Py_NewRef(Py_None),
                          got >= 0 ? PyBytes_FromStringAndSize(said, got) : Py_NewRef(Py_None), began, ended,
                          PyBool_FromLong(noise));
 }

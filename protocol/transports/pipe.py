@@ -14,13 +14,6 @@ from typing import TYPE_CHECKING
 
 from protocol.errors import PeerTimeout
 
-try:
-    if os.environ.get("GGP_PURE_PYTHON"):  # tests compare both ways
-        raise ImportError
-    from protocol.transports._exchange import exchange
-except ImportError:  # it was not compiled
-    exchange = None  # type: ignore[assignment]
-
 if TYPE_CHECKING:
     from protocol.channel import Exchanged
     from protocol.responder import Responder
@@ -31,6 +24,18 @@ PENDING = 4 * 1024 * 1024  # bytes held of a peer that talks while it does not l
 WRITE_PATIENCE = 10.0  # seconds
 _SLICE = 100_000.0  # seconds: longer than a day, less than what poll can wait
 _FULL_PIPE = 1024 * 1024  # bytes: the most that Linux lets a pipe hold without privileges
+
+
+def load_exchange() -> "Callable[[int, int, int, tuple[str, ...], int, float], Exchanged | None] | None":
+    """The native call for a question and its answer; None where it was not compiled."""
+    try:
+        from protocol.transports._exchange import exchange
+    except ImportError:
+        return None
+    return exchange
+
+
+native_exchange = None if os.environ.get("GGP_PURE_PYTHON") else load_exchange()  # tests compare both ways
 
 
 class Pipe:
@@ -67,15 +72,15 @@ class Pipe:
         """stdin, stdout, stderr, non-blocking, for a loop that waits for more than this child; still owned here."""
         return self._stdin, self._stdout, self._stderr
 
-    def exchange(self, data: bytes, head: bytes, seconds: float) -> "Exchanged | None":
-        """See channel.Exchanged; `head`: see Connection.head."""
-        if exchange is None or self._pending or self._broken or len(data) > select.PIPE_BUF or self._stdout < 0:
+    def exchange(self, lines: tuple[str, ...], number: int, seconds: float) -> "Exchanged | None":
+        """See channel.Exchanged."""
+        if native_exchange is None or self._pending or self._broken or self._stdout < 0:
             return None
         stderr = -1 if self._stderr is None else self._stderr
-        answer = exchange(self._stdin, self._stdout, stderr, data, head, seconds)
-        if answer[4]:
+        exchanged = native_exchange(self._stdin, self._stdout, stderr, lines, number, seconds)
+        if exchanged is not None and exchanged[5]:
             self._drain_stderr()
-        return answer if answer[2] >= 0 else None
+        return exchanged
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         """See Transport.write; None is 10 s. Reads meanwhile, so that two full pipes cannot lock up."""

@@ -3,6 +3,7 @@
 import os
 import random
 import select
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -66,11 +67,11 @@ class CutPipe(Pipe):
 
 @contextmanager
 def pure_python() -> Iterator[None]:
-    native, pipe.exchange = pipe.exchange, None  # type: ignore[assignment]
+    native, pipe.native_exchange = pipe.native_exchange, None
     try:
         yield
     finally:
-        pipe.exchange = native
+        pipe.native_exchange = native
 
 
 def finish(coroutine: object) -> object:
@@ -89,7 +90,8 @@ def found(pieces: list[bytes], ends: bool, ids: bool, role: PeerRole) -> tuple[o
     channel.connection.ids = ids
     seen: list[object] = []
     try:
-        for lines in (("play white C3", "genmove black"), ("genmove black",)):
+        asked_lines: list[tuple[str, ...]] = [("play white C3", "genmove black"), ("genmove black",)]
+        for lines in asked_lines:
             answer = channel.ask_at_once(lines, 0.0)
             if isinstance(answer, tuple):
                 seen += [(True, "")] * (len(lines) - 1) + [(True, answer[0])]
@@ -105,7 +107,7 @@ def found(pieces: list[bytes], ends: bool, ids: bool, role: PeerRole) -> tuple[o
     except (ProtocolError, PeerTimeout) as error:
         seen.append((type(error), error.code, str(error)))
     connection = channel.connection
-    left = transport.drain_stderr(), connection.awaited, connection.ready, connection.next_id, connection.head
+    left = transport.drain_stderr(), connection.awaited, connection.ready, connection.next_id, connection.quick_id
     asked = os.read(transport.ours, 4096)
     transport.close()
     return (*seen, channel.warnings, channel.dialogue_tail(), *left, asked)
@@ -118,7 +120,8 @@ def cut(chance: random.Random, stream: bytes) -> list[bytes]:
 
 def differences(seed: int, count: int) -> list[object]:
     """The streams, of so many random ones, of which the two ways find different things."""
-    chance, differ = random.Random(seed), []
+    chance = random.Random(seed)
+    differ: list[object] = []
     for _ in range(count):
         ids = chance.random() < 0.7
         expected = b"=1\n\n=2 D4\n\n=3 E5\n\n" if ids else b"=\n\n= D4\n\n= E5\n\n"
@@ -139,7 +142,7 @@ def differences(seed: int, count: int) -> list[object]:
 
 @pytest.fixture(autouse=True)
 def compiled() -> None:
-    if pipe.exchange is None:
+    if pipe.native_exchange is None:
         pytest.skip("protocol/transports/_exchange is not compiled")
 
 
@@ -150,6 +153,21 @@ def test_both_ways_find_the_same_in_random_streams() -> None:
 @pytest.mark.long
 def test_both_ways_find_the_same_in_millions_of_streams() -> None:
     assert differences(8, STREAMS) == []
+
+
+def test_python_does_without_the_compiled_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pipe.load_exchange() is not None
+    monkeypatch.setitem(sys.modules, "protocol.transports._exchange", None)
+    assert pipe.load_exchange() is None
+
+
+def test_ids_begin_again_in_the_long_way() -> None:
+    transport = CutPipe([b"=2147483647 D4\n\n"], False)
+    channel = Channel(transport, PeerRole.BOT)
+    channel.connection.ids, channel.connection.next_id = True, 2**31 - 1
+    assert channel.ask_at_once(("genmove black",), 1.0) == b"2147483647 genmove black\n"
+    assert channel.connection.next_id == 1
+    transport.close()
 
 
 def test_an_expected_answer_takes_one_call() -> None:
@@ -185,7 +203,7 @@ def test_a_full_pipe_is_written_by_the_long_way() -> None:
 
 def test_a_long_question_is_written_by_the_long_way() -> None:
     transport = CutPipe([b"= D4\n\n"], False)
-    lines = [f"play black {'x' * 900}" for _ in range(5)]
+    lines = tuple([f"play black {'x' * 900}"] * 5)
     answer = Channel(transport, PeerRole.BOT).ask_at_once(lines, 1.0)
     assert isinstance(answer, bytes)
     assert len(answer) > select.PIPE_BUF

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 from msgspec import structs
 
+from protocol.transports import pipe
 from protocol.transports.blocking import run_blocking
 from referee.match_report import suspects
 from referee.play.bot_spec import BotSpec
@@ -21,6 +22,12 @@ from referee.play.series import GameResult, SeriesTally
 from tests.support.series import SHORT, AtTable, make_setup, play, script
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(params=["native", "python"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions are asked by the native call, and by Python alone."""
+    monkeypatch.setattr(pipe, "native_exchange", pipe.load_exchange() if request.param == "native" else None)
 
 
 class FaultCase(NamedTuple):
@@ -72,6 +79,7 @@ TABLE = [
 ]
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("row", TABLE, ids=[row.words for row in TABLE])
 def test_a_fault_loses_in_its_own_way(row: FaultCase) -> None:
     came = play(make_setup("yugo,size=4", f"chaos:{row.words},life=20,seed=5", time=row.time))
