@@ -140,12 +140,6 @@ def differences(seed: int, count: int) -> list[object]:
     return differ[:3]
 
 
-@pytest.fixture(autouse=True)
-def compiled() -> None:
-    if pipe.native_exchange is None:
-        pytest.skip("protocol/transports/_exchange is not compiled")
-
-
 def test_both_ways_find_the_same_in_random_streams() -> None:
     assert differences(7, 2000) == []
 
