@@ -113,8 +113,9 @@ CHOSEN := $(if $(filter command environment,$(firstword $(origin PYTHON))),yes)
 SAME_PLACE = [ "$$($(BIN)/python -c '$(PREFIX)' 2>/dev/null)" = "$$(cat .venv/.ready)" ]
 SAME_PYTHON = $(if $(CHOSEN),[ "$$($(BIN)/python -c '$(VERSION)' 2>/dev/null)" = "$$("$(PYTHON)" -c '$(VERSION)' 2>/dev/null)" ],true)
 READY = [ -e .venv/.ready ] && $(SAME_PLACE) && $(SAME_PYTHON) \
-    && [ -z "$$(find pyproject.toml CMakeLists.txt engines/core $(wildcard */*/*.c) -newer .venv/.ready -print -quit)" ] \
-    && [ -n "$$(find .venv -path '*/engines/_core*.so' -print -quit)" ]
+    && [ -z "$$(find pyproject.toml CMakeLists.txt engines/core $(wildcard */*/*.c */*/*.h) -newer .venv/.ready -print -quit)" ] \
+    && [ -n "$$(find .venv -path '*/engines/_core*.so' -print -quit)" ] \
+    && [ -n "$$(find .venv -path '*/referee/sandbox/guard' -print -quit)" ]
 WORTH_KEEPING = { [ ! -e .venv/.ready ] || $(SAME_PLACE); } && $(SAME_PYTHON) && $(BIN)/python -c 'import pip' 2>/dev/null
 
 # The first thing that is missing, in one line; empty when all is there. Looked at before anything is made.

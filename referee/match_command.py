@@ -46,6 +46,7 @@ from referee.play.record_file import Recorder
 from referee.play.series import SeriesConfig, prepare
 from referee.play.setting import Setting, Timeouts
 from referee.ratings.sprt import MODELS, PRESETS, Hypotheses, SprtError
+from referee.sandbox.levels import LEVELS, NONE, Sandbox
 from referee.terminal import clean
 
 _DEATHS = 3  # times in a row that workers may die without a match in between
@@ -123,6 +124,7 @@ class _MatchCommand(click.Command):
     help="Settings of one bot, or of * for all: time, nodes, playouts, cwd, environment.NAME, nice, ponder, …",
 )
 @click.option("--memory", type=click.IntRange(0, 1 << 30), default=0, metavar="MIB", help="Address space of a process.")
+@click.option("--sandbox", type=click.Choice(LEVELS), default=NONE, help="What bots are kept from: ggp doctor.")
 @click.option("--budget", multiple=True, metavar="NAME=SECONDS", help="Seconds: start, command, new, agreement, …")
 @click.option("--engine", metavar="COMMAND|URL", help="A foreign engine: a command line, or tcp://host:port.")
 @click.option("--record", type=click.Path(path_type=Path), help="Append the matches to this file; go on where it ends.")
@@ -163,6 +165,7 @@ def match(
     wait: float | None,
     bot_words: tuple[str, ...],
     memory: int,
+    sandbox: str,
     budget: tuple[str, ...],
     engine: str | None,
     record: Path | None,
@@ -212,7 +215,13 @@ def match(
         judge=_read_judge(adjudicator, named, resign or draw),
         budgets=Timeouts.parse(budget),
         restart=restart,
-        extras=ProcessLimits(memory, verbose, make_folder("--log-stderr", log_stderr), make_folder("--log", log)),
+        extras=ProcessLimits(
+            memory,
+            verbose,
+            make_folder("--log-stderr", log_stderr),
+            make_folder("--log", log),
+            Sandbox(sandbox, private=(str(record),) if record else ()),
+        ),
         pin=pin,
         record=str(record) if record else "",
         referee=f"general-game-protocol {version('general-game-protocol')}",

@@ -26,10 +26,11 @@ end
 local function start(command)
   local quoted = {}
   for i, word in ipairs(command) do quoted[i] = "'" .. word:gsub("'", "'\\''") .. "'" end
-  local pipe = os.tmpname()
-  os.remove(pipe)
-  assert(os.execute("mkfifo -m 600 " .. pipe))
-  to = assert(io.popen("exec " .. table.concat(quoted, " ") .. " > " .. pipe, "w"))
+  local name = os.tmpname() -- a name that is free in /tmp, which TMPDIR does not change
+  os.remove(name)
+  local pipe = (os.getenv("TMPDIR") or "/tmp") .. name:match("/[^/]*$")
+  assert(os.execute("mkfifo -m 600 '" .. pipe .. "'"))
+  to = assert(io.popen("exec " .. table.concat(quoted, " ") .. " > '" .. pipe .. "'", "w"))
   from = assert(io.open(pipe))
   os.remove(pipe)
 end

@@ -58,11 +58,12 @@ def kill_strays(known: Container[int]) -> None:
         if not strays:
             return
         for pid in strays:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        # The first process of a process namespace ends last, and was started first.
+        for pid in reversed(strays):
+            with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
-            except (ProcessLookupError, ChildProcessError):
-                continue
 
 
 def _children() -> list[int]:

@@ -21,6 +21,7 @@ from protocol.errors import Problem
 from protocol.printed import without_passwords
 from referee.play.clock import TimeControl
 from referee.play.setting import Timeouts
+from referee.sandbox.levels import Sandbox
 
 HUMAN = "human"
 CHANGED = "its program is not the one that was entered"
@@ -50,6 +51,7 @@ class BotSpec:
     ponder: bool = False  # a core of its own
     wait: float = 0.0  # seconds that it waits between two matches
     budget: tuple[tuple[str, float], ...] = ()  # its own time-outs, by the names in Timeouts
+    sandbox: Sandbox | None = None  # None: that of the series
     settings: str = ""  # those that decide how it plays, as they were written, without control and environment
 
     def timeouts(self, series: Timeouts) -> Timeouts:
@@ -292,7 +294,28 @@ def find_program(name: str) -> str:
         raise LaunchError(f"{name} does not exist: check the path{relative}{quoted}")
     if not os.access(path, os.X_OK):
         raise LaunchError(f'{name} is not executable: chmod +x it, or name its interpreter, as in "python3 {name}"')
-    return str(path.absolute())  # setpriv would look a bare name up in PATH
+    return str(path.absolute())
+
+
+def readable_files(argv: tuple[str, ...], folder: Path | None) -> tuple[str, ...]:
+    """What a program with these words reads beside the system's files: itself, the files among its words, the folder of
+    its script (unless that is where much more lies), and the folder it runs in."""
+    words = [find_program(argv[0]), *(word.rpartition("=")[2] for word in argv[1:])]
+    named = [word for word in words if word.startswith("/") and _exists(word)]
+    folders = [os.path.dirname(word) for word in named if not Path(word).is_dir()]  # noqa: PTH120
+    everything = {"/", "/home", "/root", "/tmp", "/var/tmp", "/srv", "/mnt", "/var", str(Path.home())}
+    return tuple(
+        dict.fromkeys(
+            [*named, *(each for each in folders if each not in everything), *([str(folder)] if folder else [])]
+        )
+    )
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # a word too long for a path
+        return False
 
 
 # -- versions of programs: a hash of everything that decides how they play ------------------------------------------

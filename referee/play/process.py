@@ -7,18 +7,14 @@ import contextlib
 import fcntl
 import os
 import re
-import resource
 import select
 import shlex
-import shutil
 import signal
-import subprocess
 import threading
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -29,20 +25,28 @@ from protocol.transports.pipe import Pipe
 from protocol.transports.recording import Recording
 from protocol.transports.subreaper import kill_strays
 from protocol.transports.transcript import Sink, Transcript
-from referee.play.bot_spec import BotSpec, LaunchError, find_program
+from referee.play.bot_spec import BotSpec, LaunchError, beside, find_program, readable_files
 from referee.play.setting import Timeouts
+from referee.sandbox.levels import NONE, Sandbox, SandboxError
+from referee.sandbox.spawn import StepFailed, reap
+from referee.sandbox.start import Child, in_words, start
 
+NO_SANDBOX = Sandbox()
 LAST_WORDS = 0.5  # seconds: a process's output ends a little before it does
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """Limits of every process of a series. `memory`: MiB of address space, 0 for no limit."""
+    """Limits of every process of a series. `memory`: MiB of address space, 0 for no limit.
+
+    `sandbox`: of bots that have none of their own; engines are ours, or foreign ones with a sandbox of their own.
+    """
 
     memory: int = 0
     verbose: bool = False  # show the dialogue, and what bots write to stderr, on our stderr
     stderr_folder: str = ""  # keeps what bots write to stderr, "" for none
     dialogue_folder: str = ""  # keeps the dialogue of every process, "" for none
+    sandbox: Sandbox = NO_SANDBOX
 
 
 NO_LIMITS = ProcessLimits()
@@ -102,7 +106,7 @@ class Peer(Protocol):
 class Process(Peer):
     """A child process and the channel to it. `Process(argv, …)` raises LaunchError.
 
-    A process of its own group; killed by the kernel if this process dies (where `setpriv` is installed).
+    A process of its own group; killed by the kernel if this process dies, or the thread that started it.
     """
 
     _running: ClassVar[set[int]] = set()  # pids of this process's children that are not strays
@@ -124,34 +128,31 @@ class Process(Peer):
         folder: Path | None = None,
         stderr: "BotStderr | None" = None,
         recording: Recording | None = None,
+        sandbox: Sandbox = NO_SANDBOX,
     ) -> None:
         """`memory`: MiB of address space, 0 for no limit; `environment` is added to ours; `spread`: it may run on
         every core, not only on ours; `nice`: relative to ours; `core`: it runs on this one; `sink` receives the whole
         dialogue; `folder` is where it runs, None for here; `stderr` is given what it writes there; `recording` is
-        closed with it."""
-        words = [*with_death_signal(os.getpid()), find_program(argv[0]), *argv[1:]]
+        closed with it; `sandbox` confines it."""
+        words = [find_program(argv[0]), *argv[1:]]
         self._budgets = budgets
         self._exit = ""
         self._stderr_told = 0  # bytes of stderr that stderr_news has given out
         self._stderr_before = 0  # bytes of stderr that belong to earlier games
         self._stderr, self._recording = stderr, recording
         with self._family:
-            self._popen, stdin, stdout, errors = _start(words, {**os.environ, **dict(environment)}, folder, nice)
-            self._running.add(self._popen.pid)
-        self._pidfd = os.pidfd_open(self._popen.pid)
+            cores = sorted(_cores) if spread and core is None else [] if core is None else [core]
+            self._child, stdin, stdout, errors = _start(words, dict(environment), folder, nice, cores, memory, sandbox)
+            self._running.update((self._child.pid, self._child.spawned.init))
+        self._pidfd = os.pidfd_open(self._child.pid)
         self._end = select.poll()
         self._end.register(self._pidfd, select.POLLIN)
-        _limit(self._popen.pid, memory)
-        if spread:
-            unpin(self._popen.pid)
-        if core is not None:
-            _keep_on(self._popen.pid, core)
         self._pipe = Pipe(stdin, stdout, errors, None if stderr is None else stderr.take)
         self.channel = Channel(Transcript(self._pipe, sink) if sink else self._pipe, role)
 
     @property
     def pid(self) -> int:
-        return self._popen.pid
+        return self._child.pid
 
     @property
     def descriptors(self) -> tuple[int, int, int | None]:
@@ -161,7 +162,9 @@ class Process(Peer):
     def exited(self, wait: float = 0) -> str:
         """See Peer.exited. Does not reap, so the pid is not reused before `stop`."""
         if not self._exit and self._ended(wait):
-            self._exit = _in_words(os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT))
+            ended = os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT)
+            assert ended is not None  # it was awaited first
+            self._exit = "; ".join(filter(None, [in_words(ended), self._child.why_ended()]))
         return self._exit
 
     def drain_stderr(self) -> None:
@@ -205,9 +208,10 @@ class Process(Peer):
         self._ended(None)
         self.exited()
         self._signal(signal.SIGKILL)  # the rest of the group; the leader's pid is still taken, so it is the right one
-        self._popen.wait()
+        reap(self._child.pid)
         with self._family:
-            self._running.discard(self._popen.pid)
+            self._running.difference_update((self._child.pid, self._child.spawned.init))
+            self._child.end()
             kill_strays(self._running)
         self._pipe.drain_stderr()
         os.close(self._pidfd)
@@ -234,7 +238,7 @@ class Process(Peer):
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._popen.pid, number)
+            os.killpg(self._child.pid, number)
 
 
 class Remote(Peer):
@@ -285,9 +289,14 @@ def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimi
     if spec.url:
         return Remote(spec.url, role, budgets, sink=sink, recording=recording)
     kept = limits.verbose or limits.stderr_folder or recording
+    folder = Path(spec.cwd) if spec.cwd else None
+    argv, sandbox = spec.argv, spec.sandbox or (limits.sandbox if role is PeerRole.BOT else NO_SANDBOX)
+    if sandbox.level != NONE:
+        argv = beside(folder or Path.cwd(), argv)
+        sandbox = replace(sandbox, files=readable_files(argv, folder))
     try:
         return Process(
-            spec.argv,
+            argv,
             role,
             budgets,
             memory=spec.memory or limits.memory,
@@ -296,7 +305,8 @@ def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimi
             nice=spec.nice or 0,
             core=core,
             sink=sink,
-            folder=Path(spec.cwd) if spec.cwd else None,
+            folder=folder,
+            sandbox=sandbox,
             stderr=BotStderr(spec.name, limits, recording) if kept else None,
             recording=recording,
         )
@@ -332,8 +342,14 @@ def dialogue_sink(name: str) -> Sink:
 
 
 def _start(
-    argv: list[str], environment: dict[str, str], folder: Path | None, nice: int
-) -> tuple["subprocess.Popen[bytes]", int, int, int]:
+    argv: list[str],
+    environment: dict[str, str],
+    folder: Path | None,
+    nice: int,
+    cores: Sequence[int],
+    memory: int,
+    sandbox: Sandbox,
+) -> tuple[Child, int, int, int]:
     """The process, and our ends of its stdin, stdout and stderr. Raises LaunchError."""
     ours: list[int] = []
     theirs: list[int] = []
@@ -342,66 +358,43 @@ def _start(
             pair = os.pipe()
             ours.append(pair[direction])
             theirs.append(pair[1 - direction])
-        # No preexec_fn: without it CPython uses vfork, which costs the same however large the worker is.
-        popen = subprocess.Popen(
-            argv, stdin=theirs[0], stdout=theirs[1], stderr=theirs[2], process_group=0, env=environment, cwd=folder
+        child = start(
+            argv,
+            (theirs[0], theirs[1], theirs[2]),
+            environment=environment,
+            sandbox=sandbox,
+            folder=str(folder.absolute()) if folder else "",
+            nice=min(19, max(-20, os.getpriority(os.PRIO_PROCESS, 0) + nice)) if nice else None,
+            cores=cores,
+            address_space=memory,
         )
-        if nice:
-            _be_nice(popen, nice)
-    except (OSError, LaunchError) as error:
+    except BaseException as error:
         for descriptor in ours:
             os.close(descriptor)
-        if isinstance(error, LaunchError):
-            raise
-        if folder is not None and not folder.is_dir():
-            raise LaunchError(f"its working folder {folder} is gone: create it, or correct cwd") from None
-        raise LaunchError(f"{shlex.join(argv)} cannot be started: {error.strerror}") from None
+        if isinstance(error, StepFailed):
+            raise LaunchError(_in_one_line(error, argv, folder, nice, sandbox)) from None
+        if isinstance(error, SandboxError):
+            raise LaunchError(str(error)) from None
+        raise
     finally:
         for descriptor in theirs:
             os.close(descriptor)
-    return popen, ours[0], ours[1], ours[2]
+    return child, ours[0], ours[1], ours[2]
 
 
-# If the parent dies before setpriv has set the signal, the child never gets it: so the child checks its parent.
-_IF_OURS = '[ "$PPID" = "$0" ] && exec "$@"'
-
-
-@cache
-def with_death_signal(parent: int) -> tuple[str, ...]:
-    """Words before a command line by which the kernel kills it when we die (1 ms a start); () without `setpriv`."""
-    setpriv, shell = shutil.which("setpriv"), shutil.which("sh")
-    return (setpriv, "--pdeathsig", "KILL", "--", shell, "-c", _IF_OURS, str(parent)) if setpriv and shell else ()
-
-
-def _be_nice(started: "subprocess.Popen[bytes]", nice: int) -> None:
-    """Raises LaunchError where only root may do so; then the process is ended."""
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-    try:
-        os.setpriority(os.PRIO_PGRP, started.pid, min(19, max(-20, own + nice)))
-    except ProcessLookupError:
-        return
-    except PermissionError:
-        started.kill()
-        started.wait()
-        raise LaunchError(f"a niceness of {nice} needs the rights of root: write 0 to 19") from None
-
-
-def _limit(pid: int, memory: int) -> None:
-    """No core files; address space if asked for. After the start, because preexec_fn would forbid vfork."""
-    with contextlib.suppress(ProcessLookupError):
-        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
-        if memory:
-            resource.prlimit(pid, resource.RLIMIT_AS, (memory << 20, memory << 20))
-
-
-def _in_words(ended: "os.waitid_result | None") -> str:
-    assert ended is not None  # it was awaited first
-    if ended.si_code == os.CLD_EXITED:
-        return f"exit status {ended.si_status}"
-    try:
-        return f"killed by {signal.Signals(ended.si_status).name}"
-    except ValueError:  # a real-time signal has no name
-        return f"killed by signal {ended.si_status}"
+def _in_one_line(failed: StepFailed, argv: list[str], folder: Path | None, nice: int, sandbox: Sandbox) -> str:
+    """What the failed step of a start means, with the remedy."""
+    if failed.step == "folder":
+        return f"its working folder {folder} is gone: create it, or correct cwd"
+    if failed.step == "nice":
+        return f"a niceness of {nice} needs the rights of root: write 0 to 19"
+    words = f"{shlex.join(argv)} cannot be started: {failed.reason}"
+    if sandbox.level == NONE:
+        return words if failed.step == "exec" else f"{words} ({failed.step})"
+    if failed.step != "exec":
+        return f"{words} (sandbox: {failed.step} {failed.word}): ggp doctor says what this machine offers"
+    remedy = 'in its sandbox it must be readable to others: chmod o+rX, or allow = ["read:/its/folder"]'
+    return f"{words}: {remedy}"
 
 
 # -- what bots write to stderr, shown or kept in files ---------------------------------------------------------------
@@ -490,19 +483,6 @@ def pin(core: int) -> None:
 def available_cores() -> list[int]:
     """The cores that this process may run on, in order."""
     return sorted(os.sched_getaffinity(0))
-
-
-def unpin(pid: int) -> None:
-    """Let a process that was just started run on every core that we could run on before we were pinned."""
-    if _cores:
-        with contextlib.suppress(ProcessLookupError):
-            os.sched_setaffinity(pid, _cores)
-
-
-def _keep_on(pid: int, core: int) -> None:
-    """Keep a process that was just started on one core."""
-    with contextlib.suppress(ProcessLookupError):
-        os.sched_setaffinity(pid, {core})
 
 
 def run_delay() -> float:

@@ -5,7 +5,6 @@ import os
 import select
 import shlex
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +16,8 @@ import click
 from protocol.transports.recording import Recording
 from referee.cli import HELP, run_command
 from referee.play.bot_spec import LaunchError, find_program, read_bot
-from referee.play.process import with_death_signal
+from referee.sandbox.levels import SandboxError
+from referee.sandbox.spawn import StepFailed, spawn
 from referee.tap.recording import default_path
 
 EPILOG = """\b
@@ -82,9 +82,11 @@ def run_tapped(argv: Sequence[str], path: Path) -> int:
     program = find_program(argv[0])
     recording = Recording(path, argv, _warn)
     try:
-        popen, stdin, stdout, stderr = _start([*with_death_signal(os.getpid()), program, *argv[1:]])
-    except OSError as error:
-        raise LaunchError(f"{program} cannot be started: {error.strerror}") from None
+        pid, stdin, stdout, stderr = _start([program, *argv[1:]])
+    except StepFailed as error:
+        raise LaunchError(f"{program} cannot be started: {error.reason}") from None
+    except SandboxError as error:
+        raise LaunchError(str(error)) from None
 
     def seen(mark: str, seconds: float, data: bytes) -> None:
         if data or mark == "<":
@@ -94,24 +96,24 @@ def run_tapped(argv: Sequence[str], path: Path) -> int:
 
     to_child = Flow(">", 0, stdin, "sink", seen)
     from_child = [Flow("<", stdout, 1, "source", seen), Flow("!", stderr, 2, "source", seen)]
-    pidfd = os.pidfd_open(popen.pid)
+    pidfd = os.pidfd_open(pid)
     pass_on_signals(pidfd)
     pump(pidfd, [to_child, *from_child])
-    status = exit_status(popen.wait())
+    status = exit_status(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     recording.note(f"exit status {status}")
     recording.close()
     return status
 
 
-def _start(argv: list[str]) -> tuple["subprocess.Popen[bytes]", int, int, int]:
+def _start(argv: list[str]) -> tuple[int, int, int, int]:
     """The process, in our group, and our ends of its stdin, stdout and stderr."""
     (stdin, ours_in), (ours_out, stdout), (ours_err, stderr) = os.pipe(), os.pipe(), os.pipe()
     try:
-        popen = subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr)
+        spawned = spawn((), argv, os.environ, (stdin, stdout, stderr), group=False)
     finally:
         for descriptor in (stdin, stdout, stderr):
             os.close(descriptor)
-    return popen, ours_in, ours_out, ours_err
+    return spawned.pid, ours_in, ours_out, ours_err
 
 
 def _warn(text: str) -> None:

@@ -1,0 +1,265 @@
+"""Control groups: what one program and all that it starts may use, what they used, and stopping them for a while.
+
+Groups are made beside or below that of this process, in the hierarchy of version 2 and in those of version 1, whichever
+are there and let us. Their names say whose they are, so that those of a dead process can be removed.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+PREFIX = "ggp-"
+REFEREE = "ggp-referee"  # where our own processes go, for in version 2 only groups without any divide what they have
+MEMORY, PIDS, USAGE, FREEZE, KILL = "memory", "pids", "usage", "freeze", "kill"
+_TRIES = 2000  # of a millisecond: a group may be busy for a moment after its last process
+_numbers = count(1)
+_ours: set[str] = set()  # names in use
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlace:
+    """A folder in which groups can be made, and what they offer."""
+
+    folder: str
+    version: int
+    offers: frozenset[str]
+
+    def limits(self, index: int, memory: int, processes: int) -> list[str]:
+        """The steps of the guard that set them in group `index`; memory in bytes."""
+        steps = list[tuple[str, str]]()
+        if MEMORY in self.offers and self.version == 2:
+            steps += [("memory.max", str(memory)), ("memory.swap.max", "0")]
+        elif MEMORY in self.offers:
+            steps += [("memory.limit_in_bytes", str(memory)), ("memory.memsw.limit_in_bytes", str(memory))]
+        if PIDS in self.offers:
+            steps.append(("pids.max", str(processes)))
+        return [word for name, value in steps if self.has(name) for word in ("set", str(index), name, value)]
+
+    def has(self, name: str) -> bool:
+        """Whether groups have this file: that of the place itself, or where only groups have it, of any."""
+        return name not in ("memory.memsw.limit_in_bytes",) or Path(self.folder, name).exists()
+
+
+@dataclass(slots=True)
+class BotGroups:
+    """The groups of one program, in each place; the guard makes them."""
+
+    places: Sequence[GroupPlace]
+    name: str = field(default_factory=lambda: _new_name())
+    _files: dict[str, int] = field(default_factory=dict)  # descriptors that are kept
+
+    @property
+    def paths(self) -> list[str]:
+        return [f"{place.folder}/{self.name}" for place in self.places]
+
+    def usage(self) -> int:
+        """Nanoseconds of processor time that it used so far."""
+        place = self._place(USAGE)
+        if place.version == 1:
+            return int(self._read(place, "cpuacct.usage"))
+        return int(self._read(place, "cpu.stat").split(b"\n", 1)[0].split()[1]) * 1000
+
+    def freeze(self, frozen: bool) -> None:
+        """Stop all of it, or let it go on."""
+        place = self._place(FREEZE)
+        if place.version == 1:
+            self._write(place, "freezer.state", b"FROZEN" if frozen else b"THAWED")
+        else:
+            self._write(place, "cgroup.freeze", b"1" if frozen else b"0")
+
+    def out_of_memory(self) -> bool:
+        """Whether a process of it was ended because memory ran out."""
+        found = [place for place in self.places if MEMORY in place.offers]
+        name = "memory.events" if found and found[0].version == 2 else "memory.oom_control"
+        return bool(found) and self._counter(found[0], name, b"oom_kill") > 0
+
+    def refused_processes(self) -> bool:
+        """Whether it was refused a process or thread."""
+        found = [place for place in self.places if PIDS in place.offers]
+        return bool(found) and self._counter(found[0], "pids.events", b"max") > 0
+
+    def remove(self) -> None:
+        """End what is left in them, and remove them."""
+        for descriptor in self._files.values():
+            os.close(descriptor)
+        self._files.clear()
+        for path in self.paths:
+            remove_group(path)
+        _ours.discard(self.name)
+
+    def _place(self, what: str) -> GroupPlace:
+        return next(place for place in self.places if what in place.offers)
+
+    def _read(self, place: GroupPlace, name: str) -> bytes:
+        return os.pread(self._open(place, name, os.O_RDONLY), 4096, 0)
+
+    def _write(self, place: GroupPlace, name: str, data: bytes) -> None:
+        os.pwrite(self._open(place, name, os.O_WRONLY), data, 0)
+
+    def _open(self, place: GroupPlace, name: str, mode: int) -> int:
+        if name not in self._files:
+            self._files[name] = os.open(f"{place.folder}/{self.name}/{name}", mode | os.O_CLOEXEC)
+        return self._files[name]
+
+    def _counter(self, place: GroupPlace, name: str, key: bytes) -> int:
+        try:
+            lines = Path(place.folder, self.name, name).read_bytes().splitlines()
+        except OSError:
+            return 0
+        return next((int(line.split()[1]) for line in lines if line.split()[0] == key), 0)
+
+
+def remove_group(path: str) -> None:
+    """End the processes of a group, and remove it; it may be gone."""
+    for tries in range(_TRIES):
+        try:
+            os.rmdir(path)  # noqa: PTH106
+            return
+        except FileNotFoundError:
+            return
+        except OSError:
+            if tries == 0:
+                _end_processes(path)
+            time.sleep(0.001)
+
+
+def _end_processes(path: str) -> None:
+    with contextlib.suppress(OSError):
+        Path(path, "cgroup.kill").write_text("1")
+        return
+    with contextlib.suppress(OSError):
+        Path(path, "freezer.state").write_text("THAWED")
+    with contextlib.suppress(OSError):
+        for pid in Path(path, "cgroup.procs").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), 9)
+
+
+def remove_stale(places: Sequence[GroupPlace]) -> None:
+    """Remove the groups of processes that have died without doing so, and our own that are not in use."""
+    for place in places:
+        with contextlib.suppress(OSError):
+            for name in os.listdir(place.folder):  # noqa: PTH208
+                if name.startswith(PREFIX) and name != REFEREE and name not in _ours and not _lives(name):
+                    remove_group(f"{place.folder}/{name}")
+
+
+def _new_name() -> str:
+    name = f"{PREFIX}{os.getpid()}-{_started(os.getpid())}-{next(_numbers)}"
+    _ours.add(name)
+    return name
+
+
+def _lives(name: str) -> bool:
+    """Whether the process that made a group of this name is there, and another one than ours."""
+    pid, _, rest = name.removeprefix(PREFIX).partition("-")
+    if not pid.isdigit() or int(pid) == os.getpid():
+        return not pid.isdigit()
+    return _started(int(pid)) == rest.partition("-")[0]
+
+
+def _started(pid: int) -> str:
+    """When the process began, in ticks of the machine; "" if there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+# -- where groups can be made -------------------------------------------------------------------------------------
+
+
+def find_places() -> tuple[list[GroupPlace], str]:
+    """The places that let us make groups, and for the first that does not, why."""
+    found, reason = list[GroupPlace](), ""
+    offered = set[str]()
+    for folder, version, controllers in _hierarchies():
+        wanted = _offers(version, controllers) - offered
+        if not wanted:
+            continue
+        try:
+            place = _divided(folder) if version == 2 else folder
+            offers = _try_group(place, version, wanted)
+        except OSError as error:
+            reason = reason or f"no cgroup can be made here: {error.strerror}"
+            continue
+        if offers:
+            offered |= offers
+            found.append(GroupPlace(place, version, frozenset(offers)))
+    return found, reason or "no cgroup can be made here"
+
+
+def _offers(version: int, controllers: set[str]) -> set[str]:
+    if version == 2:
+        return {USAGE, FREEZE, KILL, MEMORY, PIDS}
+    known = {"memory": MEMORY, "pids": PIDS, "cpuacct": USAGE, "freezer": FREEZE}
+    return {offer for controller, offer in known.items() if controller in controllers}
+
+
+def _try_group(folder: str, version: int, wanted: set[str]) -> set[str]:
+    """What a group that is made there offers of it. Raises OSError."""
+    path = f"{folder}/{_new_name()}"
+    os.mkdir(path, 0o755)  # noqa: PTH102
+    try:
+        files = {
+            MEMORY: "memory.max" if version == 2 else "memory.limit_in_bytes",
+            PIDS: "pids.max",
+            USAGE: "cpu.stat" if version == 2 else "cpuacct.usage",
+            FREEZE: "cgroup.freeze" if version == 2 else "freezer.state",
+            KILL: "cgroup.kill",
+        }
+        return {offer for offer in wanted if os.access(f"{path}/{files[offer]}", os.F_OK)}
+    finally:
+        remove_group(path)
+        _ours.discard(path.rpartition("/")[2])
+
+
+def _divided(folder: str) -> str:
+    """The folder of version 2 for groups with controllers, where they are delegated to us. Raises OSError."""
+    if folder.endswith(f"/{REFEREE}"):
+        return folder.rpartition("/")[0]
+    try:
+        offered = set(Path(folder, "cgroup.controllers").read_text().split()) & {"memory", "pids", "cpu"}
+        given = set(Path(folder, "cgroup.subtree_control").read_text().split())
+        if offered and not offered <= given and _is_delegated(folder):
+            leaf = Path(folder, REFEREE)
+            leaf.mkdir(exist_ok=True)
+            for pid in Path(folder, "cgroup.procs").read_text().split():
+                with contextlib.suppress(ProcessLookupError):
+                    (leaf / "cgroup.procs").write_text(pid)
+            Path(folder, "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in sorted(offered)))
+    except OSError:
+        pass  # groups without controllers may be possible all the same
+    return folder
+
+
+def _is_delegated(folder: str) -> bool:
+    """Whether systemd has given us all of this group, by Delegate=yes."""
+    with contextlib.suppress(OSError):
+        if os.getxattr(folder, "user.delegate") == b"1":
+            return True
+    with contextlib.suppress(OSError):
+        return os.getxattr(folder, "trusted.delegate") == b"1"
+    return False
+
+
+def _hierarchies() -> Iterator[tuple[str, int, set[str]]]:
+    """The folder of our own group in each, its version and controllers; version 2 first."""
+    try:
+        own = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+        mounts = [line.split(" - ", 1) for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    except OSError:
+        return
+    for number, names, path in sorted(own, key=lambda line: line[0] != "0"):
+        controllers = set(names.split(",")) - {""}
+        for left, right in mounts:
+            kind, _, options = right.split(" ", 2)
+            _, _, _, root, point, *_ = left.split(" ")
+            if kind == ("cgroup2" if number == "0" else "cgroup") and controllers <= set(options.split(",")) | {""}:
+                below = os.path.relpath(path, root) if root != "/" else path.lstrip("/")
+                yield os.path.normpath(f"{point}/{below}"), 2 if number == "0" else 1, controllers
+                break

@@ -1,0 +1,637 @@
+/* The guard: it starts a bot or an engine, confined or not.
+
+       guard STEP ARGUMENT … STEP ARGUMENT … -- PROGRAM ARGUMENT …
+
+   The steps are done in order; `steps` at the end lists them, and referee/sandbox/start.py writes them. What happens is
+   told in lines on descriptor 3: `init PID`, `bot PID`, `failed STEP ARGUMENT ERRNO`, later `call NAME`. A guard without
+   the step `init` becomes the program itself, and says nothing unless a step fails.
+
+   With `init` there are two processes more, children of our parent: the program, and one that stays with it. That is
+   the first process of the program's process namespace; it gets what the program leaves behind, names its forbidden
+   system calls, and when our parent has died it ends all of them and removes their cgroups. */
+
+#define _GNU_SOURCE
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/ioctl.h>
+#include <linux/mount.h>
+#include <linux/poll.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <linux/stat.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "guard_calls.h"
+#include "guard_start.h"
+
+enum { REPORT = 3, MOST_GROUPS = 8, MOST_CALLS = 4, LONGEST = 4096 };
+enum { SIGKILL = 9, SIGPIPE = 13, SIGCHLD = 17, SIGSYS = 31 };
+enum { EPERM = 1, ENOENT = 2, EINTR = 4, ENOEXEC = 8, EACCES = 13, EBUSY = 16, EEXIST = 17, EINVAL = 22, ENOSYS = 38 };
+enum { O_WRONLY = 1, O_CREAT = 0100, O_CLOEXEC = 02000000, O_PATH = 010000000 };
+enum { AT_HERE = -100, AT_EMPTY = 0x1000, AT_TREE = 0x8000, AT_REMOVE = 0x200 };
+enum { MS_RDONLY_ = 1, MS_NOSUID_ = 2, MS_NODEV_ = 4, MS_NOEXEC_ = 8, MS_REMOUNT_ = 32, MS_BIND_ = 4096 };
+enum { MS_REC_ = 16384, MS_PRIVATE_ = 1 << 18, MNT_DETACH_ = 2 };
+
+static char **environment;
+static struct { int parent; const char *name; } groups[MOST_GROUPS];
+static int group_count;
+static long parent, has_init, has_namespace, tell_in = -1, tell_out = -1, ruleset = -1, listener = -1;
+
+/* -- words and numbers ------------------------------------------------------------------------------------------- */
+
+static long length(const char *text)
+{
+    long size = 0;
+    while (text[size])
+        size++;
+    return size;
+}
+
+static int same(const char *one, const char *other)
+{
+    while (*one && *one == *other)
+        one++, other++;
+    return *one == *other;
+}
+
+static long number(const char *text)
+{
+    int minus = *text == '-';
+    unsigned long value = 0;
+    for (text += minus; *text >= '0' && *text <= '9'; text++)
+        value = value * 10 + (unsigned long)(*text - '0');
+    return minus ? -(long)value : (long)value;
+}
+
+static char *add(char *to, const char *end, const char *text)
+{
+    while (*text && to < end)
+        *to++ = *text == '\n' ? '?' : *text, text++;
+    return to;
+}
+
+static char *add_number(char *to, const char *end, long value)
+{
+    char digits[24], *at = digits + sizeof digits - 1;
+    *at = 0;
+    do
+        *--at = (char)('0' + value % 10);
+    while (value /= 10);
+    return add(to, end, at);
+}
+
+static void say(const char *word, const char *more, const char *detail, long value)
+{
+    char line[LONGEST], *end = line + sizeof line - 1, *at = add(line, end, word);
+    at = more ? add(add(at, end, " "), end, more) : at;
+    at = detail ? add(add(at, end, " "), end, detail) : at;
+    at = value ? add_number(add(at, end, " "), end - 1, value) : at;
+    *at++ = '\n';
+    CALL(write, REPORT, line, at - line, 0, 0);
+}
+
+/* -- the process that stays with the program ---------------------------------------------------------------------- */
+
+static const char *name_of(int call)
+{
+#define NAME(name) if (call == __NR_##name) return #name;
+    FORBIDDEN(NAME)
+#undef NAME
+    return "of another machine";
+}
+
+static void handle(long signal, long handler)
+{
+    long action[4] = {handler, 0, 0, 0};
+    CALL(rt_sigaction, signal, action, 0, 8, 0);
+}
+
+/* A forbidden call ends its process as SIGSYS would; the call is not made in any case. */
+static void answer_call(int seen)
+{
+    struct seccomp_notif asked;
+    struct seccomp_notif_resp answer;
+    memset(&asked, 0, sizeof asked);
+    if (CALL(ioctl, listener, SECCOMP_IOCTL_NOTIF_RECV, &asked, 0, 0) < 0)
+        return;
+    if (seen < MOST_CALLS)
+        say("call", name_of(asked.data.nr), 0, 0);
+    CALL(kill, asked.pid, seen ? SIGKILL : SIGSYS, 0, 0, 0);
+    memset(&answer, 0, sizeof answer);
+    answer.id = asked.id;
+    answer.error = -ENOSYS;
+    CALL(ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &answer, 0, 0);
+}
+
+/* What a dead parent cannot end and remove any more. */
+static void clear(long program)
+{
+    long pause[2] = {0, 1000000};
+    if (CALL(getpid, 0, 0, 0, 0, 0) == 1)
+        CALL(kill, -1, SIGKILL, 0, 0, 0);
+    else if (program > 0)
+        CALL(kill, -program, SIGKILL, 0, 0, 0);
+    for (int i = 0; i < group_count; i++)
+        for (int tries = 0; tries < 2000; tries++) {
+            if (CALL(unlinkat, groups[i].parent, groups[i].name, AT_REMOVE, 0, 0) != -EBUSY)
+                break;
+            CALL(nanosleep, pause, 0, 0, 0, 0);
+        }
+}
+
+static void stay(long guard_itself)
+{
+    int seen = 0;
+    long program = 0;
+    struct pollfd on[4] = {{(int)parent, POLLIN, 0}, {(int)tell_out, POLLIN, 0}, {(int)guard_itself, POLLIN, 0}, {-1, POLLIN, 0}};
+    CALL(chdir, "/", 0, 0, 0, 0); /* so that the new root becomes ours, too */
+    handle(SIGCHLD, 1); /* ignored: the kernel reaps what is left to us */
+    handle(SIGPIPE, 1);
+    for (;;) {
+        if (CALL(ppoll, on, 4, 0, 0, 8) < 0)
+            continue;
+        if (on[0].revents)
+            break;
+        if (on[1].revents & POLLIN) {
+            CALL(read, tell_out, &program, sizeof program, 0, 0);
+            if (program <= 0)
+                break; /* it could not be started */
+            for (int i = 0; i < REPORT; i++)
+                CALL(close, i, 0, 0, 0, 0);
+            on[1].fd = on[2].fd = -1;
+            on[3].fd = (int)listener;
+        } else if (on[2].revents) {
+            break; /* the guard failed at a step */
+        }
+        if (on[3].revents & POLLIN)
+            answer_call(seen++);
+        else if (on[3].revents)
+            on[3].fd = -1;
+    }
+    clear(program);
+    CALL(exit_group, 0, 0, 0, 0, 0);
+}
+
+/* -- steps: each returns 0 or more, or an error below 0 ------------------------------------------------------------ */
+
+static long write_file(long folder, const char *path, const char *text)
+{
+    long file = CALL(openat, folder, path, O_WRONLY | O_CLOEXEC, 0, 0);
+    if (file < 0)
+        return file;
+    long done = CALL(write, file, text, length(text), 0, 0);
+    CALL(close, file, 0, 0, 0, 0);
+    return done;
+}
+
+/* parent PID: we are killed when it ends; it may have ended already. */
+static long set_parent(char **word)
+{
+    long done = CALL(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (CALL(getppid, 0, 0, 0, 0, 0) != number(word[0]))
+        CALL(exit_group, 1, 0, 0, 0, 0);
+    return done;
+}
+
+/* nice N: what it is then. */
+static long set_nice(char **word)
+{
+    return CALL(setpriority, 0, 0, number(word[0]), 0, 0);
+}
+
+/* cpus N,N,…: the cores that it may run on. */
+static long set_cpus(char **word)
+{
+    unsigned long mask[16] = {0};
+    for (const char *at = word[0]; *at; at += *at == ',') {
+        unsigned long core = (unsigned long)number(at);
+        if (core < 1024)
+            mask[core / 64] |= 1UL << core % 64;
+        while (*at && *at != ',')
+            at++;
+    }
+    return CALL(sched_setaffinity, 0, sizeof mask, mask, 0, 0);
+}
+
+/* limit RESOURCE N: soft and hard. */
+static long set_limit(char **word)
+{
+    unsigned long limit[2] = {(unsigned long)number(word[1]), (unsigned long)number(word[1])};
+    return CALL(prlimit64, 0, number(word[0]), limit, 0, 0);
+}
+
+static long enter_folder(char **word)
+{
+    return CALL(chdir, word[0], 0, 0, 0, 0);
+}
+
+/* unshare FLAGS */
+static long unshare_namespaces(char **word)
+{
+    has_namespace = number(word[0]) & CLONE_NEWPID;
+    return CALL(unshare, number(word[0]), 0, 0, 0, 0);
+}
+
+/* map UIDS GIDS: lines of uid_map and gid_map, where no rights are needed. */
+static long map_user(char **word)
+{
+    long done = write_file(AT_HERE, "/proc/self/setgroups", "deny");
+    done = done < 0 ? done : write_file(AT_HERE, "/proc/self/uid_map", word[0]);
+    return done < 0 ? done : write_file(AT_HERE, "/proc/self/gid_map", word[1]);
+}
+
+/* group PATH: a cgroup that is to be made; its parent is there. */
+static long register_group(char **word)
+{
+    char *last = word[0];
+    for (char *at = word[0]; *at; at++)
+        if (*at == '/')
+            last = at;
+    if (group_count == MOST_GROUPS || last == word[0])
+        return -EINVAL;
+    *last = 0;
+    long folder = CALL(openat, AT_HERE, word[0], O_PATH | O_CLOEXEC, 0, 0);
+    *last = '/';
+    groups[group_count].name = last + 1;
+    groups[group_count].parent = (int)folder;
+    group_count += folder >= 0;
+    return folder;
+}
+
+/* init: see the beginning of this file. */
+static long start_init(char **word)
+{
+    (void)word;
+    int pipe[2];
+    long us = CALL(getpid, 0, 0, 0, 0, 0), done = CALL(pipe2, pipe, O_CLOEXEC, 0, 0, 0);
+    tell_out = pipe[0], tell_in = pipe[1];
+    long itself = done < 0 ? done : CALL(pidfd_open, us, 0, 0, 0, 0);
+    parent = itself < 0 ? itself : CALL(pidfd_open, CALL(getppid, 0, 0, 0, 0, 0), 0, 0, 0, 0);
+    if (parent < 0)
+        return parent;
+    done = call6(__NR_clone, CLONE_PARENT | CLONE_FILES | SIGCHLD, 0, 0, 0, 0, 0);
+    if (done == 0)
+        stay(itself);
+    has_init = done > 0;
+    if (done > 0)
+        say("init", 0, 0, done);
+    return done;
+}
+
+/* make: the cgroups. */
+static long make_groups(char **word)
+{
+    (void)word;
+    for (int i = 0; i < group_count; i++) {
+        long done = CALL(mkdirat, groups[i].parent, groups[i].name, 0755, 0, 0);
+        if (done < 0 && done != -EEXIST)
+            return done;
+    }
+    return 0;
+}
+
+static long in_group(int group, const char *file, const char *text)
+{
+    long folder = CALL(openat, groups[group].parent, groups[group].name, O_PATH | O_CLOEXEC, 0, 0);
+    long done = folder < 0 ? folder : write_file(folder, file, text);
+    if (folder >= 0)
+        CALL(close, folder, 0, 0, 0, 0);
+    return done;
+}
+
+/* set GROUP FILE VALUE */
+static long set_in_group(char **word)
+{
+    return in_group((int)number(word[0]), word[1], word[2]);
+}
+
+static long join_groups(char **word)
+{
+    long done = 0;
+    (void)word;
+    for (int i = 0; i < group_count && done >= 0; i++)
+        done = in_group(i, "cgroup.procs", "0");
+    return done;
+}
+
+/* root DATA: an empty file system at /, with what was there at /old. */
+static long new_root(char **word)
+{
+    long done = CALL(mount, 0, "/", 0, MS_REC_ | MS_PRIVATE_, 0);
+    done = done < 0 ? done : CALL(mount, "tmpfs", "/tmp", "tmpfs", MS_NOSUID_ | MS_NODEV_, word[0]);
+    done = done < 0 ? done : CALL(mkdirat, AT_HERE, "/tmp/old", 0755, 0, 0);
+    done = done < 0 ? done : CALL(pivot_root, "/tmp", "/tmp/old", 0, 0, 0);
+    return done < 0 ? done : CALL(chdir, "/", 0, 0, 0, 0);
+}
+
+static long make_folders(char *path)
+{
+    long done = 0;
+    for (char *at = path + 1; *at; at++)
+        if (*at == '/') {
+            *at = 0;
+            done = CALL(mkdirat, AT_HERE, path, 0755, 0, 0);
+            *at = '/';
+        }
+    return done == -EEXIST ? 0 : done;
+}
+
+static long make_folder(char **word)
+{
+    make_folders(word[0]);
+    long done = CALL(mkdirat, AT_HERE, word[0], 0755, 0, 0);
+    return done == -EEXIST ? 0 : done;
+}
+
+/* bind HOW SOURCE PATH: what was at SOURCE is at PATH; HOW is r, w, or d for a device. */
+static long bind_path(char **word)
+{
+    struct mount_attr how;
+    struct statx about;
+    memset(&how, 0, sizeof how);
+    how.attr_set = MOUNT_ATTR_NOSUID | (*word[0] == 'd' ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV);
+    how.attr_set |= *word[0] == 'r' ? MOUNT_ATTR_RDONLY : 0;
+    char source[LONGEST], *end = add(add(source, source + LONGEST - 1, "/old"), source + LONGEST - 1, word[1]);
+    *end = 0;
+    long tree = CALL(open_tree, AT_HERE, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_TREE, 0, 0);
+    long done = tree < 0 ? tree : CALL(mount_setattr, tree, "", AT_EMPTY | AT_TREE, &how, sizeof how);
+    done = done < 0 ? done : CALL(statx, tree, "", AT_EMPTY, STATX_TYPE, &about);
+    if (done < 0)
+        return done;
+    make_folders(word[2]);
+    if ((about.stx_mode & 0170000) == 0040000)
+        CALL(mkdirat, AT_HERE, word[2], 0755, 0, 0);
+    else if ((done = CALL(openat, AT_HERE, word[2], O_WRONLY | O_CREAT | O_CLOEXEC, 0644, 0)) >= 0)
+        CALL(close, done, 0, 0, 0, 0);
+    done = CALL(move_mount, tree, "", AT_HERE, word[2], MOVE_MOUNT_F_EMPTY_PATH);
+    CALL(close, tree, 0, 0, 0, 0);
+    return done;
+}
+
+/* link TARGET PATH */
+static long make_link(char **word)
+{
+    make_folders(word[1]);
+    long done = CALL(symlinkat, word[0], AT_HERE, word[1], 0, 0);
+    return done == -EEXIST ? 0 : done;
+}
+
+/* tmpfs PATH DATA */
+static long mount_tmpfs(char **word)
+{
+    make_folder(word);
+    return CALL(mount, "tmpfs", word[0], "tmpfs", MS_NOSUID_ | MS_NODEV_, word[1]);
+}
+
+/* proc: only a process of the namespace can mount what shows that namespace; we are in the one before. */
+static long mount_proc(char **word)
+{
+    int status = 0;
+    (void)word;
+    CALL(mkdirat, AT_HERE, "/proc", 0755, 0, 0);
+    long child = call6(__NR_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
+    if (child == 0)
+        CALL(exit_group, -CALL(mount, "proc", "/proc", "proc", MS_NOSUID_ | MS_NODEV_ | MS_NOEXEC_, 0), 0, 0, 0, 0);
+    long done = child < 0 ? child : CALL(wait4, child, &status, 0, 0, 0);
+    return done < 0 ? done : -(status >> 8 & 255);
+}
+
+/* seal: the old root goes, the new one can be read only. */
+static long seal_root(char **word)
+{
+    (void)word;
+    long done = CALL(umount2, "/old", MNT_DETACH_, 0, 0, 0);
+    done = done < 0 ? done : CALL(unlinkat, AT_HERE, "/old", AT_REMOVE, 0, 0);
+    return done < 0 ? done
+                    : CALL(mount, 0, "/", 0, MS_REMOUNT_ | MS_BIND_ | MS_RDONLY_ | MS_NOSUID_ | MS_NODEV_, 0);
+}
+
+/* user UID GID: without other groups. */
+static long set_user(char **word)
+{
+    long uid = number(word[0]), gid = number(word[1]), done = CALL(setgroups, 0, 0, 0, 0, 0);
+    done = done < 0 ? done : CALL(setresgid, gid, gid, gid, 0, 0);
+    return done < 0 ? done : CALL(setresuid, uid, uid, uid, 0, 0);
+}
+
+/* drop: every capability, also those that a user namespace gives. */
+static long drop_capabilities(char **word)
+{
+    uint32_t header[2] = {0x20080522, 0}, none[6] = {0};
+    (void)word;
+    CALL(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    for (int capability = 0; capability < 64; capability++)
+        CALL(prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
+    return CALL(capset, header, none, 0, 0, 0);
+}
+
+static long keep_privileges(char **word)
+{
+    (void)word;
+    return CALL(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+/* -- Landlock: its numbers are not in the headers of every machine ------------------------------------------------- */
+
+static uint64_t file_rights;
+
+/* landlock NETWORK: begin a set of rules; what this kernel knows is asked, not guessed. 1: the network is free. */
+static long begin_rules(char **word)
+{
+    uint64_t attributes[3] = {0};
+    long version = call6(444, 0, 0, 1, 0, 0, 0);
+    if (version < 1)
+        return version < 0 ? version : -ENOSYS;
+    file_rights = (1 << 13) - 1;
+    file_rights |= version >= 2 ? 1 << 13 : 0;
+    file_rights |= version >= 3 ? 1 << 14 : 0;
+    file_rights |= version >= 5 ? 1 << 15 : 0;
+    attributes[0] = file_rights;
+    attributes[1] = version >= 4 && *word[0] != '1' ? 3 : 0;
+    attributes[2] = version >= 6 ? 3 : 0;
+    ruleset = call6(444, (long)attributes, version >= 6 ? 24 : version >= 4 ? 16 : 8, 0, 0, 0, 0);
+    return ruleset;
+}
+
+/* path RIGHTS PATH: r to read and execute, w for everything, d for a device. What is not there is left out. */
+static long allow_path(char **word)
+{
+    struct __attribute__((packed)) { uint64_t rights; int32_t at; } rule;
+    struct statx about;
+    uint64_t on_files = 1 | 2 | 4 | 1 << 14 | 1 << 15;
+    rule.rights = *word[0] == 'w' ? file_rights : *word[0] == 'd' ? 2 | 4 | 8 | 1 << 14 | 1 << 15 : 1 | 4 | 8;
+    long at = CALL(openat, AT_HERE, word[1], O_PATH | O_CLOEXEC, 0, 0);
+    if (at < 0)
+        return at == -ENOENT || at == -EACCES ? 0 : at;
+    long done = CALL(statx, at, "", AT_EMPTY, STATX_TYPE, &about);
+    if (done >= 0 && (about.stx_mode & 0170000) != 0040000)
+        rule.rights &= on_files;
+    rule.rights &= file_rights;
+    rule.at = (int32_t)at;
+    done = done < 0 ? done : call6(445, ruleset, 1, (long)&rule, 0, 0, 0);
+    CALL(close, at, 0, 0, 0, 0);
+    return done;
+}
+
+static long obey_rules(char **word)
+{
+    (void)word;
+    return call6(446, ruleset, 0, 0, 0, 0, 0);
+}
+
+/* -- seccomp ------------------------------------------------------------------------------------------------------ */
+
+#if defined(__x86_64__)
+#define MACHINE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define MACHINE AUDIT_ARCH_AARCH64
+#elif defined(__riscv) && __riscv_xlen == 64
+#define MACHINE AUDIT_ARCH_RISCV64
+#else
+#define MACHINE 0
+#endif
+
+enum { NETWORK = 1, SPREAD = 2 };
+static struct sock_filter program[256];
+static unsigned short lines;
+
+static void filter(unsigned short code, uint32_t value, unsigned char yes, unsigned char no)
+{
+    program[lines++] = (struct sock_filter){code, yes, no, value};
+}
+
+static void when(uint32_t call, uint32_t then)
+{
+    filter(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
+    filter(BPF_RET | BPF_K, then, 0, 0);
+}
+
+static void load(uint32_t at)
+{
+    filter(BPF_LD | BPF_W | BPF_ABS, at, 0, 0);
+}
+
+/* seccomp BITS: NETWORK: sockets of the internet are allowed; SPREAD: other cores, too. */
+static long filter_calls(char **word)
+{
+    uint32_t refused = SECCOMP_RET_ERRNO | EPERM, denied = SECCOMP_RET_ERRNO | EACCES;
+    uint32_t unknown = SECCOMP_RET_ERRNO | ENOSYS, forbidden;
+    uint32_t first = offsetof(struct seccomp_data, args);
+    long bits = number(word[0]);
+    for (int heard = has_init != 0; heard >= 0; heard--) {
+        forbidden = heard ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_KILL_PROCESS;
+        lines = 0;
+        load(offsetof(struct seccomp_data, arch));
+        filter(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
+        filter(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, 0, 0);
+        load(offsetof(struct seccomp_data, nr));
+        filter(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
+        filter(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, 0, 0);
+#define FORBID(name) when(__NR_##name, forbidden);
+#define REFUSE(name) when(__NR_##name, refused);
+#define HIDE(name) when(__NR_##name, unknown);
+        FORBIDDEN(FORBID)
+        REFUSED(REFUSE)
+        UNKNOWN(HIDE)
+        if (!(bits & SPREAD))
+            when(__NR_sched_setaffinity, refused);
+        if (bits & NETWORK) { /* IPv4, IPv6, and netlink to ask about them */
+            filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 0, 6);
+            load(first);
+            filter(BPF_JMP | BPF_JEQ | BPF_K, 2, 2, 0);
+            filter(BPF_JMP | BPF_JEQ | BPF_K, 10, 1, 0);
+            filter(BPF_JMP | BPF_JEQ | BPF_K, 16, 0, 1);
+            filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+            filter(BPF_RET | BPF_K, denied, 0, 0);
+        } else {
+            when(__NR_socket, denied);
+        }
+        filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 4); /* no namespaces of its own */
+        load(first);
+        filter(BPF_JMP | BPF_JSET | BPF_K, 0x7E020000, 0, 1);
+        filter(BPF_RET | BPF_K, refused, 0, 0);
+        filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+        filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 0, 4); /* TIOCSTI, TIOCLINUX: words into a terminal */
+        load(first + 8);
+        filter(BPF_JMP | BPF_JEQ | BPF_K, 0x5412, 1, 0);
+        filter(BPF_JMP | BPF_JEQ | BPF_K, 0x541C, 0, 1);
+        filter(BPF_RET | BPF_K, refused, 0, 0);
+        filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+        struct sock_fprog all = {lines, program};
+        long flags = heard ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
+        long done = CALL(seccomp, SECCOMP_SET_MODE_FILTER, flags, &all, 0, 0);
+        if (done >= 0 && heard)
+            listener = done;
+        if (done >= 0 || !heard || (done != -EBUSY && done != -EINVAL))
+            return MACHINE ? done : -ENOSYS;
+    }
+    return -EINVAL;
+}
+
+/* -- the list of steps, and the program ----------------------------------------------------------------------------- */
+
+static const struct { const char *name; int words; long (*run)(char **); } steps[] = {
+    {"parent", 1, set_parent}, {"nice", 1, set_nice}, {"cpus", 1, set_cpus}, {"limit", 2, set_limit},
+    {"folder", 1, enter_folder}, {"unshare", 1, unshare_namespaces}, {"map", 2, map_user},
+    {"group", 1, register_group}, {"init", 0, start_init}, {"make", 0, make_groups}, {"set", 3, set_in_group},
+    {"join", 0, join_groups}, {"root", 1, new_root}, {"mkdir", 1, make_folder}, {"bind", 3, bind_path},
+    {"link", 2, make_link}, {"tmpfs", 2, mount_tmpfs}, {"proc", 0, mount_proc}, {"seal", 0, seal_root},
+    {"user", 2, set_user}, {"drop", 0, drop_capabilities}, {"keep", 0, keep_privileges},
+    {"landlock", 1, begin_rules}, {"path", 2, allow_path}, {"obey", 0, obey_rules}, {"seccomp", 1, filter_calls},
+};
+
+/* Become the program. A script without a first line for it is one of the shell, as shells have it. */
+static void run(char **words)
+{
+    long done = CALL(close_range, REPORT, ~0U, 1 << 2, 0, 0);
+    if (done >= 0)
+        done = CALL(execve, words[0], words, environment, 0, 0);
+    if (done == -ENOEXEC) {
+        words[-1] = "/bin/sh"; /* in place of "--" */
+        done = CALL(execve, words[-1], words - 1, environment, 0, 0);
+    }
+    long none = -1;
+    if (tell_in >= 0)
+        CALL(write, tell_in, &none, sizeof none, 0, 0);
+    say("failed", "exec", words[0], -done);
+    CALL(exit_group, 127, 0, 0, 0, 0);
+}
+
+static int guard(int argc, char **argv, char **variables)
+{
+    char **word = argv + 1, **end = argv + argc;
+    environment = variables;
+    while (word < end && !same(*word, "--")) {
+        size_t step = 0, count = sizeof steps / sizeof *steps;
+        while (step < count && !same(*word, steps[step].name))
+            step++;
+        long done = -EINVAL;
+        if (step < count && word + steps[step].words < end)
+            done = steps[step].run(word + 1);
+        if (done < 0) {
+            say("failed", *word, step < count && steps[step].words ? word[1] : 0, -done);
+            return 127;
+        }
+        word += 1 + steps[step].words;
+    }
+    if (word + 1 >= end) /* no program: whether the steps can be done */
+        return 0;
+    if (!has_init)
+        run(word + 1);
+    long bot = call6(__NR_clone, CLONE_PARENT | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
+    if (bot == 0) {
+        CALL(setpgid, 0, 0, 0, 0, 0);
+        if (!has_namespace)
+            CALL(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        run(word + 1);
+    }
+    if (bot < 0) {
+        say("failed", "clone", 0, -bot);
+        return 127;
+    }
+    CALL(write, tell_in, &bot, sizeof bot, 0, 0);
+    say("bot", 0, 0, bot);
+    return 0;
+}

@@ -1,0 +1,267 @@
+"""Starts a program confined as its level says, and says afterwards which limit it met."""
+
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from referee.sandbox import steps
+from referee.sandbox.cgroups import BotGroups
+from referee.sandbox.levels import NONE, Sandbox
+from referee.sandbox.machine import check_level, this_machine
+from referee.sandbox.spawn import Spawned, reap, spawn
+
+_KEPT_VARIABLES = ("PATH", "LANG")
+_SEATS = 128  # users of one process that starts programs
+_seats = count()
+
+
+@dataclass(slots=True)
+class Child:
+    """A program that was started, and what it has of its own. `end` must be called after it has ended."""
+
+    spawned: Spawned
+    sandbox: Sandbox
+    groups: BotGroups | None = None
+    scratch: str = ""  # a folder of its own to remove, where it could not get a file system
+    _calls: tuple[str, ...] = ()
+
+    @property
+    def pid(self) -> int:
+        return self.spawned.pid
+
+    @property
+    def watches_idle(self) -> bool:
+        """Whether its processor time can be read, and it can be stopped."""
+        return self.groups is not None and "idle turn" in this_machine().kept
+
+    def why_ended(self) -> str:
+        """The limit that it met, in words that follow how it ended; "" for none. Before `end`."""
+        sandbox, reasons = self.sandbox, list[str]()
+        self._calls += tuple(self.spawned.forbidden_calls())
+        for call in dict.fromkeys(self._calls):
+            reasons.append(f"it made the forbidden system call `{call}`: remove it, or run the bot with sandbox = none")
+        if self.groups is not None and self.groups.out_of_memory():
+            reasons.append(f"out of memory: it may use {sandbox.memory} MiB (memory)")
+        if self.groups is not None and self.groups.refused_processes():
+            reasons.append(f"it was refused its {_ordinal(sandbox.processes + 1)} process or thread (processes)")
+        if self._scratch_is_full():
+            reasons.append(f"its scratch folder of {sandbox.scratch} MiB is full (scratch)")
+        return "; ".join(reasons)
+
+    def _scratch_is_full(self) -> bool:
+        folder = self.scratch or (f"/proc/{self.spawned.init}/root{steps.SCRATCH}" if self.spawned.init else "")
+        try:
+            about = os.statvfs(folder) if folder and not self.scratch else None
+        except OSError:
+            return False
+        if about is None:
+            return False
+        return about.f_bavail == 0 or about.f_favail == 0 or about.f_bavail * about.f_frsize < 4096
+
+    def end(self) -> None:
+        """End what it left behind, and remove what it had. It was reaped before."""
+        self._calls += tuple(self.spawned.forbidden_calls())
+        self.spawned.end_init()
+        if self.groups is not None:
+            self.groups.remove()
+        if self.scratch:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def start(
+    argv: Sequence[str],
+    streams: tuple[int, int, int],
+    *,
+    environment: Mapping[str, str],
+    sandbox: Sandbox,
+    folder: str = "",
+    writable: bool = False,
+    nice: int | None = None,
+    cores: Sequence[int] = (),
+    address_space: int = 0,
+) -> Child:
+    """Start the program: `environment` is added to what it keeps of ours; `folder` is where it runs, and it may write
+    there if `writable`; `nice` as the kernel counts it; `cores` it may run on, () for ours; `address_space` in MiB.
+
+    Raises StepFailed, SandboxError.
+    """
+    first = [*(["nice", str(nice)] if nice is not None else []), *(["cpus", _words(cores)] if cores else [])]
+    first += steps.plain_limits(address_space)
+    if sandbox.level == NONE:
+        first += ["folder", folder] if folder else []
+        return Child(spawn(first, argv, {**os.environ, **environment}, streams), sandbox)
+    check_level(sandbox.level, argv[0])
+    machine = this_machine()
+    groups = BotGroups(machine.places) if machine.places else None
+    uid = machine.users + (os.getpid() * _SEATS + next(_seats) % _SEATS) % (1 << 29) if machine.users else None
+    scratch = "" if machine.namespaces else tempfile.mkdtemp(prefix="ggp-")
+    try:
+        if scratch and uid is not None:
+            os.chown(scratch, uid, uid)
+        words = [*first, *_confinement(sandbox, groups, uid, scratch, folder if writable else "", len(cores) > 1)]
+        home = scratch or steps.SCRATCH
+        variables = [*_KEPT_VARIABLES, *(name for name in os.environ if name.startswith("LC_")), *sandbox.variables]
+        kept = {name: os.environ[name] for name in variables if name in os.environ}
+        kept |= {"HOME": home, "TMPDIR": home, **environment}
+        where = words.index("keep")
+        words[where:where] = ["folder", folder or home]
+        return Child(spawn(words, argv, kept, streams), sandbox, groups, scratch)
+    except BaseException:
+        if groups is not None:
+            groups.remove()
+        if scratch:
+            shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def _confinement(
+    sandbox: Sandbox, groups: BotGroups | None, uid: int | None, scratch: str, write: str, spread: bool
+) -> list[str]:
+    """The steps of the guard. `scratch`: the folder that it has in place of a file system; `write`: another one."""
+    machine = this_machine()
+    size, network, gpu = sandbox.scratch << 20, "network" in sandbox.allow, "gpu" in sandbox.allow
+    read = [*steps.own_folders(), *readable(sandbox), *sandbox.readable]
+    if network:
+        read.append(os.path.realpath("/etc/resolv.conf"))
+    words = [word for path in groups.paths for word in ("group", path)] if groups else []
+    words += steps.namespaces(machine.namespaces == "user") if machine.namespaces else []
+    words += ["init"]
+    if groups:
+        words.append("make")
+        for index, place in enumerate(groups.places):
+            words += place.limits(index, sandbox.memory << 20, sandbox.processes)
+        words.append("join")
+    if machine.namespaces:
+        words += steps.new_root(read, write, size, uid, gpu)
+    counted = "process limit" in machine.kept.get("process count", ())
+    words += steps.limits(size if not write else 1 << 40, sandbox.processes if counted else 0)
+    if uid is not None:
+        words += steps.other_user(uid)
+    words += steps.no_rights()
+    if machine.landlock:
+        paths = steps.root_paths(write) if machine.namespaces else steps.old_root_paths(read, scratch, write, gpu)
+        words += steps.landlock(network, paths)
+    if machine.seccomp:
+        words += steps.seccomp(network, spread)
+    return words
+
+
+def readable(sandbox: Sandbox) -> list[str]:
+    """Its files, without the folders that hold something private."""
+    private = [os.path.realpath(path) for path in sandbox.private]
+    found = list[str]()
+    for path in sandbox.files:
+        real = os.path.realpath(path)
+        if not any(own == real or own.startswith(f"{real.rstrip('/')}/") for own in private):
+            found.append(path)
+    return found
+
+
+# -- a program that runs to its end ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """`how` it ended: "" for well; `output`: the end of what it wrote to stdout and stderr."""
+
+    how: str
+    output: bytes
+
+
+def run_confined(
+    argv: Sequence[str], *, folder: Path, writable: bool, sandbox: Sandbox, seconds: float, output: int
+) -> Finished:
+    """Run a program without input to its end, for at most so many seconds; keep the last `output` bytes that it says.
+
+    Raises StepFailed, SandboxError.
+    """
+    read, write = os.pipe()
+    try:
+        with open(os.devnull, "rb", buffering=0) as nothing:  # noqa: PTH123 - a descriptor is wanted
+            child = start(
+                argv,
+                (nothing.fileno(), write, write),
+                environment={},
+                sandbox=sandbox,
+                folder=str(folder),
+                writable=writable,
+            )
+    except BaseException:
+        os.close(read)
+        raise
+    finally:
+        os.close(write)
+    said, late = b"", False
+    try:
+        said, late = _listen(child.pid, read, seconds, output)
+    finally:
+        os.close(read)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        ended = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        how = "" if ended is None else in_words(ended)
+        why = child.why_ended()
+        reap(child.pid)
+        child.end()
+    if late:
+        how = f"it took more than {seconds:g} s"
+    elif how == "exit status 0":
+        how = ""
+    return Finished("; ".join(filter(None, [how, why if how else ""])), said)
+
+
+def _listen(pid: int, read: int, seconds: float, output: int) -> tuple[bytes, bool]:
+    """What is said until the program ends, and whether it had to be ended."""
+    import select
+    import time
+
+    pidfd = os.pidfd_open(pid)
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    poll.register(read, select.POLLIN)
+    said, until, ended = b"", time.monotonic() + seconds, False
+    os.set_blocking(read, False)
+    try:
+        while True:
+            left = 0.0 if ended else until - time.monotonic()
+            if left < 0:
+                return said, True
+            ready = dict(poll.poll(left * 1000))
+            if read in ready:
+                try:
+                    more = os.read(read, 1 << 16)
+                except BlockingIOError:
+                    more = b""
+                if not more:
+                    poll.unregister(read)
+                said = (said + more)[-output:]
+            elif ended:
+                return said, False
+            ended = ended or pidfd in ready
+    finally:
+        os.close(pidfd)
+
+
+def in_words(ended: os.waitid_result) -> str:
+    """How a process ended: `exit status 1`, `killed by SIGSEGV`."""
+    if ended.si_code == os.CLD_EXITED:
+        return f"exit status {ended.si_status}"
+    try:
+        return f"killed by {signal.Signals(ended.si_status).name}"
+    except ValueError:  # a real-time signal has no name
+        return f"killed by signal {ended.si_status}"
+
+
+def _words(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers))
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

@@ -1,0 +1,70 @@
+"""Programs that run confined: what they see, how their ends are told, and that nothing of them is left."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from referee.sandbox.levels import Sandbox
+from referee.sandbox.machine import this_machine
+from referee.sandbox.start import Finished, run_confined
+
+pytestmark = pytest.mark.slow
+PYTHON = (sys.executable, "-S", "-E", "-c")
+
+
+def run(code: str, level: str = "default", folder: Path = Path("/usr"), **more: int) -> Finished:
+    sandbox = Sandbox(level, **more)  # type: ignore[arg-type]
+    return run_confined((*PYTHON, code), folder=folder, writable=False, sandbox=sandbox, seconds=30, output=8000)
+
+
+@pytest.mark.parametrize("level", ["none", "default"])
+@pytest.mark.parametrize(
+    ("code", "how"),
+    [
+        ("print('well')", ""),
+        ("raise SystemExit(7)", "exit status 7"),
+        ("import os; os.kill(os.getpid(), 11)", "killed by SIGSEGV"),
+        ("import os; os.kill(os.getpid(), 40)", "killed by signal 40"),
+    ],
+)
+def test_an_end_is_reported_as_without_a_sandbox(level: str, code: str, how: str) -> None:
+    assert run(code, level).how == how
+
+
+def test_it_sees_its_own_processes_and_environment_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "word")
+    numbers = "[name for name in os.listdir('/proc') if name.isdigit()]"
+    code = f"import os; print('SECRET' in os.environ, len({numbers}))"
+    finished = run(code)
+    hidden = "process namespace" in this_machine().kept["other processes"]
+    assert finished.output.split()[0] == b"False"
+    assert int(finished.output.split()[1]) <= (2 if hidden else 100_000)
+
+
+def test_a_program_that_takes_too_long_is_ended() -> None:
+    sandbox = Sandbox("default")
+    finished = run_confined(
+        ("/bin/sleep", "60"), folder=Path("/"), writable=False, sandbox=sandbox, seconds=0.2, output=9
+    )
+    assert finished.how == "it took more than 0.2 s"
+
+
+def test_only_the_end_of_what_it_says_is_kept() -> None:
+    finished = run_confined(
+        (*PYTHON, "print('a' * 100000, 'end')"),
+        folder=Path("/"),
+        writable=False,
+        sandbox=Sandbox(),
+        seconds=30,
+        output=5,
+    )
+    assert finished == Finished("", b" end\n")
+
+
+def test_nothing_stays_open() -> None:
+    run("")
+    before = sorted(Path("/proc/self/fd").iterdir())
+    run("", "none")
+    run("")
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
