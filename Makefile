@@ -20,7 +20,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_USER PIP_TARGET PIP_PREFIX
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 .DEFAULT_GOAL := help
-.PHONY: help setup extras play test test-all test-long coverage coverage-models check check-native coverage-native fuzz format docs bench pictures clean
+.PHONY: help setup extras play test test-all test-long test-failed coverage coverage-models check check-native coverage-native fuzz format docs bench pictures clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -50,7 +50,11 @@ test-all: setup ## all tests but the long ones, as CI runs them: a program that 
 	@$(BIN)/python -m pytest -n $(JOBS) -m "not long" --no-skips $(ARGS)
 
 test-long: setup ## the proofs that take longer: many games, deep walks
-	@$(BIN)/python -m pytest -m long -o faulthandler_timeout=3600 $(ARGS)
+	@$(BIN)/python -m pytest -m long -o faulthandler_timeout=3600 -o timeout=7200 $(ARGS)
+
+test-failed: ## the tests that failed last, at most five, once more and one at a time
+	@$(BIN)/python -c "import json, sys; failed = json.load(open('.pytest_cache/v/cache/lastfailed')); sys.exit(len(failed) > 5 and 'more than five tests failed: they are not run again')"
+	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m "not long" --no-skips $(ARGS)
 
 coverage: setup ## hold the protocol package at full branch coverage by its own tests
 	@$(BIN)/python -m pytest tests/protocol tests/referee/play/test_record_file.py tests/engines/test_fast_path.py -n $(JOBS) \
