@@ -3,6 +3,7 @@
 It imports little, because an engine is started for every match: 100 ms to the first answer is the limit.
 """
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engines.fast_path import next_input
 from engines.limits import SLOW
 from engines.registry import GameError, Registry
-from engines.service import make_responder
+from engines.service import Extend, make_responder
 from engines.session import Session
 from protocol.errors import AddressError, CommandFailed
 from protocol.responder import Responder
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from protocol.transports.zmq import Service
 
 USAGE = """\
-Usage: ggp engine [GAME [name=value …]] [--bind URL] [--gogui]
+Usage: ggp engine [openspiel] [GAME [name=value …]] [--bind URL] [--gogui]
 
 Answers the General Game Protocol (GTP and the ggp- commands) on stdin and stdout.
+  openspiel           the games of OpenSpiel (package open_spiel) in place of ours
   GAME name=value …   start with this game, as after `ggp-new GAME name=value …`
   --bind URL          answer there instead, a session for each peer: over ZeroMQ (tcp://127.0.0.1:5555, ipc:///PATH)
                       or at a Unix stream socket (unix:///PATH)
@@ -35,6 +37,8 @@ Answers the General Game Protocol (GTP and the ggp- commands) on stdin and stdou
 Then type: list_commands, ggp-games, ggp-rules GAME, showboard, quit."""
 
 BAD_USAGE = 2
+ADAPTERS = {"openspiel": ("engines.adapters.openspiel", "pyspiel", "open_spiel")}
+"""Engines of other projects: a module with `make_registry` and `extend`, what it imports, which package that is."""
 
 
 class UsageError(ValueError):
@@ -42,9 +46,10 @@ class UsageError(ValueError):
 
 
 class Arguments(NamedTuple):
-    """The command line, read. `game` is GAME and its name=value words, empty without a game."""
+    """The command line, read. `game` is GAME and its name=value words, empty without a game; `adapter`: whose game."""
 
     game: tuple[str, ...] = ()
+    adapter: str = ""
     bind: str = ""
     gogui: bool = False
     help: bool = False
@@ -57,18 +62,40 @@ def main(argv: list[str]) -> int:
         if arguments.help:
             print(USAGE)
             return 0
-        registry = Registry()
+        registry, extend = load_adapter(arguments.adapter) if arguments.adapter else (Registry(), None)
         session = start_session(registry, arguments)  # also for ZeroMQ: a bad game is an error before any connection
         if arguments.bind:
-            return _serve_many(registry, arguments)
+            return _serve_many(registry, arguments, extend)
     except UsageError as error:
         print(f"ggp engine: {error}", file=sys.stderr)
         return BAD_USAGE
     try:
-        serve_stdio(make_responder(session), read=lambda: next_input(session))
+        if extend is None:
+            serve_stdio(make_responder(session), read=lambda: next_input(session))
+        else:
+            serve_stdio(make_responder(session, extend), stdout=_own_stdout())
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def load_adapter(name: str) -> tuple[Registry, Extend]:
+    """The games of another project's engine, and what is different in its commands. Raises UsageError."""
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    module, needed, package = ADAPTERS[name]
+    if find_spec(needed) is None:
+        raise UsageError(f"{name} needs the package {package}: pip install {package}")
+    adapter = import_module(module)
+    return adapter.make_registry(), adapter.extend
+
+
+def _own_stdout() -> int:
+    """A descriptor for the answers; what a foreign library prints goes to stderr."""
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    return kept
 
 
 def complete(before: Sequence[str], typed: str) -> list[str]:
@@ -77,16 +104,22 @@ def complete(before: Sequence[str], typed: str) -> list[str]:
     if typed.startswith("-") or before[-1:] == ("--bind",):
         return options if typed.startswith("-") else []
     game = [word for word in before if not word.startswith("-")]
-    return complete_game(game) if game else [*complete_game(game), *options]
+    if game[:1] and game[0] in ADAPTERS:
+        try:
+            return complete_game(game[1:], load_adapter(game[0])[0])
+        except UsageError:
+            return []
+    return complete_game(game) if game else [*complete_game(game), *ADAPTERS, *options]
 
 
-def complete_game(before: Sequence[str]) -> list[str]:
-    """What may stand behind these words of `GAME name=value …`."""
+def complete_game(before: Sequence[str], registry: Registry | None = None) -> list[str]:
+    """What may stand behind these words of `GAME name=value …`; None is for the games that are installed."""
+    registry = registry or Registry()
     if not before:
-        return list(Registry().names())
+        return list(registry.names())
     given = {word.partition("=")[0] for word in before[1:]}
     try:
-        return [f"{option.name}=" for option in Registry().load(before[0]).options if option.name not in given]
+        return [f"{option.name}=" for option in registry.load(before[0]).options if option.name not in given]
     except GameError:
         return []
 
@@ -110,6 +143,8 @@ def parse_arguments(argv: list[str]) -> Arguments:
             raise UsageError(f"unknown argument: {word[:40]}; try ggp engine --help")
         else:
             words.append(word)
+    if words and words[0] in ADAPTERS:
+        found = found._replace(adapter=words.pop(0))
     return found._replace(game=tuple(words))
 
 
@@ -124,9 +159,12 @@ def start_session(registry: Registry, arguments: Arguments) -> Session:
     return session
 
 
-def _serve_many(registry: Registry, arguments: Arguments) -> int:
+def _serve_many(registry: Registry, arguments: Arguments, extend: Extend | None) -> int:
+    def make() -> Responder:
+        return make_responder(start_session(registry, arguments), extend)
+
     try:
-        return serve_at("ggp engine", arguments.bind, lambda: make_responder(start_session(registry, arguments)))
+        return serve_at("ggp engine", arguments.bind, make)
     except AddressError as error:
         raise UsageError(str(error)) from None
 

@@ -1,5 +1,6 @@
 """A game as protocol commands: the `ggp-` ones, and the table of all. GTP's and GoGui's are in gtp, gtpgo, gogui."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from engines import gogui, gtp, gtpgo, limits
@@ -29,13 +30,19 @@ MAX_SEED = 2**64 - 1
 RESPONDERS_OWN = ("protocol_version", "name", "version", "known_command", "list_commands", "quit")
 
 
-def make_responder(session: Session) -> Responder:
+Extend = Callable[[Session, Mapping[str, Handler]], dict[str, Handler]]
+"""The commands of an engine -> those of an adapter: some are others, more, or missing."""
+
+
+def make_responder(session: Session, extend: Extend | None = None) -> Responder:
     """The answering end of a whole engine, for one controller.
 
     Which commands are known depends on the game: those for handicap and SGF are "go only" (PROTOCOL §3),
     so they are known while there is no game yet or the game at hand is go.
     """
     handlers = engine_handlers(session)
+    if extend is not None:
+        handlers = extend(session, handlers)
     every = sorted({*handlers, *RESPONDERS_OWN})
 
     def known() -> list[str]:

@@ -23,6 +23,7 @@ PLIES = 120  # of one game; then it is left
 SECONDS = 8.0  # of one game
 _TIRED = 24  # plies after which our side passes when it may, so that a game of go ends
 _SEED = 12345
+_COLUMN_I = re.compile(r"(?i)(?<![a-z])i[0-9]")
 _WALLS = (("black", -1), ("white", 0))  # columns, counted from the middle one
 _WORD = re.compile(r"[^\s]+")
 
@@ -388,6 +389,9 @@ async def case(trial: CheckContext) -> None:
     for number, word in (("2.6.4", "I5"), ("2.6.5", "resign")):
         trial.at = number
         await begin(trial, talk)
+        if number == "2.6.4" and any(_COLUMN_I.search(move) for move in await first_moves(trial, talk)):
+            trial.omit("the points of this game have names of their own", number)
+            continue
         await trial.refuses(number, f"play black {word}")
     return None
 

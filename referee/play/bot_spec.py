@@ -174,7 +174,7 @@ def knowing(start: BotSpec, *engines: BotSpec) -> BotSpec:
 
     Our own engine needs no mention, and `--engine` among its words says it already.
     """
-    foreign = [engine for engine in dict.fromkeys(engines) if engine.argv[: len(ENGINE)] != ENGINE or engine.url]
+    foreign = [engine for engine in dict.fromkeys(engines) if engine.argv != ENGINE]
     if not is_built_in(start) or not foreign or "--engine" in start.argv:
         return start
     words = [word for engine in foreign for word in ("--engine", engine.url or shlex.join(engine.argv))]

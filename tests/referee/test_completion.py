@@ -78,7 +78,12 @@ def test_all_commands_and_all_games_are_offered(
     assert completed("ggp ", monkeypatch, capsys) == [*commands(), "help", "completion"]
     assert completed("ggp match ", monkeypatch, capsys) == games()
     offered = completed("ggp engine ", monkeypatch, capsys)
-    assert offered[: len(games())] == games() and set(offered[len(games()) :]) == {"--bind", "--gogui", "--help"}
+    assert offered[: len(games())] == games() and {*offered[len(games()) :]} == {
+        "openspiel",
+        "--bind",
+        "--gogui",
+        "--help",
+    }
 
 
 @pytest.mark.slow

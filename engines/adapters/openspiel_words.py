@@ -1,0 +1,126 @@
+"""OpenSpiel's names of actions as words of the protocol, one to one.
+
+A word has no blank, no `#` and means the same in any case of letters; an OpenSpiel string such as `Qh7#`,
+`pile:3, take:5;` or the pair `bxc3` and `Bxc3` does not care. So:
+
+    blank               _
+    % _ ^ ~ #           % and two hex digits, as are control characters and the bytes of what is not ASCII
+    a capital letter    ^ before it, where this player's strings may have the small letter in the same place
+    the same again      ~2, ~3 … behind it, for actions with one string, by the number of the action
+
+"The same place" is behind a prefix of the same shape (capitals, small letters, digits). Which small letters stand in
+which places is learned from the strings of a few random games, the same ones in every process.
+"""
+
+import random
+import re
+from collections import Counter
+from typing import Any
+
+_PLAIN = re.compile(r"[0-9a-z]+", re.ASCII)
+_SPECIAL = frozenset("%_^~#")
+_ESCAPED = re.compile(r"%([0-9A-F]{2})|[_^]")
+_SAMPLE, _GAMES = 800, 4  # strings, and random games, from which places are learned
+_MOST_KEPT = 200_000  # strings
+RESERVED = ("resign",)  # an answer to genmove, never a move
+
+
+class MoveWords:
+    """The words of one game with its parameters.
+
+    `known`: which actions had a string of a player so far; the same string may be another action in another position.
+    """
+
+    def __init__(self, game: Any) -> None:
+        self.known: dict[tuple[int, str], list[int]] = {}
+        self.collides = False  # whether two legal actions ever had words that differ in case alone
+        self._small: set[tuple[int, str, str]] = set()
+        self._words: dict[tuple[int, str], str] = {}
+        self._learn(game)
+
+    def word(self, player: int, string: str) -> str:
+        """The word for a string, apart from those that collide."""
+        key = player, string
+        word = self._words.get(key)
+        if word is None:
+            if len(self._words) > _MOST_KEPT:
+                self._words.clear()
+            word = self._words[key] = self._encode(player, string)
+        return word
+
+    def table(self, state: Any) -> dict[str, tuple[int, str]]:
+        """The word of every legal action -> the action and its string."""
+        player = state.current_player()
+        actions = state.legal_actions()
+        strings = [state.action_to_string(player, action) for action in actions]
+        if len(self.known) > _MOST_KEPT:
+            self.known.clear()
+        for action, string in zip(actions, strings, strict=True):
+            kept = self.known.setdefault((player, string), [])
+            if action not in kept:
+                kept.append(action)
+        words = [self.word(player, string) for string in strings]
+        if len({word.lower() for word in words}) < len(words):
+            words = self._told_apart(words)
+        return dict(zip(words, zip(actions, strings, strict=True), strict=True))
+
+    def _told_apart(self, words: list[str]) -> list[str]:
+        """Words that are distinct without regard to case: all capitals marked, then numbers."""
+        self.collides = True
+        folded = Counter(word.lower() for word in words)
+        marked = [re.sub(r"\^?([A-Z])", r"^\1", word) if folded[word.lower()] > 1 else word for word in words]
+        seen: Counter[str] = Counter()
+        for place, word in enumerate(marked):
+            seen[word.lower()] += 1
+            if (count := seen[word.lower()]) > 1:
+                marked[place] = f"{word}~{count}"
+        return marked
+
+    def _encode(self, player: int, string: str) -> str:
+        if _PLAIN.fullmatch(string) and string not in RESERVED:
+            return string
+        out = []
+        for place, character in enumerate(string):
+            if character == " ":
+                out.append("_")
+            elif character in _SPECIAL or not "!" <= character <= "~":
+                out += [f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass")]
+            elif "A" <= character <= "Z" and (player, _shape(string[:place]), character.lower()) in self._small:
+                out.append(f"^{character}")
+            else:
+                out.append(character)
+        word = "".join(out)
+        if not word:
+            return "%"  # the empty string
+        return f"%{ord(word[0]):02X}{word[1:]}" if word.lower() in RESERVED else word
+
+    def _learn(self, game: Any) -> None:
+        chance, left = random.Random(0), _SAMPLE
+        for _ in range(_GAMES):
+            state = game.new_initial_state()
+            while left > 0 and not state.is_terminal():
+                player, actions = state.current_player(), state.legal_actions()
+                left -= len(actions)
+                for action in actions[:_SAMPLE]:
+                    self._note(player, state.action_to_string(player, action))
+                state.apply_action(chance.choice(actions))
+
+    def _note(self, player: int, string: str) -> None:
+        for match in re.finditer("[a-z]", string):
+            self._small.add((player, _shape(string[: match.start()]), match[0]))
+
+
+def string_of(word: str) -> str:
+    """The OpenSpiel string of a word, apart from those that collide."""
+
+    def plain(match: re.Match[str]) -> str:
+        return bytes.fromhex(match[1]).decode("latin-1") if match[1] else " " if match[0] == "_" else ""
+
+    text = _ESCAPED.sub(plain, word)
+    if text.isascii():
+        return text
+    return text.encode("latin-1", "replace").decode("utf-8", "replace")
+
+
+def _shape(text: str) -> str:
+    return re.sub("[A-Z]", "A", re.sub("[a-z]", "a", re.sub("[0-9]+", "0", text)))
