@@ -1,4 +1,4 @@
-"""`ggp engine [GAME [name=value …]] [--bind URL] [--gogui]`: an engine on stdin and stdout, or a service.
+"""`ggp engine [openspiel|FILE.py] [GAME [name=value …]] [--bind URL] [--gogui]`: an engine on stdin and stdout, or a service.
 
 It imports little, because an engine is started for every match: 100 ms to the first answer is the limit.
 """
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from protocol.transports.zmq import Service
 
 USAGE = """\
-Usage: ggp engine [openspiel] [GAME [name=value …]] [--bind URL] [--gogui]
+Usage: ggp engine [openspiel|FILE.py] [GAME [name=value …]] [--bind URL] [--gogui]
 
 Answers the General Game Protocol (GTP and the ggp- commands) on stdin and stdout.
   openspiel           the games of OpenSpiel (package open_spiel) in place of ours
+  FILE.py             the game in this file, which need not be installed, in place of ours; what it prints goes to stderr
   GAME name=value …   start with this game, as after `ggp-new GAME name=value …`
   --bind URL          answer there instead, a session for each peer: over ZeroMQ (tcp://127.0.0.1:5555, ipc:///PATH)
                       or at a Unix stream socket (unix:///PATH)
@@ -46,13 +47,19 @@ class UsageError(ValueError):
 
 
 class Arguments(NamedTuple):
-    """The command line, read. `game` is GAME and its name=value words, empty without a game; `adapter`: whose game."""
+    """The command line, read. `game` is GAME and its name=value words, empty without a game; `adapter` or `file`: whose game."""
 
     game: tuple[str, ...] = ()
     adapter: str = ""
+    file: str = ""
     bind: str = ""
     gogui: bool = False
     help: bool = False
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the game's code is not ours."""
+        return bool(self.adapter or self.file)
 
 
 def main(argv: list[str]) -> int:
@@ -62,21 +69,38 @@ def main(argv: list[str]) -> int:
         if arguments.help:
             print(USAGE)
             return 0
-        registry, extend = load_adapter(arguments.adapter) if arguments.adapter else (Registry(), None)
+        stdout = _own_stdout() if arguments.foreign else None
+        registry, extend = find_games(arguments)
         session = start_session(registry, arguments)  # also for ZeroMQ: a bad game is an error before any connection
         if arguments.bind:
             return _serve_many(registry, arguments, extend)
+        if stdout is None:
+            serve_stdio(make_responder(session), read=lambda: next_input(session))
+        else:
+            serve_stdio(make_responder(session, extend), stdout=stdout)
     except UsageError as error:
         print(f"ggp engine: {error}", file=sys.stderr)
         return BAD_USAGE
-    try:
-        if extend is None:
-            serve_stdio(make_responder(session), read=lambda: next_input(session))
-        else:
-            serve_stdio(make_responder(session, extend), stdout=_own_stdout())
     except KeyboardInterrupt:
         return 130
+    except SystemExit as end:  # nothing of ours raises it
+        print(f"ggp engine: the game's code called sys.exit({end.code!r}): raise an exception instead", file=sys.stderr)
+        return 1
     return 0
+
+
+def find_games(arguments: Arguments) -> tuple[Registry, Extend | None]:
+    """The games of the command line, and what is different in the commands. Raises UsageError."""
+    if arguments.adapter:
+        return load_adapter(arguments.adapter)
+    if not arguments.file:
+        return Registry(), None
+    from engines.game_file import load_file  # with traceback, which takes some milliseconds
+
+    try:
+        return Registry(load_file(arguments.file)), None
+    except GameError as error:
+        raise UsageError(str(error)) from None
 
 
 def load_adapter(name: str) -> tuple[Registry, Extend]:
@@ -109,7 +133,13 @@ def complete(before: Sequence[str], typed: str) -> list[str]:
             return complete_game(game[1:], load_adapter(game[0])[0])
         except UsageError:
             return []
-    return complete_game(game) if game else [*complete_game(game), *ADAPTERS, *options]
+    return complete_game(game) if game else [*complete_game(game), *ADAPTERS, *_files(typed), *options]
+
+
+def _files(typed: str) -> list[str]:
+    from glob import escape, glob  # only for this
+
+    return sorted(glob(f"{escape(typed)}*.py")) if typed else []  # noqa: PTH207
 
 
 def complete_game(before: Sequence[str], registry: Registry | None = None) -> list[str]:
@@ -145,6 +175,8 @@ def parse_arguments(argv: list[str]) -> Arguments:
             words.append(word)
     if words and words[0] in ADAPTERS:
         found = found._replace(adapter=words.pop(0))
+    elif words and words[0].endswith(".py"):
+        found = found._replace(file=words.pop(0))
     return found._replace(game=tuple(words))
 
 

@@ -18,12 +18,14 @@ class GameError(CodedError, LookupError):
 class Registry:
     """Games by name, each loaded when it is first asked for."""
 
-    def __init__(self) -> None:
-        self._loaded: dict[str, Game] = {}
+    def __init__(self, only: Game | None = None) -> None:
+        """only: the game that there is, in place of those that are installed."""
+        self._only = only
+        self._loaded: dict[str, Game] = {only.name: only} if only else {}
 
     def names(self) -> list[str]:
         """The names of all games, sorted; loads none of them."""
-        return sorted({point.name for point in entry_points(GROUP)})
+        return [self._only.name] if self._only else sorted({point.name for point in entry_points(GROUP)})
 
     def load(self, name: str) -> Game:
         """The game of that name. Raises GameError."""
@@ -32,7 +34,7 @@ class Registry:
         return self._loaded[name]
 
     def _find(self, name: str) -> EntryPoint:
-        found = [point for point in entry_points(GROUP) if point.name == name]
+        found = [point for point in entry_points(GROUP) if point.name == name and not self._only]
         if not found:
             raise GameError(f"unknown game: {name[:40]}; there are: {' '.join(self.names())}", code="unknown-game")
         if len(found) > 1:
