@@ -31,6 +31,10 @@ SECTIONS: dict[str, dict[str, str]] = {
         "engine": "run a rules engine on stdin and stdout, or as a service",
         "bot": "run a built-in bot on stdin and stdout",
     },
+    "Begin": {
+        "new-bot": "make a folder with a bot in your language, a ladder and a Makefile",
+        "new-engine": "make a folder with the engine of a small game, to be changed into yours",
+    },
     "Ladders": {
         "ladder": "play a ladder or a tournament of bots, and show its results",
         "tune": "find the values of a bot's parameters that play best",

@@ -156,7 +156,8 @@ def _kind(parameter: click.Parameter) -> _Kind:
     """By its metavar, and for an argument by default a file."""
     shown = (parameter.metavar or parameter.name or "").upper()
     if shown.lstrip("[").startswith("GAME"):
-        return _Kind(lambda ctx, typed: [] if ctx.params.get(parameter.name or "") else _games(typed))
+        argument = isinstance(parameter, click.Argument)  # an option may have a default there
+        return _Kind(lambda ctx, typed: [] if argument and ctx.params.get(parameter.name or "") else _games(typed))
     if shown.startswith("BOT"):
         return _Kind(lambda ctx, typed: _starting(BUILT_IN, typed) or _file(typed))
     if isinstance(parameter, click.Argument) and "://" not in shown:

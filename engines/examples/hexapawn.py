@@ -1,16 +1,10 @@
-"""Hexapawn: three pawns a side on a small chessboard; whoever crosses it wins.
-
-Columns are A, B, C …, rows 1, 2, 3 … from below. Black's pawns stand on the first row and go up, White's on the last
-row and go down; Black begins. A pawn goes one step straight ahead onto an empty cell, or takes diagonally ahead.
-A move is the two cells: A1A2. A side wins when one of its pawns reaches the far row, or when the other cannot move.
-The option size (3 to 8, by default 3) is the width and height of the board.
-
-This is a whole game in one file, of which nothing has to be installed:
+"""A whole game in one Python file, hexapawn, of which nothing has to be installed.
 
     engine   ggp engine hexapawn.py hexapawn size=4
     check    ggp check --engine -- ggp engine hexapawn.py
 
-The same game in C, as a program of its own: hexapawn.c.
+Replace the rules: the class of the position says which moves are legal and what a move does, the class of the game says
+its name, its options and its rules in words.
 """
 
 from engines.game import Game, Option, Options, Scene
@@ -18,6 +12,13 @@ from engines.python_state import PlainState
 from engines.scene import piece, square
 
 COLUMNS = "ABCDEFGH"
+RULES = """Hexapawn: three pawns a side on a small chessboard; the side that crosses it wins.
+
+Columns are A, B, C …, rows 1, 2, 3 … from below. Black's pawns stand on the first row and go up, White's on the last
+row and go down; Black begins. A pawn goes one step straight ahead onto an empty cell, or takes diagonally ahead.
+A move is the two cells: A1A2. A side wins when one of its pawns reaches the far row, or when the other cannot move.
+The option size (3 to 8, by default 3) is the width and height of the board.
+"""
 
 
 class HexapawnState(PlainState):
@@ -66,7 +67,7 @@ class HexapawnState(PlainState):
 
 class Hexapawn(Game):
     name = "hexapawn"
-    rules = __doc__
+    rules = RULES
     options = (Option("size", "int", "3", "3..8"),)
 
     def new(self, options: Options) -> HexapawnState:

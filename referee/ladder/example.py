@@ -11,6 +11,7 @@ from protocol.safe_files import create_file, replace_file
 from referee.cli import HELP, run_command
 from referee.ladder.config import ladder_of
 from referee.ladder.session import check_programs, prepare_pools
+from referee.ladder.toml_file import dotted
 from referee.play.bot_spec import read_game
 from referee.store.model import Ladder
 
@@ -198,6 +199,20 @@ def init(file: Path, game: str, as_test: bool, as_tune: bool, force: bool, quiet
 def example(file: str, game: str = GAME, kind: str = "ladder") -> str:
     """The text of the file, which commands name as `file`; `kind` is one of EXAMPLES."""
     return EXAMPLES[kind].format(file=file, game=game, script="my_bot.py")
+
+
+def ladder_with(name: str, command: str, game: str) -> str:
+    """The text of ladder.toml, in which this bot plays against built-in ones. `command` has no quotes."""
+    text = example("ladder.toml", game)
+    return text.replace(
+        '#[bot.mine]\n#command = "python3 my_bot.py"', f'[{dotted("bot", name)}]\ncommand = "{command}"'
+    )
+
+
+def change_of(new: str, old: str, game: str) -> str:
+    """The text of change.toml, a test between two versions, which these command lines start."""
+    text = example("change.toml", game, "test")
+    return text.replace('"greedy:playouts=20"', f'"{new}"').replace('"greedy:playouts=5"', f'"{old}"')
 
 
 def _next_steps(file: str, ladder: Ladder) -> str:

@@ -14,18 +14,19 @@ import pytest
 from protocol.entry_points import entry_points
 from referee import completion
 from referee.cli import COMPLETE, commands, main
+from tests.support import ROOT
 
 BIN = Path(sys.executable).parent
 
 
 def completed(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """The words that bash is offered behind the line; `FILE` where it is to complete files."""
+    """The words that bash is offered behind the line; `FILE` or `DIR` where it is to complete these."""
     monkeypatch.setenv("COMP_WORDS", line)
     monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
     capsys.readouterr()
     assert completion.answer("bash_complete") == 0
     rows = [row.partition(",") for row in capsys.readouterr().out.splitlines() if row]
-    return ["FILE" if kind == "file" else word for kind, _, word in rows]
+    return [kind.upper() if kind in ("file", "dir") else word for kind, _, word in rows]
 
 
 def games() -> list[str]:
@@ -56,6 +57,13 @@ def games() -> list[str]:
         ("ggp connect tc", []),
         ("ggp engine --bi", ["--bind"]),
         ("ggp engine yugo si", ["size="]),
+        ("ggp engine setup_s", ["setup_step.py"]),
+        ("ggp new-", ["new-bot", "new-engine"]),
+        ("ggp new-bot --la", ["--language"]),
+        ("ggp new-bot --language j", ["java", "js"]),
+        ("ggp new-bot --game yu", ["yugo"]),
+        ("ggp new-bot my", ["DIR"]),
+        ("ggp new-engine --language ", ["py", "c"]),
         ("ggp engine chess ", []),
         ("ggp bot mc", ["mcts"]),
         ("ggp bot mcts playouts=5 thr", ["threads="]),
@@ -69,6 +77,7 @@ def games() -> list[str]:
 def test_what_may_follow(
     line: str, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.chdir(ROOT)
     assert completed(line, monkeypatch, capsys) == words
 
 

@@ -41,6 +41,8 @@ CASES = {
         *("yugo random random --sprt often", "yugo random random -pgnout x", "yugo random random --gauntlet z"),
         *("yugo random random --jobs 0", "yugo random random --from no-record.jsonl", "yugo '' random"),
     ],
+    "new-bot": ["", "'a b'", "folder", "random", "x --language cobol", "empty.toml", "x --frob"],
+    "new-engine": ["", "'a b'", "folder", "x --language rust", "x --game go"],
     "ladder": [
         *("frob", "run none.toml", "run broken.toml", "run unknown-key.toml", "run bad-clock.toml"),
         *("run empty.toml --until soon", "init empty.toml", "standings none.toml"),
@@ -90,6 +92,8 @@ def test_bad_input(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for name, text in FILES.items():
         Path(name).write_text(text)
     Path("public.key").chmod(0o600)
+    Path("folder").mkdir()
+    Path("folder", "file").touch()
     prefix = "" if command == "ggp" else f"{command} "
     found = "\n".join(transcript(shlex.split(prefix + words)) for words in CASES[command])
     found = found.replace(str(tmp_path), "FOLDER")
@@ -108,6 +112,6 @@ def transcript(words: list[str]) -> str:
 
 def test_every_command_has_a_snapshot() -> None:
     readme = ggp_in_process("--help").out
-    listed = set(re.findall(r"^  ([a-z]+) ", readme, re.MULTILINE))
+    listed = set(re.findall(r"^  ([a-z-]+) ", readme, re.MULTILINE))
     assert listed <= CASES.keys()
     assert {file.stem for file in SNAPSHOTS.iterdir()} == CASES.keys()
