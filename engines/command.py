@@ -1,4 +1,4 @@
-"""`ggp engine [openspiel|FILE.py] [GAME [name=value …]] [--bind URL] [--gogui]`: an engine on stdin and stdout, or a service.
+"""`ggp engine [openspiel|FILE.py] [GAME [name=value …]] [--bind URL] [--gogui]`: on stdin and stdout, or a service.
 
 It imports little, because an engine is started for every match: 100 ms to the first answer is the limit.
 """
@@ -26,7 +26,7 @@ Usage: ggp engine [openspiel|FILE.py] [GAME [name=value …]] [--bind URL] [--go
 
 Answers the General Game Protocol (GTP and the ggp- commands) on stdin and stdout.
   openspiel           the games of OpenSpiel (package open_spiel) in place of ours
-  FILE.py             the game in this file, which need not be installed, in place of ours; what it prints goes to stderr
+  FILE.py             the game in this file, installed or not, in place of ours; what the file prints goes to stderr
   GAME name=value …   start with this game, as after `ggp-new GAME name=value …`
   --bind URL          answer there instead, a session for each peer: over ZeroMQ (tcp://127.0.0.1:5555, ipc:///PATH)
                       or at a Unix stream socket (unix:///PATH)
@@ -47,7 +47,8 @@ class UsageError(ValueError):
 
 
 class Arguments(NamedTuple):
-    """The command line, read. `game` is GAME and its name=value words, empty without a game; `adapter` or `file`: whose game."""
+    """The command line, read. `game` is GAME and its name=value words, empty without a game; `adapter` or `file` is
+    where its rules are, both empty for ours."""
 
     game: tuple[str, ...] = ()
     adapter: str = ""

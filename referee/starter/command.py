@@ -64,10 +64,8 @@ BOTS = {
     "sh": Language("POSIX shell", "legal_bot.sh", "bot.sh", "sh bot.sh", {"sh": "dash"}),
 }
 ENGINES = {
-    "py": Language("Python", "hexapawn.py", "game.py", "ggp engine game.py", {"python3": "python3"}),
-    "c": Language(
-        "C", "hexapawn.c", "engine.c", "./engine", {"cc": "gcc", "python3": "python3"}, "cc -O2 -o engine engine.c"
-    ),
+    "py": Language("Python", "hexapawn.py", "game.py", "ggp engine game.py", {}),
+    "c": Language("C", "hexapawn.c", "engine.c", "./engine", {"cc": "gcc"}, "cc -O2 -o engine engine.c"),
 }
 MAKE = {"make": "make"}
 EXAMPLE_GAME = "hexapawn"
@@ -132,18 +130,17 @@ def new_bot(folder: Path, language: str, game: str) -> int:
     "--language", default="py", show_default=True, type=click.Choice(list(ENGINES)), help="What it is written in."
 )
 def new_engine(folder: Path, language: str) -> int:
-    """Make the folder DIR with the engine of a small game, two bots, a ladder, and a Makefile that checks and plays.
+    """Make the folder DIR with the engine of a small game, a ladder, and a Makefile that checks and plays.
 
     Replace the rules by those of your game. AGENTS.md says what a coding agent needs to know.
     """
     name, chosen = _name_of(folder), ENGINES[language]
     _check_tools(chosen)
-    words = {"name": name, "game": EXAMPLE_GAME, "language": chosen, "bot": f"python3 bot.py {chosen.run}"}
+    words = {"name": name, "game": EXAMPLE_GAME, "language": chosen}
     _write(
         folder,
         {
             chosen.source: _example("engines", chosen.example, {}),
-            "bot.py": _example("bots", BOTS["py"].example, {}),
             "ladder.toml": _filled("engine_ladder.toml", words),
             "Makefile": _filled("engine.mk", words),
             "AGENTS.md": _filled("engine.md", words),

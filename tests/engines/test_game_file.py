@@ -40,6 +40,7 @@ one = two = Mine()
 @pytest.fixture(autouse=True)
 def _as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr("engines.command._own_stdout", lambda: 1)  # no engine answers in this process
     modules = {*sys.modules}
     yield
     for name in {*sys.modules} - modules:
@@ -146,3 +147,15 @@ def test_a_game_that_exits_later_ends_the_engine_with_a_line(tmp_path: Path) -> 
     asked = b"ggp-new hexapawn\nggp-play b a1a2\nggp-status\n"
     done = subprocess.run(command, input=asked, capture_output=True, timeout=120)
     assert done.returncode == 1 and b"sys.exit(0)" in done.stderr and b"Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_what_the_file_prints_goes_to_stderr(tmp_path: Path) -> None:
+    text = (
+        EXAMPLE.read_text().replace("        colour, source", "        print('moved')\n        colour, source")
+        + "print(1)\n"
+    )
+    command = [sys.executable, "-m", "engines", written(tmp_path, text), "hexapawn"]
+    done = subprocess.run(command, input=b"ggp-play b a1a2\nquit\n", capture_output=True, timeout=120)
+    assert done.stdout == b"= move=A1A2 phase=play to_play=white seat=2 ply=1\n\n=\n\n" and done.returncode == 0
+    assert done.stderr == b"1\nmoved\n"

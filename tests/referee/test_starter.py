@@ -104,7 +104,7 @@ def test_a_new_engine_is_built_passes_every_step_plays_and_takes_new_rules(langu
     made = ggp_in_process("new-engine", str(folder), "--language", language)
     assert made.status == 0, made
     source = folder / ENGINES[language].source
-    assert {path.name for path in folder.iterdir()} == {*FILES, source.name, "bot.py"}
+    assert {path.name for path in folder.iterdir()} == {*FILES, source.name}
     assert len((folder / "AGENTS.md").read_text().splitlines()) <= LINES
     assert "no games are kept" in make(folder, "test-a-change", status=2).err
     make(folder, "play")

@@ -7,7 +7,6 @@ GAMES ?= 4
 UNTIL ?= 1m
 GGP ?= $(or $(shell command -v ggp),$(error ggp is not in PATH: activate its environment, or put its folder there))
 ENGINE := {{ language.run }}
-BOT := {{ bot }}
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
@@ -27,11 +26,11 @@ build: {{ language.kept if language.build else "" }} ## make the program{{ "" if
 check: build ## does it obey the protocol? what to change if not
 	$(GGP) check --engine --game $(GAME) -- $(ENGINE)
 
-play: build ## GAMES=4 games between two bots that play any legal move; games.jsonl keeps the last ones
+play: build ## GAMES=4 games between two built-in bots, which play any game; games.jsonl keeps the last ones
 	@rm -f games.jsonl
-	$(GGP) match --engine "$(ENGINE)" $(GAME) one="$(BOT)" two="$(BOT)" --games $(GAMES) --openings 1 --record games.jsonl
+	$(GGP) match --engine "$(ENGINE)" $(GAME) random greedy --games $(GAMES) --openings 1 --record games.jsonl
 
-ladder: build ## a ladder of the bots in ladder.toml, for UNTIL=1m more
+ladder: build ## ratings of the bots in ladder.toml, for UNTIL=1m more
 	$(GGP) ladder run ladder.toml --until $(UNTIL) > /dev/null
 	$(GGP) ladder standings ladder.toml
 
