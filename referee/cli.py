@@ -53,6 +53,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Debugging": {
         "console": "talk to an engine, a bot or a referee; step through a match",
         "check": "check that a bot or an engine obeys the protocol",
+        "doctor": "say how far this machine can confine bots, and what else slows games",
         "tap": "run a program and record its dialogue",
         "regress": "run regression tests on a program",
         "bisect": "find the ply at which two versions of a bot play differently",

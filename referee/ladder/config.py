@@ -38,12 +38,15 @@ from referee.play.bot_spec import (
     read_bot,
     read_engine,
     read_game,
+    read_sourced,
 )
 from referee.play.clock import FORMS, ControlKind, TimeControl
 from referee.play.judge import JUDGE
 from referee.play.setting import Setting, Timeouts
 from referee.ratings.sprt import PRESETS, Hypotheses, Model, SprtError
 from referee.ratings.spsa import FASTEST, MOST_CHAINS, RATE, TunePlan
+from referee.sandbox.sources import BUILD_TIME, read_source
+from referee.sandbox.unpack import SourceRefused
 from referee.store.model import Entrant, Format, FormatKind, Ladder, Pool
 
 # -- The tables of a ladder file, for the decoder and for the reference page.
@@ -215,6 +218,18 @@ class BotTable(BotSettings, frozen=True, kw_only=True):
     """What `[bot.NAME]` of ladders and lobbies share."""
 
     command: Annotated[Text, key(f"A built-in bot (`greedy`, `greedy:playouts=50`), {_COMMAND}.")]
+    source: Annotated[
+        Text,
+        key(
+            "A folder or a .tar.gz with its source, relative to this file. `command` then runs in a read-only copy of "
+            "it, as in `./bot`; its version is that of the source.",
+            "none",
+        ),
+    ] = ""
+    build: Annotated[
+        Text, key("The command that builds it there once, in a sandbox without network: `make`.", "nothing to build")
+    ] = ""
+    build_time: Annotated[float, Meta(ge=1, le=86_400), key("Seconds that building may take.")] = BUILD_TIME
     pools: Annotated[_Names, key("The pools it plays in.", "all pools")] = ()
     parent: Annotated[Text, key("The bot it was made from, whose rating is the first guess at its own.", "none")] = ""
     anchor: Annotated[
@@ -378,7 +393,7 @@ def _read_bots(
         table = decode(file, at, values, bot_table)
         _check_names(file, f"{at}.pools", "pool", table.pools, pools)
         try:
-            start = _bot_spec(file, at, values, table, folder)
+            start = _bot_spec(file, at, values, table, folder, folder / f"{ladder_name(file, top)}.builds")
             start = replace(start, name=name, version=shared.version_of(start))
         except (WordError, LaunchError) as error:
             raise ConfigError(file, f"{at}.command", str(error)) from None
@@ -395,13 +410,25 @@ def _check_names(file: str, at: str, kind: str, names: Sequence[str], known: Seq
             raise ConfigError(file, at, f"{shown(name)} is named twice: once is enough")
 
 
-def _bot_spec(file: str, at: str, values: dict[str, Any], table: BotTable, folder: Path) -> BotSpec:
-    """Raises ConfigError, WordError and LaunchError; the last two are of the command."""
+def _bot_spec(file: str, at: str, values: dict[str, Any], table: BotTable, folder: Path, builds: Path) -> BotSpec:
+    """`builds`: where what is built is kept. Raises ConfigError; of the command WordError and LaunchError."""
     if re.match(r"[A-Za-z0-9_.-]+=", table.command):
         problem = "begins with NAME=: write variables into environment; the name of the bot is that of its table"
         raise WordError(f"{shown(table.command)} {problem}")
-    spec = read_bot(table.command, folder)
-    return with_settings(file, at, spec, table, values, folder)
+    if not table.source:
+        for name in ("build", "build_time"):
+            if name in values:
+                raise ConfigError(file, dotted(at, name), "is of a source: write source, too, or remove it")
+        return with_settings(file, at, read_bot(table.command, folder), table, values, folder)
+    if "cwd" in values:
+        raise ConfigError(file, dotted(at, "cwd"), "it runs in the folder of its source: remove cwd, or source")
+    try:
+        source = read_source(folder / table.source, table.build, table.build_time, builds)
+    except SourceRefused as error:
+        where = "build" if error.code == "bad-build" else "source"
+        raise ConfigError(file, dotted(at, where), str(error)) from None
+    spec = with_settings(file, at, read_sourced(table.command, source), table, values, folder)
+    return replace(spec, cwd=source.folder)
 
 
 def _check_move_limit(file: str, bot: Entrant, pools: Sequence[Pool]) -> None:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from protocol.records import Record
 from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
+from referee.ladder.builds import suspend_unfit
 from referee.ladder.jobs import CommitBuffer, PairsUnderWay, series_of
 from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.schedule import PoolSchedule, pairs_each
@@ -201,6 +202,7 @@ class LadderRun:
     def _enrol(self, ladder: Ladder) -> None:
         """Begin (again) from what the file and the store say. Raises StoreError, and then all is as before."""
         rows = self.store.enrol(ladder)
+        suspend_unfit(ladder, self.store, rows.values(), self._news.say)
         games = self._limits.games
         each = {} if games is None else {"limit": pairs_each(games, len(rows))}
         contests = {

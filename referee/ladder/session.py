@@ -18,6 +18,7 @@ import click
 from protocol.transports.blocking import run_blocking
 from protocol.transports.subreaper import adopting_orphans
 from referee.ladder.bot_settings import cores_of_match, places
+from referee.ladder.builds import BotBuilds, built, sources_of
 from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.toml_file import ConfigError, dotted
 from referee.ladder.tune import filled
@@ -33,6 +34,8 @@ from referee.play.series import PrepareError, ask, lacks
 from referee.play.setting import Timeouts
 from referee.play.worker import WorkerConfig
 from referee.records import live_base, live_folder, remove_side_files, take_interrupted
+from referee.sandbox.sources import is_current
+from referee.sandbox.unpack import files_of
 from referee.store.model import Ladder, Pool
 
 if TYPE_CHECKING:
@@ -126,11 +129,13 @@ def play_ladder(
 
     options.hire()  # raises for an invalid address of a cluster before anything begins
     watched = Watched(file)
-    with adopting_orphans():  # only before there are workers, which would be taken for orphans
-        ladder, warnings = _read(file, watched)
-    options = options.placed(ladder)
-    again = partial(_read_again, file, watched, ladder)
-    with Store.open(ladder.store, create=True) as store:
+    builds = BotBuilds(lambda line: click.echo(f"{name}: {line}", err=True))
+    with contextlib.closing(builds), contextlib.ExitStack() as opened:
+        with adopting_orphans():  # only before there are workers, which would be taken for orphans
+            ladder, warnings = _read(file, watched, builds)
+        options = options.placed(ladder)
+        again = partial(_read_again, file, watched, ladder, builds)
+        store = opened.enter_context(Store.open(ladder.store, create=True))
         store.take_lock(f"{name} {file}")
         try:
             live = live_base(ladder.store)
@@ -138,7 +143,7 @@ def play_ladder(
             with side_files(live), screen as seen, controlled as control:
                 for warning in warnings:
                     click.echo(f"{name}: {warning}", err=True)
-                read = partial(_read_changed, watched, again)
+                read = partial(_read_changed, watched, again, builds)
                 left = partial(take_interrupted, live)
                 extras = ProcessLimits(stderr_folder=options.stderr)
                 return LadderRun(ladder, store, options.hire(live), limits, seen, read, control, left, extras).go()
@@ -161,14 +166,15 @@ def side_files(base: str) -> Iterator[None]:
         remove_side_files(base)
 
 
-def _read_changed(watched: "Watched", again: "Callable[[], Ladder]") -> "Ladder | None":
-    """The file again, when it or a program in it has changed. Raises ConfigError."""
-    return again() if watched.changed() else None
+def _read_changed(watched: "Watched", again: "Callable[[], Ladder]", builds: BotBuilds) -> "Ladder | None":
+    """The file again, when it or a program in it has changed, or what was changed is built. Raises ConfigError."""
+    changed, ended = watched.changed(), builds.ended()
+    return again() if changed or ended else None
 
 
-def _read_again(file: Path, watched: "Watched", begun: "Ladder") -> "Ladder":
+def _read_again(file: Path, watched: "Watched", begun: "Ladder", builds: BotBuilds | None = None) -> "Ladder":
     """The file again. Raises ConfigError, also for what makes it another ladder: that is for another run."""
-    ladder, _ = _read(file, watched)
+    ladder, _ = _read(file, watched, builds, begun)
     for key in ("name", "seed", "store"):
         if getattr(ladder, key) != getattr(begun, key):
             raise ConfigError(str(file), key, "cannot change while the ladder runs: end the run and start it again")
@@ -178,14 +184,23 @@ def _read_again(file: Path, watched: "Watched", begun: "Ladder") -> "Ladder":
     return ladder
 
 
-def _read(file: Path, watched: "Watched") -> "tuple[Ladder, list[str]]":
-    """The ladder, once engines and built-in bots were asked whether it can be, and what engines lack."""
+def _read(
+    file: Path, watched: "Watched", builds: BotBuilds | None = None, before: Ladder | None = None
+) -> "tuple[Ladder, list[str]]":
+    """The ladder, once engines and built-in bots were asked whether it can be, and what engines lack.
+
+    Bots are built first; beside the games of the ladder that was there `before`, if there was one.
+    """
     from referee.ladder.config import read_ladder
 
-    ladder, warnings = prepare_pools(read_ladder(file))
+    ladder = read = read_ladder(file)
+    if builds is not None:
+        bots = builds.finish(ladder.bots) if before is None else builds.begin(ladder.bots, before.bots)
+        ladder = built(ladder, bots)
+    ladder, warnings = prepare_pools(ladder)
     check_programs(ladder)
     check_adjudication(ladder)
-    watched.follow(ladder)
+    watched.follow(read)
     return ladder, warnings
 
 
@@ -214,9 +229,15 @@ class Watched:
         for start in ladder.programs:
             with contextlib.suppress(LaunchError):  # it vanished: its version differs
                 files |= dict.fromkeys(look.files_of(start))
+        sources = sources_of(ladder)
+        for source in sources:
+            with contextlib.suppress(OSError):  # the same
+                files |= dict.fromkeys(map(str, files_of(Path(source.path))))
         self._states = {self._path: self._states[self._path]} | {file: _state(file) for file in files}
         look = Snapshot()  # what changes from here on has another state
-        if any(_version(look, start) != start.version for start in ladder.programs):
+        if not all(map(is_current, sources)) or any(
+            _version(look, start) != start.version for start in ladder.programs
+        ):
             self._states[self._path] = _ABSENT  # it changed between the reading and now
 
     def changed(self) -> bool:
@@ -267,7 +288,7 @@ def check_programs(ladder: Ladder) -> None:
 
     Raises ConfigError.
     """
-    plan, starts = ladder.format.plan, ladder.programs
+    plan, starts = ladder.format.plan, [bot.start for bot in ladder.bots if not bot.unfit]
     if ladder.template and plan:  # bounds that the bot does not take are found out before the first game
         starts = [filled(ladder.template, plan, values) for values in plan.extremes()]
     check_bots(ladder.path, starts, ladder.budgets)
@@ -303,7 +324,7 @@ _reporting: set[tuple[BotSpec, str, tuple[AdjudicationRule, ...]]] = set()  # wh
 def check_adjudication(ladder: Ladder) -> None:
     """Whether the judge of a pool with rules, or else each bot of it, says what they need. Raises ConfigError."""
     for pool in ladder.pools if any(pool.rules for pool in ladder.pools) else ():
-        bots = {f"{dotted('bot', bot.name)}.command": bot.start for bot in ladder.entered(pool)}
+        bots = {f"{dotted('bot', bot.name)}.command": bot.start for bot in ladder.entered(pool) if not bot.unfit}
         if pool.judge is not None:
             bots = {f"{dotted('pool', pool.name)}.adjudicator": pool.judge}
         for at, bot in bots.items() if pool.rules else ():

@@ -213,7 +213,8 @@ def _local(file: str, bot: Entrant, pools: Sequence[Pool], copies: int) -> Local
         problem = "has no effect in a lobby, which keeps no bot on one core: remove it"
         raise ConfigError(file, f"{dotted('bot', bot.name)}.cores", problem)
     start = knowing(bot.start, *(pool.engine for pool in pools if pool.name in bot.pools))
-    return Local(replace(bot, start=start), copies, executable_hash(find_program(bot.start.argv[0])))
+    built = start.source is None or start.source.is_built
+    return Local(replace(bot, start=start), copies, executable_hash(find_program(start.argv[0])) if built else "")
 
 
 def _check_engine(file: str, pool: Pool) -> None:

@@ -7,8 +7,10 @@ import os
 import resource
 import signal
 import sys
+import time
 import tomllib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from protocol.errors import AddressError
 from protocol.safe_files import create_file
 from protocol.transports.keys import KeyFileError, read_pair
 from protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS
+from referee.ladder.builds import BotBuilds
 from referee.ladder.session import check_programs, prepare_pools
 from referee.ladder.toml_file import ConfigError, dotted
 from referee.lobby.auth import Admission, KeyAuth
@@ -33,6 +36,7 @@ from referee.lobby.socket import RouterSocket
 from referee.lobby.spectators import SpectatorConfig, Spectators
 from referee.lobby.web_process import WebProcess
 from referee.lobby.zmq_io import socket_folder
+from referee.play.bot_spec import executable_hash, find_program
 from referee.play.outcome import EngineFailed
 from referee.play.process import available_cores
 from referee.store.model import StoreError
@@ -52,7 +56,7 @@ def run_lobby(
 
     Raises ConfigError, UsageError.
     """
-    settings = read_lobby(file, no_keys, listen)
+    settings = with_builds(read_lobby(file, no_keys, listen), event_log)
     seats = settings.web.seats if settings.web else 0
     cores = cores_of_local_bots(settings)
     local = LocalBots(
@@ -95,6 +99,23 @@ def run_lobby(
         click.echo(f"ggp serve: {error}", err=True)
         return 1
     return 0
+
+
+def with_builds(settings: LobbyFile, event_log: EventLog) -> LobbyFile:
+    """With the sources of local bots built; a bot whose build failed is entered and not started."""
+    ladder = settings.ladder
+    with contextlib.closing(BotBuilds(lambda line: event_log.log("build", "begun", said=line))) as builds:
+        bots = {bot.name: bot for bot in builds.finish(ladder.bots)}
+    local = []
+    for one in settings.local:
+        bot = bots[one.entrant.name]
+        if bot.unfit:
+            event_log.log_limited(time.monotonic(), "build", "failed", bot.name, reason=bot.unfit)
+        elif bot.start.source:
+            local.append(replace(one, hash=executable_hash(find_program(bot.start.argv[0]))))
+        else:
+            local.append(one)
+    return replace(settings, ladder=replace(ladder, bots=tuple(bots.values())), local=tuple(local))
 
 
 def cores_of_local_bots(settings: LobbyFile) -> list[int]:

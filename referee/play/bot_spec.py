@@ -22,6 +22,7 @@ from protocol.printed import without_passwords
 from referee.play.clock import TimeControl
 from referee.play.setting import Timeouts
 from referee.sandbox.levels import Sandbox
+from referee.sandbox.sources import Source
 
 HUMAN = "human"
 CHANGED = "its program is not the one that was entered"
@@ -53,6 +54,7 @@ class BotSpec:
     budget: tuple[tuple[str, float], ...] = ()  # its own time-outs, by the names in Timeouts
     sandbox: Sandbox | None = None  # None: that of the series
     settings: str = ""  # those that decide how it plays, as they were written, without control and environment
+    source: Source | None = None  # what its program is built from; it runs in the folder of that
 
     def timeouts(self, series: Timeouts) -> Timeouts:
         """The time-outs of the series, its own in their place."""
@@ -142,6 +144,25 @@ def read_bot(text: str, folder: Path | None = None, human: bool = False) -> BotS
     argv = beside(folder, _split(what, "BOT"))
     find_program(argv[0])
     return BotSpec(name or _as_name(_program_name(argv)), what, argv)
+
+
+def read_sourced(text: str, source: Source) -> BotSpec:
+    """A command line that runs in the folder of a source, where its program need not have been built yet.
+
+    Raises WordError or LaunchError.
+    """
+    if text.startswith(_SCHEMES) or text == HUMAN:
+        raise WordError(f"{text!r} has no source: remove source, or name the program that is built")
+    program, *words = _split(text, "command")
+    if "/" not in program:
+        find_program(program)
+    elif not program.startswith("/"):
+        path = os.path.normpath(program)
+        if path.startswith("../"):
+            raise WordError(f"{program!r} leads out of the source: name a program that is in it, as in ./bot")
+        program = f"{source.folder}/{path}"
+    argv = (program, *words)
+    return BotSpec(_as_name(_program_name(argv)), text, argv, cwd=source.folder, source=source)
 
 
 def read_engine(text: str | None, folder: Path | None = None) -> BotSpec:
@@ -347,6 +368,7 @@ class Snapshot:
     def version_of(self, start: BotSpec) -> str:
         """See version_of."""
         hashes = [self._hash(file) for file in self.files_of(start)]
+        hashes += [start.source.digest] if start.source else []
         said = [start.url or start.command, sorted(start.environment), hashes, *start.own_play]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:DIGITS]
 
@@ -354,19 +376,25 @@ class Snapshot:
         """The program, the files that its words name, the files of a module that Python runs. Raises LaunchError.
 
         A word names a file if it is an absolute path, or ends in `=` and one: a version does not depend on the current
-        folder.
+        folder. What is built from a source is left out: its digest says what it is.
         """
         if not start.argv:
             return []
         name, *words = start.argv
-        if name not in self._programs:
-            self._programs[name] = find_program(name)
         paths = [word.rpartition("=")[2] for word in words]
         named = [path for path in paths if path.startswith("/") and self._hash(path)]
-        files = [self._programs[name], *named]
+        if start.source:
+            files = [] if name.startswith(f"{start.source.folder}/") else [self._program(name)]
+            return [*files, *(path for path in named if not path.startswith(f"{start.source.folder}/"))]
+        files = [self._program(name), *named]
         if _PYTHON.fullmatch(Path(name).name) and "-m" in words[:-1]:
             files += self._module(words[words.index("-m") + 1])
         return files
+
+    def _program(self, name: str) -> str:
+        if name not in self._programs:
+            self._programs[name] = find_program(name)
+        return self._programs[name]
 
     def _hash(self, file: str) -> str:
         """ "" of what is no file."""

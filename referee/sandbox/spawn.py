@@ -22,7 +22,8 @@ class StepFailed(Exception):
     """A step of the guard failed: `step`, its first word, and the number of the error."""
 
     def __init__(self, step: str, word: str, number: int) -> None:
-        super().__init__(f"{step} {word}".strip() + f": {os.strerror(number)}")
+        what = step if word.isdigit() else f"{step} {word}".strip()
+        super().__init__(f"{what}: {os.strerror(number)}")
         self.step, self.word, self.number = step, word, number
 
     @property
@@ -137,8 +138,10 @@ def try_steps(steps: Sequence[str]) -> None:
     """Do these steps in a process that ends then. Raises StepFailed, SandboxError."""
     with open(os.devnull, "r+b", buffering=0) as null:  # noqa: PTH123 - a descriptor is wanted
         tried = spawn(steps, (), {}, (null.fileno(),) * 3)
-    reap(tried.pid)
+    _, status = os.waitpid(tried.pid, 0)
     tried.end_init()
+    if status:  # a filter of seccomp may end what it forbids, as in a unit of systemd without SystemCallErrorNumber
+        raise StepFailed(steps[0], "ended its process", errno.EPERM)
 
 
 def reap(pid: int) -> None:

@@ -102,8 +102,9 @@ def start(
     uid = machine.users + (os.getpid() * _SEATS + next(_seats) % _SEATS) % (1 << 29) if machine.users else None
     scratch = "" if machine.namespaces else tempfile.mkdtemp(prefix="ggp-")
     try:
-        if scratch and uid is not None:
-            os.chown(scratch, uid, uid)
+        for own in [scratch, folder if writable else ""]:
+            if own and uid is not None:
+                _give(own, uid)
         words = [*first, *_confinement(sandbox, groups, uid, scratch, folder if writable else "", len(cores) > 1)]
         home = scratch or steps.SCRATCH
         variables = [*_KEPT_VARIABLES, *(name for name in os.environ if name.startswith("LC_")), *sandbox.variables]
@@ -118,6 +119,14 @@ def start(
         if scratch:
             shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def _give(folder: str, uid: int) -> None:
+    """The folder and all that is in it, which nothing else changes meanwhile, belong to this user from now on."""
+    for _, folders, files, descriptor in os.fwalk(folder):
+        os.chown(descriptor, uid, uid)
+        for name in (*folders, *files):
+            os.chown(name, uid, uid, dir_fd=descriptor, follow_symlinks=False)
 
 
 def _confinement(

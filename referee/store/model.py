@@ -84,13 +84,17 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A version of a bot as it is entered. `start.version` is its hash (versions.version_of)."""
+    """A version of a bot as it is entered. `start.version` is its hash (versions.version_of).
+
+    `unfit`: why it cannot play, where that is known before its first game.
+    """
 
     name: str
     start: BotSpec
     pools: tuple[str, ...]  # names; never empty
     parent: str = ""  # name of the entry it was made from
     anchor: float | None = None  # its rating is known: Elo
+    unfit: str = ""
 
     @property
     def version(self) -> str:

@@ -73,6 +73,7 @@ CASES = {
     "referee": ["--frob", "none.toml"],
     "console": ["--frob"],
     "check": ["", "frob", "ls --only 99.99"],
+    "doctor": ["--frob", "frob"],
     "tap": ["", "--frob", "--show none.log", "--show no-record.jsonl"],
     "regress": ["", "none.tst", "none.tst -- ls", "no-test.tst -- ls", "--frob"],
     "bisect": ["", "none.jsonl", "none.jsonl --check-replay random", "no-record.jsonl --check-replay random"],

@@ -27,10 +27,10 @@ def lobby() -> LobbyFile:
     return read_lobby(FOLDER / "lobby.toml")
 
 
-def unit() -> dict[str, dict[str, str]]:
+def unit(name: str = "ggp-lobby.service") -> dict[str, dict[str, str]]:
     read = configparser.RawConfigParser()
     read.optionxform = str  # type: ignore[assignment, method-assign]
-    read.read(FOLDER / "ggp-lobby.service")
+    read.read(FOLDER / name)
     return {name: dict(read[name]) for name in read.sections()}
 
 
@@ -67,17 +67,54 @@ def test_the_unit_waits_for_matches_and_has_room_for_all_connections(lobby: Lobb
     assert set(service["RestrictAddressFamilies"].split()) == {"AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK"}
 
 
+def test_the_unit_lets_the_sandbox_find_out_what_it_may_use() -> None:
+    """Landlock and seccomp hold without more; what is forbidden fails and ends no process."""
+    service, more = unit()["Service"], unit("ggp-lobby-delegated.conf")["Service"]
+    assert {"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "seccomp"} <= {
+        *service["SystemCallFilter"].split()
+    }
+    assert service["SystemCallErrorNumber"] == "EPERM" and service["RestrictNamespaces"] == "yes"
+    assert more["Delegate"].split() == ["cpu", "memory", "pids"] and more["ProtectControlGroups"] == "no"
+    assert set(more["RestrictNamespaces"].split()) == {"user", "pid", "mnt", "net", "ipc", "uts"}
+    assert set(more) - {"Delegate"} <= set(service), "it changes what the unit says"
+
+
 @pytest.mark.slow
 @pytest.mark.needs("systemd-analyze")
-def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("delegated", [False, True])
+def test_systemd_takes_the_unit(tmp_path: Path, delegated: bool) -> None:
     ggp = str(Path(sys.executable).parent / "ggp")
     text = (FOLDER / "ggp-lobby.service").read_text().replace("/opt/ggp/bin/ggp", ggp)
     (tmp_path / "ggp-lobby.service").write_text(text)
+    if delegated:
+        (tmp_path / "ggp-lobby.service.d").mkdir()
+        (tmp_path / "ggp-lobby.service.d" / "delegated.conf").write_bytes(
+            (FOLDER / "ggp-lobby-delegated.conf").read_bytes()
+        )
+    assert _verified(tmp_path) == []
+    if delegated:  # it is read
+        (tmp_path / "ggp-lobby.service.d" / "delegated.conf").write_text("[Service]\nDelegat=yes\n")
+        assert "Unknown key" in _verified(tmp_path)[0]
+
+
+def _verified(folder: Path) -> list[str]:
+    """What systemd says of the unit."""
     ran = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(tmp_path / "ggp-lobby.service")], capture_output=True, text=True
+        ["systemd-analyze", "verify", "--man=no", str(folder / "ggp-lobby.service")], capture_output=True, text=True
     )
-    said = [line for line in ran.stderr.splitlines() if "ggp-lobby" in line]
-    assert ran.returncode == 0 and said == [], ran.stderr
+    assert ran.returncode == 0, ran.stderr
+    return [line for line in ran.stderr.splitlines() if "ggp-lobby" in line]
+
+
+@pytest.mark.slow
+@pytest.mark.needs("systemd-analyze")
+def test_systemd_knows_the_calls_that_the_unit_allows() -> None:
+    known = subprocess.run(["systemd-analyze", "syscall-filter", "@known"], capture_output=True, text=True, check=True)
+    said = (
+        unit()["Service"]["SystemCallFilter"].split()
+        + unit("ggp-lobby-delegated.conf")["Service"]["SystemCallFilter"].split()
+    )
+    assert {one for one in said if one[0] != "@"} <= {line.strip() for line in known.stdout.splitlines()}
 
 
 def test_the_container_copies_what_is_there_and_runs_the_same_command(lobby: LobbyFile) -> None:
@@ -105,6 +142,8 @@ def test_the_image_is_built_and_runs_both_commands() -> None:
     built = subprocess.run([builder, *image], capture_output=True, text=True, check=True).stdout.strip()
     for command in ("serve", "web"):
         subprocess.run([builder, "run", "--rm", built, command, "--help"], capture_output=True, check=True)
+    doctor = subprocess.run([builder, "run", "--rm", built, "doctor", "--json"], capture_output=True, text=True)
+    assert {"files", "network", "other processes"} <= json.loads(doctor.stdout)["kept"].keys()
     imports = ["python", "-c", "import starlette, uvicorn"]
     subprocess.run([builder, "run", "--rm", "--entrypoint", imports[0], built, *imports[1:]], check=True)
 

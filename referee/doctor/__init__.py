@@ -1,0 +1,1 @@
+"""`ggp doctor`: what this machine offers to this user."""

@@ -1,0 +1,234 @@
+"""What this machine is, as far as it changes how matches go: cores, clock, load, memory, disk, descriptors, programs.
+
+Each look gives Condition values. It reads /proc and /sys, starts nothing, and changes nothing that outlives it.
+"""
+
+import os
+import re
+import resource
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from tempfile import gettempdir
+
+SAMPLE = 0.5  # seconds over which stolen time is counted
+GAMES = "/usr/games:/usr/local/games"  # root's PATH leaves them out
+# What examples, tests and the referee start, with the Debian packages that have it.
+PROGRAMS = {
+    "bots and engines": {
+        "gnugo": "gnugo",
+        "go": "golang-go",
+        "java": "default-jre-headless",
+        "javac": "default-jdk-headless",
+        "lua": "lua5.4",
+        "node": "nodejs",
+        "perl": "perl",
+        "rustc": "rustc",
+    },
+    "sources": {"cc": "gcc", "g++": "g++", "make": "make"},
+    "services": {"podman": "podman", "postgres": "postgresql", "systemctl": "systemd"},
+    "tests": {
+        "bash": "bash",
+        "chromium": "chromium",
+        "fish": "fish",
+        "openssl": "openssl",
+        "systemd-analyze": "systemd",
+        "zsh": "zsh",
+    },
+}
+_GOOD_CLOCKS = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"})  # read without a call
+_STOLEN = 0.02  # of a core's time: more shows in the clocks of bots
+_PRESSURE = 20.0  # percent of the last 10 seconds in which something waited for a core
+_LEAST_DISK = 1 << 30
+_LEAST_INODES = 100_000
+_LEAST_MEMORY = 1 << 30
+_LEAST_DESCRIPTORS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One thing about the machine: `subject` and what it is, in words; `value` for programs that read it.
+
+    `remedy`: what to do about it, "" where nothing is wrong.
+    """
+
+    subject: str
+    said: str
+    value: object
+    remedy: str = ""
+
+
+def conditions(
+    proc: Path = Path("/proc"), sys: Path = Path("/sys"), wait: Callable[[float], None] = time.sleep
+) -> Iterator[Condition]:
+    """All of them but programs. `wait` is called once, for the sample of stolen time."""
+    before = processor_times(proc)
+    yield cores(sys)
+    yield pinning()
+    yield clock(sys)
+    wait(SAMPLE)
+    yield stolen(before, processor_times(proc))
+    yield pressure(proc)
+    yield memory(proc)
+    for name, folder in (("disk here", Path.cwd()), ("disk for temporary files", Path(gettempdir()))):
+        yield disk(name, folder)
+    yield descriptors()
+
+
+def cores(sys: Path) -> Condition:
+    """How many this process may use, and how much time of them."""
+    here, all_of = len(os.sched_getaffinity(0)), os.cpu_count() or 1
+    share = _quota(sys)
+    said = f"{here} of {all_of}" + (f", and the time of {share:g}" if share else "")
+    value = {"usable": here, "present": all_of, "quota": share}
+    if share and share < here:
+        return Condition("cores", said, value, f"play no more matches at a time than that: --jobs {max(1, int(share))}")
+    return Condition("cores", said, value)
+
+
+def _quota(sys: Path) -> float | None:
+    """How many cores' time a cgroup gives, None without a limit."""
+    for file in ("fs/cgroup/cpu.max", "fs/cgroup/cpu/cpu.cfs_quota_us"):
+        words = _words(sys / file)
+        period = words[1:] or _words(sys / "fs/cgroup/cpu/cpu.cfs_period_us")
+        if words and period and words[0].isdigit() and period[0].isdigit():
+            return int(words[0]) / int(period[0])
+    return None
+
+
+def pinning() -> Condition:
+    """Whether processes can be kept on one core, as those of a match are."""
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        os.sched_setaffinity(0, before)
+    except OSError as error:
+        remedy = "a match costs more time on several cores: allow sched_setaffinity, or write --no-pin"
+        return Condition("pinning", f"not possible: {error.strerror}", False, remedy)
+    return Condition("pinning", "possible", True)
+
+
+def clock(sys: Path) -> Condition:
+    """The clock that games are timed by, and what it costs to read it."""
+    (name, *_) = _words(sys / "devices/system/clocksource/clocksource0/current_clocksource") or ["unknown"]
+    began, times = time.perf_counter_ns(), 2000
+    for _ in range(times):
+        time.monotonic_ns()
+    each = (time.perf_counter_ns() - began) / times
+    value = {"source": name, "nanoseconds": round(each)}
+    slow = name not in _GOOD_CLOCKS and name != "unknown" and each > 500
+    remedy = "reading it is slow: boot with clocksource=tsc if the processor has a stable one" if slow else ""
+    return Condition("clock", f"{name}, {each:.0f} ns to read", value, remedy)
+
+
+def processor_times(proc: Path) -> tuple[int, int]:
+    """Of all cores: ticks in all, and ticks that were stolen by other virtual machines."""
+    words = _words(proc / "stat")[1:9]
+    ticks = [int(word) for word in words if word.isdigit()]
+    return sum(ticks), ticks[7] if len(ticks) > 7 else 0
+
+
+def stolen(before: tuple[int, int], after: tuple[int, int]) -> Condition:
+    """What the host gave to others between two looks."""
+    passed, lost = after[0] - before[0], after[1] - before[1]
+    share = lost / passed if passed > 0 else 0.0
+    remedy = "the host gives this machine's time to others: play with longer clocks, or on a host of your own"
+    said = f"{share:.1%} of the last {SAMPLE:g} s"
+    return Condition("stolen time", said, round(share, 4), remedy if share > _STOLEN else "")
+
+
+def pressure(proc: Path) -> Condition:
+    """How long processes waited for a core, for memory and for the disk in the last ten seconds."""
+    found = {name: _waited(proc / "pressure" / name) for name in ("cpu", "memory", "io")}
+    known = {name: share for name, share in found.items() if share is not None}
+    if not known:
+        return Condition("pressure", "not counted here", None)
+    said = ", ".join(f"{name} {share:g} %" for name, share in known.items())
+    busy = known.get("cpu", 0.0) > _PRESSURE
+    remedy = "other programs need the cores, too: end them, or play fewer matches at a time (--jobs)" if busy else ""
+    return Condition("pressure", f"{said} of the last 10 s", known, remedy)
+
+
+def _waited(file: Path) -> float | None:
+    try:
+        found = re.search(r"^some avg10=([\d.]+)", file.read_text())
+    except OSError:
+        return None
+    return float(found[1]) if found else None
+
+
+def memory(proc: Path) -> Condition:
+    """What is free, without the limits of a cgroup."""
+    words = _words(proc / "meminfo")
+    sizes = {name.rstrip(":"): int(size) << 10 for name, size in pairwise(words) if size.isdigit()}
+    free, whole = sizes.get("MemAvailable", 0), sizes.get("MemTotal", 0)
+    remedy = "bots and engines take 30 MiB each and more: free some" if whole and free < _LEAST_MEMORY else ""
+    return Condition("memory", f"{_gib(free)} of {_gib(whole)} free", {"free": free, "total": whole}, remedy)
+
+
+def disk(name: str, folder: Path) -> Condition:
+    """The room where ladders and records are written."""
+    try:
+        found = os.statvfs(folder)
+    except OSError as error:
+        return Condition(name, f"{folder} cannot be read: {error.strerror}", None, "go to a folder that can")
+    free, inodes = found.f_bavail * found.f_frsize, found.f_favail
+    value = {"folder": str(folder), "free": free, "inodes": inodes, "writable": os.access(folder, os.W_OK)}
+    said = f"{_gib(free)} free in {folder}"
+    if not value["writable"]:
+        return Condition(name, f"{said}, not writable", value, "ladders and records need a folder that can be written")
+    if free < _LEAST_DISK or 0 < inodes < _LEAST_INODES:
+        what = f"{_gib(free)} and room for {inodes} files" if 0 < inodes < _LEAST_INODES else _gib(free)
+        return Condition(name, said, value, f"{what} will soon be full: a ladder that finds no room waits for it")
+    return Condition(name, said, value)
+
+
+def descriptors() -> Condition:
+    """How many files and connections one process may have open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = [None if limit == resource.RLIM_INFINITY else limit for limit in (soft, hard)]
+    said = f"{_limit(soft)}, at most {_limit(hard)}"
+    value = {"soft": most[0], "hard": most[1]}
+    few = most[1] is not None and most[1] < _LEAST_DESCRIPTORS
+    remedy = f"a lobby needs one a connection: raise it (ulimit -n {_LEAST_DESCRIPTORS}, LimitNOFILE)" if few else ""
+    return Condition("descriptors", said, value, remedy)
+
+
+def programs() -> dict[str, list[tuple[str, str]]]:
+    """By what they are for: the programs with their places, "" for one that is not here."""
+    path = f"{os.environ.get('PATH', os.defpath)}:{GAMES}"
+    return {
+        use: [(name, shutil.which(name, path=path) or _unusual(name)) for name in names]
+        for use, names in PROGRAMS.items()
+    }
+
+
+def packages(names: Sequence[str]) -> list[str]:
+    """The Debian packages that have these programs, each once."""
+    all_of = {name: package for names in PROGRAMS.values() for name, package in names.items()}
+    return list(dict.fromkeys(all_of[name] for name in names))
+
+
+def _unusual(name: str) -> str:
+    """Debian keeps the server of PostgreSQL outside of PATH."""
+    if name != "postgres":
+        return ""
+    return max(map(str, Path("/usr/lib/postgresql").glob("*/bin/postgres")), default="")
+
+
+def _words(file: Path) -> list[str]:
+    try:
+        return file.read_text().split()
+    except OSError:
+        return []
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB"
+
+
+def _limit(limit: int) -> str:
+    return "any number" if limit == resource.RLIM_INFINITY else str(limit)
