@@ -16,6 +16,7 @@ from protocol.records import MovePlayed, Record, escaped_line, gtp_script
 from protocol.regression import escape
 from protocol.safe_files import replacing
 from protocol.sgf import written, written_point
+from referee.archive import model_answers
 from referee.archive.places import open_matches
 from referee.cli import BAD_USAGE, HELP, run_command
 from referee.ladder import source
@@ -32,7 +33,7 @@ from referee.play.outcome import BY_PLAY
 from referee.play.player import fixed_handicap
 from referee.store.model import GameRow
 from referee.store.store import Store
-from referee.terminal import clean, progress_bar
+from referee.terminal import clean, progress_bar, table_lines
 
 # -- A record as SGF FF[4]: go in the properties that every viewer knows, other games in private ones.
 
@@ -141,6 +142,10 @@ jsonl  the records themselves, whose chain ggp verify checks
 gtp    a script that any engine of the game can run (go: any Go program)
 tst    the same with the answer that each ply should get, a GTP regression test
 sgf    SGF FF[4], which ggp import reads back
+
+\b
+The columns of --table: rate is that of answers that were illegal or could not be read,
+tokens and cost are those of a game, s the seconds of an answer.
 """
 
 
@@ -153,11 +158,22 @@ def main(argv: list[str]) -> int:
 @click.argument("files", metavar="FILE…", nargs=-1, required=True)
 @click.option("--format", "form", type=click.Choice(list(FORMS)), default="jsonl", show_default=True)
 @click.option("--match", "key", metavar="NAME", help="Only the match of this name.")
+@click.option("--transcript", is_flag=True, help="Instead: what models were asked and answered, as JSON lines.")
+@click.option("--table", is_flag=True, help="Instead: of each model the illegal answers, tokens and cost.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, which appears when all is written.")
-def export_files(files: tuple[str, ...], form: str, key: str | None, output: str | None) -> int:
+def export_files(
+    files: tuple[str, ...], form: str, key: str | None, transcript: bool, table: bool, output: str | None
+) -> int:
     """Print the matches of FILEs as JSON lines, as GTP scripts that an engine of the game can run, or as SGF."""
+    if transcript and table:
+        raise click.UsageError("--transcript and --table are two outputs: choose one")
+    if (transcript or table) and form != "jsonl":
+        raise click.UsageError(f"--format {form} is of whole matches: leave it out with --transcript and --table")
     damaged: list[str] = []
     with opened(output) as out:
+        if transcript or table:
+            _export_answers(files, key, table, out, damaged)
+            files = ()
         for file in files:
             for record in open_matches(file, key, _tell, damaged.append):
                 try:
@@ -168,6 +184,19 @@ def export_files(files: tuple[str, ...], form: str, key: str | None, output: str
     for reason in damaged:
         click.echo(f"ggp export: {reason}", err=True)
     return BAD_USAGE if damaged else 0
+
+
+def _export_answers(files: Iterable[str], key: str | None, table: bool, out: BinaryIO, damaged: list[str]) -> None:
+    """What models were asked in these matches: a line for each question, or a table."""
+    sums = model_answers.ModelTable()
+    for file in files:
+        for record in open_matches(file, key, _tell, damaged.append):
+            if table:
+                sums.add(record)
+            else:
+                out.writelines(model_answers.transcript(record))
+    if table:
+        out.writelines(f"{line}\n".encode() for line in table_lines(sums.sheet()))
 
 
 def as_form(record: Record, form: str) -> bytes:
