@@ -24,6 +24,14 @@ class BotClock(NamedTuple):
     def left(self, colour: str) -> int | None:
         return self.black if colour == "black" else self.white
 
+    def longest(self, colour: str) -> float | None:
+        """Seconds that the next move may take: all that is left, and one byo-yomi period if there is one to come."""
+        left = self.left(colour)
+        if left is None:
+            return None
+        last = self.periods == 1 and left == self.period  # main time is over, this is what is left of the last
+        return (left + (self.period if self.periods and not last else 0)) / 1000
+
     def budget(self, colour: str) -> int | None:
         """How long a careful bot thinks about its next move; None: as long as it likes."""
         left = self.left(colour)

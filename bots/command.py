@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from itertools import takewhile
+from typing import Any
 
 from bots.gogui import OPTION, split_words
 from bots.options import BAD_USAGE, ENGINE, parse_options, split_engines
@@ -21,8 +22,13 @@ BOTS = {
     "greedy": "tries every move with a few random games, one ply deep, and keeps an eye on its clock",
     "mcts": "searches a tree of random games: by playouts, time and threads of your choice",
     "oneshot": "starts a program of yours for every move: see ggp bot oneshot --help",
+    "llm": "asks a language model for every move: see ggp bot llm --help",
+    "mcp": "lets an agent play by the Model Context Protocol: see ggp bot mcp --help",
+    "uci": "plays chess by an engine of UCI: see ggp bot uci --help",
     "chaos": "plays at random and misbehaves on cue: see ggp bot chaos --help",
 }
+ADAPTERS = ("llm", "mcp", "uci")  # those in bots.adapters
+OWN_WORDS = ("oneshot", *ADAPTERS)  # those that read their words by themselves
 USAGE = "Usage: ggp bot NAME [name=value …] [--engine COMMAND|URL] [--gogui GAME [name=value …]]"
 GOGUI = """\
   --engine COMMAND|URL          play the games of this engine, too, and ask it about their rules; may be repeated
@@ -46,7 +52,7 @@ def main(argv: list[str]) -> int:
     except ValueError as error:
         print(f"ggp bot: {error}", file=sys.stderr)
         return BAD_USAGE
-    module = import_module(f"bots.{name}")
+    module = _module(name)
     if {"-h", "--help"} & {*takewhile(lambda word: word != "--", words)}:
         words_of = getattr(module, "WORDS", "[name=value …]")
         print(_help(name, words_of, module.OPTIONS), getattr(module, "HELP", ""), sep="", end="")
@@ -69,9 +75,9 @@ def complete(before: Sequence[str], typed: str) -> list[str]:
         game = before[before.index(OPTION) + 1 :]
         return [] if any(word.startswith("-") for word in (*game, typed)) else complete_game(game)
     if typed.startswith("-"):
-        return [ENGINE, OPTION, "--help"]
+        return [*getattr(_module(before[0]), "FLAGS", ()), ENGINE, OPTION, "--help"]
     given = {word.partition("=")[0] for word in before[1:]}
-    options = import_module(f"bots.{before[0]}").OPTIONS
+    options = _module(before[0]).OPTIONS
     return [f"{option.name}=" for option in options if option.name not in given]
 
 
@@ -82,11 +88,15 @@ def find_problem(words: Sequence[str]) -> tuple[str, str] | None:
         return "command", _unknown(name)
     try:
         words, _ = split_engines(words[1:])
-        module = import_module(f"bots.{name}")
-        module.read_command(words) if name == "oneshot" else parse_options(name, module.OPTIONS, words)
+        module = _module(name)
+        module.read_command(words) if name in OWN_WORDS else parse_options(name, module.OPTIONS, words)
     except ValueError as error:
         return "options", str(error)
     return None
+
+
+def _module(name: str) -> Any:
+    return import_module(f"bots.adapters.{name}" if name in ADAPTERS else f"bots.{name}")
 
 
 def _unknown(name: str) -> str:

@@ -83,11 +83,8 @@ def describe(position: Position) -> str:
 
 def seconds_left(position: Position) -> float:
     """How long the program may take: all that its clock has, with one byo-yomi period more if there is one to come."""
-    if position.clock is None:
-        return UNCLOCKED
-    times = position.times
-    last = times.periods == 1 and position.clock == times.period  # main time is over, this is what is left of the last
-    return (position.clock + (times.period if times.periods and not last else 0)) / 1000
+    longest = position.times.longest(position.colour)
+    return UNCLOCKED if longest is None else longest
 
 
 def ask_program(command: Sequence[str], life: int, position: Position) -> str:

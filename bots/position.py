@@ -19,11 +19,21 @@ class Position:
     def __init__(self, line: GameHistory, state: State, times: BotClock) -> None:
         self._state = state
         self.colour = state.to_play
+        self._game = line.game
         self.game = line.game.name
         self.options: Options = line.options
         self.plies: Sequence[tuple[int, str, str]] = line.plies
         self.times = times
         self.analysis: dict[str, Any] = {}
+
+    @property
+    def rules(self) -> str:
+        """In words, as `ggp-rules` has them."""
+        return self._game.rules
+
+    def first(self) -> State:
+        """The position before ply 0."""
+        return self._game.new(self.options)
 
     @property
     def clock(self) -> int | None:

@@ -50,6 +50,7 @@ PACKAGES = {
     "perl": "perl",
     "postgres": "postgresql",
     "rustc": "rustc",
+    "stockfish": "stockfish",
     "systemd-analyze": "systemd",
     "zmq.h": "libzmq3-dev",
     "zsh": "zsh",

@@ -137,6 +137,10 @@ class OpenSpielState(PlainState):
     def legal_moves(self) -> list[str]:
         return [] if self._player < 0 else sorted(self._legal())
 
+    def actions(self) -> dict[str, int]:
+        """OpenSpiel's number of each legal move."""
+        return {word: action for word, (action, _) in self._legal().items()}
+
     def strings(self) -> dict[str, str]:
         """OpenSpiel's own string of each legal move."""
         return {word: string for word, (_, string) in self._legal().items()}

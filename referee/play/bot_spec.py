@@ -275,8 +275,8 @@ def _program_name(argv: tuple[str, ...]) -> str:
 def _inside(words: tuple[str, ...]) -> str:
     """The name of the bot that `ggp bot` or `ggp tap` with these words is; "" for any other command of ggp."""
     command, *rest = words or ("",)
-    if command == "bot" and rest[:2] == ["oneshot", "--"]:
-        return _program_name(tuple(rest[2:])) if rest[2:] else ""
+    if command == "bot" and rest[:1] in (["oneshot"], ["uci"]) and "--" in rest[:-1]:
+        return _program_name(tuple(rest[rest.index("--") + 1 :]))
     if command == "bot":
         return next((word.partition(":")[0] for word in rest if not word.startswith("-")), "")
     if command != "tap":

@@ -155,6 +155,8 @@ def test_command_lines_exist(page: Path, words: list[str]) -> None:
         command = f"ladder {arguments[0].partition('|')[0]}"
     if command in ("keys", "openings") and arguments:
         command = f"{command} {arguments[0].partition('|')[0]}"
+    if command == "bot" and arguments and arguments[0] in ("llm", "mcp", "uci"):  # with options of their own
+        command = f"bot {arguments[0]}"
     own = takewhile(lambda word: word != "--", arguments)  # what follows is another program's
     options = [word.partition("=")[0] for word in own if word.startswith("--")]
     assert [option for option in options if option not in _options(command)] == [], page

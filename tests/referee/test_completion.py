@@ -65,7 +65,7 @@ def games() -> list[str]:
         ("ggp new-bot my", ["DIR"]),
         ("ggp new-engine --language ", ["py", "c"]),
         ("ggp engine chess ", []),
-        ("ggp bot mc", ["mcts"]),
+        ("ggp bot mct", ["mcts"]),
         ("ggp bot mcts playouts=5 thr", ["threads="]),
         ("ggp bot mcts --go", ["--gogui"]),
         ("ggp bot mcts --gogui yu", ["yugo"]),

@@ -79,10 +79,10 @@ CASES = {
     "bisect": ["", "none.jsonl", "none.jsonl --check-replay random", "no-record.jsonl --check-replay random"],
     "show": ["", "none.jsonl", "no-record.jsonl", "no-record.jsonl@2"],
     "verify": ["", "none.jsonl", "no-record.jsonl"],
-    "export": ["", "--frob", "--format none none.jsonl"],
+    "export": ["", "--frob", "--format none none.jsonl", "--table --transcript none.jsonl"],
     "import": ["", "none.sgf", "--frob"],
     "engine": ["--frob", "frob"],
-    "bot": ["frob", "random speed=1", "mcts playouts=x", "random frob"],
+    "bot": ["frob", "random speed=1", "mcts playouts=x", "random frob", "llm", "llm --key sk-1", "mcp", "uci"],
     "completion": ["", "frob"],
 }
 

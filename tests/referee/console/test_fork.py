@@ -11,7 +11,7 @@ import click
 import msgspec
 import pytest
 
-from bots.command import BOTS
+from bots.command import BOTS, OWN_WORDS
 from protocol.messages import Reply
 from protocol.records import Party, Record, read_records
 from referee.archive.places import open_match
@@ -226,7 +226,7 @@ def test_a_plain_terminal_has_the_board_of_each_place_at_once(file: Path, tmp_pa
 
 
 def test_built_in_bots_exist() -> None:
-    assert tuple(name for name in BOTS if name != "oneshot") == BUILT_IN, "that one is nothing without a command"
+    assert tuple(name for name in BOTS if name not in OWN_WORDS) == BUILT_IN, "those are nothing without words"
 
 
 def test_the_bots_of_a_completion(file: Path) -> None:

@@ -70,7 +70,7 @@ def test_an_engine_is_started_once_for_all_its_pools(tmp_path: Path) -> None:
         (
             FILE + '[bot.c]\ncommand = "gredy"\n',
             "bot.c.command: no program called 'gredy' is in PATH, and no built-in bot: unknown bot: gredy; there are: "
-            "random greedy mcts oneshot chaos; did you mean greedy?",
+            "random greedy mcts oneshot llm mcp uci chaos; did you mean greedy?",
         ),
         (FILE + '[bot.c]\ncommand = "gredy:playouts=5"\n', "bot.c.command: unknown bot: gredy; there are: random"),
         (FILE + '[bot.c]\ncommand = "greedy:playout=5"\n', "bot.c.options: greedy has no option playout; it has: "),
@@ -99,4 +99,7 @@ def test_what_built_in_bots_say_before_they_start() -> None:
     assert find_problem(["greedy", "playouts=5"]) is None
     assert find_problem(["chaos"]) is None
     assert find_problem(["greedy", "playouts=5", "playouts=6"]) == ("options", "greedy: playouts is given twice")
-    assert find_problem(["zzz"]) == ("command", "unknown bot: zzz; there are: random greedy mcts oneshot chaos")
+    assert find_problem(["zzz"]) == (
+        "command",
+        "unknown bot: zzz; there are: random greedy mcts oneshot llm mcp uci chaos",
+    )
