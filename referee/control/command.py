@@ -161,7 +161,7 @@ def exit_status(stopped: int, failed: str) -> int:
 @click.command("run", epilog=RUN_EPILOGUE, context_settings=HELP)
 @click.argument("file", metavar="[LADDER.toml]", default="ladder.toml", type=click.Path(path_type=Path))
 @run_options(
-    "End when so many of the ladder were played or given up.",
+    "End when so many of the ladder were played; those of suspended bots do not count.",
     "End at a time, after a while, or when ratings are known well enough.",
 )
 @click.option(

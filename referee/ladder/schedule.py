@@ -5,6 +5,7 @@ bots that are entered at that moment. So workers do not wait for results, and a 
 continues with the same pairs, whatever the order of the results and the moment of the interruption.
 """
 
+import contextlib
 import heapq
 import math
 from collections import Counter, defaultdict, deque
@@ -35,6 +36,7 @@ from referee.store.model import (
     Pool,
     PoolEntry,
     PoolPast,
+    StoreError,
 )
 from referee.store.store import Store
 
@@ -362,13 +364,15 @@ class Schedule:
 
 
 class PoolSchedule:
-    """The pairs of a pool that are to be played next. `limit`: pairs of this number and above are left for later."""
+    """The pairs of a pool that are to be played next. `limit`: when so many are over, all others are left for later;
+    those that a bot could not play, and was suspended for, do not count."""
 
     def __init__(self, ladder: Ladder, pool: Pool, row: int, store: Store, limit: float = math.inf) -> None:
         self.pool = pool
         self.row = row  # of the pool in the store
         self.model = ladder.model
-        self.limit = limit
+        self._limit = limit
+        self._unplayable = 0 if limit == math.inf else store.unplayable(row)
         self._store = store
         self._ready: deque[Pair] = deque()
         seats = store.seats(row)
@@ -378,6 +382,11 @@ class PoolSchedule:
         past = store.past(row, ladder.format.kind)
         self.schedule = Schedule(ladder.format, pool.key, ladder.seed, seats, past, ladder.model)
         self._next = min((pair.number for pair, result in past.recent if result is None), default=past.issued)
+
+    @property
+    def limit(self) -> float:
+        """Pairs of this number and above are not played."""
+        return self._limit + self._unplayable
 
     @property
     def next(self) -> int:
@@ -395,20 +404,19 @@ class PoolSchedule:
                 break
             if pair is not None:
                 self._next = pair.number + 1
-                if pair.number < self.limit:
-                    self._ready.append(pair)
-        return len(self._ready)
+                self._ready.append(pair)
+        return sum(pair.number < self.limit for pair in self._ready)
 
     def take(self) -> Pair | None:
         """The next of those that are ready."""
-        return self._ready.popleft() if self._ready else None
+        return self._ready.popleft() if self._ready and self._ready[0].number < self.limit else None
 
     @property
     def over(self) -> str:
         """Why there is nothing to play. Raises StoreError."""
         if self._next < self.limit:
             return self.schedule.finished
-        wanted, counted = GAMES * int(self.limit), self._store.counted(self.row)
+        wanted, counted = GAMES * int(self._limit), self._store.counted(self.row)
         if counted >= wanted:
             return f"{wanted} games were to be played, and are"
         return f"{wanted} games were to be played: {counted} count, the others could not be played or are void"
@@ -439,6 +447,9 @@ class PoolSchedule:
     def fix(self, result: PairResult) -> None:
         """The store has it."""
         self.schedule.fix(result)
+        if result.points is None and self._limit < math.inf:
+            with contextlib.suppress(StoreError):  # the next one counts it, too
+                self._unplayable = self._store.unplayable(self.row)
 
     def _make_batch(self) -> bool:
         number = self.schedule.batches

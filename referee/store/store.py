@@ -38,6 +38,7 @@ from referee.store.model import (
 from referee.store.schema import (
     ENGINE,
     NO_CULPRIT,
+    UNPLAYABLE,
     endings,
     events,
     fits,
@@ -255,6 +256,12 @@ def counted(connection: Connection, pool: int) -> int:
     return int(connection.execute(query).scalar_one())
 
 
+def unplayable(connection: Connection, pool: int) -> int:
+    """The number of pairs of a pool that a bot could not play, which was suspended for it."""
+    theirs = and_(pairs.c.pool == pool, pairs.c.state == UNPLAYABLE, pairs.c.culprit > NO_CULPRIT)
+    return int(connection.execute(select(func.count()).select_from(pairs).where(theirs)).scalar_one())
+
+
 def score_counts(connection: Connection, pool: int) -> dict[int, tuple[int, ...]]:
     """Of every version that played, by play and by faults: wins, ties, losses, forfeits, gifts, and void games.
 
@@ -428,6 +435,7 @@ class Store:
     totals = _reading(totals)
     scores = _reading(score_counts)
     counted = _reading(counted)
+    unplayable = _reading(unplayable)
     save_fit = _writing(save_fit)
     fit = _reading(load_fit)
 
