@@ -1,7 +1,11 @@
 """Bots that are built from sources, in a ladder and in a lobby: a good one plays, hostile ones are left out."""
 
+import os
 import shutil
 import signal
+import socket
+import stat
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -130,6 +134,77 @@ def test_a_build_takes_no_longer_than_it_may(tmp_path: Path) -> None:
     file = write_ladder(tmp_path, 'command = "random"', bot("mine", more="build_time = 2"), head=HEAD)
     ran = ggp("ladder", "run", str(file), "--games", "2", "--jobs", "1")
     assert "b is suspended: the build failed (it took more than 2 s): waiting" in ran.err
+
+
+TRIES = """\
+cd "$(dirname "$0")"
+: > found
+cat {secret} >> found 2>&1
+echo mine > {outside} 2>> found
+{python} -S -c "import socket; socket.create_connection(('127.0.0.1', {port}), 5); print('connected')" >> found 2>&1
+kill -9 {victim} 2>> found
+setsid sleep {sleep} < /dev/null > /dev/null 2>&1 &
+(setsid sleep {sleep} < /dev/null > /dev/null 2>&1 &) &
+chmod 4755 bot.in
+ln -s {secret} link
+cp bot.in bot && chmod 755 bot
+"""
+
+
+def test_a_hostile_build_reaches_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    """Files of others, the network, other processes; what it leaves behind is ended, and has no rights."""
+    (tmp_path / "secret").write_text("the secret\n")
+    python = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
+    with socket.create_server(("127.0.0.1", 0)) as server, subprocess.Popen(["sleep", "600"]) as victim:
+        text = TRIES.format(
+            secret=tmp_path / "secret",
+            outside=tmp_path / "outside",
+            python=python,
+            port=server.getsockname()[1],
+            victim=victim.pid,
+            sleep=SLEEP,
+        )
+        files(tmp_path / "mine", [("build.sh", text), ("bot.in", BOT)])
+        file = write_ladder(tmp_path, 'command = "random"', bot("mine", build='build = "sh build.sh"'), head=HEAD)
+        ran = ggp("ladder", "run", str(file), "--games", "2", "--jobs", "1", "--json")
+        assert victim.poll() is None, "it was not killed"
+        victim.kill()
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    assert ran.json["games"] == 2, ran.err
+    (folder,) = [path for path in (tmp_path / "ladder.builds").iterdir() if path.is_dir()]
+    found = (folder / "found").read_text()
+    assert "the secret" not in found and "connected" not in found
+    assert not (tmp_path / "outside").exists()
+    assert stat.S_IMODE((folder / "bot.in").stat().st_mode) == 0o555
+    wait_until(lambda: not sleeping())
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_ladder_that_ends_while_it_builds_leaves_nothing_that_runs(tmp_path: Path, number: signal.Signals) -> None:
+    """What is left in the folder is removed by the next run, which builds from the beginning."""
+    late = BUILT + f"\ttest -e again || sleep {SLEEP}\n"
+    files(tmp_path / "mine", [("Makefile", late), ("bot.in", BOT)])
+    file = write_ladder(tmp_path, 'command = "random"', bot("mine"), head=HEAD)
+    running = Ggp("ladder", "run", str(file), "--jobs", "1")
+    try:
+        wait_until(sleeping)
+        running.process.send_signal(number)
+        running.process.communicate(timeout=60)
+        wait_until(lambda: not sleeping())
+    finally:
+        running.process.kill()
+    files(tmp_path / "mine", [("again", "")])
+    assert ggp("ladder", "run", str(file), "--games", "2", "--jobs", "1", "--json").json["games"] == 2
+    assert sorted(path.suffix for path in (tmp_path / "ladder.builds").iterdir()) == ["", ""], "the folder and the lock"
+
+
+SLEEP = 100_000 + os.getpid()  # a number that no other process sleeps
+
+
+def sleeping() -> bool:
+    return subprocess.run(["pgrep", "-fx", f"sleep {SLEEP}"], stdout=subprocess.DEVNULL).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+import referee.sandbox
 from referee.doctor import command
 from referee.doctor.host import Condition
 from referee.sandbox.levels import PROPERTIES
-from referee.sandbox.machine import Machine
+from referee.sandbox.machine import Machine, this_machine
+from referee.sandbox.spawn import guard_program
 from tests.support.cli import ggp, ggp_in_process
 
 WHOLE = Machine(dict.fromkeys(PROPERTIES, ("landlock", "mount namespace")), {})
@@ -75,6 +77,15 @@ def test_programs_get_an_object(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     assert said["machine"] == {"cores": 2, "clock": "hpet"} and said["problems"] == {"clock": SLOW.remedy}
     assert Path(said["programs"]["bash"] or "/bin/sh").exists()
+
+
+def test_without_the_guard_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    this_machine.cache_clear()
+    guard_program.cache_clear()
+    monkeypatch.setattr(referee.sandbox, "__path__", [])
+    ran = ggp_in_process("doctor")
+    guard_program.cache_clear()
+    assert ran.status == 2 and ran.err.count("\n") == 1 and "make setup" in ran.err and ran.out == ""
 
 
 @pytest.mark.slow
