@@ -25,9 +25,10 @@ BOTS = {
     "llm": "asks a language model for every move: see ggp bot llm --help",
     "mcp": "lets an agent play by the Model Context Protocol: see ggp bot mcp --help",
     "uci": "plays chess by an engine of UCI: see ggp bot uci --help",
+    "openspiel": "plays OpenSpiel's games by a bot of OpenSpiel: see ggp bot openspiel --help",
     "chaos": "plays at random and misbehaves on cue: see ggp bot chaos --help",
 }
-ADAPTERS = ("llm", "mcp", "uci")  # those in bots.adapters
+ADAPTERS = ("llm", "mcp", "openspiel", "uci")  # those in bots.adapters
 OWN_WORDS = ("oneshot", *ADAPTERS)  # those that read their words by themselves
 USAGE = "Usage: ggp bot NAME [name=value …] [--engine COMMAND|URL] [--gogui GAME [name=value …]]"
 GOGUI = """\
@@ -41,7 +42,7 @@ def main(argv: list[str]) -> int:
         print(json.dumps([find_problem(words) for words in json.load(sys.stdin)]))
         return 0
     if not argv or argv[0] in ("-h", "--help"):
-        print(USAGE, "", *(f"  {name:8}{text}" for name, text in BOTS.items()), "", GOGUI, sep="\n")
+        print(USAGE, "", *(f"  {name:11}{text}" for name, text in BOTS.items()), "", GOGUI, sep="\n")
         return 0
     name = argv[0]
     if name not in BOTS:

@@ -68,6 +68,7 @@ def run(
     challenges: bool = True,
     bind: str = "",
     engine: str | Sequence[str] = (),
+    registry: Registry | None = None,
     words: Sequence[str] | None = None,
 ) -> None:
     """Answer stdin on stdout until `quit` or the end of input.
@@ -85,6 +86,7 @@ def run(
     conversation of its own.
     engine: a command line or an address (tcp://, ipc://), or several: the bot then plays the games of that engine, too,
     and asks a process of its own about their rules. A position of them has the same methods.
+    registry: which games there are, in place of those that are installed and of `engine`.
     words: of the command line, which say the same and win: `--connect URL --key FILE --server-key KEY --name NAME
     --no-challenges`, `--bind URL`, `--engine COMMAND|URL`, `--help`. By default those of the script; any other word
     ends it with status 2. A script with words of its own gives those that are left:
@@ -96,7 +98,7 @@ def run(
         said = Words(connect, key, server_key, "", challenges, bind)
         said = read_words(name, others if words is None else split_words(words)[0], said).with_environment(os.environ)
         engines = [engine] if isinstance(engine, str) else list(engine)
-        registry = make_registry([said.engine] if said.engine else [one for one in engines if one])
+        registry = registry or make_registry([said.engine] if said.engine else [one for one in engines if one])
         if game:
             Bot(choose, games=games, game=game, registry=registry)  # report an invalid game before the first command
     except (ValueError, CommandFailed) as error:

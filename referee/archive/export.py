@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import io
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -16,6 +17,7 @@ from protocol.records import MovePlayed, Record, escaped_line, gtp_script
 from protocol.regression import escape
 from protocol.safe_files import replacing
 from protocol.sgf import written, written_point
+from protocol.transports.blocking import run_blocking
 from referee.archive import model_answers
 from referee.archive.places import open_matches
 from referee.cli import BAD_USAGE, HELP, run_command
@@ -29,7 +31,9 @@ from referee.ladder.queries import (
 )
 from referee.ladder.source import Trouble, ViewError, open_ladder, split, the_pool
 from referee.ladder.views import filter_options
-from referee.play.outcome import BY_PLAY
+from referee.play.bot_spec import ENGINE, BotSpec
+from referee.play.engine import GameRefused, start_engine
+from referee.play.outcome import BY_PLAY, BotFault, EngineFailed
 from referee.play.player import fixed_handicap
 from referee.store.model import GameRow
 from referee.store.store import Store
@@ -39,6 +43,7 @@ from referee.terminal import clean, progress_bar, table_lines
 
 
 PROGRAM = "general-game-protocol"
+OPENSPIEL = BotSpec("engine", "ggp engine openspiel", (*ENGINE, "openspiel"))
 OTHER = 100
 """The GM of every game but go, above all registered numbers (1 to 40). Without one, FF[4] takes the game for go."""
 
@@ -160,15 +165,23 @@ def main(argv: list[str]) -> int:
 @click.option("--match", "key", metavar="NAME", help="Only the match of this name.")
 @click.option("--transcript", is_flag=True, help="Instead: what models were asked and answered, as JSON lines.")
 @click.option("--table", is_flag=True, help="Instead: of each model the illegal answers, tokens and cost.")
+@click.option("--openspiel", is_flag=True, help="Instead: the last position for OpenSpiel; of FILE@N, that of ply N.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, which appears when all is written.")
 def export_files(
-    files: tuple[str, ...], form: str, key: str | None, transcript: bool, table: bool, output: str | None
+    files: tuple[str, ...],
+    form: str,
+    key: str | None,
+    transcript: bool,
+    table: bool,
+    openspiel: bool,
+    output: str | None,
 ) -> int:
     """Print the matches of FILEs as JSON lines, as GTP scripts that an engine of the game can run, or as SGF."""
-    if transcript and table:
-        raise click.UsageError("--transcript and --table are two outputs: choose one")
-    if (transcript or table) and form != "jsonl":
-        raise click.UsageError(f"--format {form} is of whole matches: leave it out with --transcript and --table")
+    if transcript + table + openspiel > 1:
+        raise click.UsageError("--transcript, --table and --openspiel are different outputs: choose one")
+    if (transcript or table or openspiel) and form != "jsonl":
+        others = "--transcript, --table and --openspiel"
+        raise click.UsageError(f"--format {form} is of whole matches: leave it out with {others}")
     damaged: list[str] = []
     with opened(output) as out:
         if transcript or table:
@@ -177,7 +190,7 @@ def export_files(
         for file in files:
             for record in open_matches(file, key, _tell, damaged.append):
                 try:
-                    out.write(as_form(record, form))
+                    out.write(run_blocking(openspiel_state(record)) if openspiel else as_form(record, form))
                 except click.ClickException as error:
                     damaged.append(error.format_message())
         out.flush()
@@ -211,6 +224,19 @@ def as_form(record: Record, form: str) -> bytes:
     except ValueError as error:
         raise click.ClickException(clean(f"{record.start.match} cannot be written as {form}: {error}")) from None
     return text if isinstance(text, bytes) else text.encode()
+
+
+async def openspiel_state(record: Record) -> bytes:
+    """The position at the end of the record as OpenSpiel writes it, asked from its engine. Raises ClickException."""
+    try:
+        engine = await start_engine(OPENSPIEL)
+        try:
+            await engine.replay(record, len(record.plies))
+            return str(json.loads(await engine.answer("openspiel-state"))).encode()
+        finally:
+            await engine.peer.stop()
+    except (EngineFailed, GameRefused, BotFault, ValueError) as error:
+        raise click.ClickException(clean(f"{record.start.match} cannot be written for OpenSpiel: {error}")) from None
 
 
 def _tell(piece: str) -> None:

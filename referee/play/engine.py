@@ -170,6 +170,13 @@ class Engine:
     def lists(self, command: str) -> bool:
         return command in self._commands
 
+    async def answer(self, line: str) -> str:
+        """What it says to a command of its own. Raises GameRefused with its reason."""
+        reply = await self._ask(line, self._command)
+        if not reply.ok:
+            raise GameRefused(reply.text)
+        return reply.text
+
     async def undo(self) -> Status:
         """The last ply is taken back. Raises EngineFailed if it is not."""
         reply = await self._ask("ggp-undo", self._command)
