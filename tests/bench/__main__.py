@@ -17,6 +17,7 @@ BENCHMARKS = (
     "core_playouts",
     "core_search",
     "engine_plies",
+    "adapters",
     "referee",
     "tap",
     "ratings",

@@ -60,9 +60,10 @@ def _game(game: str, plies: int) -> Iterator[tuple[str, float, str]]:
 class BenchEngine:
     """`ggp engine GAME` on this core, asked line by line."""
 
-    def __init__(self, game: str) -> None:
-        self._child = subprocess.Popen([*ENGINE, game], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, *words: str) -> None:
+        self._child = subprocess.Popen([*ENGINE, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._child.stdin is not None and self._child.stdout is not None
+        self.pid = self._child.pid
         self._into, self._out = self._child.stdin.fileno(), self._child.stdout.fileno()
 
     def __enter__(self) -> "BenchEngine":

@@ -281,7 +281,7 @@ def test_ggp_engine_openspiel_is_an_engine_on_stdio() -> None:
 @pytest.mark.parametrize("game", ["connect_four", "mancala"])
 def test_every_check_of_an_engine_passes(game: str) -> None:
     ran = ggp("check", "--engine", "--game", game, "--json", "--", *COMMAND)
-    assert ran.status == 0 and [row for row in ran.json["steps"] if row["verdict"] == "failed"] == [], ran.out
+    assert ran.status == 0 and [row for row in ran.json["steps"] if row["verdict"] == "fail"] == [], ran.out
 
 
 @pytest.mark.slow

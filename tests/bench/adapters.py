@@ -1,0 +1,103 @@
+"""What a ply costs through an adapter beside one of our own games, and what the engine of OpenSpiel costs to start.
+
+`ggp-play` through pipes, asker and engine on one core, in random games whose moves were drawn before. The adapter's own
+time is what is left without OpenSpiel's (legal actions, the string, the action) and without the pipes (`ggp-status`).
+"""
+
+import os
+import random
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.bench.engine_plies import BenchEngine
+
+GAMES = ("connect_four", "hex", "othello", "breakthrough", "chess")
+OURS = ("yugo size=7", "go size=9")
+PLIES = 2_000
+OPENSPIEL = "openspiel"
+
+Row = tuple[str, float, str]
+
+
+def main(quick: bool = False) -> list[Row]:
+    """Rows (what, µs or MiB, unit)."""
+    plies = PLIES // 10 if quick else PLIES
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})  # the engine inherits it
+    try:
+        ours = [(game, *_play(game, plies)) for game in OURS]
+        theirs = [(game, *_play(f"{OPENSPIEL} {game}", plies), _openspiel_alone(game, plies)) for game in GAMES]
+    finally:
+        os.sched_setaffinity(0, before)
+    rows: list[Row] = [(f"{game}: ggp-play, of our own engine", play, "µs") for game, play, _ in ours]
+    for game, play, empty, alone in theirs:
+        rows.append((f"{game} of OpenSpiel: ggp-play", play, "µs"))
+        rows.append((f"{game}: OpenSpiel's own part of it", alone, "µs"))
+        rows.append((f"{game}: the adapter's own part of it", max(0.0, play - alone - empty), "µs"))
+    return [*rows, *_start(2 if quick else 9), *_version(2 if quick else 9)]
+
+
+def _play(game: str, plies: int) -> tuple[float, float]:
+    """The median of a ply, and that of `ggp-status`, which costs the way and little else."""
+    chance, playing, asking = random.Random(1), list[float](), list[float]()
+    name = game.removeprefix(f"{OPENSPIEL} ")
+    with BenchEngine(*game.split()) as engine:
+        while len(playing) < plies:
+            answer = engine.ask(f"ggp-new {name}\n")
+            while (colour := answer.split("to_play=")[1].split(" ")[0]) != "none":
+                legal = engine.ask("ggp-legal_moves\n").split()[1:]
+                line = f"ggp-play {colour} {chance.choice(legal)}\n"
+                start = time.perf_counter()
+                answer = engine.ask(line)
+                playing.append(time.perf_counter() - start)
+                start = time.perf_counter()
+                engine.ask("ggp-status\n")
+                asking.append(time.perf_counter() - start)
+    return statistics.median(playing) * 1e6, statistics.median(asking) * 1e6
+
+
+def _openspiel_alone(game: str, plies: int) -> float:
+    import pyspiel
+
+    chance, times = random.Random(1), list[float]()
+    loaded = pyspiel.load_game(game)
+    while len(times) < plies:
+        state = loaded.new_initial_state()
+        while not state.is_terminal():
+            action = chance.choice(state.legal_actions())
+            start = time.perf_counter()
+            state.legal_actions()
+            state.action_to_string(state.current_player(), action)
+            state.apply_action(action)
+            state.current_player()
+            times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e6
+
+
+def _start(rounds: int) -> list[Row]:
+    """From the start of the engine to its first answer, and its memory then."""
+    seconds, memory = list[float](), list[float]()
+    for _ in range(rounds):
+        start = time.perf_counter()
+        with BenchEngine(OPENSPIEL, "connect_four") as engine:
+            engine.ask("name\n")
+            seconds.append(time.perf_counter() - start)
+            status = Path(f"/proc/{engine.pid}/status").read_text()
+            memory.append(int(status.split("VmRSS:")[1].split()[0]) / 1024)
+    return [
+        ("ggp engine openspiel: to its first answer", statistics.median(seconds) * 1e3, "ms"),
+        ("ggp engine openspiel: resident memory then", statistics.median(memory), "MiB"),
+    ]
+
+
+def _version(rounds: int) -> list[Row]:
+    """`ggp --version`, which no installed extra may slow down."""
+    seconds = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        subprocess.run([Path(sys.executable).with_name("ggp"), "--version"], stdout=subprocess.DEVNULL, check=True)
+        seconds.append(time.perf_counter() - start)
+    return [("ggp --version", statistics.median(seconds) * 1e3, "ms")]
