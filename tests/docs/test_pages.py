@@ -153,6 +153,8 @@ def test_command_lines_exist(page: Path, words: list[str]) -> None:
     if command == "ladder" and arguments and arguments[0] not in ("…", "SUB"):
         assert set(arguments[0].split("|")) <= set(SUBCOMMANDS), page
         command = f"ladder {arguments[0].partition('|')[0]}"
+    if command == "bot" and arguments and re.fullmatch("[a-z]+", arguments[0]):
+        command = f"bot {arguments[0]}"
     if command in ("keys", "openings") and arguments:
         command = f"{command} {arguments[0].partition('|')[0]}"
     if command == "bot" and arguments and arguments[0] in ("llm", "mcp", "uci"):  # with options of their own
@@ -205,9 +207,10 @@ def workdir(tmp_path: Path) -> Path:
 
 
 def _chain(chain: list[Block]) -> object:
-    """The test's parameter; it needs GNU Go where its commands do."""
-    gnugo = any("gnugo" in line for block in chain if block.language in ("sh", "console") for line in block.lines)
-    marks = [pytest.mark.needs("gnugo")] if gnugo else []
+    """The test's parameter; it needs GNU Go or OpenSpiel where its commands do."""
+    lines = [line for block in chain if block.language in ("sh", "console") for line in block.lines]
+    needs = {"gnugo": "gnugo", "openspiel": "pyspiel"}
+    marks = [pytest.mark.needs(need) for word, need in needs.items() if any(word in line for line in lines)]
     return pytest.param(chain, marks=marks, id=f"{_name(chain[0].page)}: {chain[0].lines[0]}")
 
 
