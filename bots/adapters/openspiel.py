@@ -50,7 +50,7 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     from engines.adapters.openspiel import OpenSpielRegistry
 
     make, chance = _maker(said.agent), BotRng(said.seed)
-    seat = AgentSeat(make, chance)
+    seat = OpenSpielSeat(make, chance)
     name = f"openspiel-{said.agent.partition(':')[0]}"
     run(seat.choose, name=name, seed=seat.begin_match, registry=OpenSpielRegistry(), words=())
 
@@ -69,7 +69,7 @@ def read_command(words: Sequence[str]) -> AgentWords:
     return AgentWords(agent, int(parse_options("openspiel", OPTIONS, rest)["seed"]))
 
 
-class AgentSeat:
+class OpenSpielSeat:
     """Chooses moves by a pyspiel.Bot of each game and player, which hears of every action that it did not take."""
 
     def __init__(self, make: Make, chance: BotRng) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bots.adapters.openspiel import AgentSeat, AgentWords, read_command
+from bots.adapters.openspiel import AgentWords, OpenSpielSeat, read_command
 from bots.clock import BotClock
 from bots.position import Position
 from bots.rng import BotRng
@@ -87,7 +87,7 @@ def test_a_bot_hears_of_every_action_that_it_did_not_take() -> None:
 
     game = OpenSpielRegistry().load("connect_four")
     line = GameHistory(game, {option.name: option.parse(option.default) for option in game.options})
-    seat = AgentSeat(make, BotRng(1))
+    seat = OpenSpielSeat(make, BotRng(1))
     line.play("black", "x3")
     for colour in ("white", "black", "white"):
         if colour == "black":
