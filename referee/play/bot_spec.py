@@ -10,9 +10,11 @@ import shutil
 import stat
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import PathFinder
+from itertools import pairwise
 from pathlib import Path, PurePath
 
 from msgspec.structs import replace
@@ -344,6 +346,7 @@ def _exists(path: str) -> bool:
 
 DIGITS = 12
 _LARGEST = 1 << 28  # bytes of a file named among the words of a command line that are read for its hash
+_NAMES_KEY = re.compile(r"--(key|token)-env(=|$)")
 _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 
 
@@ -355,6 +358,14 @@ def version_of(start: BotSpec) -> str:
     of its address. Raises LaunchError for a program that cannot be started.
     """
     return Snapshot().version_of(start)
+
+
+def _without_keys(start: BotSpec) -> Iterator[tuple[str, str]]:
+    """Its environment; of a variable that its command names as that of a key (`--key-env NAME`) the name alone: a key
+    does not decide how a bot plays, and a version is shown."""
+    keys = {word.partition("=")[2] or after for word, after in pairwise((*start.argv, "")) if _NAMES_KEY.match(word)}
+    for name, value in start.environment:
+        yield name, "" if name in keys else value
 
 
 class Snapshot:
@@ -369,7 +380,7 @@ class Snapshot:
         """See version_of."""
         hashes = [self._hash(file) for file in self.files_of(start)]
         hashes += [start.source.digest] if start.source else []
-        said = [start.url or start.command, sorted(start.environment), hashes, *start.own_play]
+        said = [start.url or start.command, sorted(_without_keys(start)), hashes, *start.own_play]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:DIGITS]
 
     def files_of(self, start: BotSpec) -> list[str]:

@@ -28,6 +28,7 @@ BENCHMARKS = (
     "ladder_size",
     "console",
     "lobby",
+    "models",
     "web",
 )
 

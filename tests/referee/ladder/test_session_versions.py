@@ -32,6 +32,15 @@ def version(folder: Path, said: str) -> str:
     return read_ladder(write(folder, text)).bots[1].version
 
 
+def test_the_key_of_a_model_is_not_in_a_version(folder: Path) -> None:
+    """A version is shown, and a new key makes no new bot."""
+    model = 'command = "python3 bot.py --key-env KEY"\nenvironment = {{ KEY = "{}", OTHER = "{}" }}'
+    assert version(folder, model.format("one", "x")) == version(folder, model.format("two", "x"))
+    assert version(folder, model.format("one", "x")) != version(folder, model.format("one", "y"))
+    joined = model.replace("--key-env KEY", "--key-env=KEY")
+    assert version(folder, joined.format("one", "x")) == version(folder, joined.format("two", "x"))
+
+
 @pytest.mark.parametrize("name", ["bot.py", "net.bin"])
 def test_a_file_among_the_words_changes_the_version(folder: Path, name: str) -> None:
     before = version(folder, SCRIPT)
