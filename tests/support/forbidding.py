@@ -3,7 +3,8 @@
 --namespaces=eperm forbids namespaces and mounts by a filter of seccomp, as the default profile of containers and
 RestrictNamespaces of systemd do; =kill ends the process that tries, as a unit without SystemCallErrorNumber does; =none
 sets user.max_user_namespaces to 0, in a namespace of users of its own. --user ID goes on as that user. --container: as
-root with the rights that docker and podman leave. All is done after the program was loaded, which others may not read.
+root with the rights that docker and podman leave. --group FOLDER: in that group of control. All is done after the
+program was loaded, which others may not read.
 """
 
 import argparse
@@ -47,6 +48,7 @@ def main() -> None:
     parser.add_argument("--namespaces", choices=["eperm", "kill", "none"])
     parser.add_argument("--user", type=int)
     parser.add_argument("--container", action="store_true")
+    parser.add_argument("--group", type=Path, action="append", default=[])
     said = parser.parse_args()
     with contextlib.redirect_stdout(io.StringIO()):
         run(["doctor", "--help"])  # loads what it needs, but for
@@ -55,6 +57,8 @@ def main() -> None:
         _enter_own_namespace()
         Path("/proc/sys/user/max_user_namespaces").write_text("0")
         Path("/proc/sys/user/max_mnt_namespaces").write_text("0")
+    for group in said.group:
+        (group / "cgroup.procs").write_text(str(os.getpid()))
     if said.container:
         for capability in set(range(_CAPABILITIES)) - _CONTAINER:
             _prctl(_PR_CAPBSET_DROP, capability)
