@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import PathFinder
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path, PurePath
 
 from msgspec.structs import replace
@@ -193,15 +193,23 @@ def is_built_in(start: BotSpec) -> bool:
 
 
 def knowing(start: BotSpec, *engines: BotSpec) -> BotSpec:
-    """The bot; a built-in one, which knows the installed games only, with those of these engines, which it then asks.
+    """The bot; a built-in one, or a `ggp bot NAME`, which know the installed games only, with those of these engines,
+    which it then asks.
 
     Our own engine needs no mention, and `--engine` among its words says it already.
     """
     foreign = [engine for engine in dict.fromkeys(engines) if engine.argv != ENGINE]
-    if not is_built_in(start) or not foreign or "--engine" in start.argv:
+    argv = start.argv
+    if is_built_in(start):
+        at = len(BOTS) + 1
+    elif len(argv) > 2 and PurePath(argv[0]).name == "ggp" and argv[1] == "bot" and not argv[2].startswith("-"):
+        at = 3
+    else:
+        return start
+    if not foreign or any(word.startswith("--engine") for word in takewhile(lambda word: word != "--", argv)):
         return start
     words = [word for engine in foreign for word in ("--engine", engine.url or shlex.join(engine.argv))]
-    return dataclasses.replace(start, argv=(*start.argv, *words))
+    return dataclasses.replace(start, argv=(*argv[:at], *words, *argv[at:]))
 
 
 def _split(text: str, what: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import io
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from protocol.entry_points import entry_points
 from referee.cli import main, nearest
-from referee.play.bot_spec import WordError, distinct, read_bot, read_game
+from referee.play.bot_spec import BOTS, WordError, distinct, knowing, read_bot, read_engine, read_game
 from referee.play.record_file import Recorder
 from referee.play.setting import Timeouts
 from tests.support.cli import ggp
@@ -111,6 +112,27 @@ def test_a_bot_is_read(text: str, name: str, argv: list[str]) -> None:
 def test_a_bot_in_a_wrapper_of_ours_has_its_own_name(text: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("referee.play.bot_spec.find_program", str)  # none need be installed
     assert read_bot(text).name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("greedy:playouts=5", "greedy --engine 'env A=1 sh' playouts=5"),
+        ("ggp bot llm --model m", "bot llm --engine 'env A=1 sh' --model m"),
+        ("ggp bot oneshot -- sh x --engine y", "bot oneshot --engine 'env A=1 sh' -- sh x --engine y"),
+        ("ggp bot mcts --engine=./mine", "bot mcts --engine=./mine"),
+        ("ggp bot", "bot"),
+        ("ggp bot --help", "bot --help"),
+        ("ggp engine go", "engine go"),
+        ("sh x", "x"),
+    ],
+)
+def test_bots_of_ours_get_the_engine_of_the_match(text: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("referee.play.bot_spec.find_program", str)
+    bot = read_bot(text)
+    argv = knowing(bot, read_engine("env A=1 sh")).argv
+    assert list(argv[len(BOTS) :] if argv[: len(BOTS)] == BOTS else argv[1:]) == shlex.split(words)
+    assert knowing(bot) == bot
 
 
 def test_a_bot_at_an_address_is_read() -> None:

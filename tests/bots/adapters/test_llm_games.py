@@ -23,7 +23,8 @@ FOREIGN = ROOT / "tests" / "third_party" / "tictactoe.py"
 
 
 def model(url: str, *words: str) -> str:
-    return shlex.join([sys.executable, "-m", "bots", "llm", "--model", "fake", "--url", url, "--legal", "list", *words])
+    program = Path(sys.executable).parent / "ggp"
+    return shlex.join([str(program), "bot", "llm", "--model", "fake", "--url", url, "--legal", "list", *words])
 
 
 def row(table: str) -> list[str]:
@@ -65,7 +66,7 @@ def test_a_whole_game_has_the_counts_of_the_script(game: str, tmp_path: Path) ->
     name, model_name, legal, games, moves, answers, illegal, unread, rate, failed, sent, got, cost, _ = row(
         ggp("export", "--table", str(record)).out
     )
-    assert (name, model_name, legal, games, failed) == ("bots", "fake", "list", "1", "0")
+    assert (name, model_name, legal, games, failed) == ("llm", "fake", "list", "1", "0")
     said = {"moves": int(moves), "answers": int(answers), "illegal": int(illegal), "unread": int(unread)}
     assert said == dict(counts) | {key: 0 for key in said if key not in counts}
     assert rate == f"{100 * (counts['illegal'] + counts['unread']) / counts['answers']:.1f}%"
@@ -81,7 +82,7 @@ def test_a_game_of_an_engine_of_its_own(tmp_path: Path) -> None:
     record = tmp_path / "games.jsonl"
     engine = shlex.join([sys.executable, "-m", "engines", str(FOREIGN)])
     with ModelEndpoint(lambda messages: naming(legal_moves(messages)[0])) as endpoint:
-        bot = model(endpoint.url, "--engine", engine)
+        bot = model(endpoint.url)  # the match names the engine to it
         ran = ggp("match", "--engine", engine, "tictactoe", bot, "random", "--games", "2", "--record", str(record))
         system = endpoint.asked[0]["messages"][0]["content"]
     assert ran.status == 0 and "ended by: rules 2" in ran.out, ran
