@@ -144,7 +144,7 @@ static void clear(long program)
 static void stay(long guard_itself)
 {
     int seen = 0;
-    long program = 0;
+    long told[2] = {0, -1}; /* the program, and where its forbidden calls are heard of */
     struct pollfd on[4] = {{(int)parent, POLLIN, 0}, {(int)tell_out, POLLIN, 0}, {(int)guard_itself, POLLIN, 0}, {-1, POLLIN, 0}};
     CALL(chdir, "/", 0, 0, 0, 0); /* so that the new root becomes ours, too */
     handle(SIGCHLD, 1); /* ignored: the kernel reaps what is left to us */
@@ -155,8 +155,9 @@ static void stay(long guard_itself)
         if (on[0].revents)
             break;
         if (on[1].revents & POLLIN) {
-            CALL(read, tell_out, &program, sizeof program, 0, 0);
-            if (program <= 0)
+            CALL(read, tell_out, told, sizeof told, 0, 0);
+            listener = told[1];
+            if (told[0] <= 0)
                 break; /* it could not be started */
             for (int i = 0; i < REPORT; i++)
                 CALL(close, i, 0, 0, 0, 0);
@@ -170,7 +171,7 @@ static void stay(long guard_itself)
         else if (on[3].revents)
             on[3].fd = -1;
     }
-    clear(program);
+    clear(told[0]);
     CALL(exit_group, 0, 0, 0, 0, 0);
 }
 
@@ -592,9 +593,9 @@ static void run(char **words)
         words[-1] = "/bin/sh"; /* in place of "--" */
         done = CALL(execve, words[-1], words - 1, environment, 0, 0);
     }
-    long none = -1;
+    long none[2] = {-1, -1};
     if (tell_in >= 0)
-        CALL(write, tell_in, &none, sizeof none, 0, 0);
+        CALL(write, tell_in, none, sizeof none, 0, 0);
     say("failed", "exec", words[0], -done);
     CALL(exit_group, 127, 0, 0, 0, 0);
 }
@@ -631,7 +632,8 @@ static int guard(int argc, char **argv, char **variables)
         say("failed", "clone", 0, -bot);
         return 127;
     }
-    CALL(write, tell_in, &bot, sizeof bot, 0, 0);
+    long told[2] = {bot, listener};
+    CALL(write, tell_in, told, sizeof told, 0, 0);
     say("bot", 0, 0, bot);
     return 0;
 }
