@@ -40,7 +40,8 @@ class Party(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `name` is ours (unique in the match), `program` and `version` its own words, `hash` the SHA-256 of the
     executable in hex ("" where there is none to read, as over a network). `control`: its own, "" for that of the
-    match; `settings`: others of its own that decide how it plays, without values of environment variables.
+    match; `settings`: others of its own that decide how it plays, without values of environment variables; `sandbox`:
+    its level, what that lets through, and what of it this machine could not keep; "" for none.
     """
 
     name: Text
@@ -50,6 +51,7 @@ class Party(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     hash: Text = ""
     control: Text = ""
     settings: Text = ""
+    sandbox: Text = ""
 
 
 class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", kw_only=True, omit_defaults=True):

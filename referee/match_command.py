@@ -23,11 +23,12 @@ from protocol.transports.subreaper import adopting_orphans
 from referee.cli import BAD_USAGE, HELP, make_folder, run_command
 from referee.match_report import as_json, effect_of_match, print_report, status_line
 from referee.match_words import SPRT_WORD, translate
-from referee.options import NumberRange
+from referee.options import NumberRange, sandbox_option
 from referee.play.adjudication import AdjudicationError, AdjudicationRule, Kind
 from referee.play.bot_spec import (
     BotSpec,
     WordError,
+    confined_engine,
     distinct,
     is_built_in,
     is_human,
@@ -46,7 +47,8 @@ from referee.play.record_file import Recorder
 from referee.play.series import SeriesConfig, prepare
 from referee.play.setting import Setting, Timeouts
 from referee.ratings.sprt import MODELS, PRESETS, Hypotheses, SprtError
-from referee.sandbox.levels import LEVELS, NONE, Sandbox
+from referee.sandbox.levels import NONE, Level, Sandbox
+from referee.sandbox.machine import check_level
 from referee.terminal import clean
 
 _DEATHS = 3  # times in a row that workers may die without a match in between
@@ -124,7 +126,7 @@ class _MatchCommand(click.Command):
     help="Settings of one bot, or of * for all: time, nodes, playouts, cwd, environment.NAME, nice, ponder, …",
 )
 @click.option("--memory", type=click.IntRange(0, 1 << 30), default=0, metavar="MIB", help="Address space of a process.")
-@click.option("--sandbox", type=click.Choice(LEVELS), default=NONE, help="What bots are kept from: ggp doctor.")
+@sandbox_option("each bot, and a foreign engine,")
 @click.option("--budget", multiple=True, metavar="NAME=SECONDS", help="Seconds: start, command, new, agreement, …")
 @click.option("--engine", metavar="COMMAND|URL", help="A foreign engine: a command line, or tcp://host:port.")
 @click.option("--record", type=click.Path(path_type=Path), help="Append the matches to this file; go on where it ends.")
@@ -165,7 +167,7 @@ def match(
     wait: float | None,
     bot_words: tuple[str, ...],
     memory: int,
-    sandbox: str,
+    sandbox: Level,
     budget: tuple[str, ...],
     engine: str | None,
     record: Path | None,
@@ -190,8 +192,11 @@ def match(
         options, position = _read_position(place, name, options)
     openings, book = _read_openings(opening_words, name, options)
     named = distinct(*(read_bot(bot, human=True) for bot in bots))
+    confined = Sandbox(sandbox, private=(str(record.absolute()),) if record else ())
     if bot_words or wait is not None:
-        named = _with_settings(named, bot_words, wait)
+        named = _with_settings(named, bot_words, wait, confined)
+    for bot in named:
+        check_level((bot.sandbox or confined).level if bot.argv else NONE, bot.name)
     pairings = _pairings(named, gauntlet)
     by_hand = any(is_human(bot) for pairing in pairings for bot in pairing)
     hypotheses = read_test(tested) if tested is not None else None
@@ -203,7 +208,7 @@ def match(
         raise click.UsageError(f"{'human' if by_hand else '--sprt'}: name two bots, no more")
     setup = SeriesConfig(
         setting=Setting(name, options, {}, TimeControl.parse(control or ("none" if by_hand else "10+0.1"))),
-        engine=read_engine(engine),
+        engine=confined_engine(read_engine(engine), confined),
         bots=pairings[0],
         games=games or (1 if by_hand else 10),
         max_plies=max_plies or 0,
@@ -220,7 +225,7 @@ def match(
             verbose,
             make_folder("--log-stderr", log_stderr),
             make_folder("--log", log),
-            Sandbox(sandbox, private=(str(record),) if record else ()),
+            confined,
         ),
         pin=pin,
         record=str(record) if record else "",
@@ -270,12 +275,14 @@ def _pairings(named: Sequence[BotSpec], gauntlet: str | None) -> list[tuple[BotS
     return [pairing for pairing in combinations(named, 2) if one in pairing]  # as above: the series are the same
 
 
-def _with_settings(bots: tuple[BotSpec, ...], words: tuple[str, ...], wait: float | None) -> tuple[BotSpec, ...]:
+def _with_settings(
+    bots: tuple[BotSpec, ...], words: tuple[str, ...], wait: float | None, sandbox: Sandbox
+) -> tuple[BotSpec, ...]:
     """Raises ConfigError."""
     from referee.ladder.bot_settings import read_words  # most series need none of these
 
     rested = bots if wait is None else tuple(replace(bot, wait=wait) for bot in bots)
-    return read_words(words, rested) if words else rested
+    return read_words(words, rested, sandbox) if words else rested
 
 
 def _check_settings(bots: Sequence[BotSpec], budgets: Timeouts) -> None:

@@ -1,8 +1,13 @@
-"""Types of options that click does not have."""
+"""Types of options that click does not have, and options that many commands share."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
+
+from referee.sandbox.levels import LEVELS, NONE
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class NumberRange(click.FloatRange):
@@ -13,3 +18,9 @@ class NumberRange(click.FloatRange):
         if number != number:
             self.fail(f"{value} is no number.", param, ctx)
         return number
+
+
+def sandbox_option(who: str) -> Callable[[_Command], _Command]:
+    """`--sandbox LEVEL` of a command; `who` is confined."""
+    text = f"What {who} is kept from; ggp doctor says what this machine can."
+    return click.option("--sandbox", type=click.Choice(LEVELS), default=NONE, show_default=True, help=text)

@@ -6,7 +6,7 @@ which assumes that a change stays.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from textwrap import indent
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from protocol.records import Record
 from protocol.transports.blocking import run_blocking
 from referee.archive.places import open_match
 from referee.cli import HELP, run_command
+from referee.options import sandbox_option
 from referee.play.bot_spec import BotSpec, knowing, read_bot, read_engine
 from referee.play.clock import FORMS, Clock, TimeControl
 from referee.play.engine import Engine, GameRefused, start_engine
@@ -28,6 +29,8 @@ from referee.play.outcome import BotFault, CannotStart, EngineFailed, Terminatio
 from referee.play.player import SEED, Player, start_bot
 from referee.play.series import seeds_of
 from referee.play.setting import Setting, Timeouts
+from referee.sandbox.levels import Level, Sandbox
+from referee.sandbox.machine import check_level
 from referee.terminal import clean, progress_bar
 
 # -- One bot that follows a recorded match and is asked for its moves.
@@ -266,6 +269,7 @@ def main(argv: list[str]) -> int:
 @click.option("--seed", default="match", metavar="N", help="A seed for all, none, or what follows from the match.")
 @click.option("--time", "control", default="none", metavar="CONTROL", help="Time control.")
 @click.option("--engine", metavar="COMMAND|URL", help="Who knows the game: a command line, or tcp://host:port.")
+@sandbox_option("each bot")
 @click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def bisect(
@@ -278,6 +282,7 @@ def bisect(
     seed: str,
     control: str,
     engine: str | None,
+    sandbox: Level,
     as_object: bool,
     quiet: bool,
 ) -> int:
@@ -297,9 +302,9 @@ def bisect(
     source = open_match(record)
     found = source.record
     first = source.ply if source.place.ply is not None else 0
-    starts = [
-        knowing(read_bot(bot), read_engine(engine)) for bot in ([replay] if replay else [str(good), *between, str(bad)])
-    ]
+    words = [replay] if replay else [str(good), *between, str(bad)]
+    check_level(sandbox, words[0])
+    starts = [replace(knowing(read_bot(bot), read_engine(engine)), sandbox=Sandbox(sandbox)) for bot in words]
     seeds = _read_seed(seed, found)
     job = _Job(without_password(source.place.source), found, first, seat, seeds, limits, starts, quiet)
     try:

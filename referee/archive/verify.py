@@ -19,10 +19,13 @@ from protocol.records import Record
 from protocol.transports.blocking import run_blocking
 from referee.archive.places import open_matches
 from referee.cli import BAD_USAGE, HELP, run_command
-from referee.play.bot_spec import BotSpec, read_engine
+from referee.options import sandbox_option
+from referee.play.bot_spec import BotSpec, confined_engine, read_engine
 from referee.play.engine import OVER, Engine, GameRefused, Status, start_engine
 from referee.play.outcome import BotFault, EngineFailed, Termination
 from referee.play.setting import Timeouts, new_game
+from referee.sandbox.levels import Level, Sandbox
+from referee.sandbox.machine import check_level
 from referee.terminal import clean, progress_bar
 
 # -- Plays a record again on one or two engines, and finds the first ply that differs.
@@ -340,12 +343,19 @@ def main(argv: list[str]) -> int:
 @click.command("verify", epilog=EPILOGUE, context_settings=HELP)
 @click.argument("files", metavar="FILE…", nargs=-1, required=True)
 @click.option("--engine", metavar="COMMAND|URL", help="Compare another engine with ours, ply by ply.")
+@sandbox_option("the other engine")
 @click.option("--deep", is_flag=True, help="Take every ply back again, too, and compare each position.")
 @click.option("--jobs", type=click.IntRange(1, 64), help="Matches at a time.  [default: one a core]")
 @click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="Say only what is not as recorded.")
 def verify_files(
-    files: tuple[str, ...], engine: str | None, deep: bool, jobs: int | None, as_object: bool, quiet: bool
+    files: tuple[str, ...],
+    engine: str | None,
+    sandbox: Level,
+    deep: bool,
+    jobs: int | None,
+    as_object: bool,
+    quiet: bool,
 ) -> int:
     """Check the hash chain of every match in FILEs and play each again on the engine.
 
@@ -353,7 +363,8 @@ def verify_files(
     the end the same history, result and score. What an engine does wrong is not said of the record.
     """
     report = _Report(as_object, quiet)
-    other = read_engine(engine) if engine else None
+    check_level(sandbox, engine or "")
+    other = confined_engine(read_engine(engine), Sandbox(sandbox)) if engine else None
     # The other engine at its url has as many sessions as we like; still, one process a core is enough.
     checker = Checker(read_engine(None), other, jobs or len(os.sched_getaffinity(0)), deep)
     with closing(checker), progress_bar("matches", not quiet) as progress:

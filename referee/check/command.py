@@ -18,11 +18,13 @@ from protocol.transports.blocking import run_blocking
 from referee.check.run import Wanted, run_trial
 from referee.check.trial import CheckContext, StepResult
 from referee.cli import HELP, run_command
-from referee.options import NumberRange
+from referee.options import NumberRange, sandbox_option
 from referee.play.bot_spec import find_program, read_engine, read_game
 from referee.play.engine import start_engine
 from referee.play.process import Peer, Process, Remote
 from referee.play.setting import Timeouts
+from referee.sandbox.levels import NONE, Level, Sandbox
+from referee.sandbox.machine import check_level
 from referee.terminal import ShowProgress, progress_bar
 
 EPILOG = (
@@ -52,6 +54,7 @@ def main(argv: list[str]) -> int:
 @click.option("--json", "json_wanted", is_flag=True, help="Print the findings as JSON.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write JUnit XML.")
 @click.option("--all", "everything", is_flag=True, help="Show the steps that passed or do not apply, too.")
+@sandbox_option("it")
 @click.option("--strict", is_flag=True, help="Exit with status 1 also for a failure that loses games.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict alone.")
 @click.option("-v", "--verbose", is_flag=True, help="Show all bytes that pass, on stderr.")
@@ -68,6 +71,7 @@ def check(
     json_wanted: bool,
     junit: Path | None,
     everything: bool,
+    sandbox: Level,
     strict: bool,
     quiet: bool,
     verbose: bool,
@@ -76,7 +80,9 @@ def check(
     """Check that a program obeys the protocol: `ggp check -- gnugo --mode gtp`.
 
     Every step that fails says what was sent, what came back, what was expected, which rule says so, and what to
-    change. A failure is required (the referee cannot use the program), forfeit (it loses the game in which it happens),
+    change. With --sandbox the checks are done outside, too, and what fails inside alone is named.
+
+    A failure is required (the referee cannot use the program), forfeit (it loses the game in which it happens),
     recommended (GTP asks for it) or native (GGP alone does).
     """
     who = Who.ENGINE if as_engine else Who.BOT
@@ -88,9 +94,16 @@ def check(
         raise click.UsageError("name one program: ggp check -- COMMAND …, or ggp check --connect tcp://host:port")
     if junit is not None and not junit.absolute().parent.is_dir():
         raise click.UsageError(f"there is no folder for {junit}: make it first")
-    trial = _trial(who, connect, command, timeout, max(timeout, start), verbose)
+    if connect and sandbox != NONE:
+        raise click.UsageError("--sandbox has no effect on a program that listens: leave --connect or --sandbox out")
+    check_level(sandbox, command[0] if command else "")
+    inside_alone: list[StepResult] | None = None
     with progress_bar("", not (json_wanted or quiet or verbose)) as tell:
+        trial = _trial(who, connect, command, timeout, max(timeout, start), verbose, sandbox)
         found = run_blocking(_run(trial, wanted, judge, tell))
+        if sandbox != NONE:
+            trial = _trial(who, connect, command, timeout, max(timeout, start), verbose, NONE)
+            inside_alone = fails_inside_alone(found, run_blocking(_run(trial, wanted, judge, tell)))
     program = connect or " ".join(command)
     if junit is not None:
         try:
@@ -98,9 +111,11 @@ def check(
         except OSError as error:
             raise click.ClickException(f"cannot write {junit}: {error.strerror}; name another file") from None
     if json_wanted:
-        click.echo(as_json(program, who, found))
+        click.echo(as_json(program, who, found, inside_alone))
     else:
         print_report(found, quiet, everything)
+        if inside_alone is not None:
+            click.echo(_said_inside(sandbox, inside_alone))
     return 0 if usable(found) and not (strict and loses_games(found)) else 1
 
 
@@ -115,7 +130,13 @@ async def _run(trial: CheckContext, wanted: Wanted, judge: str | None, tell: Sho
 
 
 def _trial(
-    who: Who, url: str | None, command: tuple[str, ...], timeout: float, first: float, verbose: bool
+    who: Who,
+    url: str | None,
+    command: tuple[str, ...],
+    timeout: float,
+    first: float,
+    verbose: bool,
+    sandbox: Level,
 ) -> CheckContext:
     role = PeerRole.ENGINE if who is Who.ENGINE else PeerRole.BOT
     budgets = Timeouts(command=timeout, quit=min(timeout, 3.0))
@@ -130,7 +151,19 @@ def _trial(
 
         return CheckContext(who, dial, timeout, first, remote=True)
     find_program(command[0])
-    return CheckContext(who, partial(Process, command, role, budgets, sink=sink), timeout, first)
+    start = partial(Process, command, role, budgets, sink=sink, sandbox=Sandbox(sandbox))
+    return CheckContext(who, start, timeout, first)
+
+
+def fails_inside_alone(inside: list[StepResult], outside: list[StepResult]) -> list[StepResult]:
+    """The steps that fail in the sandbox, and do not without it."""
+    failed = {result.check.number for result in outside if result.verdict is CheckVerdict.FAIL}
+    return [result for result in inside if result.verdict is CheckVerdict.FAIL and result.check.number not in failed]
+
+
+def _said_inside(level: Level, alone: list[StepResult]) -> str:
+    steps = ", ".join(result.check.number for result in alone)
+    return f"sandbox {level}: " + (f"fails inside alone: {steps}" if alone else "nothing fails inside alone")
 
 
 def _show(mark: str, seconds: float, data: bytes) -> None:
@@ -289,8 +322,9 @@ def shown(data: bytes) -> str:
     return _escaped(data)
 
 
-def as_json(program: str, who: str, found: list[StepResult]) -> str:
+def as_json(program: str, who: str, found: list[StepResult], inside_alone: list[StepResult] | None = None) -> str:
     """One object; bytes as text with escapes."""
+    alone = {} if inside_alone is None else {"inside_alone": [one.check.number for one in inside_alone]}
     gtp, ggp = count(found, RuleSource.GTP), count(found, RuleSource.GGP)
     return json.dumps(
         {
@@ -300,6 +334,7 @@ def as_json(program: str, who: str, found: list[StepResult]) -> str:
             "loses_games": loses_games(found),
             "gtp": {"passed": gtp[0], "of": gtp[1]},
             "ggp": {"passed": ggp[0], "of": ggp[1]},
+            **alone,
             "steps": [_row(one) for one in found],
         },
         indent=1,

@@ -17,13 +17,58 @@ from msgspec import Meta, field
 from referee.ladder.toml_file import ConfigError, Options, Table, Text, decode, dotted, key, shown
 from referee.play.bot_spec import BOTS, BotSpec, beside, is_built_in, is_human
 from referee.play.clock import FORMS, ControlKind, TimeControl
-from referee.play.process import available_cores
+from referee.play.process import NO_SANDBOX, available_cores
 from referee.play.setting import Timeouts
+from referee.sandbox.levels import (
+    LEAST_MEMORY,
+    MEMORY,
+    NONE,
+    PROCESSES,
+    SCRATCH,
+    Level,
+    Sandbox,
+    SandboxError,
+    read_allow,
+)
 
 Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z", title="a name of letters, digits and _")]
 _Value = Annotated[str, Meta(pattern=r"\A[^\0]*\Z", max_length=100_000, title="text in quotes")]
 _Limit = Annotated[int, Meta(ge=1, le=10**9)]
-_LISTENS = ("cwd", "environment", "memory", "cores", "nice", "ponder", "restart")  # of a process that we start
+# Of a process that we start.
+_LISTENS = ("cwd", "environment", "memory", "cores", "nice", "ponder", "restart", "sandbox", "allow")
+
+
+_Allowed = Annotated[tuple[Text, ...], Meta(max_length=100, title="a list of words")]
+
+
+class SandboxTable(Table, frozen=True):
+    """`[sandbox]`: of every bot that says nothing else."""
+
+    level: Annotated[Level, key("`none`, `default` or `strict`: see *Run strangers' bots*.")] = NONE
+    allow: Annotated[_Allowed, key("What it lets through, of all bots.", "nothing")] = ()
+    memory: Annotated[int, Meta(ge=LEAST_MEMORY, le=1 << 30), key("MiB of memory at most.")] = MEMORY
+    processes: Annotated[int, Meta(ge=1, le=1 << 20), key("Processes and threads at most.")] = PROCESSES
+    scratch: Annotated[int, Meta(ge=1, le=1 << 20), key("MiB of its own folder for files, `$TMPDIR`.")] = SCRATCH
+
+
+def read_sandbox(file: str, values: Mapping[str, Any], private: Collection[str]) -> Sandbox:
+    """The table `[sandbox]`. `private`: what no bot may read. Raises ConfigError."""
+    said = decode(file, "sandbox", dict(values), SandboxTable)
+    allow = _allow(file, "sandbox", said.allow, private)
+    return Sandbox(said.level, allow, said.memory, said.processes, said.scratch, private=tuple(private))
+
+
+def _allow(file: str, at: str, words: Collection[str], private: Collection[str]) -> tuple[str, ...]:
+    """Raises ConfigError."""
+    try:
+        allowed = Sandbox(allow=read_allow(words))
+        for path in allowed.readable:
+            for own in private:
+                if Path(own).resolve().is_relative_to(Path(path).resolve()):
+                    raise SandboxError(f"read:{path} would show {own}: name a folder without it")
+    except SandboxError as error:
+        raise ConfigError(file, dotted(at, "allow"), str(error)) from None
+    return allowed.allow
 
 
 class BotSettings(Table, frozen=True):
@@ -52,7 +97,21 @@ class BotSettings(Table, frozen=True):
         Meta(title="a table of texts in quotes"),
         key('Variables for its process: `{ OMP_NUM_THREADS = "1" }`. Records hold their names alone.', "none"),
     ] = field(default_factory=dict)
-    memory: Annotated[int, Meta(ge=1, le=1 << 30), key("MiB of address space at most.", "no limit")] = 0
+    memory: Annotated[
+        int,
+        Meta(ge=1, le=1 << 30),
+        key("MiB at most: in a sandbox of memory, else of address space.", "that of `[sandbox]`; else no limit"),
+    ] = 0
+    sandbox: Annotated[Level | None, key("What it is kept from: see *Run strangers' bots*.", "that of `[sandbox]`")] = (
+        None
+    )
+    allow: Annotated[
+        _Allowed | None,
+        key(
+            "What its sandbox lets through: `network`, `gpu`, `ponder`, `read:/path`, `variable:NAME`.",
+            "that of `[sandbox]`",
+        ),
+    ] = None
     cores: Annotated[int, Meta(ge=1, le=1024), key("With more than one it may run on all of them.")] = 1
     nice: Annotated[
         Annotated[int, Meta(ge=-20, le=19)] | None,
@@ -69,9 +128,16 @@ class BotSettings(Table, frozen=True):
 
 
 def with_settings(
-    file: str, at: str, spec: BotSpec, said: BotSettings, given: Collection[str], folder: Path
+    file: str,
+    at: str,
+    spec: BotSpec,
+    said: BotSettings,
+    given: Collection[str],
+    folder: Path,
+    default: Sandbox = NO_SANDBOX,
 ) -> BotSpec:
-    """The bot with its settings. `given`: the keys that were written; `folder`: from which `cwd` is seen.
+    """The bot with its settings. `given`: the keys that were written; `folder`: from which `cwd` is seen; `default`:
+    the sandbox of bots that say nothing else.
 
     Raises ConfigError, which names the key; `file` and `at` say where the settings stand.
     """
@@ -92,11 +158,16 @@ def with_settings(
     spec, limits = _with_options(file, at, spec, said)
     if cwd and not is_built_in(spec):
         spec = replace(spec, argv=beside(folder, spec.argv))
+    sandbox = _sandbox(file, at, said, default)
+    if said.ponder and sandbox and sandbox.level != NONE and "ponder" not in sandbox.allow:
+        problem = 'needs allow = ["ponder"] in a sandbox, which stops a bot in its opponent\'s turn: write both'
+        raise ConfigError(file, dotted(at, "ponder"), problem)
     words = [f"cwd={shlex.quote(folder_said)}" if cwd else "", *(f"{name}={number}" for name, number in limits)]
     return replace(
         spec,
         environment=tuple(sorted(said.environment.items())),
-        memory=said.memory,
+        memory=0 if sandbox and sandbox.level != NONE else said.memory,
+        sandbox=sandbox,
         cores=said.cores,
         restart=said.restart,
         control=control,
@@ -108,6 +179,19 @@ def with_settings(
         budget=budget,
         settings=" ".join(filter(None, [*words, "ponder=true" if said.ponder else ""])),
     )
+
+
+def _sandbox(file: str, at: str, said: BotSettings, default: Sandbox) -> Sandbox | None:
+    """None where nothing is said of one. Raises ConfigError."""
+    if said.sandbox is None and said.allow is None and default.level == NONE:
+        return None
+    level = default.level if said.sandbox is None else said.sandbox
+    allow = default.allow if said.allow is None else _allow(file, at, said.allow, default.private)
+    if said.allow is not None and level == NONE:
+        raise ConfigError(file, dotted(at, "allow"), 'is of a sandbox: write sandbox = "default", too')
+    if level != NONE and 0 < said.memory < LEAST_MEMORY:
+        raise ConfigError(file, dotted(at, "memory"), f"{said.memory} MiB is too little to start: write {LEAST_MEMORY}")
+    return replace(default, level=level, allow=allow, memory=said.memory or default.memory)
 
 
 def _time(file: str, at: str, said: BotSettings) -> tuple[TimeControl | None, tuple[tuple[str, float], ...]]:
@@ -191,7 +275,7 @@ _COMMA = re.compile(r",(?=[a-z_]+(?:\.[^,=]*)?=)")  # other commas belong to a v
 _WORD = re.compile(r"([a-z_]+)(?:\.([^=]*))?=(.*)", re.DOTALL)
 
 
-def read_words(texts: Collection[str], bots: Collection[BotSpec]) -> tuple[BotSpec, ...]:
+def read_words(texts: Collection[str], bots: Collection[BotSpec], default: Sandbox = NO_SANDBOX) -> tuple[BotSpec, ...]:
     """The bots with the settings of these words, each `NAME,KEY=VALUE,…`, NAME being `*` for every bot.
 
     What is said of a bot goes before what is said of all. Raises ConfigError.
@@ -206,7 +290,7 @@ def read_words(texts: Collection[str], bots: Collection[BotSpec]) -> tuple[BotSp
         if not words:
             raise ConfigError("--bot", name, "write settings after the name, as in NAME,time=5+0.05,nice=5")
         _add(name, words, every if name == EVERY else own[name])
-    return tuple(_read(bot, _merged(every, own[bot.name])) for bot in bots)
+    return tuple(_read(bot, _merged(every, own[bot.name]), default) for bot in bots)
 
 
 def _add(bot: str, words: Collection[str], to: dict[str, Any]) -> None:
@@ -226,6 +310,8 @@ def _value(name: str, inner: str | None, text: str) -> object:
     if inner is not None:
         wanted: Any = float if name == "budget" else str
     else:
+        if name == "allow":
+            return text.split(",")
         wanted = next((field.type for field in msgspec.structs.fields(BotSettings) if field.name == name), str)
         while get_origin(wanted) is Annotated:
             wanted = get_args(wanted)[0]
@@ -240,9 +326,9 @@ def _merged(every: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     return {**every, **own, **tables}
 
 
-def _read(bot: BotSpec, values: dict[str, Any]) -> BotSpec:
+def _read(bot: BotSpec, values: dict[str, Any], default: Sandbox) -> BotSpec:
     if not values:
         return bot
     file = f"bot {bot.name}"
     said = decode(file, "", values, BotSettings)
-    return with_settings(file, "", bot, said, values, Path.cwd())
+    return with_settings(file, "", bot, said, values, Path.cwd(), default)

@@ -14,7 +14,14 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import Meta, Struct, field
 
-from referee.ladder.bot_settings import BotSettings, Variable, check_move_limit, with_settings
+from referee.ladder.bot_settings import (
+    BotSettings,
+    SandboxTable,
+    Variable,
+    check_move_limit,
+    read_sandbox,
+    with_settings,
+)
 from referee.ladder.toml_file import (
     ConfigError,
     Options,
@@ -35,6 +42,7 @@ from referee.play.bot_spec import (
     LaunchError,
     Snapshot,
     WordError,
+    confined_engine,
     read_bot,
     read_engine,
     read_game,
@@ -45,6 +53,7 @@ from referee.play.judge import JUDGE
 from referee.play.setting import Setting, Timeouts
 from referee.ratings.sprt import PRESETS, Hypotheses, Model, SprtError
 from referee.ratings.spsa import FASTEST, MOST_CHAINS, RATE, TunePlan
+from referee.sandbox.levels import NONE, Level, Sandbox
 from referee.sandbox.sources import BUILD_TIME, read_source
 from referee.sandbox.unpack import SourceRefused
 from referee.store.model import Entrant, Format, FormatKind, Ladder, Pool
@@ -89,6 +98,10 @@ class TopTable(Table, frozen=True):
         ),
     ] = ""
     engine: Annotated[Text, key(f"The program that knows the rules: {_COMMAND}.", "the built-in one")] = ""
+    engine_sandbox: Annotated[Level, key("The sandbox of engines that are not ours.")] = NONE
+    sandbox: Annotated[dict[str, Any], key("The sandbox of bots that say nothing else.", "as below")] = field(
+        default_factory=dict
+    )
     model: Annotated[Literal["davidson", "rao-kupper"], key("How ties are rated.")] = "davidson"
     budget: Annotated[dict[str, Any], key("Time-outs in seconds, apart from the clock.", "as below")] = field(
         default_factory=dict
@@ -245,6 +258,7 @@ TABLES: dict[str, type[Struct]] = {
     "": LadderTable,
     "format": FormatTable,
     "param.NAME": ParamTable,
+    "sandbox": SandboxTable,
     "budget": Timeouts,
     "pool.NAME": PoolTable,
     "bot.NAME": LadderBotTable,
@@ -281,14 +295,17 @@ def ladder_of(values: dict[str, Any], path: Path) -> Ladder:
 def without_format(file: str, top: TopTable, bot_table: type[BotTable]) -> Ladder:
     """All but the format of a ladder, or a lobby as far as it is a ladder. Raises ConfigError."""
     folder, name = Path(file).absolute().parent, ladder_name(file, top)
-    pools = _read_pools(file, top, folder)
-    bots = _read_bots(file, top, folder, [pool.name for pool in pools], bot_table)
+    store = read_store(file, top.store or f"{name}.db", folder)
+    private = [str(Path(file).absolute()), *([store.removeprefix(_SQLITE)] if store.startswith(_SQLITE) else [])]
+    sandbox = read_sandbox(file, top.sandbox, private)
+    pools = _read_pools(file, top, folder, replace(sandbox, level=top.engine_sandbox))
+    bots = _read_bots(file, top, folder, [pool.name for pool in pools], bot_table, sandbox)
     for bot in bots:
         _check_move_limit(file, bot, pools)
     return Ladder(
         name=name,
         seed=top.seed,
-        store=read_store(file, top.store or f"{name}.db", folder),
+        store=store,
         pools=pools,
         bots=bots,
         format=Format(),
@@ -306,14 +323,15 @@ def ladder_name(file: str, top: TopTable) -> str:
 # -- Pools.
 
 
-def _read_pools(file: str, top: TopTable, folder: Path) -> tuple[Pool, ...]:
+def _read_pools(file: str, top: TopTable, folder: Path, sandbox: Sandbox) -> tuple[Pool, ...]:
+    """`sandbox`: of engines that are not ours."""
     if not top.pool:
         raise ConfigError(file, "pool", "there is none: add a table [pool.NAME]")
-    default = _engine(file, "engine", top.engine, folder)
+    default = _engine(file, "engine", top.engine, folder, sandbox)
     pools: dict[str, Pool] = {}
     for name, values in top.pool.items():
         at = dotted("pool", name)
-        pool = _pool(file, name, decode(file, at, values, PoolTable), folder, default)
+        pool = _pool(file, name, decode(file, at, values, PoolTable), folder, default, sandbox)
         twin = pools.setdefault(pool.key, pool)
         if twin is not pool:
             problem = f"is {dotted('pool', twin.name)} again: change game, options, control or openings, or remove it"
@@ -321,7 +339,7 @@ def _read_pools(file: str, top: TopTable, folder: Path) -> tuple[Pool, ...]:
     return tuple(pools.values())
 
 
-def _pool(file: str, name: str, table: PoolTable, folder: Path, default: BotSpec) -> Pool:
+def _pool(file: str, name: str, table: PoolTable, folder: Path, default: BotSpec, sandbox: Sandbox) -> Pool:
     at = dotted("pool", name)
     try:
         game, options = read_game(table.game)
@@ -336,7 +354,7 @@ def _pool(file: str, name: str, table: PoolTable, folder: Path, default: BotSpec
     return Pool(
         name=name,
         setting=Setting(game, options | _words(table.options), {}, control),
-        engine=_engine(file, f"{at}.engine", table.engine, folder) if table.engine else default,
+        engine=_engine(file, f"{at}.engine", table.engine, folder, sandbox) if table.engine else default,
         margin=table.margin,
         max_plies=table.max_plies,
         openings=table.openings,
@@ -368,9 +386,9 @@ def _judge(file: str, at: str, table: PoolTable, folder: Path) -> BotSpec | None
         raise ConfigError(file, f"{at}.adjudicator", str(error)) from None
 
 
-def _engine(file: str, at: str, command: str, folder: Path) -> BotSpec:
+def _engine(file: str, at: str, command: str, folder: Path, sandbox: Sandbox) -> BotSpec:
     try:
-        return read_engine(command or None, folder)
+        return confined_engine(read_engine(command or None, folder), sandbox)
     except (WordError, LaunchError) as error:
         raise ConfigError(file, at, str(error)) from None
 
@@ -384,7 +402,7 @@ def _words(options: dict[str, Any]) -> dict[str, str]:
 
 
 def _read_bots(
-    file: str, top: TopTable, folder: Path, pools: Sequence[str], bot_table: type[BotTable]
+    file: str, top: TopTable, folder: Path, pools: Sequence[str], bot_table: type[BotTable], sandbox: Sandbox
 ) -> tuple[Entrant, ...]:
     shared = Snapshot()  # looks up once what bots share
     bots = []
@@ -393,7 +411,8 @@ def _read_bots(
         table = decode(file, at, values, bot_table)
         _check_names(file, f"{at}.pools", "pool", table.pools, pools)
         try:
-            start = _bot_spec(file, at, values, table, folder, folder / f"{ladder_name(file, top)}.builds")
+            builds = folder / f"{ladder_name(file, top)}.builds"
+            start = _bot_spec(file, at, values, table, folder, builds, sandbox)
             start = replace(start, name=name, version=shared.version_of(start))
         except (WordError, LaunchError) as error:
             raise ConfigError(file, f"{at}.command", str(error)) from None
@@ -410,7 +429,9 @@ def _check_names(file: str, at: str, kind: str, names: Sequence[str], known: Seq
             raise ConfigError(file, at, f"{shown(name)} is named twice: once is enough")
 
 
-def _bot_spec(file: str, at: str, values: dict[str, Any], table: BotTable, folder: Path, builds: Path) -> BotSpec:
+def _bot_spec(
+    file: str, at: str, values: dict[str, Any], table: BotTable, folder: Path, builds: Path, sandbox: Sandbox
+) -> BotSpec:
     """`builds`: where what is built is kept. Raises ConfigError; of the command WordError and LaunchError."""
     if re.match(r"[A-Za-z0-9_.-]+=", table.command):
         problem = "begins with NAME=: write variables into environment; the name of the bot is that of its table"
@@ -419,7 +440,7 @@ def _bot_spec(file: str, at: str, values: dict[str, Any], table: BotTable, folde
         for name in ("build", "build_time"):
             if name in values:
                 raise ConfigError(file, dotted(at, name), "is of a source: write source, too, or remove it")
-        return with_settings(file, at, read_bot(table.command, folder), table, values, folder)
+        return with_settings(file, at, read_bot(table.command, folder), table, values, folder, sandbox)
     if "cwd" in values:
         raise ConfigError(file, dotted(at, "cwd"), "it runs in the folder of its source: remove cwd, or source")
     try:
@@ -427,7 +448,7 @@ def _bot_spec(file: str, at: str, values: dict[str, Any], table: BotTable, folde
     except SourceRefused as error:
         where = "build" if error.code == "bad-build" else "source"
         raise ConfigError(file, dotted(at, where), str(error)) from None
-    spec = with_settings(file, at, read_sourced(table.command, source), table, values, folder)
+    spec = with_settings(file, at, read_sourced(table.command, source), table, values, folder, sandbox)
     return replace(spec, cwd=source.folder)
 
 

@@ -35,6 +35,12 @@ game = "{game}"
 control = "10+0.1"  # 10 seconds for each side and a tenth more for each move
 openings = 2  # random plies first, the same for both games of a pair
 
+# What bots are kept from: files, network and processes of others, and more memory, disk and processor time than is
+# theirs. docs/operating/run-strangers-bots.md
+[sandbox]
+level = "default"  # or "strict", which starts no bot where a part of it cannot be had; or "none"
+#memory = 1024  # MiB
+
 # A bot is a command line, or a built-in one. `parent` says what it was made from: a first guess at its rating.
 [bot.random]
 command = "random"
@@ -63,6 +69,8 @@ parent = "greedy-20"
 #memory = 2000  # MiB
 #cores = 1
 #restart = true  # for each game
+#sandbox = "none"  # it may do what we may
+#allow = ["network", "read:/data/nets"]  # what its sandbox lets through
 
 # Another pool, with GNU Go in it (apt-get install gnugo). Bots without `pools` play in all of them.
 # `anchor` says that a rating is known: the others are measured by it.
@@ -112,6 +120,9 @@ preset = "gate"  # 0 against 20 normalized Elo; or "simplify": is it no worse? o
 #alpha = 0.05  # risk to accept a version that is no better
 #beta = 0.05  # risk to reject one that is
 #pairs = 10000  # then the test is given up
+
+[sandbox]
+level = "default"  # what bots are kept from: docs/operating/run-strangers-bots.md
 
 [pool.main]
 game = "{game}"

@@ -9,6 +9,7 @@ from msgspec import Meta, Struct, field
 
 from protocol.errors import AddressError
 from protocol.transports.zmq import check_listen, check_local, is_loopback
+from referee.ladder.bot_settings import SandboxTable
 from referee.ladder.config import BotTable, PoolTable, Tables, TopTable, without_format
 from referee.ladder.toml_file import ConfigError, Table, Text, decode, dotted, key, read_toml
 from referee.lobby.challenges import Terms
@@ -121,6 +122,7 @@ LOBBY_TABLES: dict[str, type[Struct]] = {
     "": LobbyTopTable,
     "lobby": LobbyTable,
     "web": WebTable,
+    "sandbox": SandboxTable,
     "budget": Timeouts,
     "pool.NAME": PoolTable,
     "bot.NAME": LocalBotTable,
@@ -262,6 +264,11 @@ openings = 2  # random plies first, the same for both games of a pair
 game = "taigo"
 control = "900+15"
 seats = true
+
+# What bots are kept from: files, network and processes of others, and more memory, disk and processor time than is
+# theirs. docs/operating/run-strangers-bots.md
+[sandbox]
+level = "default"
 
 # A local bot is one that the lobby runs itself, a built-in one or a command line, so that an opponent is always
 # there to play with, and ratings have a reference: `anchor` is its Elo. Copies are the same bot in several matches.

@@ -36,10 +36,13 @@ from protocol.transports.signal_fd import Stopped, Stopping
 from protocol.transports.subreaper import adopt_orphans, end_with_parent
 from protocol.transports.zmq import AccessRefused
 from referee.cli import HELP, run_command
+from referee.options import sandbox_option
 from referee.play.bot_spec import CHANGED, BotSpec, LaunchError, version_of
 from referee.play.player import LIMITS, RULES_OF_KATAGO, RULES_OF_KGS, SEED
-from referee.play.process import LAST_WORDS, Process
+from referee.play.process import LAST_WORDS, NO_SANDBOX, Process
 from referee.play.setting import Timeouts
+from referee.sandbox.levels import Level, Sandbox
+from referee.sandbox.machine import check_level
 
 # -- the bot: start, handshake, reading -------------------------------------------------------------------------------
 
@@ -71,6 +74,7 @@ class BotProcess:
         nice: int = 0,
         core: int | None = None,
         folder: Path | None = None,
+        sandbox: Sandbox = NO_SANDBOX,
     ) -> None:
         self.began = time.monotonic()
         self.session = os.urandom(8).hex()  # see Hello
@@ -83,6 +87,7 @@ class BotProcess:
             nice=nice,
             core=core,
             folder=folder,
+            sandbox=sandbox,
         )
         try:
             self.name, self.games = run_blocking(_meet(self._process.channel, budgets))
@@ -411,6 +416,7 @@ def main(argv: list[str]) -> int:
 @click.option("--server-key", metavar="KEY|FILE", help="The lobby's public key.")
 @click.option("--name", metavar="NAME", default="", help="The bot's name at the lobby.  [default: as it calls itself]")
 @click.option("--no-challenges", is_flag=True, help="Rated games only: the bot accepts no challenges.")
+@sandbox_option("the bot")
 @click.option("-q", "--quiet", is_flag=True, help="Only what is wrong, and nothing of the bot's stderr.")
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
 def connect(
@@ -420,6 +426,7 @@ def connect(
     server_key: str | None,
     name: str,
     no_challenges: bool,
+    sandbox: Level,
     quiet: bool,
     as_json: bool,
 ) -> int:
@@ -431,11 +438,13 @@ def connect(
     """
     if name and (len(name) > 40 or not name.isprintable()):
         raise click.UsageError(f"--name {printable(name, 60)}: a name has at most 40 printable characters")
+    check_level(sandbox, words[0])
+    confined = Sandbox(sandbox, private=(str(key.absolute()),) if key else ())
     lobby = LobbyLink(url, read_pair(key) if key else None, read_public(server_key) if server_key else "")
     show = _show_json if as_json else _nothing if quiet else _show_text
     with Stopping(NOTICE) as stopping:
         echo = _nothing if quiet else _echo
-        start = partial(BotProcess, words, Timeouts())
+        start = partial(BotProcess, words, Timeouts(), sandbox=confined)
         connector = Connector(start, lobby, name, show, echo, stopping, challenges=not no_challenges)
         reason = GOODBYE
         try:
@@ -546,6 +555,7 @@ def _start_local(order: LocalOrder) -> BotProcess:
         nice=order.nice if start.nice is None else start.nice,
         core=order.core,
         folder=Path(start.cwd) if start.cwd else None,
+        sandbox=start.sandbox or NO_SANDBOX,
     )
 
 

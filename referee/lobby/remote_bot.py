@@ -26,6 +26,7 @@ from referee.lobby.zmq_io import Inbox
 from referee.play.bot_spec import DIGITS, BotSpec
 from referee.play.player import LIMITS, Player, said_settings
 from referee.play.process import Peer
+from referee.sandbox.machine import in_record
 from referee.store.model import Entrant, Pool
 
 # -- event-loop lag ---------------------------------------------------------------------------------------------------
@@ -411,8 +412,13 @@ class ConnectedBot:
         """Its identity in records before the handshake."""
         local = self.identity.local
         start = self.start
-        said = said_settings(start)
-        return Party(name=self.name, command=start.command, hash=local.hash if local else "", settings=said)
+        return Party(
+            name=self.name,
+            command=start.command,
+            hash=local.hash if local else "",
+            settings=said_settings(start),
+            sandbox=in_record(start.sandbox) if start.sandbox else "",
+        )
 
     def entry(self, pools: Sequence[Pool]) -> Entrant:
         """Its ladder entry: of a local bot as in the file, of others in every pool whose game they play.

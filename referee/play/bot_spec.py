@@ -178,6 +178,11 @@ def read_engine(text: str | None, folder: Path | None = None) -> BotSpec:
     return BotSpec("engine", text, argv)
 
 
+def confined_engine(engine: BotSpec, sandbox: Sandbox) -> BotSpec:
+    """The engine in this sandbox, unless it is ours or listens."""
+    return dataclasses.replace(engine, sandbox=sandbox) if engine.argv and engine.argv != ENGINE else engine
+
+
 def distinct(*bots: BotSpec) -> tuple[BotSpec, ...]:
     """The bots with different names: those of one name get their places after it, from 1."""
     count = Counter(bot.name for bot in bots)

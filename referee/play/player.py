@@ -18,8 +18,9 @@ from referee.play import clock
 from referee.play.bot_spec import CHANGED, BotSpec, LaunchError, executable_hash, find_program, version_of
 from referee.play.clock import Clock, ggp_clock
 from referee.play.outcome import BotFault, CannotStart, Termination
-from referee.play.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch
+from referee.play.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch, sandbox_of
 from referee.play.setting import TIMEOUTS, Setting, Timeouts
+from referee.sandbox.machine import in_record
 
 DIALOGUE_LINES = 20
 SEED = "set_random_seed"
@@ -324,7 +325,8 @@ async def start_bot(
     except LaunchError as error:
         raise CannotStart(spec.name, str(error)) from None
     try:
-        party = Party(name=spec.name, command=spec.command, hash=digest, settings=said_settings(spec))
+        confined = in_record(sandbox_of(spec, PeerRole.BOT, limits)) if spec.argv else ""
+        party = Party(name=spec.name, command=spec.command, hash=digest, settings=said_settings(spec), sandbox=confined)
         return await meet(peer, party, budgets, spec.limits)
     except BaseException:
         await peer.stop(kill=True)

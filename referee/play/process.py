@@ -134,6 +134,9 @@ class Process(Peer):
         every core, not only on ours; `nice`: relative to ours; `core`: it runs on this one; `sink` receives the whole
         dialogue; `folder` is where it runs, None for here; `stderr` is given what it writes there; `recording` is
         closed with it; `sandbox` confines it."""
+        if sandbox.level != NONE:
+            argv = beside(folder or Path.cwd(), argv)
+            sandbox = replace(sandbox, files=(*sandbox.files, *readable_files(argv, folder)))
         words = [find_program(argv[0]), *argv[1:]]
         self._budgets = budgets
         self._exit = ""
@@ -289,14 +292,9 @@ def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimi
     if spec.url:
         return Remote(spec.url, role, budgets, sink=sink, recording=recording)
     kept = limits.verbose or limits.stderr_folder or recording
-    folder = Path(spec.cwd) if spec.cwd else None
-    argv, sandbox = spec.argv, spec.sandbox or (limits.sandbox if role is PeerRole.BOT else NO_SANDBOX)
-    if sandbox.level != NONE:
-        argv = beside(folder or Path.cwd(), argv)
-        sandbox = replace(sandbox, files=readable_files(argv, folder))
     try:
         return Process(
-            argv,
+            spec.argv,
             role,
             budgets,
             memory=spec.memory or limits.memory,
@@ -305,8 +303,8 @@ def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimi
             nice=spec.nice or 0,
             core=core,
             sink=sink,
-            folder=folder,
-            sandbox=sandbox,
+            folder=Path(spec.cwd) if spec.cwd else None,
+            sandbox=sandbox_of(spec, role, limits),
             stderr=BotStderr(spec.name, limits, recording) if kept else None,
             recording=recording,
         )
@@ -314,6 +312,11 @@ def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimi
         if recording is not None:
             recording.close()
         raise
+
+
+def sandbox_of(spec: BotSpec, role: PeerRole, limits: ProcessLimits) -> Sandbox:
+    """Its own, or that of the bots of the series."""
+    return spec.sandbox or (limits.sandbox if role is PeerRole.BOT else NO_SANDBOX)
 
 
 def _record(spec: BotSpec, limits: ProcessLimits) -> Recording:

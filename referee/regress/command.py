@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,9 +13,11 @@ from protocol.messages import Reply
 from protocol.regression import RegressionVerdict, Step, update
 from protocol.safe_files import replace_file
 from referee.cli import HELP, run_command
-from referee.options import NumberRange
+from referee.options import NumberRange, sandbox_option
 from referee.play.bot_spec import BotSpec, LaunchError, WordError, read_bot
 from referee.regress.run import CommandOutcome, FileReport, RegressLimits, SuiteError, TestFile, read_suite
+from referee.sandbox.levels import Level, Sandbox
+from referee.sandbox.machine import check_level
 
 EPILOG = """\b
 Exit status:
@@ -48,6 +51,7 @@ def main(argv: list[str]) -> int:
 @click.option("--file-timeout", type=NumberRange(0.001, 864000), default=3600.0, show_default=True,
               metavar="SECONDS", help="For each file.")  # fmt: skip
 @click.option("--memory", type=click.IntRange(1), metavar="MIB", help="Address space that each program may have.")
+@sandbox_option("each program")
 @click.option("--update", is_flag=False, flag_value="failing", type=click.Choice(["failing", "all"]),
               help="Rewrite the expectations of the failing tests from the answers; =all: of every test.")  # fmt: skip
 @click.option("--strict", is_flag=True, help="An unexpected pass is a failure, too.")
@@ -61,8 +65,8 @@ def main(argv: list[str]) -> int:
 @click.option("--quiet", is_flag=True, help="Print unexpected results only.")
 def regress(
     files: tuple[str, ...], text: str | None, connect: str | None, jobs: int | None, timeout: float,
-    file_timeout: float, memory: int | None, update: str | None, strict: bool, junit: Path | None, html: Path | None,
-    output: Path | None, as_json: bool, quiet: bool,
+    file_timeout: float, memory: int | None, sandbox: Level, update: str | None, strict: bool,
+    junit: Path | None, html: Path | None, output: Path | None, as_json: bool, quiet: bool,
 ) -> int:  # fmt: skip
     """Say regression transcripts (*.tst, of GoGui's and GNU Go's form) to COMMAND and judge the answers.
 
@@ -71,7 +75,8 @@ def regress(
     regular expression for the whole answer: [!A3] anything else, [A3]* expected to fail, [A3]& never mind, and
     [\\? illegal move] expects a refusal.
     """
-    start = _program(text, connect)
+    start = replace(_program(text, connect), sandbox=Sandbox(sandbox))
+    check_level(sandbox, start.name)
     transcripts = read_suite(files)
     limits = RegressLimits(timeout, file_timeout, memory or 0)
     one_at_once = 1 if start.url else len(os.sched_getaffinity(0))

@@ -23,7 +23,7 @@ from protocol.transports.blocking import run_blocking
 from protocol.transports.subreaper import adopt_orphans
 from protocol.transports.transcript import Sink, format_line
 from referee.play.bot_spec import BotSpec, LaunchError
-from referee.play.process import Peer, Process, Remote
+from referee.play.process import NO_SANDBOX, Peer, Process, Remote
 from referee.play.setting import Timeouts
 from referee.terminal import progress_bar
 
@@ -287,7 +287,8 @@ def _seen(outcome: CommandOutcome, seen: Callable[[CommandOutcome], None]) -> Co
 def _launch(start: BotSpec, budgets: Timeouts, limits: RegressLimits, folder: Path, sink: Sink | None) -> Peer:
     if start.url:
         return Remote(start.url, PeerRole.BOT, budgets, sink=sink)
-    return Process(start.argv, PeerRole.BOT, budgets, memory=limits.memory, sink=sink, folder=folder)
+    sandbox = start.sandbox or NO_SANDBOX
+    return Process(start.argv, PeerRole.BOT, budgets, memory=limits.memory, sink=sink, folder=folder, sandbox=sandbox)
 
 
 def _cpu_seconds(peer: Peer) -> float:

@@ -3,15 +3,18 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from protocol.errors import Problem
 
-NONE, DEFAULT, STRICT = LEVELS = ("none", "default", "strict")
+Level = Literal["none", "default", "strict"]
+LEVELS: tuple[Level, Level, Level] = ("none", "default", "strict")
+NONE, DEFAULT, STRICT = LEVELS
 PROPERTIES = ("files", "network", "other processes", "process count", "memory", "disk", "idle turn", "clean end")
 OPENED = ("network", "gpu", "ponder")  # by one word of `allow`; `read:/path` and `variable:NAME` are the others
 READ, VARIABLE = "read:", "variable:"
 MEMORY, PROCESSES, SCRATCH = 1024, 64, 64
-LEAST_MEMORY, LEAST_PROCESSES, LEAST_SCRATCH = 16, 1, 1
+LEAST_MEMORY = 16
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -29,7 +32,7 @@ class Sandbox:
     `private`: what it never reads, though it may lie in such a folder: the store, the record, keys.
     """
 
-    level: str = NONE
+    level: Level = NONE
     allow: tuple[str, ...] = ()
     memory: int = MEMORY
     processes: int = PROCESSES
@@ -59,13 +62,6 @@ class Sandbox:
             if here != usual
         ]
         return "; ".join(filter(None, [self.level, f"allow {', '.join(self.allow)}" if self.allow else "", *limits]))
-
-
-def read_level(text: str) -> str:
-    """Raises SandboxError."""
-    if text not in LEVELS:
-        raise SandboxError(f"sandbox {text[:40]!r} is none of {', '.join(LEVELS)}", code="unknown-level")
-    return text
 
 
 def read_allow(words: Iterable[str]) -> tuple[str, ...]:

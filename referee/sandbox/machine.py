@@ -10,7 +10,7 @@ from functools import cache
 
 from referee.sandbox import steps
 from referee.sandbox.cgroups import FREEZE, KILL, MEMORY, PIDS, USAGE, GroupPlace, find_places, remove_stale
-from referee.sandbox.levels import DEFAULT, PROPERTIES, STRICT, SandboxError
+from referee.sandbox.levels import DEFAULT, NONE, PROPERTIES, STRICT, Sandbox, SandboxError
 from referee.sandbox.spawn import StepFailed, try_steps
 
 _AS_ROOT_OR_UNIT = "run as root, or as a systemd unit with Delegate=yes"
@@ -92,13 +92,21 @@ def describe(
     return Machine(kept, missing, namespaces, landlock, seccomp, users, places)
 
 
-def check_level(level: str, who: str, machine: Callable[[], Machine] = this_machine) -> None:
+def check_level(level: str, who: str = "", machine: Callable[[], Machine] | None = None) -> None:
     """Raises SandboxError for a strict sandbox that cannot be had here; `who` asks for it."""
-    if level != STRICT or not (missing := machine().missing):
+    if level != STRICT or not (missing := (machine or this_machine)().missing):
         return
     problems = [f"{name} ({reason}): {remedy}" for name, (reason, remedy) in missing.items()]
-    words = f'{who}: sandbox = "{STRICT}" cannot be had: {"; ".join(problems)}'
+    words = f'{who}: sandbox = "{STRICT}" cannot be had: {"; ".join(problems)}'.removeprefix(": ")
     raise SandboxError(f'{words}, or write sandbox = "{DEFAULT}"', code="no-strict")
+
+
+def in_record(sandbox: Sandbox) -> str:
+    """What a record says of it; "" for none."""
+    if sandbox.level == NONE:
+        return ""
+    missing = ", ".join(this_machine().missing)
+    return "; ".join(filter(None, [str(sandbox), f"not kept: {missing}" if missing else ""]))
 
 
 def _namespaces(kind: str, users: int) -> list[str]:

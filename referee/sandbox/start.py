@@ -96,7 +96,7 @@ def start(
     if sandbox.level == NONE:
         first += ["folder", folder] if folder else []
         return Child(spawn(first, argv, {**os.environ, **environment}, streams), sandbox)
-    check_level(sandbox.level, argv[0])
+    check_level(sandbox.level)
     machine = this_machine()
     groups = BotGroups(machine.places) if machine.places else None
     uid = machine.users + (os.getpid() * _SEATS + next(_seats) % _SEATS) % (1 << 29) if machine.users else None

@@ -20,6 +20,8 @@ FILES = {
     "broken.toml": "[pool",
     "unknown-key.toml": 'colour = "red"\n[pool.a]\ngame = "go"\n',
     "bad-clock.toml": '[pool.a]\ngame = "go"\ncontrol = "soon"\n[bot.x]\ncommand = "random"\n',
+    "bad-sandbox.toml": '[sandbox]\nlevel = "high"\n[pool.a]\ngame = "go"\n[bot.x]\ncommand = "random"\n',
+    "open-store.toml": '[sandbox]\nallow = ["read:{}"]\n[pool.a]\ngame = "go"\n[bot.x]\ncommand = "random"\n',
     "tune.toml": '[format]\nkind = "tune"\n[pool.a]\ngame = "go"\n[bot.x]\ncommand = "random"\n',
     "no-record.jsonl": "hello\n",
     "no-results.txt": "[Round 1]\nwho knows\n",
@@ -28,7 +30,7 @@ FILES = {
     "no-store.db": "this is no database, it is longer than a header of one, which has a hundred bytes" * 3,
     "public.key": f'public = "{KEY}"\n',
     "no.key": "= =",
-    "keys.json": "{}",
+    "keys.json": "{ }",
     "broken.json": "[",
 }
 CASES = {
@@ -39,12 +41,19 @@ CASES = {
         *("yugo random random --games x", "yugo random random --games 0", "yugo random random --time soon"),
         *("yugo random random --time 10+x", "yugo random random --frob", "yugo random random --gmaes 2"),
         *("yugo random random --sprt often", "yugo random random -pgnout x", "yugo random random --gauntlet z"),
+        *("yugo random random --sandbox high", "yugo random random --bot 'random-1,sandbox=high'"),
+        *(
+            "yugo random random --bot 'random-1,allow=network'",
+            "yugo x=random random --bot 'x,sandbox=strict,allow=net'",
+        ),
+        "yugo x=random random --bot 'x,sandbox=default,memory=2'",
         *("yugo random random --jobs 0", "yugo random random --from no-record.jsonl", "yugo '' random"),
     ],
     "new-bot": ["", "'a b'", "folder", "random", "x --language cobol", "empty.toml", "x --frob"],
     "new-engine": ["", "'a b'", "folder", "x --language rust", "x --game go"],
     "ladder": [
         *("frob", "run none.toml", "run broken.toml", "run unknown-key.toml", "run bad-clock.toml"),
+        *("run bad-sandbox.toml", "run open-store.toml"),
         *("run empty.toml --until soon", "init empty.toml", "standings none.toml"),
         *("games none.db", "check none.toml", "standings no-store.db"),
     ],
@@ -91,7 +100,7 @@ CASES = {
 def test_bad_input(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
-        Path(name).write_text(text)
+        Path(name).write_text(text.replace("{}", str(tmp_path)))
     Path("public.key").chmod(0o600)
     Path("folder").mkdir()
     Path("folder", "file").touch()
