@@ -98,11 +98,11 @@ class TopTable(Table, frozen=True):
         ),
     ] = ""
     engine: Annotated[Text, key(f"The program that knows the rules: {_COMMAND}.", "the built-in one")] = ""
+    model: Annotated[Literal["davidson", "rao-kupper"], key("How ties are rated.")] = "davidson"
     engine_sandbox: Annotated[Level, key("The sandbox of engines that are not ours.")] = NONE
     sandbox: Annotated[dict[str, Any], key("The sandbox of bots that say nothing else.", "as below")] = field(
         default_factory=dict
     )
-    model: Annotated[Literal["davidson", "rao-kupper"], key("How ties are rated.")] = "davidson"
     budget: Annotated[dict[str, Any], key("Time-outs in seconds, apart from the clock.", "as below")] = field(
         default_factory=dict
     )

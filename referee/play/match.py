@@ -201,6 +201,7 @@ class _MatchState:
             for played in self.match.past:
                 adjudicator.see(played.ply, played.seat, played.analysis)
 
+        watched = any(player.peer.idle for player in self.players)
         while status.phase != OVER:
             if status.ply >= max_plies:
                 return await self._adjudicate()
@@ -215,7 +216,11 @@ class _MatchState:
                 reply, ms = await _dead_list(player, other, colour, move), 0
             else:
                 left = clock.left
+                if watched and other.peer.idle is not None:
+                    other.peer.idle.begin_turn()
                 reply, ms = await player.genmove(colour, clock, clocks[2 - seat])
+                if watched:
+                    ms -= self._watch_idle(ply + 1, seat, ms)
                 if overrun := clock.spend(ms):
                     self._judge_overrun(overrun)
                 elif player.credited and ms + player.credited > left:
@@ -396,6 +401,18 @@ class _MatchState:
         """It would have been late if all the time had been charged."""
         text = f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms after its time was up, not its own"
         self.warnings.append(f"{text}: {self.players[self.seat - 1].peer.credit_because()}")
+
+    def _watch_idle(self, ply: int, seat: int, ms: int) -> int:
+        """The side to move has answered within `ms`: how many of them the other side took from it."""
+        own, others = self.players[seat - 1].peer.idle, self.players[2 - seat].peer.idle
+        if own is not None:
+            own.rest()
+        if others is None or not (stolen := others.end_turn()):
+            return 0
+        credit = min(ms, -(-stolen // 1_000_000))
+        used = f"seat{3 - seat}: used {stolen / 1e6:.1f} ms of processor time in its opponent's turns up to ply {ply}"
+        self.warnings.append(f"{used}: {credit} ms were credited, and it is stopped in them from here on")
+        return credit
 
     def _all_warnings(self) -> list[str]:
         for seat, player in enumerate(self.players, 1):

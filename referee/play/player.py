@@ -200,6 +200,8 @@ class Player(ABC):
 
     async def _set_up(self, lines: dict[str, bool]) -> None:
         """Send them in one write. Raises CannotStart."""
+        if self.peer.idle is not None:
+            self.peer.idle.wake()
         channel = self._channel
         deadline = channel.now() + self._budgets.new
         await channel.send(*lines, deadline=deadline)
@@ -220,6 +222,8 @@ class Player(ABC):
 
     async def _question(self, line: str, seconds: float) -> tuple[Reply, int]:
         """Send the queued lines and this one in one write -> the reply to this line, ms used."""
+        if self.peer.idle is not None:
+            self.peer.idle.wake()
         channel, lines = self._channel, (*self._unsent, line)
         try:
             answer = channel.ask_at_once(lines, min(self.patience, seconds))

@@ -26,6 +26,7 @@ from protocol.transports.recording import Recording
 from protocol.transports.subreaper import kill_strays
 from protocol.transports.transcript import Sink, Transcript
 from referee.play.bot_spec import BotSpec, LaunchError, beside, find_program, readable_files
+from referee.play.idle_turn import IdleWatch, watch_of
 from referee.play.setting import Timeouts
 from referee.sandbox.levels import NONE, Sandbox, SandboxError
 from referee.sandbox.spawn import StepFailed, reap
@@ -57,6 +58,7 @@ class Peer(Protocol):
 
     channel: Channel
     look: float = 1.0  # seconds between looks at whether it has ended while it is silent
+    idle: IdleWatch | None = None  # of a bot that shares its core with its opponent, in a sandbox
 
     def exited(self, wait: float = 0) -> str:
         """How it ended, in words; "" while it runs or if that is unknown. Waits at most `seconds`."""
@@ -147,6 +149,7 @@ class Process(Peer):
             cores = sorted(_cores) if spread and core is None else [] if core is None else [core]
             self._child, stdin, stdout, errors = _start(words, dict(environment), folder, nice, cores, memory, sandbox)
             self._running.update((self._child.pid, self._child.spawned.init))
+        self.idle = watch_of(self._child.groups, sandbox, self._child.watches_idle)
         self._pidfd = os.pidfd_open(self._child.pid)
         self._end = select.poll()
         self._end.register(self._pidfd, select.POLLIN)
@@ -181,6 +184,8 @@ class Process(Peer):
     def begin_game(self, key: str) -> None:
         if self._stderr is not None:
             self._stderr.begin_game(key)
+        if self.idle is not None:
+            self.idle.begin_game()
 
     def end_game(self) -> None:
         self._pipe.drain_stderr()
@@ -204,6 +209,8 @@ class Process(Peer):
         """
         if self._pidfd < 0:
             return
+        if self.idle is not None:
+            self.idle.wake()
         if not kill and not self.exited():
             await self._say_quit()
         if kill or not (self._ended(self._budgets.grace) or self._terminated()):

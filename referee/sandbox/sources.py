@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from protocol.errors import Problem
-from referee.sandbox.levels import Sandbox
+from referee.sandbox.levels import Level, Sandbox
 from referee.sandbox.spawn import StepFailed
 from referee.sandbox.unpack import DEEPEST, SourceRefused, digest_of, is_archive, unpack
 from referee.terminal import clean
@@ -188,7 +188,7 @@ def make(source: Source, sandbox: Sandbox, run: Run) -> str:
 def for_building(asked: Sandbox, machine: "Machine") -> Sandbox:
     """How a bot of this sandbox is built: under `strict`, but under `default` where this machine cannot keep that and
     the bot does not ask for it. Of what the bot is allowed only paths and variables stay open."""
-    level = "strict" if asked.level == "strict" or not machine.missing else "default"
+    level: Level = "strict" if asked.level == "strict" or not machine.missing else "default"
     return replace(asked, level=level, allow=tuple(word for word in asked.allow if ":" in word))
 
 

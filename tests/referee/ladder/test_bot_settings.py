@@ -19,6 +19,7 @@ from referee.play import bot_spec
 from referee.play.bot_spec import BOTS, BotSpec, distinct, read_bot, version_of
 from referee.play.clock import TimeControl
 from referee.play.setting import Timeouts
+from referee.sandbox.levels import Sandbox
 
 SCRIPT = "bot.py"
 
@@ -58,6 +59,8 @@ ALL = {
     "cwd": ('"nets"', "nets"),
     "environment.TOKEN": ('"a,b c"', "a,b c"),
     "memory": ("2000", "2000"),
+    "sandbox": ('"default"', "default"),
+    "allow": ('["ponder", "network"]', "ponder,network"),
     "nice": ("5", "5"),
     "ponder": ("true", "true"),
     "restart": ("false", "false"),
@@ -76,7 +79,7 @@ def test_all_three_places_end_in_the_same_bot(folder: Path) -> None:
         command=command,
         argv=(sys.executable, str(folder / SCRIPT)),
         environment=(("TOKEN", "a,b c"),),
-        memory=2000,
+        sandbox=Sandbox("default", ("ponder", "network"), memory=2000),
         restart=False,
         control=TimeControl.parse("5+0.05"),
         limits=(("nodes", 100), ("playouts", 50)),
@@ -90,7 +93,10 @@ def test_all_three_places_end_in_the_same_bot(folder: Path) -> None:
     for read in (by_ladder, by_lobby):
         entered = read(folder, command, toml)
         assert entered.version == version_of(spec)
-        assert entered == replace(spec, version=entered.version)
+        assert entered.sandbox is not None and spec.sandbox is not None
+        assert str(folder / "club.toml") in entered.sandbox.private
+        sandbox = replace(spec.sandbox, private=entered.sandbox.private)
+        assert entered == replace(spec, version=entered.version, sandbox=sandbox)
     assert set(keys_of(BotSettings)) < set(keys_of(BotTable))
     said = {name.partition(".")[0] for name in ALL}
     assert said | {"options", "cores"} == set(keys_of(BotSettings)), "each of them is tried here"

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from referee.sandbox import sources
-from referee.sandbox.levels import Sandbox
+from referee.sandbox.levels import Level, Sandbox
 from referee.sandbox.machine import Machine
 from referee.sandbox.sources import Build, Source, for_building, is_current, make, read_source
 from referee.sandbox.unpack import SourceRefused
@@ -91,7 +91,7 @@ def test_what_is_built_is_read_only_and_every_user_may_run_it(tmp_path: Path) ->
         ("none", True, "default"),
     ],
 )
-def test_sources_are_built_as_strictly_as_can_be(asked: str, missing: bool, level: str) -> None:
+def test_sources_are_built_as_strictly_as_can_be(asked: Level, missing: bool, level: Level) -> None:
     machine = Machine({}, {"memory": ("no cgroup", "run as root")} if missing else {})
     allow = ("network", "read:/opt/sdk", "gpu", "variable:CC", "ponder")
     assert for_building(Sandbox(asked, allow, memory=99), machine) == Sandbox(

@@ -1,0 +1,103 @@
+"""What a bot uses in its opponent's turn: who is credited, and who is stopped from then on."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from protocol.records import read_records
+from referee.play.idle_turn import ALLOWED, IdleWatch, watch_of
+from referee.sandbox.cgroups import BotGroups
+from referee.sandbox.levels import Sandbox
+from referee.sandbox.machine import this_machine
+from tests.support.cli import ggp
+
+MS = 1_000_000
+
+
+@dataclass
+class FakeGroups:
+    used: int = 0
+    said: list[bool] = field(default_factory=list)
+
+    def usage(self) -> int:
+        return self.used
+
+    def freeze(self, frozen: bool) -> None:
+        self.said.append(frozen)
+
+
+def watch(groups: FakeGroups, level: str = "default", *allow: str) -> IdleWatch | None:
+    return watch_of(cast(BotGroups, groups), Sandbox(level, allow), True)  # type: ignore[arg-type]
+
+
+def turn(seen: IdleWatch, groups: FakeGroups, used: int) -> int:
+    """Its own turn, in which it uses a second, and its opponent's."""
+    seen.wake()
+    groups.used += 1000 * MS
+    seen.rest()
+    seen.begin_turn()
+    groups.used += used
+    return seen.end_turn()
+
+
+def test_what_is_above_a_millisecond_of_a_game_is_credited_and_ends_it() -> None:
+    groups = FakeGroups()
+    seen = watch(groups)
+    assert seen is not None and not seen.stops
+    assert [turn(seen, groups, used) for used in (0, MS // 2, ALLOWED - MS // 2)] == [0, 0, 0]
+    assert turn(seen, groups, 3 * MS) == 4 * MS  # all that none was credited for
+    assert seen.stops and groups.said == [True]
+    assert turn(seen, groups, 0) == 0 and groups.said == [True, False, True]
+
+
+def test_each_game_has_its_own_millisecond() -> None:
+    groups = FakeGroups()
+    seen = watch(groups)
+    assert seen is not None and turn(seen, groups, ALLOWED) == 0
+    seen.begin_game()
+    assert turn(seen, groups, ALLOWED) == 0 and seen.used == ALLOWED
+
+
+def test_a_strict_bot_is_stopped_from_the_first_ply() -> None:
+    groups = FakeGroups()
+    seen = watch(groups, "strict")
+    assert seen is not None
+    turn(seen, groups, 0)
+    assert groups.said == [True]
+    seen.wake()
+    seen.wake()
+    assert groups.said == [True, False]
+
+
+def test_one_that_ponders_or_has_no_sandbox_is_not_watched() -> None:
+    assert watch(FakeGroups(), "strict", "ponder") is None and watch(FakeGroups(), "none") is None
+    assert watch_of(None, Sandbox("default"), True) is None
+
+
+THIEF = """
+import os, sys
+if os.fork() == 0:
+    while True: pass
+os.execv(sys.executable, [sys.executable, "-m", "bots", "random"])
+"""
+
+
+@pytest.mark.slow
+def test_a_busy_child_pays_for_its_parent(tmp_path: Path) -> None:
+    if "idle turn" in this_machine().missing:
+        pytest.skip(": ".join(this_machine().missing["idle turn"]))
+    script, record = tmp_path / "thief.py", tmp_path / "games.jsonl"
+    script.write_text(THIEF)
+    words = ("match", "yugo,size=7", f"thief={sys.executable} {script}", "random", "--games", "2", "--jobs", "1")
+    done = ggp(*words, "--sandbox", "default", "--record", str(record))
+    assert done.status == 0, done.err
+    warnings = [
+        text
+        for read in read_records(record.read_bytes().splitlines(keepends=True))
+        for text in (read.end.warnings if read.end else ())
+    ]
+    told = [text for text in warnings if "processor time" in text]
+    assert len(told) == 1 and "it is stopped in them from here on" in told[0]
