@@ -65,7 +65,7 @@ def test_it_writes_a_tune(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "examples"), [("ladder", 7), ("test", 1), ("tune", 1)])
+@pytest.mark.parametrize(("kind", "examples"), [("ladder", 8), ("test", 1), ("tune", 1)])
 def test_every_example_in_the_comments_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, examples: int
 ) -> None:
