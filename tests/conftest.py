@@ -61,6 +61,7 @@ MODULES = ("httpx", "mcp", "pyspiel", "resvg_py")
 RIGHTS = {
     "image-builder": "no image can be built: apt-get install podman, and let it reach the registry of the base image",
     "mount": "mounting a file system is not allowed: run the tests as root, in a container with CAP_SYS_ADMIN",
+    "strict": "this machine cannot keep a strict sandbox: run the tests as root, with cgroups; ggp doctor says more",
     "root": "only root can make the files of another user: run the tests as root",
 }
 
@@ -79,10 +80,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def remedy(need: str) -> str | None:
     """What to do so that `need` is met; None if it is."""
     if need in RIGHTS:
-        met = (
-            _may_mount() if need == "mount" else image_builder() != "" if need == "image-builder" else os.geteuid() == 0
-        )
-        return None if met else RIGHTS[need]
+        ways = {"mount": _may_mount, "image-builder": lambda: image_builder() != "", "strict": _may_be_strict}
+        return None if ways.get(need, lambda: os.geteuid() == 0)() else RIGHTS[need]
     if need in MODULES:
         return None if find_spec(need) else f"{need} is not installed: make extras"
     return None if _is_installed(need) else f"{need} is not installed: apt-get install {PACKAGES[need]}"
@@ -107,6 +106,12 @@ def image_builder() -> str:
         if shutil.which(name) and not subprocess.run([name, "pull", base], capture_output=True, check=False).returncode:
             return name
     return ""
+
+
+def _may_be_strict() -> bool:
+    from referee.sandbox.machine import this_machine
+
+    return not this_machine().missing
 
 
 def _may_mount() -> bool:

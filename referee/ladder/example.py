@@ -69,7 +69,7 @@ parent = "greedy-20"
 #memory = 2000  # MiB
 #cores = 1
 #restart = true  # for each game
-#sandbox = "none"  # it may do what we may
+#sandbox = "strict"
 #allow = ["network", "read:/data/nets"]  # what its sandbox lets through
 
 # Another pool, with GNU Go in it (apt-get install gnugo). Bots without `pools` play in all of them.

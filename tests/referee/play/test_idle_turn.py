@@ -11,7 +11,6 @@ from protocol.records import read_records
 from referee.play.idle_turn import ALLOWED, IdleWatch, watch_of
 from referee.sandbox.cgroups import BotGroups
 from referee.sandbox.levels import Sandbox
-from referee.sandbox.machine import this_machine
 from tests.support.cli import ggp
 
 MS = 1_000_000
@@ -86,9 +85,8 @@ os.execv(sys.executable, [sys.executable, "-m", "bots", "random"])
 
 
 @pytest.mark.slow
+@pytest.mark.needs("strict")
 def test_a_busy_child_pays_for_its_parent(tmp_path: Path) -> None:
-    if "idle turn" in this_machine().missing:
-        pytest.skip(": ".join(this_machine().missing["idle turn"]))
     script, record = tmp_path / "thief.py", tmp_path / "games.jsonl"
     script.write_text(THIEF)
     words = ("match", "yugo,size=7", f"thief={sys.executable} {script}", "random", "--games", "2", "--jobs", "1")
