@@ -307,6 +307,8 @@ class Service:
         self.unread.heard(descriptor, size + _OVERHEAD)
         if not strange:
             self._receive(peer, data)
+        if not self.unread.holds(descriptor):  # its end was heard before its message was read
+            self._lose(descriptor)
         return True
 
     def _receive(self, peer: bytes, data: bytes) -> None:
@@ -434,6 +436,10 @@ class Unread:
     def connections(self) -> int:
         """How many there are."""
         return len(self._connections)
+
+    def holds(self, descriptor: int) -> bool:
+        """Whether this connection came and has not ended, as far as `hear_news` heard."""
+        return descriptor in self._connections
 
     def heard(self, descriptor: int, size: int) -> None:
         """A message of this many bytes came on this connection."""

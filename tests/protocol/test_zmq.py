@@ -350,6 +350,34 @@ def test_a_peer_that_left_before_its_message_was_read_loses_its_session() -> Non
     service.close()
 
 
+@pytest.mark.parametrize("spoke_before", [False, True])
+def test_a_slow_command_of_a_peer_whose_end_was_heard_first_is_not_started(spoke_before: bool) -> None:
+    service = Service(ANY_PORT, make_responder, slow=frozenset({"sleep"}))
+    until = time.monotonic() + 60
+
+    def hear_until(count: int) -> None:
+        while service.unread.connections != count and time.monotonic() < until:
+            service.unread.hear_news()
+        assert service.unread.connections == count
+
+    with Raw(service.url) as peer:
+        peer.shake_hands()
+        hear_until(1)
+        if spoke_before:
+            peer.send(message(b"add 1\n"))
+            while not service.sessions or not service.idle:
+                assert time.monotonic() < until
+                service.serve_one(20)
+        peer.send(message(b"sleep 1000\n"))
+        peer.socket.shutdown(socket.SHUT_WR)
+        hear_until(0)
+    for _ in range(20):
+        service.serve_one(20)
+        assert service.turns.running == 0
+    assert service.idle and not service.sessions
+    service.close()
+
+
 def test_an_endless_message_cuts_its_peer_and_no_other(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zmq_transport, "MOST_UNREAD", 10_000)
     monkeypatch.setattr(zmq_transport, "_LOOK_ANYHOW", 0.0)
