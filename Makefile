@@ -21,7 +21,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_USER PIP_TARGET PIP_PREFIX
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 .DEFAULT_GOAL := help
-.PHONY: help setup wheels extras play test test-all test-long test-failed coverage coverage-models check check-native coverage-native fuzz format docs bench pictures clean
+.PHONY: help setup extras play test test-all test-long test-failed coverage coverage-models check check-native coverage-native fuzz format docs bench pictures wheels clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r target text; do \

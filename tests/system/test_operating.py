@@ -1,6 +1,7 @@
 """The unit and the container file of docs/operating name only commands, options, paths and numbers that hold."""
 
 import configparser
+import gzip
 import json
 import re
 import shlex
@@ -19,6 +20,7 @@ from tests.conftest import image_builder
 from tests.support import ROOT
 
 FOLDER = ROOT / "docs" / "operating"
+MOST_OF_THE_IMAGE = 120_000_000  # bytes, packed as a registry keeps it
 MOST_OF_THE_LOBBY = 1.0  # seconds that it takes beside `drain`, and some to spare
 
 
@@ -140,6 +142,10 @@ def test_the_image_is_built_and_runs_both_commands() -> None:
     builder = image_builder()
     image = ["build", "-q", "-f", str(FOLDER / "Containerfile"), str(ROOT)]
     built = subprocess.run([builder, *image], capture_output=True, text=True, check=True).stdout.strip()
+    packed = gzip.compress(subprocess.run([builder, "save", built], capture_output=True, check=True).stdout, 6)
+    assert len(packed) <= MOST_OF_THE_IMAGE
+    played = [builder, "run", "--rm", built, "match", "yugo,size=5", "random", "greedy:playouts=5", "--games", "2"]
+    assert "rules 2" in subprocess.run(played, capture_output=True, text=True, check=True).stdout
     for command in ("serve", "web"):
         subprocess.run([builder, "run", "--rm", built, command, "--help"], capture_output=True, check=True)
     doctor = subprocess.run([builder, "run", "--rm", built, "doctor", "--json"], capture_output=True, text=True)
