@@ -357,7 +357,7 @@ def _run(
 
 
 def test_what_is_to_be_installed_can_be() -> None:
-    """The package is on no index: its extras by name, and from a folder that a user of a wheel has not, are no remedy."""
+    """The package is on no index, so its extras are no remedy for a user of a wheel."""
     named = re.compile(r"general-game-protocol\[|pip install '?\"?\.\[")
     messages = [path for path in PYTHONS if path.relative_to(ROOT).parts[0] in PACKAGES]
     assert [path for path in messages if named.search(path.read_text())] == []

@@ -27,6 +27,7 @@ BENCHMARKS = (
     "ladder",
     "ladder_size",
     "console",
+    "new_bot",
     "lobby",
     "models",
     "web",
