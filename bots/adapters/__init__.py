@@ -7,8 +7,8 @@ from types import ModuleType
 from engines.game import OptionError
 
 
-def load(bot: str, module: str, extra: str) -> ModuleType:
+def load(bot: str, module: str, package: str) -> ModuleType:
     """The module of an optional package. Raises OptionError with what to install; what else it raises is its own."""
     if find_spec(module) is None:
-        raise OptionError(f"{bot}: {module} is not installed: pip install 'general-game-protocol[{extra}]'")
+        raise OptionError(f"{bot}: {module} is not installed: pip install {package}")
     return import_module(module)

@@ -69,7 +69,7 @@ class Endpoint:
     """
 
     def __init__(self, url: str, body: Mapping[str, Any], key: str = "", per_minute: int = 0) -> None:
-        self._httpx = load("llm", "httpx", "llm")
+        self._httpx = load("llm", "httpx", "httpx")
         self._url = url if url.endswith("/chat/completions") else f"{url.rstrip('/')}/chat/completions"
         self._body, self._key = body, key
         self._per_minute = per_minute

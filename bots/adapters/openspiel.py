@@ -46,7 +46,7 @@ class AgentWords(NamedTuple):
 def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     """Serve stdin. `engines` are not asked, because the rules are here. Raises OptionError."""
     said = read_command(words)
-    load("openspiel", "pyspiel", "openspiel")
+    load("openspiel", "pyspiel", "open_spiel")
     from engines.adapters.openspiel import OpenSpielRegistry
 
     make, chance = _maker(said.agent), BotRng(said.seed)

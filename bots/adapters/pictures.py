@@ -31,7 +31,7 @@ FONTS = (
 def check_pictures() -> None:
     """Raises OptionError if this machine cannot make them, with what to install: without a font a board would lack
     the names of its cells."""
-    load("llm", "resvg_py", "llm")
+    load("llm", "resvg_py", "resvg_py")
     if _font() is None:
         raise OptionError("llm: --board picture needs a font: apt-get install fonts-dejavu-core, or write --board text")
 

@@ -46,7 +46,7 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     """Serve stdin with the engine of UCI behind `--`; `engines` are not needed. Raises OptionError; ends with status 1
     when the engine of UCI has ended."""
     limits, options, command = read_command(words)
-    pyspiel = load("uci", "pyspiel", "openspiel")
+    pyspiel = load("uci", "pyspiel", "open_spiel")
     from engines.adapters.openspiel import make_registry
 
     engine = _start(command)

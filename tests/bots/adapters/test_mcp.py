@@ -298,7 +298,7 @@ def test_a_token_that_is_none(token: str | None, monkeypatch: pytest.MonkeyPatch
 def test_a_missing_package_and_a_port_in_use_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bots.adapters.find_spec", lambda name: None)
     ran = ggp_in_process("bot", "mcp", "--http", "7000")
-    assert ran.err == "ggp bot: mcp: mcp is not installed: pip install 'general-game-protocol[mcp]'\n"
+    assert ran.err == "ggp bot: mcp: mcp is not installed: pip install mcp\n"
     assert ran.status == 2
 
 

@@ -117,7 +117,7 @@ def test_its_options_are_completed() -> None:
 def test_without_openspiel_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bots.adapters.find_spec", lambda name: None)
     ran = ggp_in_process("bot", "uci", "--", "cat")
-    text = "ggp bot: uci: pyspiel is not installed: pip install 'general-game-protocol[openspiel]'\n"
+    text = "ggp bot: uci: pyspiel is not installed: pip install open_spiel\n"
     assert (ran.status, ran.err) == (2, text)
 
 
