@@ -9,6 +9,8 @@
 
 PYTHON ?= python3
 UNTIL ?= 25s
+T ?= 60
+SECONDS ?= $(T)
 GAMES ?=
 ARGS ?=
 JOBS ?= $(shell nproc)
@@ -78,8 +80,9 @@ check-native: ## prove the C++ core without Python, under the address and undefi
 coverage-native: ## which lines of the core's headers those proofs run
 	+@$(NATIVE) coverage
 
-fuzz: ## feed the core arbitrary moves for SECONDS=60 a game, or one GAME=yugo (needs clang)
-	+@$(NATIVE) fuzz
+fuzz: setup ## feed all parsers arbitrary text for T=60 s, and each game of the core moves (GAME=yugo; needs clang)
+	@$(BIN)/python -m tests.fuzz --seconds $(T) $(ARGS)
+	+@$(NATIVE) fuzz SECONDS=$(SECONDS)
 
 format: setup ## rewrite the Python sources in the house's format
 	@$(BIN)/ruff check --fix-only --quiet $(SOURCES)

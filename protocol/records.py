@@ -310,7 +310,7 @@ def _is_half(line: bytes, begun: bool, joined: bool) -> bool:
         return True
     try:
         msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):  # also one that ends within a character
         return True
     return False
 

@@ -322,9 +322,13 @@ def find_program(name: str) -> str:
             raise LaunchError(f"no program called {name!r} in PATH, {' or '.join(GAMES)}: install it or give its path")
         return found
     path = Path(name)
-    if path.is_dir():
+    try:
+        is_folder, exists = path.is_dir(), path.exists()
+    except OSError as error:  # a folder on the way that we may not enter, a path that is too long
+        raise LaunchError(f"{name[:200]} cannot be looked at: {error.strerror}: check the path") from None
+    if is_folder:
         raise LaunchError(f"{name} is a directory, not a program: name the file in it")
-    if not path.exists():
+    if not exists:
         relative = "" if path.is_absolute() else f" (it is relative to {Path.cwd()})"
         quoted = "; a command line stands here word by word, without quotes around it" if " " in name else ""
         raise LaunchError(f"{name} does not exist: check the path{relative}{quoted}")

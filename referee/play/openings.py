@@ -128,15 +128,15 @@ def _number(text: str) -> int:
 
 def file_data(path: str) -> mmap.mmap:
     """The file as memory. Raises BookError."""
-    if path and Path(path).exists() and not Path(path).is_file():
-        raise BookError(f"{path} is no ordinary file: write the openings into a file")
     try:
-        with Path(path).open("rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        if not path or not Path(path).exists() or Path(path).is_file():
+            with Path(path).open("rb") as file:
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except ValueError:
         raise BookError(f"{path} is empty: write the moves of an opening in each line") from None
     except OSError as error:
-        raise BookError(f"cannot read the openings {path}: {error.strerror}") from None
+        raise BookError(f"cannot read the openings {path[:200]}: {error.strerror}") from None
+    raise BookError(f"{path} is no ordinary file: write the openings into a file")
 
 
 def shuffled(place: int, size: int, seed: str) -> int:

@@ -62,6 +62,10 @@ def test_half_a_line_is_said_with_its_number() -> None:
     torn: list[str] = []
     assert list(read_records([b"\n", whole()[:50] + b"\n"], torn.append)) == []
     assert torn == ["line 2: only the first 50 bytes of an event were written"]
+    torn.clear()
+    within = '{"bots":[{"command":"é'.encode()[:-1]  # it ends within a character
+    assert list(read_records([within], torn.append)) == []
+    assert torn == ["line 1: only the first 22 bytes of an event were written"]
     with raises(RecordError, "not-a-record"):
         list(read_records([b"\n", whole()[:50]]))
 
