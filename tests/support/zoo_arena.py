@@ -35,6 +35,8 @@ import msgspec
 from protocol.transports.subreaper import adopt_orphans
 from referee.play.bot_spec import BotSpec, read_bot
 from referee.play.process import NO_LIMITS, available_cores, pin
+from referee.sandbox.levels import Sandbox
+from referee.sandbox.machine import this_machine
 from tests.support.series import SHORT, make_setup, play
 
 SECONDS = 100  # that a match may take; then its stacks are written and it is killed
@@ -276,8 +278,7 @@ def attack(name: str, folder: Path, level: str, secret: str, honest: str, contro
 
 def confined(bot: BotSpec, level: str) -> BotSpec:
     """The bot at this level of the sandbox."""
-    assert level == "none"
-    return bot
+    return replace(bot, sandbox=Sandbox(level=level, **BOUNDS))
 
 
 def _mounts() -> list[str]:
@@ -333,6 +334,9 @@ def main(folder: Path, level: str) -> None:
     adopt_orphans()
     secret = os.environ["GGP_ZOO_SECRET"]
     read_bot("random")
+    about = this_machine()
+    (folder / "machine.new").write_text(json.dumps({"kept": dict(about.kept), "missing": dict(about.missing)}))
+    (folder / "machine.new").replace(folder / "machine")
     for line in sys.stdin:
         name, honest, control, games = line.split()
         place = folder / f"{name}-{honest.partition(':')[0]}"

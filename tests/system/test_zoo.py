@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import pytest
 
+from referee.sandbox.levels import LEVELS
 from tests.support import ROOT
 from tests.support.cli import wait_until
 from tests.support.zoo_arena import ArenaReport
@@ -28,7 +29,6 @@ pytestmark = pytest.mark.slow
 ZOO = ROOT / "tests" / "system" / "zoo"
 NAMES = sorted(path.stem for path in ZOO.glob("*.py") if path.stem not in ("__init__", "attacker"))
 USERS = [pytest.param("root", marks=pytest.mark.needs("root", "mount")), "user"]
-LEVELS = ("none",)
 ORDINARY = 65534
 HONEST_AT_WORK = "greedy:playouts=60,resign=off"
 MORE = 2.0  # milliseconds that a move of the honest bot may take more
@@ -101,7 +101,9 @@ class Arena:
 
     def keeps(self, kept: str) -> bool:
         """Whether this level keeps this property here, for this user."""
-        return True
+        file = self.folder / "games" / "machine"
+        wait_until(lambda: file.exists() or self._process.poll() is not None, 180, self._said)
+        return kept == "referee" or kept in json.loads(file.read_text())["kept"]
 
     def _said(self) -> str:
         return (self.folder / "errors").read_text()[-4000:]

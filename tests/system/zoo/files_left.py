@@ -15,4 +15,5 @@ STRICT = "the same"
 
 def attack(prey: Prey) -> None:
     path = prey.scratch / f"{prey.mark}-left"
-    prey.attempt("a file in its scratch folder", lambda: path.write_bytes(b"left"))
+    path.write_bytes(b"left")
+    prey.tell("began with a file in its scratch folder")

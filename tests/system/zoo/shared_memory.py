@@ -23,4 +23,5 @@ def attack(prey: Prey) -> None:
         return place not in (None, ctypes.c_void_p(-1).value) and prey.is_secret(ctypes.string_at(place, 64))
 
     prey.attempt("the shared memory of another", attached)
-    prey.attempt("a segment that stays", lambda: prey.call("shmget", 0, prey.segment_size, 0o1600) + 1)  # IPC_CREAT
+    prey.tell("began a segment that stays")
+    prey.call("shmget", 0, prey.segment_size, 0o1600)  # IPC_CREAT
