@@ -32,7 +32,7 @@ from typing import TypedDict
 
 import msgspec
 
-from protocol.transports.subreaper import adopt_orphans
+from protocol.transports.subreaper import adopt_orphans, end_with_parent
 from referee.play.bot_spec import BotSpec, read_bot
 from referee.play.process import NO_LIMITS, available_cores, pin
 from referee.sandbox.levels import Sandbox
@@ -41,7 +41,7 @@ from tests.support.series import SHORT, make_setup, play
 
 SECONDS = 100  # that a match may take; then its stacks are written and it is killed
 PUBLIC = ("/tmp", "/var/tmp", "/dev/shm", os.environ.get("HOME", "/"))
-BOUNDS = {"processes": 16, "memory": 128, "scratch": 8}  # of a bot in the sandbox
+BOUNDS = Sandbox(memory=128, processes=16, scratch=8)  # of a bot in the sandbox
 _SHM_RDONLY, _IPC_RMID, _KEYCTL_UNLINK = 0o10000, 0, 9
 
 
@@ -70,9 +70,8 @@ class ArenaReport(TypedDict):
 class ArenaTarget:
     """Files, a process, sockets, a terminal, shared memory and a key, and whether an attack reached them."""
 
-    def __init__(self, folder: Path, secret: str) -> None:
-        self.folder, self.secret = folder, secret.encode()
-        self.mark = f"zoo-mark-{secrets.token_hex(8)}"
+    def __init__(self, folder: Path, secret: str, mark: str) -> None:
+        self.folder, self.secret, self.mark = folder, secret.encode(), mark
         self.files = [folder / name for name in ("secret", "store.db", "bot.key", "settings.toml")]
         for path in self.files:
             path.write_bytes(self.secret)
@@ -100,6 +99,7 @@ class ArenaTarget:
         tty.setraw(self._slave)
         self.victim = os.fork()
         if not self.victim:
+            end_with_parent(signal.SIGKILL)
             os.chdir(folder)
             while True:
                 time.sleep(60)
@@ -124,9 +124,9 @@ class ArenaTarget:
             "abstract": self.mark,
             "path_socket": str(self.folder / "socket"),
             "terminal": os.ttyname(self._slave),
-            "processes": BOUNDS["processes"],
-            "memory": 2 * BOUNDS["memory"],
-            "disk": 4 * BOUNDS["scratch"],
+            "processes": BOUNDS.processes,
+            "memory": 2 * BOUNDS.memory,
+            "disk": 4 * BOUNDS.scratch,
             "inodes": 20_000,
             "descriptors": 20_000,
         }
@@ -165,6 +165,7 @@ class ArenaTarget:
                 for path in Path(folder).glob(f"*{self.mark}*"):
                     yield f"the file {path}"
                     path.unlink()
+        yield from (f"the group {path}" for path in Path("/sys/fs/cgroup").rglob(f"ggp-{os.getpid()}-*"))
         for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
             if line.split()[3] == str(self.size):
                 yield "shared memory"
@@ -226,10 +227,12 @@ def kill_marked(mark: str) -> None:
 # -- a match ----------------------------------------------------------------------------------------------------------
 
 
-def attack(name: str, folder: Path, level: str, secret: str, honest: str, control: str, games: str) -> ArenaReport:
-    """Play a match with this attacker; "none": it attacks nothing."""
+def attack(
+    name: str, folder: Path, level: str, secret: str, mark: str, honest: str, control: str, games: str
+) -> ArenaReport:
+    """Play a match with this attacker; "none": it attacks nothing. `mark`: in the names of all that it makes."""
     pin(available_cores()[os.getpid() % len(available_cores())])
-    target = ArenaTarget(folder, secret)
+    target = ArenaTarget(folder, secret, mark)
     adopt_orphans()
     zoo = Path(os.environ["GGP_ZOO"])
     words = (sys.executable, "-S", "-E", str(zoo / "attacker.py"), name, target.described(), target.mark)
@@ -278,7 +281,7 @@ def attack(name: str, folder: Path, level: str, secret: str, honest: str, contro
 
 def confined(bot: BotSpec, level: str) -> BotSpec:
     """The bot at this level of the sandbox."""
-    return replace(bot, sandbox=Sandbox(level=level, **BOUNDS))
+    return replace(bot, sandbox=replace(BOUNDS, level=level))
 
 
 def _mounts() -> list[str]:
@@ -303,6 +306,7 @@ def in_child(action: Callable[[], ArenaReport], answer: Path, errors: Path) -> N
     if not pid:
         try:
             os.setsid()
+            end_with_parent(signal.SIGKILL)
             with errors.open("wb", buffering=0) as file:
                 for number in (1, 2):
                     os.dup2(file.fileno(), number)
@@ -344,11 +348,13 @@ def main(folder: Path, level: str) -> None:
         temporary = place / "tmp"
         temporary.mkdir()
         os.environ["TMPDIR"] = str(temporary)
+        mark = f"zoo-mark-{secrets.token_hex(8)}"
         in_child(
-            partial(attack, name, place, level, secret, honest, control, games),
+            partial(attack, name, place, level, secret, mark, honest, control, games),
             folder / f"{place.name}.json",
             folder / f"{place.name}.err",
         )
+        kill_marked(mark)
 
 
 if __name__ == "__main__":
