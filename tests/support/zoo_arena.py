@@ -234,9 +234,6 @@ def attack(
     pin(available_cores()[os.getpid() % len(available_cores())])
     target = ArenaTarget(folder, secret, mark)
     adopt_orphans()
-    zoo = Path(os.environ["GGP_ZOO"])
-    words = (sys.executable, "-S", "-E", str(zoo / "attacker.py"), name, target.described(), target.mark)
-    attacker = BotSpec("attacker", "attacker", words, cwd=str(zoo))
     logs = folder / "logs"
     logs.mkdir()
     setup = make_setup(
@@ -250,7 +247,7 @@ def attack(
         extras=replace(NO_LIMITS, stderr_folder=str(logs)),
         budgets=msgspec.structs.replace(SHORT, command=2),
     )
-    setup = replace(setup, bots=(confined(attacker, level), confined(setup.bots[1], level)))
+    setup = replace(setup, bots=(confined(attacker(name, target), level), confined(setup.bots[1], level)))
     began, before = time.monotonic(), _mounts()
     try:
         came = play(setup, range(0, 2 * int(games), 2))  # one of each pair: the attacker begins in all
@@ -259,6 +256,8 @@ def attack(
         if _mounts() != before:
             left.append("a mount")
         played = [one for one in came.records if one.start.match.count(".") == 0]  # not again after a void one
+        if came.suspended is not None and not came.records:
+            return refused(str(came.suspended))
         end = came.end()
         log = logs / "attacker.log"
         told = log.read_text().splitlines() if log.exists() else []
@@ -277,6 +276,30 @@ def attack(
         )
     finally:
         target.close()
+
+
+def attacker(name: str, target: ArenaTarget) -> BotSpec:
+    """The program of this attack."""
+    zoo = Path(os.environ["GGP_ZOO"])
+    words = (sys.executable, "-S", "-E", str(zoo / "attacker.py"), name, target.described(), target.mark)
+    return BotSpec("attacker", "attacker", words, cwd=str(zoo))
+
+
+def refused(reason: str) -> ArenaReport:
+    """No match began."""
+    return ArenaReport(
+        plies=[],
+        result="",
+        termination="refused",
+        culprit="",
+        detail=reason,
+        told=[],
+        seen=[],
+        left=[],
+        descriptors={},
+        record="",
+        seconds=0.0,
+    )
 
 
 def confined(bot: BotSpec, level: str) -> BotSpec:

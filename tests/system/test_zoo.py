@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import pytest
 
-from referee.sandbox.levels import LEVELS
+from referee.sandbox.levels import LEVELS, PROPERTIES
 from tests.support import ROOT
 from tests.support.cli import wait_until
 from tests.support.zoo_arena import ArenaReport
@@ -99,11 +99,11 @@ class Arena:
             del self._known[key]
             shutil.rmtree(self.folder / "games" / key)
 
-    def keeps(self, kept: str) -> bool:
-        """Whether this level keeps this property here, for this user."""
+    def keeps(self, *properties: str) -> bool:
+        """Whether these properties are kept here, for this user."""
         file = self.folder / "games" / "machine"
         wait_until(lambda: file.exists() or self._process.poll() is not None, 180, self._said)
-        return kept == "referee" or kept in json.loads(file.read_text())["kept"]
+        return {*properties} - {"referee"} <= {*json.loads(file.read_text())["kept"]}
 
     def _said(self) -> str:
         return (self.folder / "errors").read_text()[-4000:]
@@ -169,7 +169,11 @@ def arena(request: pytest.FixtureRequest, level: str, arenas: dict[ArenaKey, Are
 def test_an_attack_wins_nothing(arena: Arena, name: str) -> None:
     """What is said in the program's constants is what happens, and the honest bot plays as without an attack."""
     honest = HONEST_AT_WORK if constant(name, "PROPERTY") == "idle turn" else "random"
-    without, came = arena.run("none", honest), arena.run(name, honest)
+    without = arena.run("none", honest)
+    if arena.level == "strict" and not arena.keeps(*PROPERTIES):
+        assert without["termination"] == "refused" and 'sandbox = "strict" cannot be had' in without["detail"]
+        return
+    came = arena.run(name, honest)
     assert (without["culprit"], without["left"], without["seen"]) == ("", [], [])
     got = [line for line in came["told"] if line.startswith(("got ", "began "))]
     stopped = constant(name, arena.level.upper())
