@@ -19,6 +19,7 @@ BENCHMARKS = (
     "engine_plies",
     "adapters",
     "referee",
+    "sandbox",
     "tap",
     "ratings",
     "records",
