@@ -76,7 +76,7 @@ def soak(folder: Path, level: str, games: int, attacks: int, names: list[str]) -
             moves = " ".join([*(ply.move for ply in one.plies), one.end.result if one.end else "none"])
             honest.append(hashlib.sha256(moves.encode()).hexdigest()[:16])
 
-    setup = make_setup("yugo,size=4", "a=random", "b=greedy:playouts=2", name="honest", seeded=True, time="600")
+    setup = make_setup("yugo,size=4", "a=random", "b=greedy:playouts=2", name="honest", seeded=True, time="20")
     setup = replace(setup, bots=(confined(setup.bots[0], level), confined(setup.bots[1], level)))
     table, began = MatchRunner(keep, most=3), time.monotonic()
     try:
