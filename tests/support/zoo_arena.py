@@ -14,6 +14,7 @@ import faulthandler
 import json
 import os
 import pty
+import re
 import secrets
 import signal
 import socket
@@ -40,7 +41,7 @@ from referee.sandbox.machine import this_machine
 from tests.support.series import SHORT, make_setup, play
 
 SECONDS = 100  # that a match may take; then its stacks are written and it is killed
-PUBLIC = ("/tmp", "/var/tmp", "/dev/shm", os.environ.get("HOME", "/"))
+PUBLIC = ("/tmp", "/var/tmp", "/dev/shm", "/usr", "/etc", os.environ.get("HOME", "/"))
 BOUNDS = Sandbox(memory=128, processes=16, scratch=8)  # of a bot in the sandbox
 _SHM_RDONLY, _IPC_RMID, _KEYCTL_UNLINK = 0o10000, 0, 9
 
@@ -270,7 +271,7 @@ def attack(
             told=[line.partition(" zoo ")[2] for line in told if " zoo " in line][:100],
             seen=list(target.reached()),
             left=left,
-            descriptors=_descriptors(),
+            descriptors=_descriptors(folder),
             record=b"".join(came.kept).decode(),
             seconds=seconds,
         )
@@ -311,12 +312,13 @@ def _mounts() -> list[str]:
     return Path("/proc/self/mountinfo").read_text().splitlines()
 
 
-def _descriptors() -> dict[str, int]:
-    """What is open, without numbers: kind or path -> how many."""
+def _descriptors(folder: Path) -> dict[str, int]:
+    """What is open: kind or path, without what differs from match to match -> how many."""
     kinds = []
     for path in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(OSError):
-            kinds.append(str(path.readlink()).partition(":[")[0])
+            leads = str(path.readlink())
+            kinds.append(re.sub(rf"^{folder}|/pts/\d+$|:\[.*|ggp-\d+.*", "", leads))
     return dict(Counter(kind for kind in kinds if not kind.startswith("/proc/")))
 
 

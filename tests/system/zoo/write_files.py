@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,9 @@ def attack(prey: Prey) -> None:
     prey.attempt("changed rights", first.chmod, 0o777)
     prey.attempt("renamed", lambda: first.rename(f"{first}.moved"))
     prey.attempt("removed", Path(prey.targets[1]).unlink)
-    for folder in (prey.folder, prey.temporary, "/tmp", "/var/tmp", "/dev/shm", str(Path.home())):
+    for folder in (prey.folder, prey.temporary, "/var/tmp", "/usr", "/etc"):
         path = Path(folder) / f"{prey.mark}-written"
-        prey.attempt(f"a file in {folder}", lambda path=path: path.write_bytes(b"new"))
+        prey.attempt(f"a file in {folder}", path.write_bytes, b"new")
+    for folder in ("/tmp", "/dev/shm", str(Path.home())):  # where these are its own, nothing is left of it
+        with contextlib.suppress(OSError):
+            (Path(folder) / f"{prey.mark}-written").write_bytes(b"new")
