@@ -18,7 +18,7 @@ from pathlib import Path
 
 from protocol.transports.subreaper import adopting_orphans
 from referee.play.process import available_cores, pin
-from referee.sandbox.levels import LEVELS, Sandbox, SandboxError
+from referee.sandbox.levels import LEVELS, Level, Sandbox, SandboxError
 from referee.sandbox.machine import check_level, this_machine
 from referee.sandbox.spawn import reap
 from referee.sandbox.start import Child, start
@@ -79,7 +79,7 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
         ]
 
 
-def _is_to_be_had(level: str) -> bool:
+def _is_to_be_had(level: Level) -> bool:
     try:
         check_level(level, "a bot")
     except SandboxError as error:
@@ -91,7 +91,7 @@ def _is_to_be_had(level: str) -> bool:
 # -- starts ----------------------------------------------------------------------------------------------------------
 
 
-def _starts(levels: list[str], number: int) -> Iterator[tuple[str, float, str]]:
+def _starts(levels: list[Level], number: int) -> Iterator[tuple[str, float, str]]:
     """Measured in turn, so that what else the machine does meets all of them."""
     setpriv, shell = shutil.which("setpriv"), shutil.which("sh")
     ways: dict[str, Callable[[], None]] = {"bare": lambda: _popen(TRUE)}
@@ -115,12 +115,12 @@ def _popen(*words: str) -> None:
     subprocess.run(words, check=True, process_group=0)
 
 
-def _start_and_end(level: str) -> None:
+def _start_and_end(level: Level) -> None:
     with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: PTH123 - a descriptor is wanted
         _end(_start(level, [TRUE], nothing.fileno()))
 
 
-def _start(level: str, words: list[str], output: int, folder: str = "") -> Child:
+def _start(level: Level, words: list[str], output: int, folder: str = "") -> Child:
     nothing = os.open(os.devnull, os.O_RDWR)
     try:
         sandbox = replace(LIMITS, level=level, files=tuple(own_files()))
@@ -142,9 +142,9 @@ def _end(child: Child) -> None:
 # -- plies, and what is stolen ---------------------------------------------------------------------------------------
 
 
-def _plies(levels: list[str], games: int, rounds: int) -> Iterator[tuple[str, float, str]]:
+def _plies(levels: list[Level], games: int, rounds: int) -> Iterator[tuple[str, float, str]]:
     """The levels in turn, round by round."""
-    found: dict[str, list[float]] = {level: [] for level in levels}
+    found: dict[Level, list[float]] = {level: [] for level in levels}
     for _ in range(rounds):
         for level in levels:
             words = [
@@ -166,7 +166,7 @@ def _plies(levels: list[str], games: int, rounds: int) -> Iterator[tuple[str, fl
         yield f"match yugo random random, a ply under {level}", statistics.median(each), "µs"
 
 
-def _stolen(levels: list[str], games: int) -> Iterator[tuple[str, float, str]]:
+def _stolen(levels: list[Level], games: int) -> Iterator[tuple[str, float, str]]:
     """What a bot that is busy in its opponent's turn costs that one: what it is charged more than in the same games
     against one that waits."""
     for level in levels:
@@ -175,7 +175,7 @@ def _stolen(levels: list[str], games: int) -> Iterator[tuple[str, float, str]]:
         yield f"stolen from an opponent, a game, {level}", statistics.median(stolen), "ms"
 
 
-def _charged(level: str, what: str, games: int) -> list[float]:
+def _charged(level: Level, what: str, games: int) -> list[float]:
     """Milliseconds of the opponent in each game."""
     setup = make_setup(
         "yugo,size=5", script(BUSY_BOT.replace("busy()", what or "pass")), HONEST, name="bench", seeded=True
@@ -188,7 +188,7 @@ def _charged(level: str, what: str, games: int) -> list[float]:
 # -- memory, ends, the look -------------------------------------------------------------------------------------------
 
 
-def _memory(levels: list[str]) -> Iterator[tuple[str, float, str]]:
+def _memory(levels: list[Level]) -> Iterator[tuple[str, float, str]]:
     """What stays beside a bot: the private memory of the processes of the guard."""
     for level in levels:
         child = _start(level, ["/bin/sleep", "600"], os.open(os.devnull, os.O_WRONLY))
@@ -204,7 +204,7 @@ def _private(pid: int) -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
 
 
-def _ends(levels: list[str], number: int) -> Iterator[tuple[str, float, str]]:
+def _ends(levels: list[Level], number: int) -> Iterator[tuple[str, float, str]]:
     """From SIGKILL of a program to the end of the children that it started in sessions of their own."""
     for level in levels:
         spent = []

@@ -36,7 +36,7 @@ import msgspec
 from protocol.transports.subreaper import adopt_orphans, end_with_parent
 from referee.play.bot_spec import BotSpec, read_bot
 from referee.play.process import NO_LIMITS, available_cores, pin
-from referee.sandbox.levels import Sandbox
+from referee.sandbox.levels import LEVELS, Sandbox
 from referee.sandbox.machine import this_machine
 from tests.support.series import SHORT, make_setup, play
 
@@ -305,7 +305,7 @@ def refused(reason: str) -> ArenaReport:
 
 def confined(bot: BotSpec, level: str) -> BotSpec:
     """The bot at this level of the sandbox."""
-    return replace(bot, sandbox=replace(BOUNDS, level=level))
+    return replace(bot, sandbox=replace(BOUNDS, level=next(known for known in LEVELS if known == level)))
 
 
 def _mounts() -> list[str]:

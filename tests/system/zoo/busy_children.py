@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 PROPERTY = "idle turn"
 NONE = "nothing"
-DEFAULT = "what it burns is credited to the opponent's clock, and it is frozen from then on"
-STRICT = "it is frozen in its opponent's turn, from the first ply"
+DEFAULT = "cgroup cpu, freezer: what it uses is credited to the opponent, and it is stopped from then on"
+STRICT = "freezer: it is stopped in its opponent's turn from the first ply"
 
 
 def attack(prey: Prey) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "process count"
 NONE = "the limit of the machine"
-DEFAULT = "RLIMIT_NOFILE"
+DEFAULT = "a limit of descriptors"
 STRICT = "the same"
 
 

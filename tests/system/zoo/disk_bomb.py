@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "disk"
 NONE = "nothing"
-DEFAULT = "a scratch folder of bounded size, or a limit of the size of files"
+DEFAULT = "mount namespace: its scratch folder is a file system of its own; a limit of the size of files"
 STRICT = "the same"
 
 

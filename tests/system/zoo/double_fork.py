@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "clean end"
 NONE = "the referee: it adopts orphans and kills them"
-DEFAULT = "the kernel ends a process namespace or a cgroup whole"
+DEFAULT = "process namespace: it ends whole"
 STRICT = "the same"
 
 

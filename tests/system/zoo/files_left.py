@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "clean end"
 NONE = "nothing"
-DEFAULT = "its scratch folder goes with it"
+DEFAULT = "mount namespace: its scratch folder goes with it"
 STRICT = "the same"
 
 

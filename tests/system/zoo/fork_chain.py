@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "clean end"
 NONE = "the referee adopts orphans and kills them"
-DEFAULT = "a process namespace or cgroup.kill"
+DEFAULT = "process namespace: it ends whole"
 STRICT = "the same"
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "clean end"
 NONE = "the referee: it waits for the process, not for the end of its output"
-DEFAULT = "the kernel ends a process namespace or a cgroup whole"
+DEFAULT = "process namespace: it ends whole"
 STRICT = "the same"
 
 

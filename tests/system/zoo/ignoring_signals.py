@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "clean end"
 NONE = "the referee: SIGKILL to its group after a grace"
-DEFAULT = "the kernel ends a process namespace or a cgroup whole"
+DEFAULT = "process namespace: it ends whole"
 STRICT = "the same"
 WHEN = "quit"
 

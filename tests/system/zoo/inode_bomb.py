@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "disk"
 NONE = "nothing"
-DEFAULT = "a scratch folder with a bounded number of files"
+DEFAULT = "mount namespace: its scratch folder is a file system of its own"
 STRICT = "the same"
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "other processes"
 NONE = "nothing"
-DEFAULT = "a process namespace, or landlock and seccomp"
+DEFAULT = "process namespace, seccomp"
 STRICT = "the same"
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "files"
 NONE = "nothing for root; the kernel for others"
-DEFAULT = "no capabilities; landlock; seccomp"
+DEFAULT = "no capabilities, landlock, seccomp"
 STRICT = "the same"
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "memory"
 NONE = "nothing"
-DEFAULT = "a limit of the cgroup"
+DEFAULT = "cgroup memory"
 STRICT = "the same"
 
 

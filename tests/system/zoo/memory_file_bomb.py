@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "memory"
 NONE = "nothing"
-DEFAULT = "a limit of the cgroup"
+DEFAULT = "cgroup memory; a limit of the size of files"
 STRICT = "the same"
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "files"
 NONE = "nothing"
-DEFAULT = "no_new_privs; no capabilities; landlock"
+DEFAULT = "no new privileges, no capabilities, landlock"
 STRICT = "the same"
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "memory"
 NONE = "nothing for root; the kernel for others"
-DEFAULT = "a limit of the cgroup"
+DEFAULT = "cgroup memory; the limit of pipes of a user"
 STRICT = "the same"
 
 

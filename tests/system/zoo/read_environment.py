@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "files"
 NONE = "nothing"
-DEFAULT = "the environment is replaced; landlock or a process namespace hide those of others"
+DEFAULT = "the environment is replaced; process namespace"
 STRICT = "the same"
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "other processes"
 NONE = "nothing"
-DEFAULT = "seccomp, or a namespace of its own"
+DEFAULT = "a namespace of messages and shared memory"
 STRICT = "the same"
 
 

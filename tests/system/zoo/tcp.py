@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "network"
 NONE = "nothing"
-DEFAULT = "seccomp; landlock for TCP"
+DEFAULT = "seccomp, landlock"
 STRICT = "the same"
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "process count"
 NONE = "nothing"
-DEFAULT = "a limit of the cgroup; RLIMIT_NPROC for users other than root"
+DEFAULT = "cgroup pids, or a limit of processes"
 STRICT = "the same"
 
 

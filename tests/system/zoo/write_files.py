@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "files"
 NONE = "nothing"
-DEFAULT = "landlock; a mount namespace where one can be made"
+DEFAULT = "landlock, mount namespace"
 STRICT = "the same"
 
 
