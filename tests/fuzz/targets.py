@@ -1,6 +1,9 @@
 """Every parser of text that strangers write: a few samples, what it may raise, and what must hold of what it takes."""
 
+import gzip
 import io
+import shutil
+import tarfile
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -29,6 +32,7 @@ from referee.play.analysis import read_analysis
 from referee.play.bot_spec import LaunchError, WordError, read_bot, read_game
 from referee.play.clock import SettingError, TimeControl
 from referee.play.openings import BookChoice, BookError, OpeningBook, read_choice
+from referee.sandbox.unpack import SourceRefused, unpack
 from referee.tap.recording import BadRecording, read_sessions
 from tests.support import ROOT
 from tests.support.drawn_scenes import KINDS
@@ -185,6 +189,32 @@ def openings(data: bytes) -> None:
         book.opening(pair, 1)
 
 
+def archive(data: bytes) -> None:
+    """The tar, compressed here: a changed sum would hide all behind it. Nothing gets out of the folder."""
+    outside = sorted(path.name for path in folder().iterdir() if path.name != "unpacked")
+    place = folder() / "unpacked"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    try:
+        unpack(file_with("source.tar.gz", gzip.compress(data, 1)), place)
+    finally:
+        assert sorted({*outside, "source.tar.gz"}) == sorted(
+            path.name for path in folder().iterdir() if path.name != "unpacked"
+        )
+
+
+def archives() -> list[bytes]:
+    """A file, a folder, a link; without compression."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as tar:
+        for name, kind, link in MEMBERS:
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, link
+            member.size = 5 if kind == tarfile.REGTYPE else 0
+            tar.addfile(member, io.BytesIO(b"int a"))
+    return [made.getvalue()[:4096]]
+
+
 def opening_words(data: bytes) -> None:
     read_choice(str(file_with("book.txt", b"D4\n")) + data.decode("utf-8", "replace").replace("\0", ""))
 
@@ -198,6 +228,7 @@ def scenes() -> list[bytes]:
     return [msgspec.json.encode(made()) for made in KINDS.values()]
 
 
+MEMBERS = (("src", tarfile.DIRTYPE, ""), ("src/a.c", tarfile.REGTYPE, ""), ("b", tarfile.SYMTYPE, "src"))
 SGF = [
     b"(;GM[1]FF[4]SZ[9]KM[6.5]RE[B+3.5]PB[a]PW[b];B[dd];W[ee](;B[tt])(;B[];W[]))",
     b"(;FF[4]GM[1]SZ[19]HA[2]AB[dd][pp]TM[600]OT[5x30 byo-yomi];W[dp]BL[30]C[caf\\]e])",
@@ -252,6 +283,7 @@ TARGETS = (
     ),
     FuzzTarget("analysis", lambda: [b'{"winrate":0.5,"pv":["D4"]}', b'{"score":1e3}'], analysis),
     FuzzTarget("stderr", lambda: [b"a line\nanother \x1b[2J\n\xff\n"], stderr),
+    FuzzTarget("archive", archives, archive, (SourceRefused,)),
     FuzzTarget("openings", lambda: [b"D4 E5 # one\n\n# nothing\nC3 pass\n"], openings, (BookError,)),
     FuzzTarget("opening-words", lambda: [b",order=random,start=1,plies=8"], opening_words, (BookError,)),
 )
