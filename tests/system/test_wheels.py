@@ -41,8 +41,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("wheels") / "copy"
     shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*NOT_COPIED))
     pythons = list(BUILDERS.values())
-    told = run("make", "wheels", f"PYTHON={pythons[0]}", f"PYTHONS={' '.join(pythons)}", folder=copy)
-    assert "0 ABI version mismatches and 0 ABI violations found" in told or "3.12" not in BUILDERS, told
+    run("make", "wheels", f"PYTHON={pythons[0]}", f"PYTHONS={' '.join(pythons)}", folder=copy)
     return copy / "dist"
 
 
