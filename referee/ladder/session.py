@@ -23,7 +23,7 @@ from referee.ladder.progress import Progress, StopConditions
 from referee.ladder.toml_file import ConfigError, dotted
 from referee.ladder.tune import filled
 from referee.play.adjudication import AdjudicationRule
-from referee.play.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, is_built_in, knowing
+from referee.play.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, bot_words, is_built_in, knowing
 from referee.play.engine import start_engine
 from referee.play.judge import check_reports
 from referee.play.outcome import CannotStart, EngineFailed
@@ -297,14 +297,14 @@ _limited: set[tuple[BotSpec, Timeouts]] = set()  # bots that took their limits
 
 def check_bots(file: str, bots: Sequence[BotSpec], budgets: Timeouts) -> None:
     """The same of the bots of a file, "" for none. One process asks for all that are built in; each bot that gets
-    limits is started once."""
-    built_in = [bot for bot in bots if is_built_in(bot)]
-    calls = list(dict.fromkeys(bot.argv[len(BOTS) :] for bot in built_in))
+    limits is started once. A program of `ggp bot oneshot` is looked for when it starts, in its own folder."""
+    built_in = [bot for bot in bots if bot_words(bot) and (is_built_in(bot) or bot_words(bot)[0] != "oneshot")]
+    calls = list(dict.fromkeys(map(bot_words, built_in)))
     problems = dict(zip(calls, _ask_bots(file, calls, budgets), strict=True)) if calls else {}
     for bot in built_in:
-        if problem := problems[bot.argv[len(BOTS) :]]:
-            key, text = problem
-            lone = key == "command" and ":" not in bot.command
+        if problem := problems[bot_words(bot)]:
+            key, text = problem if is_built_in(bot) else ("command", problem[1])
+            lone = key == "command" and ":" not in bot.command and is_built_in(bot)
             text = f"no program called {bot.command!r} is in PATH, and no built-in bot: {text}" if lone else text
             raise ConfigError(file, dotted(dotted("bot", bot.name), key), text)
     for bot in bots:

@@ -197,6 +197,15 @@ def is_built_in(start: BotSpec) -> bool:
     return start.argv[: len(BOTS)] == BOTS
 
 
+def bot_words(start: BotSpec) -> tuple[str, ...]:
+    """What stands behind `ggp bot`, also where that was left out; () for any other program."""
+    if is_built_in(start):
+        return start.argv[len(BOTS) :]
+    argv = start.argv
+    ours = len(argv) > 2 and PurePath(argv[0]).name == "ggp" and argv[1] == "bot" and not argv[2].startswith("-")
+    return argv[2:] if ours else ()
+
+
 def knowing(start: BotSpec, *engines: BotSpec) -> BotSpec:
     """The bot; a built-in one, or a `ggp bot NAME`, which know the installed games only, with those of these engines,
     which it then asks.
@@ -204,17 +213,13 @@ def knowing(start: BotSpec, *engines: BotSpec) -> BotSpec:
     Our own engine needs no mention, and `--engine` among its words says it already.
     """
     foreign = [engine for engine in dict.fromkeys(engines) if engine.argv != ENGINE]
-    argv = start.argv
-    if is_built_in(start):
-        at = len(BOTS) + 1
-    elif len(argv) > 2 and PurePath(argv[0]).name == "ggp" and argv[1] == "bot" and not argv[2].startswith("-"):
-        at = 3
-    else:
-        return start
-    if not foreign or any(word.startswith("--engine") for word in takewhile(lambda word: word != "--", argv)):
+    said = bot_words(start)
+    has_own = any(word.startswith("--engine") for word in takewhile(lambda word: word != "--", said))
+    if not said or not foreign or has_own:
         return start
     words = [word for engine in foreign for word in ("--engine", engine.url or shlex.join(engine.argv))]
-    return dataclasses.replace(start, argv=(*argv[:at], *words, *argv[at:]))
+    before = start.argv[: len(start.argv) - len(said) + 1]
+    return dataclasses.replace(start, argv=(*before, *words, *said[1:]))
 
 
 def _split(text: str, what: str) -> tuple[str, ...]:

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from bots.command import find_problem
+from bots.command import BOTS, find_problem
 from referee.ladder.config import read_ladder
 from referee.ladder.session import check_programs, prepare_pools
 from referee.ladder.toml_file import ConfigError
 from tests.support.ladders import FILE, PAIR, POOL, write
+
+GGP = Path(sys.executable).parent / "ggp"
 
 COUNTED = """#!{python}
 import os, sys
@@ -70,9 +72,14 @@ def test_an_engine_is_started_once_for_all_its_pools(tmp_path: Path) -> None:
         (
             FILE + '[bot.c]\ncommand = "gredy"\n',
             "bot.c.command: no program called 'gredy' is in PATH, and no built-in bot: unknown bot: gredy; there are: "
-            "random greedy mcts oneshot llm mcp uci chaos; did you mean greedy?",
+            f"{' '.join(BOTS)}; did you mean greedy?",
         ),
         (FILE + '[bot.c]\ncommand = "gredy:playouts=5"\n', "bot.c.command: unknown bot: gredy; there are: random"),
+        (
+            FILE + f'[bot.c]\ncommand = "{GGP} bot llm --key sk-012345678901234"\n',
+            "bot.c.command: llm: a key in a command",
+        ),
+        (FILE + f'[bot.c]\ncommand = "{GGP} bot frob"\n', "bot.c.command: unknown bot: frob; there are: random"),
         (FILE + '[bot.c]\ncommand = "greedy:playout=5"\n', "bot.c.options: greedy has no option playout; it has: "),
         (FILE + '[bot.c]\ncommand = "greedy"\noptions = { playouts = 0 }\n', "bot.c.options: playouts=0: playouts is"),
         (FILE + '[bot.c]\ncommand = "random"\noptions = { playouts = 5 }\n', "bot.c.options: random has no option"),
@@ -101,5 +108,5 @@ def test_what_built_in_bots_say_before_they_start() -> None:
     assert find_problem(["greedy", "playouts=5", "playouts=6"]) == ("options", "greedy: playouts is given twice")
     assert find_problem(["zzz"]) == (
         "command",
-        "unknown bot: zzz; there are: random greedy mcts oneshot llm mcp uci chaos",
+        f"unknown bot: zzz; there are: {' '.join(BOTS)}",
     )
