@@ -13,7 +13,7 @@ from pathlib import Path
 from referee.sandbox import steps
 from referee.sandbox.cgroups import BotGroups
 from referee.sandbox.levels import NONE, Sandbox
-from referee.sandbox.machine import check_level, this_machine
+from referee.sandbox.machine import Machine, check_level, this_machine
 from referee.sandbox.spawn import Spawned, reap, spawn
 
 _KEPT_VARIABLES = ("PATH", "LANG")
@@ -99,7 +99,7 @@ def start(
     check_level(sandbox.level)
     machine = this_machine()
     groups = BotGroups(machine.places) if machine.places else None
-    uid = machine.users + (os.getpid() * _SEATS + next(_seats) % _SEATS) % (1 << 29) if machine.users else None
+    uid = _user(machine, argv[0], sandbox)
     scratch = "" if machine.namespaces else tempfile.mkdtemp(prefix="ggp-")
     try:
         for own in [scratch, folder if writable else ""]:
@@ -148,7 +148,7 @@ def _confinement(
         words.append("join")
     if machine.namespaces:
         words += steps.new_root(read, write, size, uid, gpu)
-    counted = "process limit" in machine.kept.get("process count", ())
+    counted = "process limit" in machine.kept.get("process count", ()) and (uid is not None or not machine.users)
     words += steps.limits(size if not write else 1 << 40, sandbox.processes if counted else 0)
     if uid is not None:
         words += steps.other_user(uid)
@@ -159,6 +159,25 @@ def _confinement(
     if machine.seccomp:
         words += steps.seccomp(network, spread)
     return words
+
+
+def _user(machine: Machine, program: str, sandbox: Sandbox) -> int | None:
+    """A user of its own, where that is possible: None for ours. Without a root of its own it must reach its files."""
+    if not machine.users:
+        return None
+    if not machine.namespaces and not all(map(_others_reach, (program, *steps.own_folders(), *sandbox.files))):
+        return None
+    span = (1 << 29) if machine.users >= 1 << 20 else 10_000  # containers have few
+    return machine.users + (os.getpid() * _SEATS + next(_seats) % _SEATS) % span
+
+
+def _others_reach(path: str) -> bool:
+    """Whether every folder above lets others through, and the file itself can be read."""
+    real = Path(os.path.realpath(path))
+    try:
+        return real.stat().st_mode & 0o004 != 0 and all(folder.stat().st_mode & 0o001 for folder in real.parents)
+    except OSError:
+        return False
 
 
 def readable(sandbox: Sandbox) -> list[str]:

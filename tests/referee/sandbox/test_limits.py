@@ -1,0 +1,127 @@
+"""Limits that a program meets, word for word, and machines that offer less than this one (their probes are faked)."""
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from referee.sandbox import machine, start
+from referee.sandbox.levels import PROPERTIES, Sandbox, SandboxError
+from referee.sandbox.machine import Machine, check_level, describe, in_record, this_machine
+from referee.sandbox.spawn import guard_program
+from referee.sandbox.start import run_confined
+
+PYTHON = (sys.executable, "-S", "-E", "-c")
+USE = "import ctypes, os, socket, subprocess, sys\n"
+FORBIDDEN = "it made the forbidden system call `ptrace`: remove it, or run the bot with sandbox = none"
+OUT_OF_SCRATCH = "exit status 1; its scratch folder of 1 MiB is full (scratch)"
+
+
+def ended(code: str, sandbox: Sandbox) -> tuple[str, str]:
+    """How it ended, and its last word."""
+    argv = (*PYTHON, USE + code)
+    done = run_confined(argv, folder=Path("/usr"), writable=False, sandbox=sandbox, seconds=60, output=500)
+    return done.how, (done.output.decode().strip().splitlines() or [""])[-1].partition(":")[0]
+
+
+@pytest.mark.slow
+@pytest.mark.needs("strict")
+@pytest.mark.parametrize(
+    ("code", "how", "last"),
+    [
+        (
+            "all = []\nwhile True: all.append(bytearray(1 << 20))",
+            "killed by SIGKILL; out of memory: it may use 32 MiB (memory)",
+            "",
+        ),
+        (
+            "all = [subprocess.Popen(['sleep', '60']) for _ in range(9)]",
+            "exit status 1; it was refused its 5th process or thread (processes)",
+            "BlockingIOError",
+        ),
+        ("open(os.environ['TMPDIR'] + '/x', 'wb').write(bytes(2 << 20))", OUT_OF_SCRATCH, "OSError"),
+        ("for x in 'abc': open(os.environ['TMPDIR'] + '/' + x, 'wb').write(bytes(400000))", OUT_OF_SCRATCH, "OSError"),
+        ("ctypes.CDLL(None).ptrace(0, 0, 0, 0)", f"killed by SIGSYS; {FORBIDDEN}", ""),
+        ("socket.socket()", "exit status 1", "PermissionError"),
+        ("open('/etc/shadow')", "exit status 1", "PermissionError"),
+    ],
+)
+def test_a_limit_is_named_with_its_key(code: str, how: str, last: str) -> None:
+    assert ended(code, Sandbox("strict", memory=32, processes=4, scratch=1)) == (how, last)
+
+
+@pytest.mark.slow
+def test_a_forbidden_call_that_is_survived_is_not_made() -> None:
+    code = "import signal; signal.signal(31, lambda *it: None); print(ctypes.CDLL(None).ptrace(0, 0, 0, 0))"
+    assert ended(code, Sandbox("default")) == ("", "-1")
+
+
+# -- machines that offer less -----------------------------------------------------------------------------------------
+
+REASONS = {"namespaces": "unshare: Operation not permitted", "landlock": "landlock: ENOSYS", "cgroups": "none"}
+
+
+@pytest.fixture
+def lesser(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """This machine without namespaces and cgroups, or without Landlock and cgroups."""
+    here = this_machine()
+    namespaces, landlock = ("", here.landlock) if request.param == "landlock" else (here.namespaces, False)
+    users = here.users if os.geteuid() == 0 else 0
+    found = describe(namespaces, landlock, here.seccomp, users, (), REASONS)
+    for module in (machine, start):
+        monkeypatch.setattr(module, "this_machine", lambda: found)
+    yield found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lesser", ["landlock", "namespaces"], indirect=True)
+def test_each_mechanism_alone_keeps_files_network_and_processes(lesser: Machine, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("word")
+    assert {"files", "network", "other processes"} <= set(lesser.kept) and "memory" in lesser.missing
+    default = Sandbox("default")
+    assert ended(f"open({str(tmp_path / 'secret')!r})", default)[1] in ("PermissionError", "FileNotFoundError")
+    assert ended("socket.socket()", default)[1] == "PermissionError"
+    assert ended(f"os.kill({os.getpid()}, 0)", default)[1] in ("PermissionError", "ProcessLookupError")
+    assert ended("open(os.environ['TMPDIR'] + '/x', 'w').write('x')", default) == ("", "")
+    assert ended("ctypes.CDLL(None).ptrace(0, 0, 0, 0)", default)[0] == f"killed by SIGSYS; {FORBIDDEN}"
+    assert in_record(default).startswith("default; not kept: ")
+
+
+def test_strict_is_refused_with_the_property_the_reason_and_the_remedy() -> None:
+    found = describe("root", True, True, 1, (), {"cgroups": "no cgroup can be made here"})
+    with pytest.raises(SandboxError) as caught:
+        check_level("strict", "random", lambda: found)
+    said = str(caught.value)
+    assert said.startswith(
+        'random: sandbox = "strict" cannot be had: memory (cgroup memory: no cgroup can be made here): '
+    )
+    assert said.endswith(', or write sandbox = "default"') and "Delegate=yes" in said and "\n" not in said
+    for level in ("none", "default"):
+        check_level(level, "random", lambda: found)
+
+
+def test_nothing_is_kept_where_nothing_is_offered() -> None:
+    found = describe("", False, False, 0, (), {})
+    assert found.kept == {} and list(found.missing) == list(PROPERTIES)
+    assert replace(found, kept={}).missing["files"][0].startswith("landlock")
+
+
+def test_a_missing_guard_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import referee.sandbox
+
+    monkeypatch.setattr(referee.sandbox, "__path__", [str(tmp_path)])
+    guard_program.cache_clear()
+    try:
+        with pytest.raises(
+            SandboxError, match="the program guard, which starts bots, is not beside the package: make "
+        ):
+            guard_program()
+        (tmp_path / "guard").write_text("no program")
+        (tmp_path / "guard").chmod(0o755)
+        with pytest.raises(SandboxError, match="guard cannot be run: Exec format error: make setup builds it again"):
+            run_confined(("/bin/true",), folder=tmp_path, writable=False, sandbox=Sandbox(), seconds=1, output=1)
+    finally:
+        guard_program.cache_clear()
