@@ -183,6 +183,8 @@ def _about(record: Record, position: ShownPosition) -> Iterator[str]:
     colours = (colour, other) if seat == 1 else (other, colour)
     players = (f"{bot.name} ({colour})" for bot, colour in zip(start.bots, colours, strict=True))
     yield clean(f"{start.match}: {' - '.join(players)}")
+    if confined := [f"{bot.name} {bot.sandbox}" for bot in start.bots if bot.sandbox]:
+        yield clean(f"sandbox: {' - '.join(confined)}")
 
 
 def _ply(record: Record, number: int) -> str:

@@ -64,6 +64,7 @@ def told(record: Record) -> list[str]:
         lines.append(
             f"seat {seat}: {bot.name}{f' ({how})' if how not in ('', bot.name) else ''}, {ms / 1000:.3f} s used"
         )
+    lines += [f"sandbox of {bot.name}: {bot.sandbox}" for bot in start.bots if bot.sandbox]
     lines += [f"opening: {' '.join(start.opening)}"] if start.opening else []
     lines += [f"continues: {start.continues}"] if start.continues else []
     return [*lines, *(_of_the_end(end, names) if end else ["not finished"]), *diagnostics(end)]

@@ -292,11 +292,16 @@ def ladder_of(values: dict[str, Any], path: Path) -> Ladder:
     return replace(ladder, format=form)
 
 
-def without_format(file: str, top: TopTable, bot_table: type[BotTable]) -> Ladder:
-    """All but the format of a ladder, or a lobby as far as it is a ladder. Raises ConfigError."""
+def without_format(file: str, top: TopTable, bot_table: type[BotTable], secrets: Sequence[str] = ()) -> Ladder:
+    """All but the format of a ladder, or a lobby as far as it is a ladder. `secrets`: what no bot in a sandbox may read
+    beside the file itself and the store. Raises ConfigError."""
     folder, name = Path(file).absolute().parent, ladder_name(file, top)
     store = read_store(file, top.store or f"{name}.db", folder)
-    private = [str(Path(file).absolute()), *([store.removeprefix(_SQLITE)] if store.startswith(_SQLITE) else [])]
+    private = [
+        *secrets,
+        str(Path(file).absolute()),
+        *([store.removeprefix(_SQLITE)] if store.startswith(_SQLITE) else []),
+    ]
     sandbox = read_sandbox(file, top.sandbox, private)
     pools = _read_pools(file, top, folder, replace(sandbox, level=top.engine_sandbox))
     bots = _read_bots(file, top, folder, [pool.name for pool in pools], bot_table, sandbox)

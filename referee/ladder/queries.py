@@ -522,6 +522,7 @@ def _own_settings(store: "Store", key: str, name: str, control: TimeControl) -> 
     except (ViewError, Trouble):
         return control, ""
     words = [f"time={bot.control}" if bot.control else "", bot.settings]
+    words.append(f"sandbox={bot.sandbox}" if bot.sandbox else "")
     return TimeControl.parse(bot.control) if bot.control else control, " ".join(filter(None, words))
 
 

@@ -160,7 +160,8 @@ def lobby_of(values: dict[str, Any], path: Path, no_keys: bool = False, listen: 
     file, folder = str(path), path.absolute().parent
     top = decode(file, "", values, LobbyTopTable)
     table = decode(file, "lobby", top.lobby, LobbyTable)
-    ladder = without_format(file, top, LocalBotTable)
+    secrets = [str(folder / name) for name in (table.server_key, table.registry)]
+    ladder = without_format(file, top, LocalBotTable, secrets)
     for pool in ladder.pools:
         _check_engine(file, pool)
         for name in ("resign", "draw"):

@@ -98,4 +98,6 @@ def test_a_busy_child_pays_for_its_parent(tmp_path: Path) -> None:
         for text in (read.end.warnings if read.end else ())
     ]
     told = [text for text in warnings if "processor time" in text]
+    shown = ggp("show", str(record)).out
+    assert "sandbox: thief default - random default" in shown
     assert len(told) == 1 and "it is stopped in them from here on" in told[0]

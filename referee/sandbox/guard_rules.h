@@ -1,0 +1,143 @@
+/* Steps of the guard that forbid a program files, sockets and system calls. Included by guard.c alone. */
+
+#ifndef GUARD_RULES_H
+#define GUARD_RULES_H
+
+/* -- Landlock: its numbers are not in the headers of every machine -- */
+
+static uint64_t file_rights;
+
+/* landlock NETWORK: begin a set of rules; what this kernel knows is asked, not guessed. 1: the network is free. */
+static long begin_rules(char **word)
+{
+    uint64_t attributes[3] = {0};
+    long version = call6(444, 0, 0, 1, 0, 0, 0);
+    if (version < 1)
+        return version < 0 ? version : -ENOSYS;
+    file_rights = (1 << 13) - 1;
+    file_rights |= version >= 2 ? 1 << 13 : 0;
+    file_rights |= version >= 3 ? 1 << 14 : 0;
+    file_rights |= version >= 5 ? 1 << 15 : 0;
+    attributes[0] = file_rights;
+    attributes[1] = version >= 4 && *word[0] != '1' ? 3 : 0;
+    attributes[2] = version >= 6 ? 3 : 0;
+    ruleset = call6(444, (long)attributes, version >= 6 ? 24 : version >= 4 ? 16 : 8, 0, 0, 0, 0);
+    return ruleset;
+}
+
+/* path RIGHTS PATH: r to read and execute, w for everything, d for a device. What is not there is left out. */
+static long allow_path(char **word)
+{
+    struct __attribute__((packed)) { uint64_t rights; int32_t at; } rule;
+    struct statx about;
+    uint64_t on_files = 1 | 2 | 4 | 1 << 14 | 1 << 15;
+    rule.rights = *word[0] == 'w' ? file_rights : *word[0] == 'd' ? 2 | 4 | 8 | 1 << 14 | 1 << 15 : 1 | 4 | 8;
+    long at = CALL(openat, AT_HERE, word[1], O_PATH | O_CLOEXEC, 0, 0);
+    if (at < 0)
+        return at == -ENOENT || at == -EACCES ? 0 : at;
+    long done = CALL(statx, at, "", AT_EMPTY, STATX_TYPE, &about);
+    if (done >= 0 && (about.stx_mode & 0170000) != 0040000)
+        rule.rights &= on_files;
+    rule.rights &= file_rights;
+    rule.at = (int32_t)at;
+    done = done < 0 ? done : call6(445, ruleset, 1, (long)&rule, 0, 0, 0);
+    CALL(close, at, 0, 0, 0, 0);
+    return done;
+}
+
+static long obey_rules(char **word)
+{
+    (void)word;
+    return call6(446, ruleset, 0, 0, 0, 0, 0);
+}
+
+/* -- seccomp ------------------------------------------------------------------------------------------------------ */
+
+#if defined(__x86_64__)
+#define MACHINE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define MACHINE AUDIT_ARCH_AARCH64
+#elif defined(__riscv) && __riscv_xlen == 64
+#define MACHINE AUDIT_ARCH_RISCV64
+#else
+#define MACHINE 0
+#endif
+
+enum { NETWORK = 1, SPREAD = 2 };
+static struct sock_filter program[256];
+static unsigned short lines;
+
+static void filter(unsigned short code, uint32_t value, unsigned char yes, unsigned char no)
+{
+    program[lines++] = (struct sock_filter){code, yes, no, value};
+}
+
+static void when(uint32_t call, uint32_t then)
+{
+    filter(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
+    filter(BPF_RET | BPF_K, then, 0, 0);
+}
+
+static void load(uint32_t at)
+{
+    filter(BPF_LD | BPF_W | BPF_ABS, at, 0, 0);
+}
+
+/* seccomp BITS: NETWORK: sockets of the internet are allowed; SPREAD: other cores, too. */
+static long filter_calls(char **word)
+{
+    uint32_t refused = SECCOMP_RET_ERRNO | EPERM, denied = SECCOMP_RET_ERRNO | EACCES;
+    uint32_t unknown = SECCOMP_RET_ERRNO | ENOSYS, forbidden;
+    uint32_t first = offsetof(struct seccomp_data, args);
+    long bits = number(word[0]);
+    for (int heard = has_init != 0; heard >= 0; heard--) {
+        forbidden = heard ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_KILL_PROCESS;
+        lines = 0;
+        load(offsetof(struct seccomp_data, arch));
+        filter(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
+        filter(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, 0, 0);
+        load(offsetof(struct seccomp_data, nr));
+        filter(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
+        filter(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, 0, 0);
+#define FORBID(name) when(__NR_##name, forbidden);
+#define REFUSE(name) when(__NR_##name, refused);
+#define HIDE(name) when(__NR_##name, unknown);
+        FORBIDDEN(FORBID)
+        REFUSED(REFUSE)
+        UNKNOWN(HIDE)
+        if (!(bits & SPREAD))
+            when(__NR_sched_setaffinity, refused);
+        if (bits & NETWORK) { /* IPv4, IPv6, and netlink to ask about them */
+            filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 0, 6);
+            load(first);
+            filter(BPF_JMP | BPF_JEQ | BPF_K, 2, 2, 0);
+            filter(BPF_JMP | BPF_JEQ | BPF_K, 10, 1, 0);
+            filter(BPF_JMP | BPF_JEQ | BPF_K, 16, 0, 1);
+            filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+            filter(BPF_RET | BPF_K, denied, 0, 0);
+        } else {
+            when(__NR_socket, denied);
+        }
+        filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 4); /* no namespaces of its own */
+        load(first);
+        filter(BPF_JMP | BPF_JSET | BPF_K, 0x7E020000, 0, 1);
+        filter(BPF_RET | BPF_K, refused, 0, 0);
+        filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+        filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 0, 4); /* TIOCSTI, TIOCLINUX: words into a terminal */
+        load(first + 8);
+        filter(BPF_JMP | BPF_JEQ | BPF_K, 0x5412, 1, 0);
+        filter(BPF_JMP | BPF_JEQ | BPF_K, 0x541C, 0, 1);
+        filter(BPF_RET | BPF_K, refused, 0, 0);
+        filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+        struct sock_fprog all = {lines, program};
+        long flags = heard ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
+        long done = CALL(seccomp, SECCOMP_SET_MODE_FILTER, flags, &all, 0, 0);
+        if (done >= 0 && heard)
+            listener = done;
+        if (done >= 0 || !heard || (done != -EBUSY && done != -EINVAL))
+            return MACHINE ? done : -ENOSYS;
+    }
+    return -EINVAL;
+}
+
+#endif
