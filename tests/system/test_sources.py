@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from referee.store.model import GameRow, StoreError
+from tests.support import ROOT
 from tests.support.archives import files, member, pack
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.ladders import open_store, write_ladder
@@ -134,6 +135,18 @@ def test_a_build_takes_no_longer_than_it_may(tmp_path: Path) -> None:
     file = write_ladder(tmp_path, 'command = "random"', bot("mine", more="build_time = 2"), head=HEAD)
     ran = ggp("ladder", "run", str(file), "--games", "2", "--jobs", "1")
     assert "b is suspended: the build failed (it took more than 2 s): waiting" in ran.err
+
+
+@pytest.mark.needs("strict")
+def test_what_was_built_plays_at_level_strict(tmp_path: Path) -> None:
+    """It reads its folder and what is allowed, and may not write there."""
+    says = f"#!/bin/sh\necho more > more 2> /dev/null && exit 9\nexec {GGP} bot random\n"
+    files(tmp_path / "mine", [("Makefile", BUILT), ("bot.in", says)])
+    confined = f'sandbox = "strict"\nallow = ["read:{sys.prefix}", "read:{ROOT}"]'
+    file = write_ladder(tmp_path, 'command = "random"', bot("mine", more=confined), head=HEAD)
+    ran = ggp("ladder", "run", str(file), "--games", "4", "--jobs", "1", "--json")
+    assert ran.status == 0 and ran.json["games"] == 4, ran.err
+    assert ran.json["terminations"] == {"rules": 4}
 
 
 TRIES = """\
