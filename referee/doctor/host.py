@@ -27,6 +27,7 @@ PROGRAMS = {
         "node": "nodejs",
         "perl": "perl",
         "rustc": "rustc",
+        "stockfish": "stockfish",
     },
     "sources": {"cc": "gcc", "g++": "g++", "make": "make"},
     "services": {"podman": "podman", "postgres": "postgresql", "systemctl": "systemd"},

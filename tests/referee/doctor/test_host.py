@@ -103,7 +103,7 @@ def test_few_descriptors_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_program_of_the_tests_is_looked_for() -> None:
-    """Both tables name the same packages."""
+    """Both tables name the same packages: a program that is new in one belongs into the other."""
     known = {name: package for names in PROGRAMS.values() for name, package in names.items()}
     assert {name: package for name, package in PACKAGES.items() if name != "zmq.h"}.items() <= known.items()
     assert packages(["cc", "g++", "make", "cc"]) == ["gcc", "g++", "make"]
