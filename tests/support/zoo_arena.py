@@ -166,7 +166,7 @@ class ArenaTarget:
                 for path in Path(folder).glob(f"*{self.mark}*"):
                     yield f"the file {path}"
                     path.unlink()
-        yield from (f"the group {path}" for path in Path("/sys/fs/cgroup").rglob(f"ggp-{os.getpid()}-*"))
+        yield from (f"the group {path}" for path in groups(f"ggp-{os.getpid()}-"))
         for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
             if line.split()[3] == str(self.size):
                 yield "shared memory"
@@ -194,6 +194,12 @@ class ArenaTarget:
 
     def _system_call(self, x86: int, arm: int, *arguments: object) -> int:
         return int(self.libc.syscall(x86 if os.uname().machine == "x86_64" else arm, *arguments))
+
+
+def groups(prefix: str) -> list[str]:
+    """The control groups whose names begin so. Others come and go meanwhile."""
+    walk = os.walk("/sys/fs/cgroup")
+    return [f"{folder}/{name}" for folder, names, _ in walk for name in names if name.startswith(prefix)]
 
 
 def marked(mark: str) -> list[int]:
@@ -326,7 +332,7 @@ def _descriptors(folder: Path) -> dict[str, int]:
 
 
 def in_child(action: Callable[[], ArenaReport], answer: Path, errors: Path) -> None:
-    """Do it in a process of its own session; whatever became of it, the file is there in the end."""
+    """Do it in a process of its own session; `answer` is there in the end if it came to that."""
     pid = os.fork()
     if not pid:
         try:
@@ -337,9 +343,7 @@ def in_child(action: Callable[[], ArenaReport], answer: Path, errors: Path) -> N
                     os.dup2(file.fileno(), number)
                 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
                 faulthandler.dump_traceback_later(SECONDS, exit=True)
-                unfinished = answer.with_suffix(".new")
-                unfinished.write_text(json.dumps(action()))
-                unfinished.replace(answer)
+                answer.write_text(json.dumps(action()))
         except BaseException:
             import traceback
 
@@ -354,8 +358,6 @@ def in_child(action: Callable[[], ArenaReport], answer: Path, errors: Path) -> N
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-    if not answer.exists():
-        answer.write_text("{}")
 
 
 def main(folder: Path, level: str) -> None:
@@ -374,12 +376,16 @@ def main(folder: Path, level: str) -> None:
         temporary.mkdir()
         os.environ["TMPDIR"] = str(temporary)
         mark = f"zoo-mark-{secrets.token_hex(8)}"
+        answer = folder / f"{place.name}.new"
         in_child(
             partial(attack, name, place, level, secret, mark, honest, control, games),
-            folder / f"{place.name}.json",
+            answer,
             folder / f"{place.name}.err",
         )
         kill_marked(mark)
+        if not answer.exists():
+            answer.write_text("{}")
+        answer.replace(answer.with_suffix(".json"))  # the last of it: the test may ask for the same again at once
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from referee.play.match_runner import MatchRunner, Suspended
 from referee.play.process import available_cores, pin
 from referee.play.series import GameResult
 from tests.support.series import make_setup
-from tests.support.zoo_arena import ArenaTarget, attacker, confined, kill_marked
+from tests.support.zoo_arena import ArenaTarget, attacker, confined, groups, kill_marked
 
 LOOKS = 200  # how many times it looks at what it holds
 
@@ -55,7 +55,7 @@ def held(games: int, target: ArenaTarget) -> HeldNow:
         games=games,
         descriptors=len(list(Path("/proc/self/fd").iterdir())),
         memory=int(memory.split()[1]),
-        groups=len(list(Path("/sys/fs/cgroup").rglob(f"ggp-{os.getpid()}-*"))),
+        groups=len(groups(f"ggp-{os.getpid()}-")),
         files=len(list(Path(os.environ["TMPDIR"]).iterdir())) + len(list(target.left())),
         mounts=len(Path("/proc/self/mountinfo").read_text().splitlines()),
         children=len(children),

@@ -15,6 +15,7 @@ import pytest
 
 from referee.sandbox.machine import this_machine
 from tests.support.cli import Ggp, wait_until
+from tests.support.zoo_arena import groups
 
 pytestmark = pytest.mark.long
 
@@ -97,12 +98,8 @@ def nothing_of_ours() -> Iterator[None]:
 
 def dead_groups() -> list[str]:
     """The groups of processes that are not there."""
-    groups = [path for path in Path("/sys/fs/cgroup").rglob("ggp-*") if path.is_dir()]
-    return [str(path) for path in groups if path.name.split("-")[1].isdigit() and not alive(path.name.split("-")[1])]
-
-
-def alive(pid: str) -> bool:
-    return Path(f"/proc/{pid}").exists()
+    made = ((path, path.rpartition("/")[2].split("-")[1]) for path in groups("ggp-"))
+    return [path for path, pid in made if pid.isdigit() and not Path(f"/proc/{pid}").exists()]
 
 
 @pytest.mark.parametrize("victim", VICTIMS)
