@@ -1,14 +1,13 @@
 """The bot that searches: a tree of playouts on the compiled core (engines/core/search.hpp), kept from move to move.
 
 Here is what a tree of one side's moves cannot say: bids, sides and dead stones; and for how long to think.
-A game without a compiled core is played as `greedy` does.
+A game without a compiled core is searched by bots.tree_search.
 """
 
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from bots.greedy import make_choose
 from bots.options import SEED, parse_options
 from bots.rng import BotRng
 from bots.sdk import Position, run
@@ -45,10 +44,6 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     run(bot.choose, name="mcts", analysis=True, seed=bot.begin_match, engine=engines, words=())
 
 
-class NoSearch(Exception):
-    """The game has no compiled core."""
-
-
 class Look(NamedTuple):
     """What a search found out about a position whose sides are not settled."""
 
@@ -76,7 +71,6 @@ class Searcher:
         self._threads, self._megabytes, self._resigns = threads, megabytes, resigns
         self._search: Search | None = None
         self._plies: list[tuple[int, str, str]] = []
-        self._without_core = make_choose(20, chance, resigns)
 
     def begin_match(self, seed: int) -> None:
         """Forget all, and draw from here on what this seed and the bot's own make."""
@@ -85,16 +79,13 @@ class Searcher:
 
     def choose(self, position: Position) -> str:
         """A legal move of any phase, or `resign`. The same chance, plies and playouts: the same move."""
-        try:
-            if position.phase == "agree":
-                return self._agree(position)
-            if position.phase == "bid":
-                return self._bid(position)
-            if position.phase == "choose":
-                return self._choose_side(position)
-            return self._move(position)
-        except NoSearch:
-            return self._without_core(position)
+        if position.phase == "agree":
+            return self._agree(position)
+        if position.phase == "bid":
+            return self._bid(position)
+        if position.phase == "choose":
+            return self._choose_side(position)
+        return self._move(position)
 
     def _move(self, position: Position) -> str:
         search = self._follow(position)
@@ -127,9 +118,12 @@ class Searcher:
         return self._search
 
     def _begin(self, state: State) -> Search:
-        search = state.search(self._chance.getrandbits(63), self._threads, self._megabytes)
+        seed = self._chance.getrandbits(63)
+        search = state.search(seed, self._threads, self._megabytes)
         if search is None:
-            raise NoSearch
+            from bots.tree_search import TreeSearch  # of games without a core only
+
+            search = TreeSearch(state, seed, self._megabytes)
         return search
 
     def _seconds(self, position: Position) -> float:

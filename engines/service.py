@@ -49,7 +49,7 @@ def make_responder(session: Session, extend: Extend | None = None) -> Responder:
         line = session.line
         return every if line is None or line.game.setup else [n for n in every if n not in gtpgo.NAMES]
 
-    handlers["version"] = lambda arguments: version("general-game-protocol")
+    handlers.setdefault("version", lambda arguments: version("general-game-protocol"))
     handlers["list_commands"] = lambda arguments: "\n".join(known())
     handlers["known_command"] = lambda arguments: "true" if arguments and arguments[0] in known() else "false"
     return Responder(NAME, "", handlers, report_on_stderr)

@@ -188,6 +188,23 @@ class OpenSpielState(PlainState):
         text: str = pyspiel.serialize_game_and_state(self._loaded.game, self.inner)
         return text
 
+    def _quickly(self, player: int, string: str) -> int | None:
+        """The legal action of that string, without the strings of all others; None: it is not found this way."""
+        inner, known = self.inner, self._loaded.words.known
+        legal = inner.legal_actions()
+        tried = known.get((player, string), [])
+        for action in tried:
+            if action in legal and inner.action_to_string(player, action) == string:
+                return action
+        try:
+            action = inner.string_to_action(player, string)
+        except Exception:  # of no legal action
+            return None
+        if action not in legal or inner.action_to_string(player, action) != string:
+            return None
+        known.setdefault((player, string), []).append(action)
+        return int(action)
+
     def _legal(self) -> dict[str, tuple[int, str]]:
         if self._table is None:
             self._table = self._loaded.words.table(self.inner) if self._player >= 0 else {}
@@ -205,11 +222,8 @@ class OpenSpielState(PlainState):
         words = self._loaded.words
         if not words.collides and self._table is None:
             string = string_of(move)
-            if (tried := words.known.get((player, string))) and words.word(player, string) == move:
-                legal = self.inner.legal_actions()
-                for action in tried:
-                    if action in legal and self.inner.action_to_string(player, action) == string:
-                        return action, move
+            if words.word(player, string) == move and (action := self._quickly(player, string)) is not None:
+                return action, move
         table = self._legal()
         if (found := table.get(move)) is not None:
             return found[0], move
@@ -306,6 +320,8 @@ def extend(session: Session, handlers: Mapping[str, Handler]) -> dict[str, Handl
     table = {name: handler for name, handler in handlers.items() if name not in gtpgo.NAMES}
     return {
         **table,
+        "name": lambda arguments: NAME,
+        "version": lambda arguments: version("open_spiel"),
         "ggp-new": new,
         "ggp-play": joined(handlers["ggp-play"]),
         "ggp-legal": lambda words: handlers["ggp-legal"]([" ".join(words)] if words else words),

@@ -306,9 +306,11 @@ class _EnginePair:
         return found
 
     async def _verify(self, record: Record, ours: Engine, other: Engine | None, deep: bool) -> Deviation | None:
-        """A game that our engine does not know is verified on the other alone."""
+        """A game that our engine does not know is verified on the other alone, and so is another game of that name."""
+        game = record.start.game
         try:
-            if record.start.game in await ours.games():
+            known = game in await ours.games()
+            if known and (other is None or await _same_game(game, ours, other)):
                 return await verify(record, ours, other, deep)
         except EngineFailed as failure:
             return Deviation(ENGINE, clean(str(failure)), 0, failed=True)
@@ -322,6 +324,15 @@ class _EnginePair:
         for engine in self._engines.values():
             await engine.peer.stop()
         self._engines.clear()
+
+
+async def _same_game(game: str, ours: Engine, other: Engine) -> bool:
+    """Whether two engines mean the same by a name, as far as their options show: each then has no more than some of the
+    other's. Go of OpenSpiel, for one, has a `board_size`."""
+    if game not in await other.games():
+        return True  # and the difference is found
+    one, two = (await ours.options(game)).keys(), (await other.options(game)).keys()
+    return one <= two or two <= one
 
 
 _MOST_TOLD = 1000  # matches that are listed in JSON

@@ -160,9 +160,10 @@ class _Walk:
         """Moves that must be refused and change nothing."""
         self._at("3.3.6", f"ply {status.ply}")
         before = await self._position()
-        played = [move for _, move in self.moves if move not in legal and move != "dead:"]
+        possible = {move.lower() for move in legal}  # letter case does not count
+        played = [move for _, move in self.moves if move.lower() not in possible and move != "dead:"]
         for move in (*NONSENSE, *played[-2:], "resign"):
-            if status.phase == "agree" or move in legal:
+            if status.phase == "agree" or move.lower() in possible:
                 continue
             answer = await self.talk.ask(f"ggp-play {status.to_play} {move}")
             words = not answer.ok and answer.text.startswith("illegal move")

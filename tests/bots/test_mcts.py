@@ -183,7 +183,7 @@ def test_it_ends_when_its_time_is_over() -> None:
         assert where.analysis["visits"] < 10**6
 
 
-def test_a_game_without_a_core_is_played_one_ply_deep() -> None:
+def test_a_game_without_a_core_is_searched_too() -> None:
     line = GameHistory(auction.GAME, {})
     assert searcher().choose(Position(line, line.state.copy(), BotClock())).startswith("bid:")
 
