@@ -161,7 +161,7 @@ def test_the_help_has_a_line_for_every_command_in_its_section(capsys: pytest.Cap
     out = capsys.readouterr().out
     sections = re.findall(r"^(\w+):\n((?:  .+\n)+)", out, re.MULTILINE)
     assert [title for title, _ in sections] == ["Play", "Begin", "Ladders", "Servers", "Debugging", "Records"]
-    listed = re.findall(r"^  (\w+) +\S.*$", out, re.MULTILINE)
+    listed = re.findall(r"^  ([\w-]+) +\S.*$", out, re.MULTILINE)
     assert sorted([*listed, "completion"]) == sorted(point.name for point in entry_points("ggp.commands"))
     assert max(map(len, out.splitlines())) <= 100
     assert main([]) == 2
