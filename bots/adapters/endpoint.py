@@ -6,6 +6,7 @@ The key is in the header of each request and nowhere else; what an endpoint says
 import contextlib
 import json
 import random
+import re
 import signal
 import sys
 import threading
@@ -26,6 +27,7 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds before the next try; doubled eac
 _PATIENCE = (429, 503, 529)  # statuses that ask for it
 _AGAIN = (408, 409, 425, 500, 502, 504, *_PATIENCE)
 _MINUTE = 60.0
+_NUMBER = re.compile(r"[0-9.]+")
 _CHARACTERS = 4  # to a token, where the endpoint does not count
 
 
@@ -92,7 +94,9 @@ class Endpoint:
             if self._per_minute:
                 self._sent.append(began)
             try:
-                return self._read(self._request(body, min(longest, deadline - began)), body)._replace(tries=tries)
+                return self._read(self._request(body, max(0.001, min(longest, deadline - began))), body)._replace(
+                    tries=tries
+                )
             except _Trouble as trouble:
                 if trouble.refused and self._sent:
                     self._sent.pop()
@@ -191,7 +195,7 @@ class Endpoint:
         usage = said.get("usage") if isinstance(said.get("usage"), dict) else {}
         tokens_in, tokens_out = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
         return ModelAnswer(
-            self._without_key(text),
+            self._without_key(text.encode("utf-8", "replace").decode()),  # JSON can write half of a surrogate pair
             choice.get("finish_reason") == "length",
             len(asked) // _CHARACTERS + 1 if tokens_in is None else tokens_in,
             len(text) // _CHARACTERS + 1 if tokens_out is None else tokens_out,
@@ -204,8 +208,9 @@ class Endpoint:
 
     def _tell_once(self, text: str) -> None:
         """Each kind of trouble once in the life of the process: a record keeps how often it was."""
-        if text not in self._told and len(self._told) < 20:
-            self._told.add(text)
+        kind = _NUMBER.sub("", text)
+        if kind not in self._told and len(self._told) < 20:
+            self._told.add(kind)
             print(f"llm: {text}; trying again", file=sys.stderr, flush=True)
 
 

@@ -21,6 +21,7 @@ from bots.adapters import load
 from bots.adapters.agent_seat import LONGEST_WAIT, AgentSeat, SeatError
 from bots.sdk import run
 from engines.game import Option, OptionError
+from protocol.errors import CommandFailed
 
 OPTIONS: tuple[Option, ...] = ()
 WORDS = "--connect URL [OPTION …] | --http [HOST:]PORT [OPTION …]"
@@ -153,7 +154,7 @@ def make_server(seat: AgentSeat, begun: Callable[[], object] = lambda: None) -> 
     def answered(question: Callable[[], Any]) -> Any:
         try:
             return question()
-        except SeatError as error:
+        except (SeatError, CommandFailed) as error:  # CommandFailed: an engine of its own does not do its part
             raise ToolError(str(error)) from None
 
     def rules() -> str:
