@@ -43,7 +43,7 @@ from tests.support.series import SHORT, make_setup, play
 SECONDS = 100  # that a match may take; then its stacks are written and it is killed
 PUBLIC = ("/tmp", "/var/tmp", "/dev/shm", "/usr", "/etc", os.environ.get("HOME", "/"))
 BOUNDS = Sandbox(memory=128, processes=16, scratch=8)  # of a bot in the sandbox
-_SHM_RDONLY, _IPC_RMID, _KEYCTL_UNLINK = 0o10000, 0, 9
+_IPC_RMID, _KEYCTL_UNLINK, _KEYCTL_SET_TIMEOUT = 0, 9, 15
 
 
 class ArenaReport(TypedDict):
@@ -86,8 +86,9 @@ class ArenaTarget:
         self.segment = self.libc.shmget(0, 64, 0o1600)
         place = self.libc.shmat(self.segment, None, 0)
         ctypes.memmove(place, self._memory, 64)
-        self.libc.shmdt(ctypes.c_void_p(place))
+        self.libc.shmctl(self.segment, _IPC_RMID, None)  # it goes when this process does, however that ends
         self.key = self._system_call(248, 217, b"user", f"{self.mark}-mine".encode(), self.secret, len(secret), -4)
+        self._system_call(250, 219, _KEYCTL_SET_TIMEOUT, self.key, 600)  # where it cannot be removed
         self.tcp = socket.create_server(("127.0.0.1", 0))
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.udp.bind(("127.0.0.1", 0))
@@ -181,7 +182,6 @@ class ArenaTarget:
         with contextlib.suppress(ProcessLookupError, ChildProcessError):
             os.kill(self.victim, signal.SIGKILL)
             os.waitpid(self.victim, 0)
-        self.libc.shmctl(self.segment, _IPC_RMID, None)
         self._system_call(250, 219, _KEYCTL_UNLINK, self.key, -4)
         kill_marked(self.mark)
 
