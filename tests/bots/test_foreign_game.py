@@ -1,5 +1,6 @@
 """Bots at the games of an engine of their own: the same methods as at installed games, one process, bounded faults."""
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from engines.registry import Registry
 from protocol.commands import Who
 from protocol.errors import CommandFailed
 from protocol.responder import Responder
+from referee.play.bot_spec import knowing, read_bot, read_engine
 from tests.support import ROOT
 from tests.support.checked_peer import failed_checks
 from tests.support.cli import ggp
@@ -201,3 +203,25 @@ def test_states_share_nothing(registries: list[EngineRegistry]) -> None:
     one.play("A")
     other.play("B")
     assert (one.ply, other.ply) == (1, 1) and one.hash() != other.hash()
+
+
+def test_without_a_drawing_a_match_may_have_a_thousand_plies_at_least(tmp_path: Path) -> None:
+    """A game may begin with few moves and have many later."""
+    record = tmp_path / "r.jsonl"
+    without = f"{sys.executable} -m tests.support.foreign_engine without ggp-scene"
+    ran = ggp("match", "--engine", without, "yugo,size=2", "random", "random", "--games", "1", "--record", str(record))
+    assert ran.status == 0, ran.err
+    assert json.loads(record.read_text().split("\n")[0])["max_plies"] == 20 * 50
+
+
+def test_bots_of_ladders_and_lobbies_know_the_engines_of_their_pools() -> None:
+    ours, url = read_engine(None), read_engine("tcp://127.0.0.1:5555")
+    own = read_engine(CONNECT4)
+    bot, program = read_bot("greedy:playouts=2"), read_bot("cat")
+    assert knowing(bot, ours) == bot and knowing(program, own) == program
+    words = knowing(bot, ours, own, url, own).argv
+    added = ["--engine", CONNECT4, "--engine", url.url]
+    place = words.index("--engine")
+    assert list(words[place : place + 4]) == added and (*words[:place], *words[place + 4 :]) == bot.argv
+    said = read_bot(f"{sys.executable} -P -m bots random --engine mine")
+    assert knowing(said, own) == said

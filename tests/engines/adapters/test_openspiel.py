@@ -290,7 +290,19 @@ def test_recorded_games_are_verified(tmp_path: Any) -> None:
     engine = ("--engine", " ".join(COMMAND))
     ran = ggp("match", *engine, "clobber", "random", "greedy:playouts=1", "--games", "4", "--record", str(record))
     assert ran.status == 0 and "rules 4" in ran.out, ran.err
+    start = json.loads(record.read_text().split("\n")[0])
+    assert start["max_plies"] == 29 and start["engine"]["program"] == "OpenSpiel"  # the most that clobber can have
     checked = ggp("verify", *engine, str(record))
     assert checked.status == 0, checked.err
     refused = ggp("match", *engine, "backgammon", "random", "random")
     assert refused.status == 2 and "it has chance" in refused.err
+
+
+@pytest.mark.slow
+def test_go_of_openspiel_is_not_verified_by_ours(tmp_path: Any) -> None:
+    """Two games of one name, told from each other by their options."""
+    record = tmp_path / "go.jsonl"
+    engine = ("--engine", " ".join(COMMAND))
+    ran = ggp("match", *engine, "go,board_size=3", "random", "random", "--games", "2", "--record", str(record))
+    assert ran.status == 0 and "rules 2" in ran.out, ran.err
+    assert ggp("verify", *engine, str(record)).status == 0
