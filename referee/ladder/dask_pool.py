@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 import warnings
-from concurrent.futures import CancelledError, Future, wait
+from concurrent.futures import CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 
@@ -27,6 +27,8 @@ from protocol.printed import without_password
 from referee.play.match_runner import MOST_BOTS
 from referee.play.pool import LocalPool, WorkerPool, WorkersLost
 from referee.play.worker import Batch, BatchResult, WorkerConfig
+from referee.sandbox.levels import STRICT
+from referee.sandbox.machine import this_machine
 
 SLOT = "slot"
 OURS = f"general-game-protocol {version('general-game-protocol')}"
@@ -81,6 +83,11 @@ def play_here(run: str, wanted: str, bots: int, batch: list[Batch]) -> BatchResu
     finally:
         _end_task(run, player)
     return replace(result, refused=[replace(one, reason=f"{one.reason} (on {host})") for one in result.refused])
+
+
+def missing_here() -> tuple[str, ...]:
+    """The properties of a strict sandbox that this Dask worker cannot keep."""
+    return tuple(this_machine().missing)
 
 
 def end_run(run: str) -> None:
@@ -147,9 +154,8 @@ class DaskPool(WorkerPool):
         self._bots, self._drought = bots, drought
         self._run = uuid.uuid4().hex[:12]
         self._client = _connect(url, patience)
-        self._executor = self._client.get_executor(  # type: ignore[no-untyped-call]
-            pure=False, retries=_RETRIES, resources={SLOT: 1}
-        )
+        self._executors = dict[tuple[str, ...], Executor]()  # by the workers that they use, () for all
+        self._missing = dict[str, object]()  # by worker: what it cannot keep of a strict sandbox, or an error
         self._seen = time.monotonic()  # when there was a slot
         try:
             while not self.count_slots():
@@ -161,8 +167,24 @@ class DaskPool(WorkerPool):
             raise
 
     def start(self, chunk: list[Batch]) -> Future[BatchResult]:
-        future: Future[BatchResult] = self._executor.submit(play_here, self._run, OURS, self._bots, chunk)
+        executor = self._executor(self._strict_workers() if any(map(is_strict, chunk)) else ())
+        future: Future[BatchResult] = executor.submit(play_here, self._run, OURS, self._bots, chunk)
         return future
+
+    def _executor(self, workers: tuple[str, ...]) -> Executor:
+        if workers not in self._executors:
+            place = {"workers": list(workers), "allow_other_workers": False} if workers else {}
+            self._executors[workers] = self._client.get_executor(  # type: ignore[no-untyped-call]
+                pure=False, retries=_RETRIES, resources={SLOT: 1}, **place
+            )
+        return self._executors[workers]
+
+    def _strict_workers(self) -> tuple[str, ...]:
+        """Those that keep a strict sandbox. Where none does, any says what is missing, and the bot is suspended."""
+        there = list(self._client.scheduler_info()["workers"])
+        if new := [address for address in there if address not in self._missing]:
+            self._missing |= self._client.run(missing_here, workers=new, on_error="return", callback_timeout=_TELL)
+        return tuple(address for address in there if self._missing.get(address) == ())
 
     def gather(self, seconds: float) -> list[BatchResult]:
         if self._client.status != "running":
@@ -225,6 +247,11 @@ class DaskPool(WorkerPool):
         start = f"dask worker {address_of(self.url)} --nworkers N --nthreads 1 --resources {SLOT}=1"
         reason = f"no worker of {without_password(self.url)} has a slot: start some with `{start}`"
         return WorkersLost(reason, code="no-slot")
+
+
+def is_strict(batch: Batch) -> bool:
+    """Whether a bot of it is played in a strict sandbox."""
+    return any(bot.sandbox is not None and bot.sandbox.level == STRICT for bot in batch.setup.bots)
 
 
 def address_of(url: str) -> str:

@@ -14,10 +14,11 @@ import pytest
 
 from referee.ladder import dask_pool
 from referee.ladder.dask_pool import DaskPool, address_of
-from referee.play.bot_spec import BotSpec
+from referee.play.bot_spec import BOTS, BotSpec
 from referee.play.pool import WorkerPool, WorkersLost
 from referee.play.series import SeriesConfig
 from referee.play.worker import Batch, BatchResult, SeriesRefused
+from referee.sandbox.levels import Sandbox
 from tests.support.codes import raises
 from tests.support.dask_cluster import DaskCluster, wait_for
 from tests.support.series import make_setup, script
@@ -207,6 +208,20 @@ def test_a_bot_that_is_not_there_is_refused_by_name_and_host(dask: DaskCluster) 
         assert chunk.played == [] and chunk.refused == [SeriesRefused(setup.series, "ghost", chunk.refused[0].reason)]
         assert "/no/such/bot does not exist" in chunk.refused[0].reason
         assert chunk.refused[0].reason.endswith(f"(on {socket.gethostname()})")
+
+
+@pytest.mark.needs("strict")
+def test_a_strict_pair_goes_where_that_is_kept(dask: DaskCluster) -> None:
+    strict = BotSpec("strict", "random", (*BOTS, "random"), sandbox=Sandbox("strict"))
+    setup = make_setup("yugo,size=4", strict, "random", time="none")
+    with pool_of(dask, slots=2) as pool:
+        assert len(pool._strict_workers()) == 2, "each says what it keeps"
+        first, second = pool._missing
+        pool._missing[first] = ("memory",)
+        assert pool._strict_workers() == (second,)
+        assert whole(play(pool, setup, 6), setup, 6)
+        pool._missing[second] = OSError("it did not say")
+        assert pool._strict_workers() == ()
 
 
 def test_a_worker_of_another_version_is_named(dask: DaskCluster, monkeypatch: pytest.MonkeyPatch) -> None:
