@@ -34,6 +34,7 @@ from referee.play.process import available_cores, pin
 from referee.play.record_file import SideFile
 from referee.play.series import GameResult, SeriesConfig
 from referee.records import done_path
+from referee.sandbox.cgroups import remove_own
 
 # -- the workers of a pool, in memory that they share with their parent -----------------------------------------------
 
@@ -313,6 +314,7 @@ def close_table(kill: bool = False) -> None:
     if table is not None:
         run_blocking(table.close(kill))
     kill_strays(())
+    remove_own()
 
 
 def _on_sigterm(number: int, frame: FrameType | None) -> None:

@@ -17,7 +17,7 @@ REFEREE = "ggp-referee"  # where our own processes go, for in version 2 only gro
 MEMORY, PIDS, USAGE, FREEZE, KILL = "memory", "pids", "usage", "freeze", "kill"
 _TRIES = 2000  # of a millisecond: a group may be busy for a moment after its last process
 _numbers = count(1)
-_ours: set[str] = set()  # names in use
+_ours: dict[str, list[str]] = {}  # names in use, and the paths of these groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,9 @@ class BotGroups:
     places: Sequence[GroupPlace]
     name: str = field(default_factory=lambda: _new_name())
     _files: dict[str, int] = field(default_factory=dict)  # descriptors that are kept
+
+    def __post_init__(self) -> None:
+        _ours[self.name] = self.paths
 
     @property
     def paths(self) -> list[str]:
@@ -89,7 +92,7 @@ class BotGroups:
         self._files.clear()
         for path in self.paths:
             remove_group(path)
-        _ours.discard(self.name)
+        _ours.pop(self.name, None)
 
     def _place(self, what: str) -> GroupPlace:
         return next(place for place in self.places if what in place.offers)
@@ -139,6 +142,14 @@ def _end_processes(path: str) -> None:
                 os.kill(int(pid), 9)
 
 
+def remove_own() -> None:
+    """Remove every group of this process, also one of a program that was just being started. All of them have ended."""
+    for name, paths in list(_ours.items()):
+        for path in paths:
+            remove_group(path)
+        _ours.pop(name, None)
+
+
 def remove_stale(places: Sequence[GroupPlace]) -> None:
     """Remove the groups of processes that have died without doing so, and our own that are not in use."""
     for place in places:
@@ -150,7 +161,7 @@ def remove_stale(places: Sequence[GroupPlace]) -> None:
 
 def _new_name() -> str:
     name = f"{PREFIX}{os.getpid()}-{_started(os.getpid())}-{next(_numbers)}"
-    _ours.add(name)
+    _ours[name] = []
     return name
 
 
@@ -215,7 +226,7 @@ def _try_group(folder: str, version: int, wanted: set[str]) -> set[str]:
         return {offer for offer in wanted if os.access(f"{path}/{files[offer]}", os.F_OK)}
     finally:
         remove_group(path)
-        _ours.discard(path.rpartition("/")[2])
+        _ours.pop(path.rpartition("/")[2], None)
 
 
 def _divided(folder: str) -> str:

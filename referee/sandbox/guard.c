@@ -171,6 +171,11 @@ static void stay(long guard_itself)
         else if (on[3].revents)
             on[3].fd = -1;
     }
+    long patience[2] = {2, 0}; /* the guard dies with our parent, and may have made a cgroup after that */
+    if (on[2].fd >= 0)
+        CALL(ppoll, on + 2, 1, patience, 0, 8);
+    if (on[1].fd >= 0 && CALL(ppoll, on + 1, 1, (long[2]){0}, 0, 8) > 0 && on[1].revents & POLLIN)
+        CALL(read, tell_out, told, sizeof told, 0, 0);
     clear(told[0]);
     CALL(exit_group, 0, 0, 0, 0, 0);
 }
@@ -196,12 +201,6 @@ static long set_parent(char **word)
     return done;
 }
 
-/* nice N: what it is then. */
-static long set_nice(char **word)
-{
-    return CALL(setpriority, 0, 0, number(word[0]), 0, 0);
-}
-
 /* cpus N,N,…: the cores that it may run on. */
 static long set_cpus(char **word)
 {
@@ -221,11 +220,6 @@ static long set_limit(char **word)
 {
     unsigned long limit[2] = {(unsigned long)number(word[1]), (unsigned long)number(word[1])};
     return CALL(prlimit64, 0, number(word[0]), limit, 0, 0);
-}
-
-static long enter_folder(char **word)
-{
-    return CALL(chdir, word[0], 0, 0, 0, 0);
 }
 
 /* group PATH: a cgroup that is to be made; its parent is there. */
@@ -307,7 +301,9 @@ static long set_user(char **word)
 {
     long uid = number(word[0]), gid = number(word[1]), done = CALL(setgroups, 0, 0, 0, 0, 0);
     done = done < 0 ? done : CALL(setresgid, gid, gid, gid, 0, 0);
-    return done < 0 ? done : CALL(setresuid, uid, uid, uid, 0, 0);
+    done = done < 0 ? done : CALL(setresuid, uid, uid, uid, 0, 0);
+    CALL(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* another user forgets it */
+    return done;
 }
 
 /* drop: every capability, also those that a user namespace gives. */

@@ -1,7 +1,18 @@
-/* Steps of the guard that give a program namespaces and a root of its own. Included by guard.c alone. */
+/* Steps of the guard that say where a program runs: its niceness, folder, namespaces, and a root of its own. Included by guard.c alone. */
 
 #ifndef GUARD_ROOT_H
 #define GUARD_ROOT_H
+
+/* nice N: what it is then. */
+static long set_nice(char **word)
+{
+    return CALL(setpriority, 0, 0, number(word[0]), 0, 0);
+}
+
+static long enter_folder(char **word)
+{
+    return CALL(chdir, word[0], 0, 0, 0, 0);
+}
 
 /* unshare FLAGS */
 static long unshare_namespaces(char **word)

@@ -67,9 +67,9 @@ class Child:
     def end(self) -> None:
         """End what it left behind, and remove what it had. It was reaped before."""
         self._calls += tuple(self.spawned.forbidden_calls())
-        self.spawned.end_init()
-        if self.groups is not None:
+        if self.groups is not None:  # before its last process, which removes them if we are killed meanwhile
             self.groups.remove()
+        self.spawned.end_init()
         if self.scratch:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
