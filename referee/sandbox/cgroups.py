@@ -184,12 +184,16 @@ def _started(pid: int) -> str:
 # -- where groups can be made -------------------------------------------------------------------------------------
 
 
-def find_places() -> tuple[list[GroupPlace], str]:
-    """The places that let us make groups, and for the first that does not, why."""
+def find_places(kill: bool = True) -> tuple[list[GroupPlace], str]:
+    """The places that let us make groups, and for the first that does not, why. `kill`: whether groups are needed to
+    end what a program leaves behind.
+
+    Version 1 comes first: a process joins its groups without the lock of the kernel that stops every fork.
+    """
     found, reason = list[GroupPlace](), ""
     offered = set[str]()
     for folder, version, controllers in _hierarchies():
-        wanted = _offers(version, controllers) - offered
+        wanted = _offers(version, controllers) - offered - (set() if kill else {KILL})
         if not wanted:
             continue
         try:
@@ -259,13 +263,13 @@ def _is_delegated(folder: str) -> bool:
 
 
 def _hierarchies() -> Iterator[tuple[str, int, set[str]]]:
-    """The folder of our own group in each, its version and controllers; version 2 first."""
+    """The folder of our own group in each, its version and controllers; version 2 last."""
     try:
         own = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
         mounts = [line.split(" - ", 1) for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     except OSError:
         return
-    for number, names, path in sorted(own, key=lambda line: line[0] != "0"):
+    for number, names, path in sorted(own, key=lambda line: line[0] == "0"):
         controllers = set(names.split(",")) - {""}
         for left, right in mounts:
             kind, _, options = right.split(" ", 2)

@@ -291,8 +291,10 @@ static long join_groups(char **word)
 {
     long done = 0;
     (void)word;
-    for (int i = 0; i < group_count && done >= 0; i++)
-        done = in_group(i, "cgroup.procs", "0");
+    for (int i = 0; i < group_count && done >= 0; i++) {
+        done = in_group(i, "tasks", "0"); /* in version 1, and without the lock that cgroup.procs waits for */
+        done = done == -ENOENT ? in_group(i, "cgroup.procs", "0") : done;
+    }
     return done;
 }
 

@@ -48,7 +48,7 @@ def this_machine() -> Machine:
             namespaces = kind
             break
     users = 0 if namespaces == "user" else users
-    places, reason = find_places()
+    places, reason = find_places(kill=not namespaces)
     remove_stale(places)
     reasons["cgroups"] = reason
     return describe(namespaces, landlock, seccomp, users, tuple(places), reasons)
