@@ -189,6 +189,11 @@ def _sandbox(file: str, at: str, said: BotSettings, default: Sandbox) -> Sandbox
     allow = default.allow if said.allow is None else _allow(file, at, said.allow, default.private)
     if said.allow is not None and level == NONE:
         raise ConfigError(file, dotted(at, "allow"), 'is of a sandbox: write sandbox = "default", too')
+    if "ponder" in allow and not said.ponder:
+        if said.allow is not None:
+            problem = '"ponder" opens the opponent\'s turn to a bot with a core of its own: write ponder = true, too'
+            raise ConfigError(file, dotted(at, "allow"), problem)
+        allow = tuple(word for word in allow if word != "ponder")
     if level != NONE and 0 < said.memory < LEAST_MEMORY:
         raise ConfigError(file, dotted(at, "memory"), f"{said.memory} MiB is too little to start: write {LEAST_MEMORY}")
     return replace(default, level=level, allow=allow, memory=said.memory or default.memory)

@@ -17,6 +17,7 @@ from referee.sandbox.machine import Machine, check_level, this_machine
 from referee.sandbox.spawn import Spawned, reap, spawn
 
 _KEPT_VARIABLES = ("PATH", "LANG")
+MOST_ENTRIES = 1000  # of a folder that is shown by its entries
 _SEATS = 128  # users of one process that starts programs
 _seats = count()
 
@@ -181,14 +182,24 @@ def _others_reach(path: str) -> bool:
 
 
 def readable(sandbox: Sandbox) -> list[str]:
-    """Its files, without the folders that hold something private."""
+    """Its files. A folder that holds something private is shown by its other entries, as they are now."""
     private = [os.path.realpath(path) for path in sandbox.private]
-    found = list[str]()
-    for path in sandbox.files:
-        real = os.path.realpath(path)
-        if not any(own == real or own.startswith(f"{real.rstrip('/')}/") for own in private):
-            found.append(path)
-    return found
+    return [part for path in sandbox.files for part in _parts(path, private)]
+
+
+def _parts(path: str, private: Sequence[str]) -> list[str]:
+    real = os.path.realpath(path)
+    if real in private:
+        return []
+    if not any(own.startswith(f"{real.rstrip('/')}/") for own in private):
+        return [path]
+    try:
+        entries = sorted(os.listdir(path))  # noqa: PTH208
+    except OSError:
+        return []
+    if len(entries) > MOST_ENTRIES:
+        return []
+    return [part for entry in entries for part in _parts(f"{path.rstrip('/')}/{entry}", private)]
 
 
 # -- a program that runs to its end ---------------------------------------------------------------------------------

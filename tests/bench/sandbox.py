@@ -105,7 +105,9 @@ def _starts(levels: list[Level], number: int) -> Iterator[tuple[str, float, str]
     spent: dict[str, list[float]] = {way: [] for way in ways}
     chance = random.Random(1)
     for _ in range(number):
-        for way, do in chance.sample(sorted(ways.items()), len(ways)):  # a start is quicker just after another of its kind
+        for way, do in chance.sample(
+            sorted(ways.items()), len(ways)
+        ):  # a start is quicker just after another of its kind
             began = time.perf_counter()
             do()
             spent[way].append(time.perf_counter() - began)

@@ -84,7 +84,7 @@ def test_rule_2_4_a_failure_is_a_reply_and_no_error() -> None:
 def test_rule_2_7_a_controller_clears_the_board_after_boardsize() -> None:
     responder = make_responder(clear_board="", boardsize="", komi="", play="", genmove="pass")
     memory = Memory.of(responder)
-    bot = SimpleNamespace(channel=Channel(memory, BOT))
+    bot = SimpleNamespace(channel=Channel(memory, BOT), idle=None)
     player = run_blocking(meet(cast(Peer, bot), Party(name="bot"), Timeouts()))
     setting = Setting("go", {"size": "9"}, {"size": "19", "komi": "7.5"}, TimeControl.parse("none"))
     del memory.written[:]

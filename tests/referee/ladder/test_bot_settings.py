@@ -111,6 +111,12 @@ WRONG: list[tuple[str, str, str, str]] = [  # the command, the setting as a word
     ("random", "wait=-1", "wait = -1", "wait: "),
     ("random", "restart=maybe", 'restart = "maybe"', "restart: 'maybe' is not true or false"),
     ("random", "ponder=true,cores=2", "ponder = true\ncores = 2", "ponder: cores lets it run on all cores already"),
+    (
+        "random",
+        "sandbox=strict,allow=ponder",
+        'sandbox = "strict"\nallow = ["ponder"]',
+        """allow: "ponder" opens the opponent's turn to a bot with a core of its own: write ponder = true""",
+    ),
     ("random", "cwd=nowhere", 'cwd = "nowhere"', "cwd: 'nowhere' is no folder: create it, or correct the path"),
     ("random", "cwd=bot.py", 'cwd = "bot.py"', "cwd: 'bot.py' is no folder"),
     ("random", "environment.9=x", 'environment = { 9 = "x" }', "environment.9: '9' is not a name of letters"),

@@ -1,8 +1,11 @@
 """Words of the sandbox: levels, what is opened, and what a record says of them."""
 
+from pathlib import Path
+
 import pytest
 
 from referee.sandbox.levels import Sandbox, SandboxError, read_allow
+from referee.sandbox.start import MOST_ENTRIES, readable
 
 
 def test_what_is_opened_is_one_of_five_things() -> None:
@@ -18,3 +21,19 @@ def test_a_record_says_what_is_not_usual() -> None:
     opened = Sandbox("strict", ("network", "read:/data"), memory=2048, processes=8)
     assert str(opened) == "strict; allow network, read:/data; memory 2048 MiB; processes 8"
     assert opened.readable == ("/data",) and opened.variables == ()
+
+
+def test_a_folder_with_something_private_is_shown_by_its_other_entries(tmp_path: Path) -> None:
+    bots, store = tmp_path / "bots", tmp_path / "bots" / "data" / "games.db"
+    store.parent.mkdir(parents=True)
+    for file in (bots / "bot.py", bots / "data" / "book.txt", store):
+        file.write_text("")
+    asked = Sandbox("default", files=(str(bots), str(bots / "bot.py")), private=(str(store),))
+    assert readable(asked) == [str(bots / "bot.py"), str(bots / "data" / "book.txt"), str(bots / "bot.py")]
+    assert readable(Sandbox("default", files=(str(bots),))) == [str(bots)]
+
+
+def test_a_folder_with_something_private_and_very_much_more_stays_closed(tmp_path: Path) -> None:
+    for number in range(MOST_ENTRIES + 1):
+        (tmp_path / f"{number}").touch()
+    assert readable(Sandbox("default", files=(str(tmp_path),), private=(str(tmp_path / "0"),))) == []
