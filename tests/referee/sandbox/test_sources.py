@@ -40,7 +40,14 @@ class Runs:
 
     def __call__(self, argv: list[str], **how: Any) -> Ended:
         self.asked.append({"argv": argv, **how})
-        ran = subprocess.run(argv, cwd=how["folder"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        ran = subprocess.run(
+            argv,
+            cwd=how["folder"],
+            env={"PATH": os.environ["PATH"]},  # a make of ours would tell this one that it is a part of it
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
         return Ended(f"exit status {ran.returncode}" if ran.returncode else "", ran.stdout)
 
 

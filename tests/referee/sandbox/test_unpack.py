@@ -94,7 +94,7 @@ def test_the_umask_does_not_matter(tmp_path: Path, umask: int) -> None:
         ([(member("net"), b"1"), (member("net/x"), b"2")], "'net/x' lies in what is no folder"),
         ([(member("n" * 300), b"1")], f"'{'n' * 60}…' cannot be made: File name too long"),
         ([(member("/".join("a" * DEEPEST + "b")), b"1")], f"lies in more than {DEEPEST} folders"),
-        ([member("zeros", size=1 << 30)], TOO_MUCH),
+        pytest.param([member("zeros", size=1 << 30)], TOO_MUCH, marks=pytest.mark.slow),
     ],
 )
 def test_hostile_archives_are_refused(
