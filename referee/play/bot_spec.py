@@ -76,6 +76,7 @@ def is_human(start: BotSpec) -> bool:
 # -P: a `random.py` or a `bots.py` in the current folder is not imported instead.
 ENGINE = (sys.executable, "-P", "-m", "engines")
 BOTS = (sys.executable, "-P", "-m", "bots")
+OUR_ENGINE = "ggp engine"  # what a record says of ENGINE
 
 # Debian keeps gnugo and others here, and root's PATH leaves them out.
 GAMES = ("/usr/games", "/usr/local/games")
@@ -170,7 +171,7 @@ def read_sourced(text: str, source: Source) -> BotSpec:
 def read_engine(text: str | None, folder: Path | None = None) -> BotSpec:
     """A command line or an address; None is our own engine. `folder` as in read_bot."""
     if text is None:
-        return BotSpec("engine", "ggp engine", ENGINE)
+        return BotSpec("engine", OUR_ENGINE, ENGINE)
     if text.startswith(_SCHEMES):
         return BotSpec("engine", text, url=read_url(text))
     argv = beside(folder, _split(text, "--engine"))

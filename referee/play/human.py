@@ -28,7 +28,17 @@ from protocol.transports.memory import Memory
 from protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from referee.play.advice import Adviser, analysis_control
 from referee.play.analysis import analysis_line
-from referee.play.bot_spec import HUMAN, BotSpec, LaunchError, WordError, is_human, knowing, read_bot, read_engine
+from referee.play.bot_spec import (
+    HUMAN,
+    OUR_ENGINE,
+    BotSpec,
+    LaunchError,
+    WordError,
+    is_human,
+    knowing,
+    read_bot,
+    read_engine,
+)
 from referee.play.clock import Clock, ControlKind
 from referee.play.engine import AGREE, Engine, Status
 from referee.play.match_runner import MatchRunner, Suspended
@@ -403,7 +413,8 @@ class HumanPlayer(Player):
         """What a bot would play here. The record says that it was asked."""
         plies = await self._plies(engine)
         try:
-            bot = knowing(read_bot(word), read_engine(engine.party.command))
+            command = engine.party.command
+            bot = knowing(read_bot(word), read_engine(None if command == OUR_ENGINE else command))
             control = analysis_control(time)
             status = Status(phase, colour, self._seat, len(plies))
             advice = await self._adviser.ask(bot, replace(self._setting, control=control), plies, status)

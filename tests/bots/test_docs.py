@@ -78,6 +78,10 @@ def test_the_engine_page_runs_from_top_to_bottom(workdir: Path) -> None:
     with RawPeer([sys.executable, *words[1:]]) as peer:
         peer.wait_for(lambda: b"\n" in peer.stderr)
         address = peer.stderr.decode().split()[-1]
-        heard = [run(line.replace("tcp://127.0.0.1:5555", address), workdir) for line in others]
-    assert "rules 2" in heard[1] and "rules 2" in heard[2]
-    assert "usable by the referee: yes" in heard[3] and re.search(r"native GGP: (\d+) of \1\n", heard[3])
+        heard = {line: run(line.replace("tcp://127.0.0.1:5555", address), workdir) for line in others}
+    matches = [text for line, text in heard.items() if line.startswith("ggp match")]
+    assert len(matches) == 3 and all(re.search(r"ended by: rules \d+\n", text) for text in matches)
+    checks = [text for line, text in heard.items() if line.startswith("ggp check")]
+    assert len(checks) == 2
+    for text in checks:
+        assert "usable by the referee: yes" in text and re.search(r"native GGP: (\d+) of \1\n", text)

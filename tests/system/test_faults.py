@@ -19,6 +19,7 @@ from referee.play.engine import score_result
 from referee.play.match_runner import MatchRunner
 from referee.play.outcome import FAULTS, BotFault, Termination, forfeit
 from referee.play.series import GameResult, SeriesTally
+from tests.support import ROOT
 from tests.support.series import SHORT, AtTable, make_setup, play, script
 
 pytestmark = pytest.mark.slow
@@ -243,7 +244,8 @@ for line in sys.stdin.buffer:
 
 
 def test_an_engine_that_crashes_makes_it_void_and_is_loud() -> None:
-    setup = make_setup("yugo,size=3", "random")
+    bot = f"{sys.executable} {ROOT}/bots/examples/legal_bot.py {sys.executable} -P -m engines"  # its engine is whole
+    setup = make_setup("yugo,size=3", f"one={bot}", f"two={bot}")
     came = play(replace(setup, engine=BotSpec("engine", "broken", (sys.executable, "-c", ENGINE))), (0,))
     assert [(match.result, match.termination, match.culprit) for match in came.played] == [
         ("", "engine_failed", "engine")
