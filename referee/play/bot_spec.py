@@ -345,16 +345,29 @@ def find_program(name: str) -> str:
 
 def readable_files(argv: tuple[str, ...], folder: Path | None) -> tuple[str, ...]:
     """What a program with these words reads beside the system's files: itself, the files among its words, the folder of
-    its script (unless that is where much more lies), and the folder it runs in."""
+    its script (unless that is where much more lies), the folder it runs in, and the same of the engines that it starts
+    itself (`--engine COMMAND`)."""
     words = [find_program(argv[0]), *(word.rpartition("=")[2] for word in argv[1:])]
     named = [word for word in words if word.startswith("/") and _exists(word)]
     folders = [os.path.dirname(word) for word in named if not Path(word).is_dir()]  # noqa: PTH120
     everything = {"/", "/home", "/root", "/tmp", "/var/tmp", "/srv", "/mnt", "/var", str(Path.home())}
-    return tuple(
-        dict.fromkeys(
-            [*named, *(each for each in folders if each not in everything), *([str(folder)] if folder else [])]
-        )
-    )
+    found = [*named, *(each for each in folders if each not in everything), *([str(folder)] if folder else [])]
+    for command in _engine_commands(argv):
+        try:
+            found += readable_files(beside(folder or Path.cwd(), _split(command, "--engine")), folder)
+        except (WordError, LaunchError):  # the bot's start says what is wrong with it
+            continue
+    return tuple(dict.fromkeys(found))
+
+
+def _engine_commands(argv: tuple[str, ...]) -> Iterator[str]:
+    """What follows each `--engine`, other than addresses; what stands behind `--` is not looked at."""
+    said = takewhile(lambda pair: pair[0] != "--", pairwise((*argv, "")))
+    for word, after in said:
+        name, equals, value = word.partition("=")
+        command = value if equals else after
+        if name == "--engine" and not _URL.fullmatch(command):
+            yield command
 
 
 def _exists(path: str) -> bool:

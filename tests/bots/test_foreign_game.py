@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from engines.registry import Registry
 from protocol.commands import Who
 from protocol.errors import CommandFailed
 from protocol.responder import Responder
-from referee.play.bot_spec import knowing, read_bot, read_engine
+from referee.play.bot_spec import knowing, read_bot, read_engine, readable_files
 from tests.support import ROOT
 from tests.support.checked_peer import failed_checks
 from tests.support.cli import ggp
@@ -225,3 +226,26 @@ def test_bots_of_ladders_and_lobbies_know_the_engines_of_their_pools() -> None:
     assert list(words[place : place + 4]) == added and (*words[:place], *words[place + 4 :]) == bot.argv
     said = read_bot(f"{sys.executable} -P -m bots random --engine mine")
     assert knowing(said, own) == said
+
+
+def test_a_bot_in_a_sandbox_may_read_the_engine_that_it_starts(tmp_path: Path) -> None:
+    """The engine lies in a folder that is neither the project's nor the current one."""
+    engine = tmp_path / "another folder" / "connect4.py"
+    engine.parent.mkdir()
+    engine.write_bytes((ROOT / "engines/examples/connect4.py").read_bytes())
+    record = tmp_path / "r.jsonl"
+    ran = ggp(
+        *("match", "--engine", shlex.join([sys.executable, str(engine)]), "connect4,width=4,height=4"),
+        *("random", "random", "--games", "2", "--sandbox", "default", "--record", str(record)),
+    )
+    assert ran.status == 0 and "rules 2" in ran.out, ran
+
+
+def test_files_of_the_engine_that_a_bot_starts_are_its_own(tmp_path: Path) -> None:
+    engine = tmp_path / "engine.py"
+    engine.touch()
+    program = sys.executable
+    for words in (["--engine", f"{program} {engine}"], [f"--engine={program} {engine}"], ["--engine", "sh engine.py"]):
+        assert str(engine) in readable_files((program, *words), tmp_path), words
+    bad = ("--engine", "'", "--engine", "tcp://127.0.0.1:1", "--engine", "no-such-program", "--engine")
+    assert readable_files((program, *bad, "--", "--engine", f"x {engine}"), None) == readable_files((program,), None)
