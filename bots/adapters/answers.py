@@ -1,6 +1,7 @@
 """The move that a language model's answer names: the last JSON object's, else the last word in a fence. Pure functions.
 
-What an answer does not name is never read out of it: an answer without a move has none, whatever it mentions.
+What an answer does not name is never read out of it: an answer without a move has none, whatever it mentions. Of a list
+of objects the last one counts; an object inside another counts for nothing, also where the other cannot be read.
 """
 
 import json
@@ -13,7 +14,10 @@ MAX_WORD = 4096  # characters of a move: a list of dead stones is the longest
 _EFFORT = 64 * 1024 * 1024  # characters that may be read in vain in search of JSON: Python reads the text up to the
 # place of each error once more, to count its lines
 _FENCE = re.compile(r"(?<!`)(`{1,3})(?!`)(.*?)(?<!`)\1(?!`)", re.DOTALL)
-_THOUGHT = "</think>"  # what stands before it is no answer
+_THOUGHT, _THOUGHT_ENDS = "<think>", "</think>"  # what stands between them, or behind the first alone, is no answer
+_OPENS = re.compile(r"""\{\s*(?:["'“”‘’]|\w+\s*:)""")  # braces that are meant as an object
+_MARKS = re.compile(r"""\\.|[{}"']""", re.DOTALL)
+_END = re.compile(r"\s*`{0,3}\s*")  # what may follow the last object of an answer that was cut
 _DIGITS, _LETTERS = re.compile("[0-9]+"), re.compile("[a-z]+")
 
 
@@ -27,20 +31,18 @@ class NamedMove(NamedTuple):
 def read_answer(text: str, legal: Collection[str], cut: bool = False) -> NamedMove:
     """What the answer names, which need not be legal. `legal`: moves that the words in fences are compared with.
 
-    cut: the answer ended before its end, so that a word in a fence may not be the last.
+    cut: the answer ended before its end, so that only an object at its very end counts.
     """
     if len(text) > MAX_ANSWER:
         return NamedMove("", f"the answer is longer than {MAX_ANSWER} characters")
-    text = text.rpartition(_THOUGHT)[2]
+    text = text.rpartition(_THOUGHT_ENDS)[2].partition(_THOUGHT)[0]
     try:
-        found = _last_object(text)
+        found, end = _last_object(text)
     except ValueError as error:
         return NamedMove("", str(error))
-    if found is not None:
-        return _of_object(found)
-    if cut:
+    if cut and (found is None or not _END.fullmatch(text, end)):
         return NamedMove("", "the answer was cut off at the limit of tokens before it named a move")
-    return _of_fences(text, legal)
+    return _of_fences(text, legal) if found is None else _of_object(found)
 
 
 def _of_object(found: dict[str, Any]) -> NamedMove:
@@ -94,22 +96,57 @@ def _shape(word: str) -> str:
     return _LETTERS.sub("a", _DIGITS.sub("9", word))
 
 
-def _last_object(text: str) -> dict[str, Any] | None:
-    """The last JSON object that is in no other; None: there is none. Raises ValueError if finding it takes too long."""
-    decode = json.JSONDecoder().raw_decode
-    found, at, effort = None, text.find("{"), 0
+def _last_object(text: str) -> tuple[dict[str, Any] | None, int]:
+    """The last JSON object that is in no other, None if there is none, and where it ends.
+
+    Raises ValueError if the last one cannot be read, or if finding it takes too long.
+    """
+    decode = json.JSONDecoder(strict=False).raw_decode  # many models write line breaks into their strings
+    pairs: dict[int, int] | None = None
+    found, found_end, broken, at, effort = None, 0, False, text.find("{"), 0
     while at >= 0:
         try:
             value, end = decode(text, at)
-        except json.JSONDecodeError as error:
-            effort += error.pos
-            end = at + 1
-        except (RecursionError, ValueError):  # ValueError: an integer of more digits than Python reads
-            effort += len(text)
-            end = at + 1
+        except (RecursionError, ValueError) as error:  # ValueError: also an integer of more digits than Python reads
+            effort += error.pos if isinstance(error, json.JSONDecodeError) else len(text)
+            pairs = _pairs(text) if pairs is None else pairs
+            if _OPENS.match(text, at):
+                broken = True
+                end = max(_closes(text, at, '"'), _closes(text, at, "'"), pairs.get(at, len(text)))
+            else:
+                end = pairs.get(at, at + 1)
         else:
-            found = value
+            found, found_end, broken = value, end, False
         if effort > _EFFORT:
             raise ValueError("the answer has too many braces to find its last JSON object")
         at = text.find("{", end)
-    return found
+    if broken:
+        raise ValueError("the last JSON object is broken")
+    return found, found_end
+
+
+def _pairs(text: str) -> dict[int, int]:
+    """Where braces begin that are closed, and the places behind those that close them."""
+    opened: list[int] = []
+    pairs = {}
+    for match in _MARKS.finditer(text):
+        if match[0] == "{":
+            opened.append(match.start())
+        elif match[0] == "}" and opened:
+            pairs[opened.pop()] = match.end()
+    return pairs
+
+
+def _closes(text: str, at: int, quote: str) -> int:
+    """The place behind the brace that closes the one at `at`, where braces between two quotes do not count; the end of
+    the text if none does."""
+    depth, quoted = 0, False
+    for match in _MARKS.finditer(text, at):
+        mark = match[0]
+        if mark == quote:
+            quoted = not quoted
+        elif mark in "{}" and not quoted:
+            depth += 1 if mark == "{" else -1
+            if depth == 0:
+                return match.end()
+    return len(text)

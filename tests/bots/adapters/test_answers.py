@@ -36,6 +36,11 @@ LEGAL = ("A1", "B2", "C3", "J10", "pass", "swap-sides", "bid:7")
         ('<think>{"move": "A1"}</think>{"move": "B2"}', "B2"),
         ("<think>`A1`</think>`B2`", "B2"),
         ("`" * 3 + "\n board `A1`", "A1"),
+        ('{"analysis": "one\ntwo", "reply": {"move": "A1"}, "move": "B2"}', "B2"),
+        ('{"move": "A1",} broken, so again: {"move": "B2"}', "B2"),
+        ("I compare {'A1': 3, 'C3': 4}.\n" + '{"move": "B2"}', "B2"),
+        ('A set is {A1, C3} or { or {A1}.\n{"move": "B2"}', "B2"),
+        ('[{"move": "A1"}, {"move": "B2"}]', "B2"),
     ],
 )
 def test_the_move_that_is_named(text: str, word: str) -> None:
@@ -70,11 +75,46 @@ def test_the_move_that_is_named(text: str, word: str) -> None:
         "<think>`A1`</think> I do not know",
         "`threat`",
         '{"move": "' + "A" * 5000 + '"}',
+        "<think>I could play `A1`",
+        'Well. <think>{"move": "A1"}',
     ],
 )
 def test_an_answer_without_a_move_has_none(text: str) -> None:
     named = read_answer(text, LEGAL)
     assert named.word == "" and named.problem and named.problem.isprintable()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"move": "B2", "alternatives": [{"move": "A1"}],}',
+        """{'move': 'B2', 'instead_of': {"move": "A1"}}""",
+        '{"candidates": [{"move":"A1"},{"move":"C3"}], "move": "B',
+        '{move: "B2", reply: {"move": "A1"}}',
+        '{“move”: “B2”, “reply”: {"move": "A1"}}',
+        '{"why": "a } in text", "move": "B2", "reply": {"move": "A1"},}',
+        """{'why': 'a } in text', 'move': 'B2', 'reply': {"move": "A1"}}""",
+        '{"move": "C3"} or rather {"move": "B2", "reply": {"move": "A1"},}',
+        "`A1` would be bad. {'move': 'B2'}",
+    ],
+)
+def test_what_stands_in_a_broken_object_is_not_read_out_of_it(text: str) -> None:
+    assert read_answer(text, LEGAL) == NamedMove("", "the last JSON object is broken")
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ('{"move": "A1"} is what I would say, but', ""),
+        ('{"move": "A1"} {"move": "B', ""),
+        ('{"candidates": [{"move":"A1"},{"move":"C3"}', ""),
+        ('<think>{"move": "A1"}', ""),
+        ('```json\n{"move": "B2"}\n```\n', "B2"),
+        ('```json\n{"move": "B2"}\n', "B2"),
+    ],
+)
+def test_of_an_answer_that_was_cut_an_object_at_its_end_counts(text: str, word: str) -> None:
+    assert read_answer(text, LEGAL, cut=True).word == word
 
 
 def test_a_word_in_a_fence_does_not_count_where_the_answer_was_cut() -> None:
@@ -87,7 +127,7 @@ def test_what_repeats_the_prompt_names_no_move() -> None:
     assert read_answer(echo, LEGAL).word in ("", "<your move>")
 
 
-@pytest.mark.parametrize("piece", ["{", '{"a":', "`", "``` ", '{"move": "A1"', "[", "\\", '{"a":{}', "`A1", "}"])
+@pytest.mark.parametrize("piece", ["{", '{"a":', "`", "``` ", '{"move": "A1"', "[", "\\", '{"a":{}', "`A1", "}", "{'a", '{"a":"', '{"a"}', "{a}"])
 def test_a_megabyte_takes_no_more_than_a_moment(piece: str) -> None:
     read_answer(piece * (1_000_000 // len(piece)), LEGAL)
 
