@@ -100,7 +100,7 @@ class Endpoint:
             except _Trouble as trouble:
                 if trouble.refused and self._sent:
                     self._sent.pop()
-                text = self._without_key(str(trouble))
+                text = str(trouble)
                 failures += trouble.wait is None
                 pause = wait * random.uniform(0.75, 1.0) if trouble.wait is None else max(trouble.wait, FIRST_WAIT)
                 wait = min(2 * wait, LONGEST_WAIT)
@@ -157,13 +157,13 @@ class Endpoint:
         except httpx.UnsupportedProtocol as error:
             raise _Trouble(f"--url: {error}", again=False) from None
         except httpx.ConnectError as error:
-            raise _Trouble(f"the endpoint cannot be reached: {_short(str(error))}", refused=True) from None
+            raise _Trouble(f"the endpoint cannot be reached: {self._short(str(error))}", refused=True) from None
         except (httpx.HTTPError, httpx.StreamError) as error:  # a stream that was cut, a line that is not HTTP
             self.close()
-            raise _Trouble(f"the endpoint breaks off: {_short(str(error)) or type(error).__name__}") from None
+            raise _Trouble(f"the endpoint breaks off: {self._short(str(error)) or type(error).__name__}") from None
         if status == 200:
             return data
-        text = f"the endpoint answers {status}{_reason(data)}"
+        text = f"the endpoint answers {status}{self._reason(data)}"
         refused = 300 <= status < 500
         if status in _AGAIN:
             raise _Trouble(text, wait=wait if status in _PATIENCE else None, refused=refused or status in _PATIENCE)
@@ -202,6 +202,19 @@ class Endpoint:
             tokens_in is None or tokens_out is None,
             0,
         )
+
+    def _reason(self, data: bytes) -> str:
+        """`: what the endpoint says` of an error."""
+        try:
+            error = json.loads(data)["error"]
+            text = error if isinstance(error, str) else str(error["message"])
+        except (ValueError, LookupError, TypeError, RecursionError):
+            text = ""
+        return f": {self._short(text)}" if text.strip() else ""
+
+    def _short(self, text: str) -> str:
+        """The key goes first: half of one would stay."""
+        return clean(" ".join(self._without_key(text).split()))[:200]
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._key, "(the key)") if self._key else text
@@ -261,17 +274,3 @@ def _patience(text: str, now: Callable[[], float] = time.time) -> float | None:
         return max(0.0, parsedate_to_datetime(text).timestamp() - now())
     except (ValueError, TypeError, OverflowError):
         return None
-
-
-def _reason(data: bytes) -> str:
-    """`: what the endpoint says` of an error."""
-    try:
-        error = json.loads(data)["error"]
-        text = error if isinstance(error, str) else str(error["message"])
-    except (ValueError, LookupError, TypeError, RecursionError):
-        text = ""
-    return f": {_short(text)}" if text.strip() else ""
-
-
-def _short(text: str) -> str:
-    return clean(" ".join(text.split()))[:200]

@@ -124,6 +124,13 @@ def test_what_cannot_pass_is_not_tried_again(status: int, asked: Any) -> None:
     assert str(failed).isprintable() and len(server.asked) == 1
 
 
+def test_a_key_at_the_place_where_a_reason_is_cut_is_not_half_told(asked: Any) -> None:
+    for before in (150, 185, 195):
+        body = json.dumps({"error": {"message": "x" * before + f" {KEY} is wrong"}})
+        _, failed = asked(Fault("status", 401, body), key=KEY)
+        assert KEY[:3] not in str(failed) and "x" * before in str(failed)
+
+
 def test_an_endpoint_that_is_away(capsys: pytest.CaptureFixture[str]) -> None:
     client = Endpoint(f"http://127.0.0.1:{free_port()}/v1", {"model": "m"})
     with pytest.raises(EndpointFailed, match=f"cannot be reached: .*, {TRIES} times"):
