@@ -52,10 +52,15 @@ class EngineClient:
         self._posted.append(then)
 
     def settle(self) -> None:
-        """Read the answers to all that was posted."""
-        while self._posted:
-            reply = self._receive(PATIENCE)
-            self._posted.popleft()(reply)
+        """Read the answers to all that was posted. Raises CommandFailed for one that is not as it should be: the engine
+        is closed then, because what stands behind it has not been read."""
+        try:
+            while self._posted:
+                reply = self._receive(PATIENCE)
+                self._posted.popleft()(reply)
+        except CommandFailed:
+            self.close()
+            raise
 
     def ask(self, *lines: str, patience: float = PATIENCE) -> list[Reply]:
         """Ask all in one write, and wait for the answers. Raises CommandFailed if the engine fails."""

@@ -132,6 +132,23 @@ def test_an_engine_that_ends_is_a_refusal_and_the_next_game_starts_it_again(
         state.perft(3)
 
 
+def test_an_engine_that_refuses_what_it_listed_plays_the_next_game(registries: list[EngineRegistry]) -> None:
+    """The answers behind the refusal are not taken for those of the next game."""
+    wrong = f"{sys.executable} -m tests.support.foreign_engine wrong refuses 2"
+    game = game_of(registries, wrong, "yugo")
+    options = {**defaults(game), "size": 3}
+    state = game.new(options)
+    state.play(state.legal_moves()[0])
+    with pytest.raises(CommandFailed, match="refuses .*, which it listed"):
+        state.play(state.legal_moves()[0])
+        state.perft(1)
+    fresh = game.new(options)
+    moves = fresh.legal_moves()
+    assert fresh.play(moves[1]) == moves[1]
+    assert (fresh.phase, fresh.to_play, fresh.ply) == ("play", "white", 1)
+    assert fresh.legal_moves() == [moves[0], *moves[2:]]
+
+
 @pytest.mark.parametrize(
     ("where", "reason"),
     [

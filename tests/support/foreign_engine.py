@@ -2,7 +2,7 @@
 
 * `without COMMAND …`: our engine without these commands. With `scene=broken` it describes a position that cannot be
   drawn; with `dies` it exits when it is asked for the rules.
-* `wrong FAULT PLY`: our engine until that ply, then it `dies`, `hangs` or `lies`.
+* `wrong FAULT PLY`: our engine until that ply, then it `dies`, `hangs`, `lies` or `refuses` every move.
 * `stones SCENE`: another engine, of one game without moves; its scene is `good`, `broken`, `hostile`, `refused` or
   `none`.
 """
@@ -53,6 +53,8 @@ def wrong(fault: str, limit: int) -> dict[str, Handler]:
         def answer(arguments: list[str]) -> str:
             nonlocal plies
             plies = 0 if name == "ggp-new" else plies + (name == "ggp-play")
+            if plies >= limit and fault == "refuses" and name == "ggp-play":
+                raise CommandFailed("illegal move: not today")
             if plies >= limit and fault == "dies":
                 os.write(2, b"it has had enough")
                 os._exit(1)
