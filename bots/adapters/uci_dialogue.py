@@ -146,9 +146,11 @@ class UciEngine:
             raise self._gone() from None
 
     def _line(self, deadline: float, awaited: str) -> str:
-        """The next line without its end."""
+        """The next line without its end. The time is up also for an engine that writes without a pause."""
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
+        if time.monotonic() >= deadline:
+            raise EngineGone(f"{self._program} does not answer with {awaited}", self._tail)
         while (end := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > MAX_LINE:
                 raise EngineGone(f"{self._program} wrote a line of more than {MAX_LINE} bytes", self._tail)

@@ -2,8 +2,9 @@
 
 It takes the move that wins the most material at once, the last by name among equals; OpenSpiel has the rules.
 FAULT, at the first search from that ply on: `dies`, `crashes` (a signal), `hangs`, `deaf` (closes its output),
-`illegal`, `none` (no move), `endless` (a line without an end), `noise` (what no engine should say, then a move).
-With `silent` it never says `uciok`. With UCI_LOG in the environment it appends to that file what it is told.
+`illegal`, `none` (no move), `endless` (a line without an end), `chatters` (lines without an end), `noise` (what no
+engine should say, then a move). With `silent` it never says `uciok`. With UCI_LOG in the environment it appends to
+that file what it is told.
 """
 
 import os
@@ -81,6 +82,9 @@ def misbehave(fault: str) -> None:
         for _ in range(100):
             os.write(1, b"x" * 4096)
         time.sleep(3600)
+    elif fault == "chatters":
+        while True:
+            say("info string still here")
 
 
 def main(fault: str, ply: int) -> None:
