@@ -4,10 +4,12 @@
 folder, for each game and player; the bot hears of the other's actions (`inform_action`) and is asked by `step`.
 """
 
+import contextlib
+import os
 import random
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -131,12 +133,28 @@ def _maker(agent: str) -> Make:
     module, _, name = agent.partition(":")
     sys.path.insert(0, "")
     try:
-        made = getattr(import_module(module), name, None)
-    except Exception as error:  # a module of the author's may fail in any way
-        raise OptionError(f"openspiel: --agent {agent}: {type(error).__name__}: {error}") from None
+        with _output_on_stderr():
+            made = getattr(import_module(module), name, None)
+    except (Exception, SystemExit) as error:  # a module of the author's may fail in any way
+        said = " ".join(str(error).split())[:300]
+        raise OptionError(f"openspiel: --agent {agent}: {type(error).__name__}: {said}") from None
     if not callable(made):
         raise OptionError(f"openspiel: --agent {agent}: {module} has no function {name}")
     return lambda game, player, seed: _own(made, game, player, seed)
+
+
+@contextlib.contextmanager
+def _output_on_stderr() -> Iterator[None]:
+    """What is printed in here, also by programs that are started, is no part of the conversation."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _own(made: Callable[[Any, int], Any], game: Any, player: int, seed: int) -> Any:

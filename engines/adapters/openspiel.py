@@ -13,7 +13,7 @@ from typing import Any, Self
 import pyspiel
 
 from engines import gtpgo
-from engines.adapters.openspiel_options import Values, options_of, read_values
+from engines.adapters.openspiel_options import Values, check_values, options_of, values_of
 from engines.adapters.openspiel_scene import Drawing
 from engines.adapters.openspiel_words import MoveWords, string_of
 from engines.game import Game, IllegalMove, Option, Options, Playouts, Policy, Scene, shortest
@@ -282,7 +282,9 @@ class OpenSpielGame(Game):
         )
 
     def new(self, options: Options) -> OpenSpielState:
-        values = read_values(self.name, self._parameters, options)
+        values = values_of(self._parameters, options)
+        if tuple(values.items()) not in self._loaded:  # every ggp-undo begins the game again
+            check_values(self.name, values)
         loaded = self._load(values)
         return OpenSpielState(loaded, loaded.game.new_initial_state())
 

@@ -21,6 +21,7 @@ Values = dict[str, bool | int | float | str]
 
 _PLIES = 40  # of the random game that is tried
 _SECONDS = 0.25  # of processor time for a value
+_LIFE = 30  # seconds of a child
 _SLOW = "it takes too long"
 _MEMORY = 4 * 1024**3  # bytes of address space
 _SMALL = 64  # a larger default is a number of moves, of which not every value is tried
@@ -60,8 +61,8 @@ def options_of(game: str, parameters: Mapping[str, Any]) -> tuple[Option, ...]:
     return tuple(found)
 
 
-def read_values(game: str, parameters: Mapping[str, Any], options: Mapping[str, OptionValue]) -> Values:
-    """Options -> the parameters that differ from their defaults. Raises OptionError for those that do not go together.
+def values_of(parameters: Mapping[str, Any], options: Mapping[str, OptionValue]) -> Values:
+    """Options -> the parameters that differ from their defaults.
 
     Only the others are named, because some parameters take the place of others when they are.
     """
@@ -71,10 +72,14 @@ def read_values(game: str, parameters: Mapping[str, Any], options: Mapping[str, 
         meant: bool | int | float = value == "true" if isinstance(default, bool) else type(default)(value)
         if meant != default:
             values[name] = meant
+    return values
+
+
+def check_values(game: str, values: Values) -> None:
+    """Raises OptionError for values that do not go together. They are tried out in a process of their own."""
     if values and (reason := _why_not(game, [values])[0]):
         said = " ".join(f"{name}={str(value).lower()}" for name, value in values.items())
         raise OptionError(f"{game} {said}: OpenSpiel cannot play it: {reason}")
-    return values
 
 
 def _possible(game: str, name: str, default: int) -> list[int]:
@@ -131,19 +136,20 @@ def _ask_child(game: str, many: Sequence[Values]) -> tuple[list[str], str]:
     _, status = os.waitpid(pid, 0)
     ended = os.waitstatus_to_exitcode(status)
     how = f" ({signal.Signals(-ended).name})" if ended < 0 else ""
-    return lines, _SLOW if -ended == signal.SIGPROF else f"it ends the process{how}"
+    return lines, _SLOW if -ended in (signal.SIGPROF, signal.SIGALRM) else f"it ends the process{how}"
 
 
 def _be_bounded() -> None:
-    """In the child: no output, no core file, bounded memory; the signal of the timer ends it."""
+    """In the child: no output, no core file, bounded memory; the signal of a timer ends it, also where it waits."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    for number in (signal.SIGPROF, signal.SIGINT, signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT):
+    for number in (signal.SIGALRM, signal.SIGPROF, signal.SIGINT, signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT):
         signal.signal(number, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
+    signal.alarm(_LIFE)
 
 
 def _try_out(game: str, values: Values) -> str:

@@ -1,5 +1,6 @@
 """Bots of OpenSpiel in our matches: which agents there are, what they hear, whose fault theirs is."""
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,25 @@ def test_agents_play_a_match_and_a_policy_that_raises_loses(tmp_path: Path, monk
     for word, reason in (("nowhere:make", "ModuleNotFoundError"), ("my_bots:nothing", "has no function nothing")):
         refused = ggp("bot", "openspiel", "--agent", word)
         assert refused.status == 2 and reason in refused.err and refused.err.count("\n") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.needs("pyspiel")
+def test_a_module_of_the_author_s_speaks_on_stderr_and_fails_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loud = "import os\nprint('= hello\\n')\nos.system('echo from a program')\n"
+    (tmp_path / "loud_bots.py").write_text(loud + OWN)
+    (tmp_path / "lines_bots.py").write_text("raise ValueError('one\\ntwo')\n")
+    (tmp_path / "exit_bots.py").write_text("import sys\nsys.exit(0)\n")
+    monkeypatch.chdir(tmp_path)
+    words = [sys.executable, "-m", "bots", "openspiel", "--agent"]
+    done = subprocess.run([*words, "loud_bots:make_bot"], input="quit\n", capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout == "=\n\n", done
+    assert "= hello" in done.stderr and "from a program" in done.stderr
+    for module, reason in (("lines_bots", "ValueError: one two"), ("exit_bots", "SystemExit: 0")):
+        refused = ggp("bot", "openspiel", "--agent", f"{module}:make")
+        assert (refused.status, refused.out, refused.err.count("\n")) == (2, "", 1) and reason in refused.err
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -83,6 +84,9 @@ def digest_of_words(name: str, positions: int) -> str:
             for form in (word, word.lower(), word.upper(), strings[word]):
                 twin = state.copy()
                 assert twin.play(form) == word, (name, word, form)
+                fresh = state.copy()  # of which the words are not known yet: they are found another way
+                fresh._table = None
+                assert fresh.play(form) == word and fresh.inner.history() == twin.inner.history(), (name, word, form)
         digest.update(" ".join(words).encode())
     return digest.hexdigest()
 
@@ -123,6 +127,26 @@ def test_words_are_the_same_in_another_process_for_100_000_positions(name: str) 
         ours = digest_of_words(name, positions)
         said, _ = other.communicate()
     assert said.strip() == ours
+
+
+def test_options_that_were_tried_out_are_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from engines.adapters import openspiel_options
+
+    game, tried = registry().load("hex"), list[str]()
+    monkeypatch.setattr(openspiel_options, "_why_not", lambda name, many: tried.append(name) or [""])
+    for size in (5, 5, 4, 5):
+        game.new({"board_size": size})
+    assert tried == ["hex", "hex"]
+
+
+@pytest.mark.slow
+def test_a_trial_that_only_waits_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound on processor time would never end it."""
+    from engines.adapters import openspiel_options
+
+    monkeypatch.setattr(openspiel_options, "_LIFE", 1)
+    monkeypatch.setattr(openspiel_options, "_try_out", lambda game, values: signal.pause())
+    assert openspiel_options._why_not("hex", [{"board_size": 3}]) == ["it takes too long"]
 
 
 def test_words_that_differ_in_case_alone_are_marked() -> None:
