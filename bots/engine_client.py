@@ -30,6 +30,11 @@ _GAMES = os.pathsep.join(("/usr/games", "/usr/local/games"))  # where Debian put
 Then = Callable[[Reply], None]
 
 
+def find_program(name: str) -> str | None:
+    """The program that the first word of a command line means; None: there is none."""
+    return shutil.which(name) or shutil.which(name, path=_GAMES)
+
+
 class EngineClient:
     """Asks the engine of a command line or of an address (tcp://, ipc://). `commands`: those that it lists.
 
@@ -125,7 +130,7 @@ class EngineClient:
             words = shlex.split(self.where)
         except ValueError as error:
             raise OptionError(f"--engine {self.where!r} is no command line: {str(error).lower()}") from None
-        program = words and (shutil.which(words[0]) or shutil.which(words[0], path=_GAMES))
+        program = words and find_program(words[0])
         if not program:
             raise OptionError(f"--engine {self.where!r}: there is no such program: give its path, or its address")
         try:

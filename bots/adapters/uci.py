@@ -10,6 +10,7 @@ from typing import Any
 
 from bots.adapters import load
 from bots.adapters.uci_dialogue import EngineGone, UciEngine
+from bots.engine_client import find_program
 from bots.options import parse_options
 from bots.sdk import Bot, NoMove, Position
 from engines.game import Option, OptionError
@@ -51,9 +52,10 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 
     engine = _start(command)
     try:
-        engine.set_options(options)
-        if "uci_showwdl" in engine.options and "uci_showwdl" not in map(str.lower, options):
-            engine.set_options({"UCI_ShowWDL": "true"})
+        with _needed():
+            engine.set_options(options)
+            if "uci_showwdl" in engine.options and "uci_showwdl" not in map(str.lower, options):
+                engine.set_options({"UCI_ShowWDL": "true"})
         uci = UciBot(engine, pyspiel, limits)
         bot = Bot(uci.choose, games=(GAME,), analysis=True, told=uci.told, registry=make_registry())
         handlers = {**bot.handlers(), "kata-set-param": uci.set_param}
@@ -89,7 +91,7 @@ def read_command(words: Sequence[str]) -> tuple[Mapping[str, int | str], dict[st
 
 def _start(command: Sequence[str]) -> UciEngine:
     try:
-        return UciEngine(command)
+        return UciEngine([find_program(command[0]) or command[0], *command[1:]])
     except OSError as error:
         raise OptionError(f"uci: cannot start {command[0][:80]}: {error.strerror}") from None
     except EngineGone as gone:

@@ -42,7 +42,7 @@ class UciOption(NamedTuple):
         """Raises OptionError with what can be."""
         said = f"--option {self.name}={value[:40]}"
         if self.type == "spin":
-            number = int(value) if value.lstrip("-").isdecimal() and len(value) < 20 else None
+            number = _number(value)
             low, high = self.least, self.most
             if number is None or (low is not None and number < low) or (high is not None and number > high):
                 raise OptionError(f"uci: {said}: {self.name} is a number from {low} to {high}")
@@ -223,7 +223,7 @@ def read_info(words: Sequence[str]) -> dict[str, Any]:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text and text.removeprefix("-").isdecimal() and len(text) < 20 else None
+    return int(text) if text and text.isascii() and text.removeprefix("-").isdecimal() and len(text) < 20 else None
 
 
 def _ended(status: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bots.adapters.uci import UciBot, read_command
+from bots.adapters.uci import UciBot, _start, read_command
 from bots.adapters.uci_dialogue import EngineGone, UciEngine, UciOption, read_info, read_option
 from bots.command import complete, find_problem
 from bots.sdk import Bot
@@ -121,6 +121,27 @@ def test_without_openspiel_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     assert (ran.status, ran.err) == (2, text)
 
 
+@SPIEL
+@pytest.mark.slow
+def test_an_engine_that_ends_at_its_first_option_is_told_in_lines(tmp_path: Path) -> None:
+    program = tmp_path / "engine"
+    program.write_text("#!/bin/sh\nread line\necho option name A type string\nexec 0<&-\necho uciok\nexit 4\n")
+    program.chmod(0o755)
+    ran = ggp("bot", "uci", "--option", "A=b", "--", str(program))
+    assert ran.status == 1 and "Traceback" not in ran.err and ran.err.count("\n") < 5, ran.err
+
+
+@pytest.mark.slow
+def test_a_program_among_debian_s_games_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "mychess"
+    program.write_text("#!/bin/sh\nread line\necho id name Found\necho uciok\nread line\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("bots.engine_client._GAMES", str(tmp_path))
+    engine = _start(["mychess"])
+    engine.close()
+    assert engine.name == "Found"
+
+
 # -- an engine
 
 
@@ -138,6 +159,7 @@ def test_options_are_checked_before_any_is_set(engine: UciEngine, tmp_path: Path
     for values, text in (
         ({"Skil Level": "3"}, "Small 1.0 has no option Skil Level; did you mean Skill Level"),
         ({"Skill Level": "21"}, "Skill Level is a number from 0 to 20"),
+        ({"Skill Level": "--5"}, "Skill Level is a number from 0 to 20"),
         ({"Skill Level": "x"}, "Skill Level is a number from 0 to 20"),
         ({"Style": "Wild"}, "Style is one of Solid, Very Risky"),
         ({"Ponder": "yes"}, "Ponder is true or false"),
