@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import hmac
 import os
+import re
 import signal
 import socket
 import sys
@@ -47,6 +48,11 @@ INSTRUCTIONS = (
     "You sit at a board game. Call wait_for_turn, read the rules once and the position at each turn, and play a legal "
     "move; then wait again, until the game is over. Clocks may run: an illegal move costs nothing but time."
 )
+SAFE_WAY = (
+    "a token in a command line is seen by every user of the machine: put it into a variable of the environment and name "
+    "that, as in --token-env MCP_TOKEN"
+)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _STARTS = 30.0  # seconds until the server listens
 _LAST_WORD = 1.0  # seconds after the end of the input for an agent to hear how its game ended
@@ -102,11 +108,15 @@ def read_command(words: Sequence[str]) -> McpWords:
     for word in rest:
         name, equals, value = word.partition("=")
         if name not in FLAGS:
+            if name in ("--token", "--http-token"):
+                raise OptionError(f"mcp: {SAFE_WAY}")
             near = get_close_matches(name, FLAGS, 1)
             raise OptionError(f"mcp: unknown word: {name[:40]}{f'; did you mean {near[0]}?' if near else ''}")
         value = value if equals else next(rest, "")
         if not value or not value.isprintable():
             raise OptionError(f"mcp: {name}: {FLAGS[name][0]} follows")
+        if name == "--token-env" and not _VARIABLE.fullmatch(value):
+            raise OptionError(f"mcp: --token-env: the name of a variable follows, not a token: {SAFE_WAY}")
         said = replace(said, **{name[2:].replace("-", "_"): value})
     if bool(said.connect) == bool(said.http):
         raise OptionError(
@@ -134,6 +144,11 @@ def _token(said: McpWords, environment: Mapping[str, str]) -> str:
     if not said.token_env:
         return ""
     token = environment.get(said.token_env, "").strip()
+    if said.token_env not in environment:  # what looks like a name may be a token, too
+        raise OptionError(
+            "mcp: --token-env: the environment has no variable of that name, which needs a token: one word "
+            "of 16 characters or more"
+        )
     if len(token) < 16 or not token.isascii() or not token.isprintable() or " " in token:
         raise OptionError(f"mcp: the variable {said.token_env[:60]} needs a token: one word of 16 characters or more")
     return token

@@ -278,6 +278,22 @@ def test_bad_words_are_one_line(words: list[str]) -> None:
     assert (ran.status, ran.err) == (2, f"ggp bot: {problem[1]}\n")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--http", "7000", "--token-env", "s3cret-t0ken-s3cret"],
+        ["--http", "7000", "--token-env=0123456789abcdef"],
+        ["--http", "7000", "--token", "s3cret"],
+        ["--http", "7000", "--token=s3cret"],
+        ["--http", "7000", "--token-env", "s3cretasaname"],
+    ],
+)
+def test_a_token_in_the_command_line_is_not_repeated(words: list[str]) -> None:
+    ran = ggp_in_process("bot", "mcp", *words)
+    assert ran.status == 2 and "variable" in ran.err and ran.err.count("\n") == 1
+    assert "s3cret" not in ran.err and "012345" not in ran.err
+
+
 def test_addresses() -> None:
     assert read_command(["--http", "7000"]).address == ("127.0.0.1", 7000)
     assert read_command(["--http=[::1]:7000"]).address == ("::1", 7000)
