@@ -4,6 +4,7 @@ It plays what the model names and nothing else. What was asked and answered is t
 """
 
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -45,6 +46,8 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     if said.max_tokens:
         body["max_tokens"] = said.max_tokens
     endpoint = Endpoint(said.url, body, said.key(), said.per_minute)
+    if said.key_env:
+        os.environ.pop(said.key_env, None)  # no program that this one starts has it
     if said.key_env and said.url.startswith("http:") and not is_loopback(said.url):
         print(f"llm: the key goes over the network in clear: write {said.url} with https", file=sys.stderr)
     bot = ModelBot(said, endpoint)

@@ -1,6 +1,7 @@
 """`ggp bot llm`: what the model reads, what becomes of its answers, and what its record keeps. Keys are nowhere."""
 
 import json
+import os
 import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from bots.adapters import endpoint as endpoints
+from bots.adapters import llm
 from bots.adapters.endpoint import Endpoint
 from bots.adapters.llm import ModelBot
 from bots.adapters.llm_words import LlmWords, read_words
@@ -319,6 +321,15 @@ def test_words_that_are_good() -> None:
     for key in ("", " ", "a b", "é", "a\x00b"):
         with pytest.raises(OptionError, match="MY_KEY"):
             said.key({"MY_KEY": key})
+
+
+@HTTP
+def test_programs_that_the_bot_starts_do_not_inherit_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str | None] = []
+    monkeypatch.setenv("GGP_TEST_KEY", "sk-abcdefgh12345678")
+    monkeypatch.setattr(llm, "run", lambda *words, **more: seen.append(os.environ.get("GGP_TEST_KEY")))
+    llm.main([*CALL, "--key-env", "GGP_TEST_KEY"])
+    assert seen == [None]
 
 
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
