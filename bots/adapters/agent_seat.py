@@ -9,11 +9,10 @@ import time
 from typing import Any, NamedTuple
 
 from bots.adapters.prompts import position_text
+from bots.adapters.turn import fit, seconds_of
 from bots.sdk import NoMove, Position
 
 LONGEST_WAIT = 50.0  # seconds of one wait_for_turn: clients give a call up after a minute
-_UNCLOCKED = 580.0  # seconds for a move without a clock, of the 600 that the referee allows
-_AGREEMENT = 25.0  # seconds for a list of dead stones, of its 30
 _GRACE = 2.0  # seconds beyond its clock, after which the game is lost in any case
 _MOST_KEPT = 100  # calls of one turn
 
@@ -59,9 +58,7 @@ class AgentSeat:
         """The agent's move. Raises NoMove where it makes none in time, or has gone."""
         kept: dict[str, Any] = {"model": "mcp", "answers": []}
         position.analysis = kept
-        longest = position.times.longest(position.colour)
-        seconds = _UNCLOCKED if longest is None else longest + _GRACE
-        deadline = time.monotonic() + (_AGREEMENT if position.phase == "agree" else seconds)
+        deadline = time.monotonic() + seconds_of(position, _GRACE)
         with self._changed:
             self._seen, self._legal = position_text(position), position.legal_moves()
             self._rules = position.rules
@@ -76,6 +73,7 @@ class AgentSeat:
                 return self._move
             finally:
                 self._turn = None
+                fit(kept)
 
     def linger(self, seconds: float) -> None:
         """Wait until the agent has heard how the game ended, at most so long."""

@@ -3,7 +3,6 @@
 It plays what the model names and nothing else. What was asked and answered is the analysis of the move.
 """
 
-import json
 import os
 import sys
 import time
@@ -15,6 +14,7 @@ from bots.adapters.endpoint import Endpoint, EndpointFailed, ModelAnswer, is_loo
 from bots.adapters.llm_words import FLAGS, LlmWords, read_words
 from bots.adapters.pictures import check_pictures
 from bots.adapters.prompts import position_prompt, refusal_prompt, system_prompt
+from bots.adapters.turn import fit, seconds_of
 from bots.sdk import NoMove, Position, run
 from engines.game import Option
 
@@ -29,12 +29,8 @@ the engine's reason. No answer becomes a move that it does not name: without one
 docs/how-to/rate-language-models.md has the whole way.
 """
 read_command = read_words
-_UNCLOCKED = 580.0  # seconds for a move without a clock, of the 600 that the referee allows
-_AGREEMENT = 25.0  # seconds for a list of dead stones, of its 30
 _SPARE = 0.15  # seconds of the clock that are kept for the way back
 _MOST_ECHO = 4000  # characters of its own answer that a model reads again
-_MOST_ANALYSIS = 60_000  # characters of JSON; the referee keeps 65,536
-_CUTS = (16_000, 8_000, 4_000, 2_000, 1_000, 300, 80)  # of each text, until all fit
 
 
 def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
@@ -72,17 +68,18 @@ class ModelBot:
 
     def choose(self, position: Position) -> str:
         """The move that the model names. Raises NoMove."""
+        deadline = time.monotonic() + seconds_of(position, -_SPARE)
         said = self._said
         kept: dict[str, Any] = {"model": said.model, "legal": said.legal, "board": said.board, "answers": []}
         position.analysis = kept
         if not self._system:
             self._system = kept["system"] = system_prompt(position)
         try:
-            return self._name_move(position, kept)
+            return self._name_move(position, kept, deadline)
         finally:
-            _fit(kept)
+            fit(kept)
 
-    def _name_move(self, position: Position, kept: dict[str, Any]) -> str:
+    def _name_move(self, position: Position, kept: dict[str, Any], deadline: float) -> str:
         said = self._said
         legal = position.legal_moves()
         left = max(0, said.tokens_per_game - self._tokens) if said.tokens_per_game else None
@@ -93,7 +90,6 @@ class ModelBot:
         ]
         asked: dict[str, Any] = {**prompt.said}
         reason = ""
-        deadline = time.monotonic() + _seconds(position)
         for _ in range(said.retries + 1):
             kept["answers"].append(asked)
             began = time.monotonic()
@@ -150,21 +146,3 @@ class ModelBot:
             **({"cut": True} if answer.cut else {}),
             **({"cost": round(cost, 9)} if self._said.price else {}),
         }
-
-
-def _seconds(position: Position) -> float:
-    if position.phase == "agree":
-        return _AGREEMENT
-    longest = position.times.longest(position.colour)
-    return _UNCLOCKED if longest is None else longest - _SPARE
-
-
-def _fit(kept: dict[str, Any]) -> None:
-    """Cut the texts in it, each to the same length, until all of it fits into a record."""
-    for most in _CUTS:
-        if len(json.dumps(kept)) <= _MOST_ANALYSIS:
-            return
-        for texts in (kept, *kept["answers"]):
-            for name, text in texts.items():
-                if isinstance(text, str) and len(text) > most:
-                    texts[name] = f"{text[: most // 2]}… ({len(text) - most} characters) …{text[-(most // 2) :]}"

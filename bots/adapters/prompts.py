@@ -4,6 +4,7 @@ No prompt holds a JSON object or a fence with a move in it, so that an answer th
 """
 
 import base64
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ BOARDS = ("text", "picture", "both")
 _EXAMPLES = 6  # moves of a position that show the notation
 _MAX_RULES = 24_000  # characters; of longer rules the beginning
 _MAX_LIST = 24_000  # characters of a list of legal moves or of plies
+_OBJECT = re.compile(r'\{\s*"')
 FORM = '{"move": "<your move>"}'
 _PHASES = {
     "bid": "This is the bidding: name your bid.",
@@ -57,7 +59,7 @@ def system_prompt(position: Position) -> str:
             f"You play {game}{f' with the options {said}' if said else ''}, against an opponent, to win.",
             "",
             "The rules:",
-            cut(position.rules, _MAX_RULES),
+            cut(_without_moves(position.rules), _MAX_RULES),
             "",
             f"A move is one word. In the first position these and others are moves: {' '.join(moves)}",
             "",
@@ -107,7 +109,7 @@ def _facts(position: Position, moves: Sequence[str], board: str) -> tuple[list[s
 def refusal_prompt(word: str, reason: str) -> str:
     """What follows an answer that is no legal move."""
     if word:
-        return f"{cut(word, 200)} is illegal: {reason}\nAnswer with another move: {FORM}"
+        return f"{cut(word, 200)} is illegal: {_without_moves(reason)}\nAnswer with another move: {FORM}"
     return f"I read no move in your answer: {reason}.\nEnd it with one JSON object: {FORM}"
 
 
@@ -135,6 +137,11 @@ def drawing(position: Position) -> scenes.Scene | None:
         )
     except (scenes.DrawingError, CommandFailed):
         return None
+
+
+def _without_moves(text: str) -> str:
+    """An engine's text with nothing that an answer may name a move by: no fences, and no objects of JSON."""
+    return _OBJECT.sub("{'", text.replace("`", "'"))
 
 
 def cut(said: str, most: int) -> str:

@@ -124,7 +124,7 @@ def test_a_word_in_a_fence_does_not_count_where_the_answer_was_cut() -> None:
 
 def test_what_repeats_the_prompt_names_no_move() -> None:
     echo = 'End each answer with one JSON object that names your move, in this form: {"move": "<your move>"}'
-    assert read_answer(echo, LEGAL).word in ("", "<your move>")
+    assert read_answer(echo, LEGAL) == NamedMove("", "'<your move>' is not one word")
 
 
 @pytest.mark.parametrize("piece", ["{", '{"a":', "`", "``` ", '{"move": "A1"', "[", "\\", '{"a":{}', "`A1", "}", "{'a", '{"a":"', '{"a"}', "{a}"])

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 
 from bots.adapters import endpoint as endpoints
 from bots.adapters import llm
+from bots.adapters.answers import read_answer
 from bots.adapters.endpoint import Endpoint
 from bots.adapters.llm import ModelBot
 from bots.adapters.llm_words import LlmWords, read_words
 from bots.adapters.pictures import FOLDERS, FONTS
+from bots.adapters.prompts import refusal_prompt
 from bots.command import complete, find_problem
 from bots.sdk import Bot
 from engines.game import OptionError
@@ -91,7 +94,7 @@ def test_the_engine_writes_the_prompt(talk: Callable[..., ModelTalk]) -> None:
     bot("ggp-clock black=9000 white=61500 increment=100")
     assert bot("genmove white") == "= B2"
     ((system, user),) = bot.prompts()
-    assert "You play yugo with the options size=5 komi=0 " in system and "`agreement=on`" in system
+    assert "You play yugo with the options size=5 komi=0 " in system and "'agreement=on'" in system
     assert "these and others are moves: A3 B3 C3 D3 E3 button" in system
     assert user.startswith("You are white (seat 2); ply 2 is yours.\n\nAll moves so far")
     assert "1. B A1\n" in user and "Time left: black 9.0 s, white 61.5 s, 0.1 s are added for each move." in user
@@ -177,6 +180,23 @@ def test_an_echo_of_the_prompt_is_no_move(talk: Callable[..., ModelTalk]) -> Non
 
 
 @HTTP
+@pytest.mark.parametrize("game", GAMES)
+def test_an_echo_of_the_rules_is_no_move(game: str, talk: Callable[..., ModelTalk]) -> None:
+    def rules(messages: list[dict[str, Any]]) -> str:
+        return as_text(messages[0]["content"]).partition("The rules:\n")[2].partition("\nA move is one word.")[0]
+
+    bot = talk(rules, game=game)
+    first, kept = bot.move("black")
+    assert first.startswith("? no legal move in 3 answers") and len(rules(bot.server.asked[0]["messages"])) > 500
+    assert not any("named" in each for each in kept["answers"])
+
+
+def test_an_engine_s_text_names_no_move() -> None:
+    said = 'play `A1` or {"move": "A1"} or { "move": "A1" }'
+    assert read_answer(refusal_prompt("B2", said).partition("\n")[0], ["A1"]).word == ""
+
+
+@HTTP
 def test_the_system_prompt_is_kept_once_a_game(talk: Callable[..., ModelTalk]) -> None:
     bot = talk([naming("A1"), naming("A3"), naming("A1")])
     kept = [bot.move("black")[1]]
@@ -195,6 +215,25 @@ def test_all_that_is_kept_fits_into_a_record(talk: Callable[..., ModelTalk]) -> 
     kept = json.loads(second)
     assert first.startswith("? no legal move in 21 answers") and len(second) <= 60_000
     assert all("characters) …" in each["answer"] for each in kept["answers"]) and len(kept["answers"]) == 21
+
+
+@HTTP
+def test_texts_that_json_writes_twelve_times_as_long_fit_too(talk: Callable[..., ModelTalk]) -> None:
+    answer = "\U0001f600" * 3000 + json.dumps({"move": "\U0001f600" * 300})
+    bot = talk([completion(answer)] * 21, "--retries", "20")
+    second = bot("ggp-genmove_analyze black").partition("\n")[2]
+    assert len(json.dumps(json.loads(second))) <= 60_000 and len(json.loads(second)["answers"]) == 21
+
+
+@HTTP
+def test_the_time_of_a_move_begins_before_its_prompt_is_made(
+    talk: Callable[..., ModelTalk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot = talk([naming("A1")])
+    bot("ggp-clock black=500 white=9000")
+    slow = llm.system_prompt
+    monkeypatch.setattr(llm, "system_prompt", lambda position: (time.sleep(0.6), slow(position))[1])
+    assert bot.move("black")[0] == "? no time is left for another answer" and not bot.server.asked
 
 
 # -- clocks, budgets, faults of the endpoint
@@ -228,7 +267,7 @@ def test_the_clock_bounds_the_wait(talk: Callable[..., ModelTalk]) -> None:
     bot = talk([Fault("hang"), naming("A1")])
     bot("ggp-clock black=500 white=9000")
     first, kept = bot.move("black")
-    assert first.startswith("? the endpoint does not answer within 0.3") and kept["answers"][0]["tries"] == 1
+    assert first.startswith("? the endpoint does not answer within 0.") and kept["answers"][0]["tries"] == 1
     bot("ggp-clock black=100 white=9000")
     assert bot.move("black")[0] == "? no time is left for another answer"
 

@@ -1,6 +1,7 @@
 """`ggp bot mcp`: the tools of a seat, in this process and by the `mcp` package's own client over HTTP and stdio."""
 
 import asyncio
+import json
 import os
 import shlex
 import sys
@@ -133,6 +134,20 @@ def test_an_agent_that_has_gone_loses_at_once() -> None:
     assert talk.answer() == talk("genmove black") == "? the agent has gone"
     talk("ggp-result W+F")
     assert seat.wait_for_turn() == "The game is over: W+F"
+
+
+def test_all_calls_of_a_turn_fit_into_a_record() -> None:
+    seat = AgentSeat()
+    talk = SeatTalk(seat)
+    talk("ggp-new yugo size=3 komi=0")
+    talk.ask("ggp-genmove_analyze black")
+    in_turn(seat)
+    for _ in range(120):
+        with pytest.raises(SeatError):
+            seat.play("\U0001f600" * 300)
+    seat.play("A1")
+    first, _, kept = talk.answer().partition("\n")
+    assert first == "= A1" and len(json.dumps(json.loads(kept))) <= 60_000
 
 
 # -- the tools
