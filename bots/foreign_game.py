@@ -36,6 +36,9 @@ from protocol.errors import CommandFailed
 from protocol.messages import Reply
 
 
+_MOST_PLIES = 10_000  # of a random game, each of which the engine is asked for
+
+
 class EngineRegistry(Registry):
     """The games of these engines, and those that are installed and have other names."""
 
@@ -360,8 +363,11 @@ class ForeignState(State):
             raise CommandFailed(f"the engine's ggp-playouts is not one: {text[:100]!r}") from None
 
     def play_out(self, seed: int, policy: Policy) -> None:
-        chance = random.Random(seed)
+        """Raises CommandFailed for a game that does not end."""
+        chance, last = random.Random(seed), self.ply + _MOST_PLIES
         while moves := self._node.legal():
+            if self.ply >= last:
+                raise CommandFailed(f"a random game of {self._node.table.line} does not end within {_MOST_PLIES} plies")
             self._node = self._node.child(chance.choice(moves))
 
     def search(self, seed: int, threads: int, megabytes: int) -> Search | None:

@@ -213,6 +213,15 @@ def test_a_listening_engine_serves_them_too() -> None:
     assert ran.status == 0 and "rules 4" in ran.out, ran.err
 
 
+def test_a_random_game_that_does_not_end_is_given_up(
+    registries: list[EngineRegistry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bots.foreign_game._MOST_PLIES", 5)
+    state = game_of(registries, CONNECT4, "connect4").new({"width": 7, "height": 6})
+    with pytest.raises(CommandFailed, match="does not end within 5 plies"):
+        state.playouts(1, 1, "uniform")
+
+
 def test_states_share_nothing(registries: list[EngineRegistry]) -> None:
     game = game_of(registries, CONNECT4, "connect4")
     one = game.new({"width": 4, "height": 4})
