@@ -34,8 +34,10 @@ SAFE_WAY = (
     "a key in a command line is seen by every user of the machine and kept in records: put it into a variable of the "
     "environment and name that, as in --key-env OPENAI_API_KEY"
 )
-_KEY_FLAG = re.compile(r"--?(api[-_]?)?(key|token|secret|password|auth\w*)(=.*)?", re.IGNORECASE | re.DOTALL)
-_KEY_LIKE = re.compile(r"(sk|gsk|xai|pk|rk|hf|ghp|nvapi|r8)[-_][\w-]{12,}|AIza[\w-]{20,}|Bearer\b.*", re.DOTALL)
+_KEY_FLAG = re.compile(r"--?(x[-_])?(api[-_]?)?(key|token|secret|password|auth\w*)(=.*)?", re.IGNORECASE | re.DOTALL)
+_KEY_LIKE = re.compile(
+    r"(?<![A-Za-z0-9])((sk|gsk|xai|pk|rk|hf|ghp|nvapi|r8)[-_][\w-]{12,}|AIza[\w-]{20,}|Bearer\b.*)", re.DOTALL
+)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 _OURS = ("model", "messages", "stream", "n", "max_tokens", "temperature")
 _REACH = 10**9
@@ -88,7 +90,7 @@ def read_words(words: Sequence[str]) -> LlmWords:
         if name not in FLAGS:
             raise _unknown(name)
         value = value if equals else next(rest, "")
-        if _KEY_LIKE.search(value) and name != "--model":
+        if _is_key_like(name, value):
             raise OptionError(f"llm: {name}: {SAFE_WAY}")
         if not value:
             raise OptionError(f"llm: {name}: {FLAGS[name][0]} follows")
@@ -102,6 +104,20 @@ def read_words(words: Sequence[str]) -> LlmWords:
     if said.budget and said.price is None:
         raise OptionError("llm: --budget needs --price IN/OUT, of a million tokens")
     return said
+
+
+def _is_key_like(name: str, value: str) -> bool:
+    """A model's name may have such a beginning (`hf-internal-testing/tiny`), but is no key then as a whole."""
+    if name == "--model":
+        return bool(_KEY_LIKE.fullmatch(value)) and any(char.isdigit() for char in value)
+    return bool(_KEY_LIKE.search(value))
+
+
+def _names_key(value: Any) -> bool:
+    """Whether a member of it, at any depth, is called as a key is."""
+    if isinstance(value, dict):
+        return any(_KEY_FLAG.fullmatch(f"--{name}") or _names_key(each) for name, each in value.items())
+    return isinstance(value, list) and any(map(_names_key, value))
 
 
 def _unknown(name: str) -> OptionError:
@@ -175,7 +191,7 @@ def _members(text: str) -> dict[str, Any]:
     own = [name for name in members if name in _OURS]
     if own:
         raise OptionError(f"llm: --send: {own[0]} has an option of its own, or is not sent")
-    if any(_KEY_FLAG.fullmatch(f"--{name}") for name in members):
+    if _names_key(members):
         raise OptionError(f"llm: --send: {SAFE_WAY}")
     return members
 
