@@ -33,7 +33,8 @@ _CHARACTERS = 4  # to a token, where the endpoint does not count
 
 class ModelAnswer(NamedTuple):
     """`cut`: it ended at the limit of tokens. `estimated`: the endpoint did not say how many tokens there were.
-    `tries`: how many requests it took."""
+    `tries`: how many requests it took. `lost`: tokens that were asked in those of them that were taken up and not
+    answered, estimated: a provider counts them, too."""
 
     text: str
     cut: bool
@@ -41,23 +42,26 @@ class ModelAnswer(NamedTuple):
     tokens_out: int
     estimated: bool
     tries: int
+    lost: int = 0
 
 
 class EndpointFailed(Exception):
-    """There is no answer; str() says why in one line. `tries`: how many requests were made."""
+    """There is no answer; str() says why in one line. `tries` and `lost`: as in ModelAnswer."""
 
-    def __init__(self, text: str, tries: int = 0) -> None:
+    def __init__(self, text: str, tries: int = 0, lost: int = 0) -> None:
         super().__init__(text)
-        self.tries = tries
+        self.tries, self.lost = tries, lost
 
 
 class _Trouble(Exception):
     """One request failed. `wait`: the seconds that the endpoint asks for; `again`: whether another may succeed;
-    `refused`: it was not taken up."""
+    `refused`: it was not taken up; `failed`: the endpoint said that it failed, and counts no tokens."""
 
-    def __init__(self, text: str, again: bool = True, wait: float | None = None, refused: bool = False) -> None:
+    def __init__(
+        self, text: str, again: bool = True, wait: float | None = None, refused: bool = False, failed: bool = False
+    ) -> None:
         super().__init__(text)
-        self.again, self.wait, self.refused = again, wait, refused
+        self.again, self.wait, self.refused, self.failed = again, wait, refused, failed
 
 
 class _TimeIsUp(Exception):
@@ -86,31 +90,34 @@ class Endpoint:
         """
         deadline = time.monotonic() + seconds
         body = json.dumps({**self._body, "messages": messages, **more}).encode()
-        wait, failures, tries = FIRST_WAIT, 0, 0
+        wait, failures, tries, lost = FIRST_WAIT, 0, 0, 0
         while True:
-            self._pace(deadline, tries)
+            self._pace(deadline, tries, lost)
             tries += 1
             began = time.monotonic()
             if self._per_minute:
                 self._sent.append(began)
             try:
                 return self._read(self._request(body, max(0.001, min(longest, deadline - began))), body)._replace(
-                    tries=tries
+                    tries=tries, lost=lost
                 )
             except _Trouble as trouble:
                 if trouble.refused and self._sent:
                     self._sent.pop()
                 text = str(trouble)
+                lost += 0 if trouble.refused or trouble.failed else _estimate(len(body))
                 failures += trouble.wait is None
-                pause = wait * random.uniform(0.75, 1.0) if trouble.wait is None else max(trouble.wait, FIRST_WAIT)
+                pause = wait * random.uniform(0.75, 1.0)  # for an endpoint that asks for no patience, too
+                if trouble.wait is not None:
+                    pause = trouble.wait if trouble.wait >= FIRST_WAIT else max(trouble.wait, pause)
                 wait = min(2 * wait, LONGEST_WAIT)
                 if not trouble.again:
-                    raise EndpointFailed(text, tries) from None
+                    raise EndpointFailed(text, tries, lost) from None
                 if failures >= TRIES:
-                    raise EndpointFailed(f"{text}, {failures} times", tries) from None
+                    raise EndpointFailed(f"{text}, {failures} times", tries, lost) from None
                 if time.monotonic() + pause >= deadline:
                     said = "" if trouble.wait is None else f" and asks for {trouble.wait:.0f} s of patience"
-                    raise EndpointFailed(f"{text}{said}: no time is left", tries) from None
+                    raise EndpointFailed(f"{text}{said}: no time is left", tries, lost) from None
                 self._tell_once(text)
                 time.sleep(pause)
 
@@ -119,7 +126,7 @@ class Endpoint:
             self._client.close()
             self._client = None
 
-    def _pace(self, deadline: float, tries: int) -> None:
+    def _pace(self, deadline: float, tries: int, lost: int) -> None:
         """Wait until one more request keeps to the limit of each minute. Raises EndpointFailed if that is too late."""
         while self._per_minute:
             now = time.monotonic()
@@ -129,7 +136,7 @@ class Endpoint:
                 return
             pause = self._sent[0] + _MINUTE - now
             if now + pause >= deadline:
-                raise EndpointFailed(f"--per-minute {self._per_minute} leaves no request in the time left", tries)
+                raise EndpointFailed(f"--per-minute {self._per_minute} leaves no request in the time left", tries, lost)
             time.sleep(pause)
 
     def _request(self, body: bytes, seconds: float) -> bytes:
@@ -166,8 +173,8 @@ class Endpoint:
         text = f"the endpoint answers {status}{self._reason(data)}"
         refused = 300 <= status < 500
         if status in _AGAIN:
-            raise _Trouble(text, wait=wait if status in _PATIENCE else None, refused=refused or status in _PATIENCE)
-        raise _Trouble(text, again=False, refused=refused)
+            raise _Trouble(text, wait=wait if status in _PATIENCE else None, refused=refused or status in _PATIENCE, failed=True)
+        raise _Trouble(text, again=False, refused=refused, failed=True)
 
     def _body_of(self, response: Any, deadline: float) -> bytes:
         if response.headers.get("content-encoding", "identity") != "identity":
@@ -197,8 +204,8 @@ class Endpoint:
         return ModelAnswer(
             self._without_key(text.encode("utf-8", "replace").decode()),  # JSON can write half of a surrogate pair
             choice.get("finish_reason") == "length",
-            len(asked) // _CHARACTERS + 1 if tokens_in is None else tokens_in,
-            len(text) // _CHARACTERS + 1 if tokens_out is None else tokens_out,
+            _estimate(len(asked)) if tokens_in is None else tokens_in,
+            _estimate(len(text)) if tokens_out is None else tokens_out,
             tokens_in is None or tokens_out is None,
             0,
         )
@@ -258,6 +265,11 @@ def _parts(content: Any) -> Iterator[str]:
     for part in content:
         if part.get("type") == "text":
             yield str(part["text"])
+
+
+def _estimate(characters: int) -> int:
+    """So many tokens."""
+    return characters // _CHARACTERS + 1
 
 
 def _count(value: Any) -> int | None:

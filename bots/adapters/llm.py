@@ -96,6 +96,8 @@ class ModelBot:
             try:
                 answer = self._ask(messages, deadline - began)
             except EndpointFailed as failed:
+                self._spend(failed.lost, 0)
+                asked |= {"lost": failed.lost} if failed.lost else {}
                 asked["failed"], asked["tries"] = str(failed), failed.tries
                 raise NoMove(str(failed)) from None
             named = read_answer(answer.text, legal, answer.cut)
@@ -124,18 +126,25 @@ class ModelBot:
             left = said.tokens_per_game - self._tokens
             if left <= 0:
                 raise EndpointFailed(f"the {said.tokens_per_game} tokens of the game are used up")
-            more["max_tokens"] = min(left, said.max_tokens or left)
+            if said.max_tokens:  # many endpoints refuse more than their model can write, some any limit
+                more["max_tokens"] = min(left, said.max_tokens)
         if said.budget and self._spent >= said.budget:
             raise EndpointFailed(f"the budget of {said.budget:g} is used up")
         if seconds <= 0:
             raise EndpointFailed("no time is left for another answer")
         return self._endpoint.ask(messages, seconds, said.seconds, **more)
 
+    def _spend(self, tokens_in: int, tokens_out: int) -> float:
+        """What they cost."""
+        self._tokens += tokens_in + tokens_out
+        cost = self._said.cost(tokens_in, tokens_out)
+        self._spent += cost
+        return cost
+
     def _account(self, answer: ModelAnswer, began: float) -> dict[str, Any]:
         """What a record keeps of an answer."""
-        self._tokens += answer.tokens_in + answer.tokens_out
-        cost = self._said.cost(answer.tokens_in, answer.tokens_out)
-        self._spent += cost
+        self._spend(answer.lost, 0)
+        cost = self._spend(answer.tokens_in, answer.tokens_out)
         return {
             "answer": answer.text,
             "tokens_in": answer.tokens_in,
@@ -143,6 +152,7 @@ class ModelBot:
             "ms": int((time.monotonic() - began) * 1000),
             "tries": answer.tries,
             **({"estimated": True} if answer.estimated else {}),
+            **({"lost": answer.lost} if answer.lost else {}),
             **({"cut": True} if answer.cut else {}),
             **({"cost": round(cost, 9)} if self._said.price else {}),
         }

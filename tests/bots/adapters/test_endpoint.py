@@ -3,6 +3,8 @@
 import json
 import time
 from collections.abc import Iterator
+from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -160,6 +162,25 @@ def test_an_endless_answer_is_cut(asked: Any) -> None:
 def test_the_patience_that_it_asks_for_is_kept(asked: Any) -> None:
     server, answer = asked(Fault("status", 429, "", (("Retry-After", "0.4"),)), "B2")
     assert answer.tries == 2 and server.times[1] - server.times[0] >= 0.4
+
+
+def test_an_endpoint_that_asks_for_no_patience_is_asked_less_and_less_often(
+    asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    clock = SimpleNamespace(monotonic=time.monotonic, time=time.time, sleep=pauses.append)
+    monkeypatch.setattr(endpoints, "time", clock)
+    asked(*[Fault("status", 429, "", (("Retry-After", "0"),))] * 6, "B2")
+    assert len(pauses) == 6 and all(later > 1.4 * sooner for sooner, later in pairwise(pauses))
+
+
+def test_requests_that_were_taken_up_and_not_answered_are_counted(asked: Any) -> None:
+    _, answer = asked(Fault("hang"), Fault("cut"), Fault("status", 500), Fault("status", 429), "B2", longest=0.5)
+    assert answer.tries == 5 and 20 < answer.lost < 60 and answer.lost % 2 == 0
+    _, failed = asked(Fault("hang"), seconds=0.3)
+    assert 10 < failed.lost < 30
+    _, failed = asked(Fault("status", 401))
+    assert failed.lost == 0
 
 
 def test_patience_beyond_the_clock_is_no_wait(asked: Any) -> None:

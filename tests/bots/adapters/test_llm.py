@@ -219,7 +219,7 @@ def test_all_that_is_kept_fits_into_a_record(talk: Callable[..., ModelTalk]) -> 
 
 @HTTP
 def test_texts_that_json_writes_twelve_times_as_long_fit_too(talk: Callable[..., ModelTalk]) -> None:
-    answer = "\U0001f600" * 3000 + json.dumps({"move": "\U0001f600" * 300})
+    answer = "\U0001f600" * 3000 + json.dumps({"move": "\U0001f600" * 300 + "#"}, ensure_ascii=False)
     bot = talk([completion(answer)] * 21, "--retries", "20")
     second = bot("ggp-genmove_analyze black").partition("\n")[2]
     assert len(json.dumps(json.loads(second))) <= 60_000 and len(json.loads(second)["answers"]) == 21
@@ -250,6 +250,21 @@ def test_tokens_are_a_clock(talk: Callable[..., ModelTalk]) -> None:
     assert first == "? the 200 tokens of the game are used up" and kept["answers"][0]["failed"]
     assert [asked["max_tokens"] for asked in bot.server.asked] == [150, 93]
     assert "Tokens left for this game: 93." in bot.prompts()[1][1]
+
+
+@HTTP
+def test_a_clock_by_tokens_sends_no_limit_of_its_own(talk: Callable[..., ModelTalk]) -> None:
+    bot = talk([naming("A1")], "--tokens-per-game", "1000000")
+    assert bot.move("black")[0] == "= A1" and "max_tokens" not in bot.server.asked[0]
+
+
+@HTTP
+def test_questions_without_an_answer_are_in_the_budgets(talk: Callable[..., ModelTalk]) -> None:
+    bot = talk([Fault("cut"), naming("A1")], "--price", "1000/10000", "--budget", "0.2")
+    _, kept = bot.move("black")
+    assert kept["answers"][0]["cost"] == 0.17 and kept["answers"][0]["lost"] > 100
+    bot("play white E5")
+    assert bot.move("black")[0] == "? the budget of 0.2 is used up"
 
 
 @HTTP
@@ -298,6 +313,9 @@ def test_an_endpoint_that_fails_is_a_forfeit(talk: Callable[..., ModelTalk]) -> 
         ["--model", "m", "--url", "https://host/sk-abcdefgh12345678"],
         [*CALL, "--send", '{"api_key": "abc"}'],
         [*CALL, "--send", '{"user": "sk-abcdefgh12345678"}'],
+        [*CALL, "--send", '{"headers": {"Authorization": "abcdefgh"}}'],
+        [*CALL, "--send", '{"extra": [{"x-api-key": "abcdefgh"}]}'],
+        ["--model", "sk-abcdefgh12345678", "--url", "http://127.0.0.1:1/v1"],
     ],
 )
 def test_a_key_in_the_command_line_is_refused_with_the_safe_way(words: list[str]) -> None:
@@ -340,6 +358,19 @@ def test_a_key_in_the_command_line_is_refused_with_the_safe_way(words: list[str]
 def test_bad_words_are_one_line(words: list[str]) -> None:
     problem = find_problem(["llm", *words])
     assert problem is not None and problem[1].startswith("llm: ") and "\n" not in problem[1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--model", "m", "--url", "http://spark-cluster-node1/v1"],
+        ["--model", "hf-internal-testing/tiny-random-1", "--url", "http://127.0.0.1:1/v1"],
+        ["--model", "gsk-instruct-preview", "--url", "http://127.0.0.1:1/v1"],
+        [*CALL, "--send", '{"stop": ["task-abcdefgh12345678"], "keyboard": {"keys": 1}}'],
+    ],
+)
+def test_what_only_resembles_a_key_is_taken(words: list[str]) -> None:
+    assert find_problem(["llm", *words]) is None
 
 
 def test_words_that_are_good() -> None:
