@@ -23,7 +23,6 @@ from protocol.connection import PeerRole
 from protocol.lobby_wire import printable
 from protocol.transports.pipe import Pipe
 from protocol.transports.recording import Recording
-from protocol.transports.subreaper import kill_strays
 from protocol.transports.transcript import Sink, Transcript
 from referee.play.bot_spec import BotSpec, LaunchError, beside, find_program, readable_files
 from referee.play.idle_turn import IdleWatch, watch_of
@@ -221,8 +220,7 @@ class Process(Peer):
         reap(self._child.pid)
         with self._family:
             self._running.difference_update((self._child.pid, self._child.spawned.init))
-            self._child.end()
-            kill_strays(self._running)
+            self._child.end(self._running)
         self._pipe.drain_stderr()
         os.close(self._pidfd)
         self._pidfd = -1

@@ -344,6 +344,7 @@ static const struct { const char *name; int words; long (*run)(char **); } steps
 static void run(char **words)
 {
     long done = CALL(close_range, REPORT, ~0U, 1 << 2, 0, 0);
+    done = done < 0 || !is_filtered ? done : forbid_siblings();
     if (done >= 0)
         done = CALL(execve, words[0], words, environment, 0, 0);
     if (done == -ENOEXEC) {

@@ -66,6 +66,7 @@ static long obey_rules(char **word)
 enum { NETWORK = 1, SPREAD = 2 };
 static struct sock_filter program[256];
 static unsigned short lines;
+static int is_filtered;
 
 static void filter(unsigned short code, uint32_t value, unsigned char yes, unsigned char no)
 {
@@ -132,12 +133,28 @@ static long filter_calls(char **word)
         struct sock_fprog all = {lines, program};
         long flags = heard ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
         long done = CALL(seccomp, SECCOMP_SET_MODE_FILTER, flags, &all, 0, 0);
+        is_filtered = done >= 0;
         if (done >= 0 && heard)
             listener = done;
         if (done >= 0 || !heard || (done != -EBUSY && done != -EINVAL))
             return MACHINE ? done : -ENOSYS;
     }
     return -EINVAL;
+}
+
+/* A child of the program's parent, which does not wait for it, would keep the kernel from ending the program's process
+   namespace. The guard itself makes such children, so only the program has this second filter. */
+static long forbid_siblings(void)
+{
+    lines = 0;
+    load(offsetof(struct seccomp_data, nr));
+    filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 3);
+    load(offsetof(struct seccomp_data, args));
+    filter(BPF_JMP | BPF_JSET | BPF_K, CLONE_PARENT, 0, 1);
+    filter(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
+    filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+    struct sock_fprog all = {lines, program};
+    return CALL(seccomp, SECCOMP_SET_MODE_FILTER, 0, &all, 0, 0);
 }
 
 #endif

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from protocol.errors import Problem
+from protocol.transports.subreaper import adopt_orphans, kill_strays
 from referee.sandbox.levels import Level, Sandbox
 from referee.sandbox.spawn import StepFailed
 from referee.sandbox.unpack import DEEPEST, SourceRefused, digest_of, is_archive, unpack
@@ -198,6 +199,7 @@ def _run(source: Source, staging: Path, sandbox: Sandbox, run: Run) -> str:
     argv = [str(staging / program) if "/" in program else shutil.which(program) or program, *words]
     with _Size(staging) as size:
         done = run(argv, folder=staging, writable=True, sandbox=sandbox, seconds=source.seconds, output=_OUTPUT)
+    kill_strays(())  # before anything is done in a folder that they may change
     if size.exceeded:
         return f"{FAILED}: it made more than {MOST_BUILT_FILES} files or {MOST_BUILT >> 20} MiB"
     if not done.how:
@@ -304,6 +306,7 @@ def main(argv: list[str]) -> int:
     from referee.sandbox.machine import this_machine
     from referee.sandbox.start import run_confined
 
+    adopt_orphans()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))  # what is begun is ended and removed
     order = msgspec.json.decode(argv[0], type=BuildOrder)
     threading.Thread(target=_end_with_parent, args=[order.parent], daemon=True).start()

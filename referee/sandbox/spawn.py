@@ -6,7 +6,7 @@ import fcntl
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -50,11 +50,17 @@ class Spawned:
             return [line[5:] for line in os.read(self.report, _LONGEST).decode().splitlines() if line[:5] == "call "]
         return []
 
-    def end_init(self) -> None:
-        """After the program was reaped: end the rest of its process namespace."""
+    def end_init(self, reap_strays: Callable[[], object] = lambda: None) -> None:
+        """After the program was reaped: end the rest of its process namespace.
+
+        `reap_strays` ends what else it left to us. A child that it gave us is of its namespace, too, and until we have
+        reaped that the kernel holds the first process there.
+        """
         if self.init:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.init, signal.SIGKILL)
+        reap_strays()
+        if self.init:
             reap(self.init)
             self.init = 0
         if self.report >= 0:

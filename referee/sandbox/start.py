@@ -5,11 +5,12 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+from protocol.transports.subreaper import kill_strays
 from referee.sandbox import steps
 from referee.sandbox.cgroups import BotGroups
 from referee.sandbox.levels import NONE, Sandbox
@@ -65,12 +66,16 @@ class Child:
             return False
         return about.f_bavail == 0 or about.f_favail == 0 or about.f_bavail * about.f_frsize < 4096
 
-    def end(self) -> None:
-        """End what it left behind, and remove what it had. It was reaped before."""
+    def end(self, known: Iterable[int]) -> None:
+        """End what it left behind, and remove what it had. It was reaped before.
+
+        `known`: the children of this process that are no strays; where orphans are adopted, all others are killed.
+        """
         self._calls += tuple(self.spawned.forbidden_calls())
         if self.groups is not None:  # before its last process, which removes them if we are killed meanwhile
             self.groups.remove()
-        self.spawned.end_init()
+        kept = {*known, self.spawned.init}
+        self.spawned.end_init(lambda: kill_strays(kept))
         if self.scratch:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
@@ -218,7 +223,7 @@ def run_confined(
 ) -> Finished:
     """Run a program without input to its end, for at most so many seconds; keep the last `output` bytes that it says.
 
-    Raises StepFailed, SandboxError.
+    Where orphans are adopted, this process has no other child meanwhile. Raises StepFailed, SandboxError.
     """
     read, write = os.pipe()
     try:
@@ -247,7 +252,7 @@ def run_confined(
         how = "" if ended is None else in_words(ended)
         why = child.why_ended()
         reap(child.pid)
-        child.end()
+        child.end(())
     if late:
         how = f"it took more than {seconds:g} s"
     elif how == "exit status 0":

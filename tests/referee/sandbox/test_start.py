@@ -1,5 +1,6 @@
 """Programs that run confined: what they see, how their ends are told, and that nothing of them is left."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from referee.sandbox.levels import Sandbox
 from referee.sandbox.machine import this_machine
 from referee.sandbox.start import Finished, run_confined
+from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
 PYTHON = (sys.executable, "-S", "-E", "-c")
@@ -68,3 +70,42 @@ def test_nothing_stays_open() -> None:
     run("", "none")
     run("")
     assert sorted(Path("/proc/self/fd").iterdir()) == before
+
+
+GIVES = """
+import ctypes, os, time
+libc = ctypes.CDLL(None, use_errno=True)
+clone = 56 if os.uname().machine == "x86_64" else 220
+pid = libc.syscall(clone, 0x8000 | 17, 0, 0, 0, 0)
+if pid == 0:
+    time.sleep(600)
+print(pid > 0, ctypes.get_errno())
+"""
+CONFINED = """
+import os, sys
+from pathlib import Path
+from protocol.transports.subreaper import adopt_orphans
+from referee.sandbox import start
+from referee.sandbox.levels import Sandbox
+from referee.sandbox.machine import describe, this_machine
+adopt_orphans()
+here = this_machine()
+if sys.argv[1] == "unfiltered":
+    seen = describe(here.namespaces, here.landlock, False, here.users, here.places, {})
+    start.this_machine = lambda: seen
+words = (sys.executable, "-S", "-E", "-c", sys.argv[2])
+done = start.run_confined(
+    words, folder=Path("/usr"), writable=False, sandbox=Sandbox("default"), seconds=30, output=100
+)
+print(done.output.decode().strip(), open(f"/proc/self/task/{os.getpid()}/children").read().split())
+"""
+
+
+@pytest.mark.parametrize(("rules", "said"), [("filtered", "False 1 []\n"), ("unfiltered", "True 0 []\n")])
+def test_a_child_that_it_gives_to_its_parent_does_not_keep_it_from_ending(rules: str, said: str) -> None:
+    """The kernel holds the first process of its namespace until we have reaped that child."""
+    if rules == "filtered" and not this_machine().seccomp:
+        pytest.skip("without seccomp it may")
+    words = [sys.executable, "-c", CONFINED, rules, GIVES]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert (done.stdout, done.stderr) == (said, "")
