@@ -90,8 +90,7 @@ class BotGroups:
         for descriptor in self._files.values():
             os.close(descriptor)
         self._files.clear()
-        for path in self.paths:
-            remove_group(path)
+        remove_groups(self.paths)
         _ours.pop(self.name, None)
 
     def _place(self, what: str) -> GroupPlace:
@@ -116,8 +115,28 @@ class BotGroups:
         return next((int(line.split()[1]) for line in lines if line.split()[0] == key), 0)
 
 
-def remove_group(path: str) -> None:
-    """End the processes of a group, and remove it; it may be gone."""
+def remove_groups(paths: Sequence[str]) -> None:
+    """End the processes of these groups, which are one program's, and remove them; they may be gone.
+
+    In version 1 what is stopped does not die before it goes on, so all of them go on before any is waited for.
+    """
+    for path in paths:
+        _let_go_on(path)
+    for path in paths:
+        _remove_group(path)
+
+
+def _let_go_on(path: str) -> None:
+    for name, value in (("freezer.state", "THAWED"), ("cgroup.freeze", "0")):
+        with contextlib.suppress(OSError):
+            file = os.open(f"{path}/{name}", os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                os.write(file, value.encode())
+            finally:
+                os.close(file)
+
+
+def _remove_group(path: str) -> None:
     for tries in range(_TRIES):
         try:
             os.rmdir(path)  # noqa: PTH106
@@ -135,8 +154,6 @@ def _end_processes(path: str) -> None:
         Path(path, "cgroup.kill").write_text("1")
         return
     with contextlib.suppress(OSError):
-        Path(path, "freezer.state").write_text("THAWED")
-    with contextlib.suppress(OSError):
         for pid in Path(path, "cgroup.procs").read_text().split():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(pid), 9)
@@ -145,18 +162,20 @@ def _end_processes(path: str) -> None:
 def remove_own() -> None:
     """Remove every group of this process, also one of a program that was just being started. All of them have ended."""
     for name, paths in list(_ours.items()):
-        for path in paths:
-            remove_group(path)
+        remove_groups(paths)
         _ours.pop(name, None)
 
 
 def remove_stale(places: Sequence[GroupPlace]) -> None:
     """Remove the groups of processes that have died without doing so, and our own that are not in use."""
+    stale = dict[str, list[str]]()
     for place in places:
         with contextlib.suppress(OSError):
             for name in os.listdir(place.folder):  # noqa: PTH208
                 if name.startswith(PREFIX) and name != REFEREE and name not in _ours and not _lives(name):
-                    remove_group(f"{place.folder}/{name}")
+                    stale.setdefault(name, []).append(f"{place.folder}/{name}")
+    for paths in stale.values():
+        remove_groups(paths)
 
 
 def _new_name() -> str:
@@ -229,7 +248,7 @@ def _try_group(folder: str, version: int, wanted: set[str]) -> set[str]:
         }
         return {offer for offer in wanted if os.access(f"{path}/{files[offer]}", os.F_OK)}
     finally:
-        remove_group(path)
+        remove_groups([path])
         _ours.pop(path.rpartition("/")[2], None)
 
 

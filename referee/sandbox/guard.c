@@ -35,8 +35,6 @@ enum { MS_RDONLY_ = 1, MS_NOSUID_ = 2, MS_NODEV_ = 4, MS_NOEXEC_ = 8, MS_REMOUNT
 enum { MS_REC_ = 16384, MS_PRIVATE_ = 1 << 18, MNT_DETACH_ = 2 };
 
 static char **environment;
-static struct { int parent; const char *name; } groups[MOST_GROUPS];
-static int group_count;
 static long parent, has_init, has_namespace, tell_in = -1, tell_out = -1, ruleset = -1, listener = -1;
 
 /* -- words and numbers ------------------------------------------------------------------------------------------- */
@@ -92,6 +90,8 @@ static void say(const char *word, const char *more, const char *detail, long val
     CALL(write, REPORT, line, at - line, 0, 0);
 }
 
+#include "guard_groups.h"
+
 /* -- the process that stays with the program ---------------------------------------------------------------------- */
 
 static const char *name_of(int call)
@@ -123,22 +123,6 @@ static void answer_call(int seen)
     answer.id = asked.id;
     answer.error = -ENOSYS;
     CALL(ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &answer, 0, 0);
-}
-
-/* What a dead parent cannot end and remove any more. */
-static void clear(long program)
-{
-    long pause[2] = {0, 1000000};
-    if (CALL(getpid, 0, 0, 0, 0, 0) == 1)
-        CALL(kill, -1, SIGKILL, 0, 0, 0);
-    else if (program > 0)
-        CALL(kill, -program, SIGKILL, 0, 0, 0);
-    for (int i = 0; i < group_count; i++)
-        for (int tries = 0; tries < 2000; tries++) {
-            if (CALL(unlinkat, groups[i].parent, groups[i].name, AT_REMOVE, 0, 0) != -EBUSY)
-                break;
-            CALL(nanosleep, pause, 0, 0, 0, 0);
-        }
 }
 
 static void stay(long guard_itself)
@@ -182,16 +166,6 @@ static void stay(long guard_itself)
 
 /* -- steps: each returns 0 or more, or an error below 0 ------------------------------------------------------------ */
 
-static long write_file(long folder, const char *path, const char *text)
-{
-    long file = CALL(openat, folder, path, O_WRONLY | O_CLOEXEC, 0, 0);
-    if (file < 0)
-        return file;
-    long done = CALL(write, file, text, length(text), 0, 0);
-    CALL(close, file, 0, 0, 0, 0);
-    return done;
-}
-
 /* parent PID: we are killed when it ends; it may have ended already. */
 static long set_parent(char **word)
 {
@@ -222,24 +196,6 @@ static long set_limit(char **word)
     return CALL(prlimit64, 0, number(word[0]), limit, 0, 0);
 }
 
-/* group PATH: a cgroup that is to be made; its parent is there. */
-static long register_group(char **word)
-{
-    char *last = word[0];
-    for (char *at = word[0]; *at; at++)
-        if (*at == '/')
-            last = at;
-    if (group_count == MOST_GROUPS || last == word[0])
-        return -EINVAL;
-    *last = 0;
-    long folder = CALL(openat, AT_HERE, word[0], O_PATH | O_CLOEXEC, 0, 0);
-    *last = '/';
-    groups[group_count].name = last + 1;
-    groups[group_count].parent = (int)folder;
-    group_count += folder >= 0;
-    return folder;
-}
-
 /* init: see the beginning of this file. */
 static long start_init(char **word)
 {
@@ -257,44 +213,6 @@ static long start_init(char **word)
     has_init = done > 0;
     if (done > 0)
         say("init", 0, 0, done);
-    return done;
-}
-
-/* make: the cgroups. */
-static long make_groups(char **word)
-{
-    (void)word;
-    for (int i = 0; i < group_count; i++) {
-        long done = CALL(mkdirat, groups[i].parent, groups[i].name, 0755, 0, 0);
-        if (done < 0 && done != -EEXIST)
-            return done;
-    }
-    return 0;
-}
-
-static long in_group(int group, const char *file, const char *text)
-{
-    long folder = CALL(openat, groups[group].parent, groups[group].name, O_PATH | O_CLOEXEC, 0, 0);
-    long done = folder < 0 ? folder : write_file(folder, file, text);
-    if (folder >= 0)
-        CALL(close, folder, 0, 0, 0, 0);
-    return done;
-}
-
-/* set GROUP FILE VALUE */
-static long set_in_group(char **word)
-{
-    return in_group((int)number(word[0]), word[1], word[2]);
-}
-
-static long join_groups(char **word)
-{
-    long done = 0;
-    (void)word;
-    for (int i = 0; i < group_count && done >= 0; i++) {
-        done = in_group(i, "tasks", "0"); /* in version 1, and without the lock that cgroup.procs waits for */
-        done = done == -ENOENT ? in_group(i, "cgroup.procs", "0") : done;
-    }
     return done;
 }
 
