@@ -106,7 +106,7 @@ def start(
     machine = this_machine()
     groups = BotGroups(machine.places) if machine.places else None
     uid = _user(machine, argv[0], sandbox)
-    scratch = "" if machine.namespaces else tempfile.mkdtemp(prefix="ggp-")
+    scratch = "" if machine.namespaces else tempfile.mkdtemp(prefix="ggp-scratch-")
     try:
         for own in [scratch, folder if writable else ""]:
             if own and uid is not None:
