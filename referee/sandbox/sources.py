@@ -5,6 +5,7 @@ and a build is ended by ending it. Processes that want the same source wait for 
 name when it is whole, and what a killed process left is removed by the next.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from protocol.errors import Problem
-from protocol.transports.subreaper import adopt_orphans, kill_strays
+from protocol.transports.subreaper import adopt_orphans
 from referee.sandbox.levels import Level, Sandbox
 from referee.sandbox.spawn import StepFailed
 from referee.sandbox.unpack import DEEPEST, SourceRefused, digest_of, is_archive, unpack
@@ -43,6 +44,8 @@ MOST_BUILT = 2 << 30  # bytes that a source and what is built of it may have
 MOST_BUILT_FILES = 100_000
 _OUTPUT = 64 << 10  # bytes of a build's output that are kept, the last ones
 _LINES, _LINE = 3, 200  # of them, and their characters, in the reason
+_SLACK = 1 << 30  # bytes by which others may fill the disk meanwhile
+_FLOOR = 256 << 20  # bytes that stay free on the disk
 _LOOK = 0.5  # seconds between two looks at how much there is, or whether our parent lives
 _LAST_WORDS = 5.0  # seconds for a build to end after SIGTERM
 _DIGITS = 16
@@ -198,10 +201,17 @@ def _run(source: Source, staging: Path, sandbox: Sandbox, run: Run) -> str:
     program, *words = shlex.split(source.build)
     argv = [str(staging / program) if "/" in program else shutil.which(program) or program, *words]
     with _Size(staging) as size:
-        done = run(argv, folder=staging, writable=True, sandbox=sandbox, seconds=source.seconds, output=_OUTPUT)
-    kill_strays(())  # before anything is done in a folder that they may change
+        done = run(
+            argv,
+            folder=staging,
+            writable=True,
+            sandbox=sandbox,
+            seconds=source.seconds,
+            output=_OUTPUT,
+            file_size=MOST_BUILT,
+        )
     if size.exceeded:
-        return f"{FAILED}: it made more than {MOST_BUILT_FILES} files or {MOST_BUILT >> 20} MiB"
+        return f"{FAILED}: {size.exceeded}"
     if not done.how:
         return ""
     lines = [clean(line) for line in done.output.decode("utf-8", "replace").splitlines() if line.strip()]
@@ -214,8 +224,9 @@ class _Size:
     """Watches how much there is in a folder while a build runs, and ends the build where it is too much."""
 
     def __init__(self, folder: Path) -> None:
-        self.exceeded = False
+        self.exceeded = ""  # what it did too much of
         self._folder = folder
+        self._free = _free(folder)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -226,55 +237,93 @@ class _Size:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
-        self.exceeded = self.exceeded or self._is_too_much()
+        if not self.exceeded:
+            _open_up(self._folder)  # what it closed to us in the end is no secret: it has ended
+            self.exceeded = self._too_much()
 
     def _watch(self) -> None:
-        wait = _LOOK
-        while not self._over.wait(wait):
+        looked, took = time.monotonic(), 0.0
+        while not self._over.wait(_LOOK):
             began = time.monotonic()
-            if self._is_too_much():
-                self.exceeded = True
+            too_much = self._disk_is_filled()
+            if not too_much and began >= looked + 10 * took:
+                too_much = self._too_much()
+                looked = time.monotonic()
+                took = looked - began
+            if too_much:
+                self.exceeded = too_much
                 _end_children()
-            wait = max(_LOOK, 10 * (time.monotonic() - began))
 
-    def _is_too_much(self) -> bool:
+    def _disk_is_filled(self) -> str:
+        """Also by files that have no name any more."""
+        free = _free(self._folder)
+        if free < self._free - MOST_BUILT - _SLACK:
+            return f"it filled the disk by more than {MOST_BUILT >> 20} MiB"
+        if free < min(_FLOOR, self._free // 2):
+            return f"the disk has less than {_FLOOR >> 20} MiB left"
+        return ""
+
+    def _too_much(self) -> str:
         size = 0
-        for count, (_, status) in enumerate(_walk(self._folder), 1):
-            size += status.st_blocks << 9
-            if size > MOST_BUILT or count > MOST_BUILT_FILES:
-                return True
-        return False
+        try:
+            for count, (_, status) in enumerate(_walk(self._folder), 1):
+                size += status.st_blocks << 9
+                if size > MOST_BUILT or count > MOST_BUILT_FILES:
+                    return f"it made more than {MOST_BUILT_FILES} files or {MOST_BUILT >> 20} MiB"
+        except _NotCounted as error:
+            return str(error)
+        return ""
+
+
+class _NotCounted(Exception):
+    """A folder of a build whose content cannot be counted; str() says why."""
+
+
+def _free(folder: Path) -> int:
+    """Bytes that are free on the disk of this folder."""
+    about = os.statvfs(folder)
+    return about.f_bavail * about.f_frsize
 
 
 def _end_children() -> None:
     """Kill what this process has started itself: the program that confines the build, which takes the rest along."""
     for task in Path("/proc/self/task").iterdir():
-        for pid in (task / "children").read_text().split():
-            os.kill(int(pid), signal.SIGKILL)
+        with contextlib.suppress(OSError):  # a thread, or a child, that has just ended
+            for pid in (task / "children").read_text().split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """All that lies in a folder that may change meanwhile, no deeper than anything may lie."""
+    """All that lies in a folder that may change meanwhile. Raises _NotCounted for what is too deep, or closed to us."""
     folders = [(folder, 0)]
     while folders:
         inside, depth = folders.pop()
+        if depth > 2 * DEEPEST:
+            raise _NotCounted(f"it made folders that lie in more than {2 * DEEPEST} others")
         try:
             with os.scandir(inside) as entries:
                 for entry in entries:
-                    status = entry.stat(follow_symlinks=False)
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue
                     yield Path(entry.path), status
-                    if stat.S_ISDIR(status.st_mode) and depth < 2 * DEEPEST:
+                    if stat.S_ISDIR(status.st_mode):
                         folders.append((Path(entry.path), depth + 1))
-        except OSError:  # it was removed, or the build closed it to us
+        except (FileNotFoundError, NotADirectoryError):
             continue
+        except OSError as error:
+            raise _NotCounted(f"it made a folder that cannot be read: {error.strerror}") from None
 
 
 def _seal(folder: Path) -> None:
-    """Make everything ours and read-only; what is neither file, folder nor link is removed. Raises SourceRefused."""
+    """Make everything ours and read-only; what is neither file, folder nor link is removed.
+
+    Whatever built it has ended, so nothing changes in there meanwhile.
+    """
     _open_up(folder)
     for path, status in [*_walk(folder), (folder, folder.stat())]:
-        if len(path.relative_to(folder).parts) > 2 * DEEPEST:
-            raise SourceRefused(f"its build made folders that lie in more than {2 * DEEPEST} others")
         if stat.S_ISLNK(status.st_mode):
             continue
         if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
@@ -286,7 +335,11 @@ def _seal(folder: Path) -> None:
                 shutil.copyfile(path, copy)
                 copy.replace(path)
             os.chown(path, os.geteuid(), os.getegid(), follow_symlinks=False)
-        path.chmod(0o555 if stat.S_ISDIR(status.st_mode) or status.st_mode & 0o111 else 0o444)
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            os.fchmod(opened, 0o555 if stat.S_ISDIR(status.st_mode) or status.st_mode & 0o111 else 0o444)
+        finally:
+            os.close(opened)
 
 
 def _open_up(folder: Path) -> None:
@@ -296,8 +349,11 @@ def _open_up(folder: Path) -> None:
 
 def _remove(folder: Path) -> None:
     """Whatever a build has left there, as deep as it may be, and whatever it forbids."""
-    if folder.exists():
-        _open_up(folder)
+    for tries in range(2):
+        if not folder.exists():
+            return
+        if tries:  # root needs no rights in there: a process that was left might put links to files of others
+            _open_up(folder)
         subprocess.run(["rm", "-rf", "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
 
 

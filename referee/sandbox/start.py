@@ -91,9 +91,11 @@ def start(
     nice: int | None = None,
     cores: Sequence[int] = (),
     address_space: int = 0,
+    file_size: int = 0,
 ) -> Child:
     """Start the program: `environment` is added to what it keeps of ours; `folder` is where it runs, and it may write
-    there if `writable`; `nice` as the kernel counts it; `cores` it may run on, () for ours; `address_space` in MiB.
+    there if `writable`; `nice` as the kernel counts it; `cores` it may run on, () for ours; `address_space` in MiB;
+    `file_size`: bytes of a file, 0 for what its scratch folder holds.
 
     Raises StepFailed, SandboxError.
     """
@@ -111,7 +113,8 @@ def start(
         for own in [scratch, folder if writable else ""]:
             if own and uid is not None:
                 _give(own, uid)
-        words = [*first, *_confinement(sandbox, groups, uid, scratch, folder if writable else "", len(cores) > 1)]
+        write, most = folder if writable else "", file_size or sandbox.scratch << 20
+        words = [*first, *_confinement(sandbox, groups, uid, scratch, write, most, len(cores) > 1)]
         home = scratch or steps.SCRATCH
         variables = [*_KEPT_VARIABLES, *(name for name in os.environ if name.startswith("LC_")), *sandbox.variables]
         kept = {name: os.environ[name] for name in variables if name in os.environ}
@@ -136,9 +139,10 @@ def _give(folder: str, uid: int) -> None:
 
 
 def _confinement(
-    sandbox: Sandbox, groups: BotGroups | None, uid: int | None, scratch: str, write: str, spread: bool
+    sandbox: Sandbox, groups: BotGroups | None, uid: int | None, scratch: str, write: str, most: int, spread: bool
 ) -> list[str]:
-    """The steps of the guard. `scratch`: the folder that it has in place of a file system; `write`: another one."""
+    """The steps of the guard. `scratch`: the folder that it has in place of a file system; `write`: another one; `most`
+    bytes may a file have."""
     machine = this_machine()
     size, network, gpu = sandbox.scratch << 20, "network" in sandbox.allow, "gpu" in sandbox.allow
     read = [*steps.own_folders(), *readable(sandbox), *sandbox.readable]
@@ -155,7 +159,7 @@ def _confinement(
     if machine.namespaces:
         words += steps.new_root(read, write, size, uid, gpu)
     counted = "process limit" in machine.kept.get("process count", ()) and (uid is not None or not machine.users)
-    words += steps.limits(size if not write else 1 << 40, sandbox.processes if counted else 0)
+    words += steps.limits(most, sandbox.processes if counted else 0)
     if uid is not None:
         words += steps.other_user(uid)
     words += steps.no_rights()
@@ -219,7 +223,14 @@ class Finished:
 
 
 def run_confined(
-    argv: Sequence[str], *, folder: Path, writable: bool, sandbox: Sandbox, seconds: float, output: int
+    argv: Sequence[str],
+    *,
+    folder: Path,
+    writable: bool,
+    sandbox: Sandbox,
+    seconds: float,
+    output: int,
+    file_size: int = 0,
 ) -> Finished:
     """Run a program without input to its end, for at most so many seconds; keep the last `output` bytes that it says.
 
@@ -235,6 +246,7 @@ def run_confined(
                 sandbox=sandbox,
                 folder=str(folder),
                 writable=writable,
+                file_size=file_size,
             )
     except BaseException:
         os.close(read)

@@ -13,13 +13,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from referee.sandbox import sources
 from referee.sandbox.levels import Level, Sandbox
 from referee.sandbox.machine import Machine
-from referee.sandbox.sources import Build, Source, for_building, is_current, make, read_source
+from referee.sandbox.sources import Build, BuildOrder, Source, for_building, is_current, make, read_source
 from referee.sandbox.unpack import SourceRefused
+from tests.support import ROOT
 from tests.support.archives import files, member, pack
 from tests.support.cli import wait_until
 
@@ -178,9 +180,7 @@ def test_what_is_neither_file_nor_folder_nor_link_is_not_kept(tmp_path: Path) ->
 @pytest.mark.slow
 def test_folders_as_deep_as_a_path_is_long_are_removed(tmp_path: Path) -> None:
     source = source_of(tmp_path, "sh -c 'for i in $(seq 1500); do mkdir d && cd d; done; true'")
-    assert make(source, Sandbox(), Runs()) == (
-        "the source cannot be used: its build made folders that lie in more than 100 others"
-    )
+    assert make(source, Sandbox(), Runs()) == "the build failed: it made folders that lie in more than 100 others"
     assert left(tmp_path) == ["lock"]
 
 
@@ -190,6 +190,39 @@ def test_a_build_that_fills_the_disk_is_ended(tmp_path: Path, monkeypatch: pytes
     source = source_of(tmp_path, "sh -c 'while :; do head -c 1000000 /dev/zero >> fill; sleep 0.01; done'")
     assert make(source, Sandbox(), Runs()) == "the build failed: it made more than 100000 files or 10 MiB"
     assert left(tmp_path) == ["lock"]
+
+
+@pytest.mark.slow
+def test_a_build_does_not_hide_what_it_makes_in_deep_folders(tmp_path: Path) -> None:
+    """It is ended while it runs."""
+    deep = "sh -c 'for i in $(seq 200); do mkdir d && cd d; done; exec sleep 1000'"
+    said = make(source_of(tmp_path, deep), Sandbox(), Runs())
+    assert said == "the build failed: it made folders that lie in more than 100 others"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (10 << 30, 6 << 30, "it filled the disk by more than 2048 MiB"),
+        (1 << 30, 200 << 20, "the disk has less than 256 MiB left"),
+    ],
+)
+def test_a_build_does_not_fill_the_disk_with_files_without_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int, after: int, said: str
+) -> None:
+    """Removed files that it has open are in no folder, but their room is missing."""
+    free = [before, after]
+    monkeypatch.setattr(sources, "_free", lambda folder: free[0] if len(free) == 1 else free.pop(0))
+    assert make(source_of(tmp_path, "sleep 1000"), Sandbox(), Runs()) == f"the build failed: {said}"
+
+
+def test_a_folder_that_a_build_closes_is_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr(os, "scandir", closed)
+    assert sources._Size(tmp_path)._too_much() == "it made a folder that cannot be read: Permission denied"
 
 
 # -- processes that build ----------------------------------------------------------------------------------------------
@@ -259,3 +292,24 @@ def test_a_build_that_is_stopped_leaves_no_process_and_no_folder(tmp_path: Path)
     assert time.monotonic() - began < 60
     wait_until(lambda: subprocess.run(["pgrep", "-f", "sleep 1234567"], stdout=subprocess.DEVNULL).returncode == 1)
     assert left(tmp_path) == ["lock"]
+
+
+UNDIVIDED = """
+import os, sys
+from referee.sandbox import machine, sources, start
+here = machine.this_machine()
+lesser = machine.describe("", here.landlock, here.seccomp, 0, (), {})
+machine.this_machine = start.this_machine = lambda: lesser
+sys.exit(sources.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+def test_what_a_build_leaves_running_is_ended_before_its_folder_is_sealed(tmp_path: Path) -> None:
+    """Without a process namespace, too: it would exchange what we are changing for links."""
+    source = source_of(tmp_path, "setsid -f sleep 1234568")
+    order = msgspec.json.encode(BuildOrder(source, Sandbox("default"), os.getpid())).decode()
+    words = [sys.executable, "-c", UNDIVIDED, order]
+    ran = subprocess.run(words, stdout=subprocess.PIPE, text=True, cwd=ROOT, timeout=60)
+    assert json.loads(ran.stdout) == {"reason": ""}
+    assert subprocess.run(["pgrep", "-fx", "sleep 1234568"], stdout=subprocess.DEVNULL).returncode == 1
