@@ -35,7 +35,6 @@ from engines.scene import pieces_by_cell
 from protocol.errors import CommandFailed
 from protocol.messages import Reply
 
-
 _MOST_PLIES = 10_000  # of a random game, each of which the engine is asked for
 
 

@@ -49,8 +49,8 @@ INSTRUCTIONS = (
     "move; then wait again, until the game is over. Clocks may run: an illegal move costs nothing but time."
 )
 SAFE_WAY = (
-    "a token in a command line is seen by every user of the machine: put it into a variable of the environment and name "
-    "that, as in --token-env MCP_TOKEN"
+    "a token in a command line is seen by every user of the machine: put it into a variable of the environment and "
+    "name that, as in --token-env MCP_TOKEN"
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

@@ -140,7 +140,7 @@ def own_files() -> list[str]:
 def _end(child: Child) -> None:
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     reap(child.pid)
-    child.end()
+    child.end(())
 
 
 # -- plies, and what is stolen ---------------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ def test_an_engine_that_refuses_what_it_listed_plays_the_next_game(registries: l
     options = {**defaults(game), "size": 3}
     state = game.new(options)
     state.play(state.legal_moves()[0])
-    with pytest.raises(CommandFailed, match="refuses .*, which it listed"):
+    with pytest.raises(CommandFailed, match=r"refuses .*, which it listed"):
         state.play(state.legal_moves()[0])
         state.perft(1)
     fresh = game.new(options)

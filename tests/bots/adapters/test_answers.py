@@ -127,7 +127,10 @@ def test_what_repeats_the_prompt_names_no_move() -> None:
     assert read_answer(echo, LEGAL) == NamedMove("", "'<your move>' is not one word")
 
 
-@pytest.mark.parametrize("piece", ["{", '{"a":', "`", "``` ", '{"move": "A1"', "[", "\\", '{"a":{}', "`A1", "}", "{'a", '{"a":"', '{"a"}', "{a}"])
+@pytest.mark.parametrize(
+    "piece",
+    ["{", '{"a":', "`", "``` ", '{"move": "A1"', "[", "\\", '{"a":{}', "`A1", "}", "{'a", '{"a":"', '{"a"}', "{a}"],
+)
 def test_a_megabyte_takes_no_more_than_a_moment(piece: str) -> None:
     read_answer(piece * (1_000_000 // len(piece)), LEGAL)
 

@@ -231,8 +231,13 @@ def test_the_time_of_a_move_begins_before_its_prompt_is_made(
 ) -> None:
     bot = talk([naming("A1")])
     bot("ggp-clock black=500 white=9000")
-    slow = llm.system_prompt
-    monkeypatch.setattr(llm, "system_prompt", lambda position: (time.sleep(0.6), slow(position))[1])
+    prompt = getattr(llm, "system_prompt")  # noqa: B009 - what it imports is not its to give
+
+    def slow(position: Any) -> Any:
+        time.sleep(0.6)
+        return prompt(position)
+
+    monkeypatch.setattr(llm, "system_prompt", slow)
     assert bot.move("black")[0] == "? no time is left for another answer" and not bot.server.asked
 
 

@@ -133,7 +133,12 @@ def test_options_that_were_tried_out_are_not_tried_again(monkeypatch: pytest.Mon
     from engines.adapters import openspiel_options
 
     game, tried = registry().load("hex"), list[str]()
-    monkeypatch.setattr(openspiel_options, "_why_not", lambda name, many: tried.append(name) or [""])
+
+    def fine(name: str, many: Any) -> list[str]:
+        tried.append(name)
+        return [""]
+
+    monkeypatch.setattr(openspiel_options, "_why_not", fine)
     for size in (5, 5, 4, 5):
         game.new({"board_size": size})
     assert tried == ["hex", "hex"]
