@@ -123,7 +123,7 @@ def test_without_openspiel_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
 
 @SPIEL
 @pytest.mark.slow
-def test_an_engine_that_ends_at_its_first_option_is_told_in_lines(tmp_path: Path) -> None:
+def test_an_engine_that_ends_at_its_first_option_ends_in_lines(tmp_path: Path) -> None:
     program = tmp_path / "engine"
     program.write_text("#!/bin/sh\nread line\necho option name A type string\nexec 0<&-\necho uciok\nexit 4\n")
     program.chmod(0o755)
