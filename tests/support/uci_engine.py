@@ -4,7 +4,7 @@ It takes the move that wins the most material at once, the last by name among eq
 FAULT, at the first search from that ply on: `dies`, `crashes` (a signal), `hangs`, `deaf` (closes its output),
 `illegal`, `none` (no move), `endless` (a line without an end), `chatters` (lines without an end), `noise` (what no
 engine should say, then a move). With `silent` it never says `uciok`. With UCI_LOG in the environment it appends to
-that file what it is told.
+that file the commands that it gets.
 """
 
 import os

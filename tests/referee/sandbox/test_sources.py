@@ -1,4 +1,4 @@
-"""A source is built once, whoever asks for it, and kept whole and read-only or not at all."""
+"""Two processes that ask for the same source build it once; the build is kept whole and read-only, or not at all."""
 
 import json
 import os

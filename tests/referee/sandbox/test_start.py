@@ -1,4 +1,4 @@
-"""Programs that run confined: what they see, how their ends are told, and that nothing of them is left."""
+"""Confined programs: what they see, how a record says that they ended, and that nothing of them is left."""
 
 import subprocess
 import sys
