@@ -243,6 +243,13 @@ static long keep_privileges(char **word)
     return CALL(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
+/* signal: whether our parent, a process of our own user, is out of reach. */
+static long try_signal(char **word)
+{
+    (void)word;
+    return CALL(kill, CALL(getppid, 0, 0, 0, 0, 0), 0, 0, 0, 0) == -EPERM ? 0 : -EACCES;
+}
+
 #include "guard_root.h"
 #include "guard_rules.h"
 
@@ -255,7 +262,7 @@ static const struct { const char *name; int words; long (*run)(char **); } steps
     {"join", 0, join_groups}, {"root", 1, new_root}, {"mkdir", 1, make_folder}, {"bind", 3, bind_path},
     {"link", 2, make_link}, {"tmpfs", 2, mount_tmpfs}, {"proc", 0, mount_proc}, {"seal", 0, seal_root},
     {"user", 2, set_user}, {"drop", 0, drop_capabilities}, {"keep", 0, keep_privileges},
-    {"landlock", 1, begin_rules}, {"path", 2, allow_path}, {"obey", 0, obey_rules}, {"seccomp", 1, filter_calls},
+    {"landlock", 1, begin_rules}, {"path", 2, allow_path}, {"obey", 0, obey_rules}, {"signal", 0, try_signal}, {"seccomp", 1, filter_calls},
 };
 
 /* Become the program. A script without a first line for it is one of the shell, as shells have it. */

@@ -3,6 +3,8 @@
 #ifndef GUARD_CALLS_H
 #define GUARD_CALLS_H
 
+#include <asm/unistd.h>
+
 /* Attacks on other processes and on the machine: the bot is ended, and the call is named. */
 #define FORBIDDEN(X) \
     X(ptrace) X(process_vm_readv) X(process_vm_writev) X(kcmp) X(pidfd_getfd) X(open_by_handle_at) \
@@ -18,5 +20,20 @@
 
 /* What a program tries to see whether there is such a thing: as if there were not. */
 #define UNKNOWN(X) X(io_uring_setup) X(io_uring_enter) X(io_uring_register) X(clone3)
+
+/* Where a program is our own user, and no namespace keeps the files of that user away: Landlock looks at none of these.
+   The last ones by number, for headers that do not know them: fchmodat2, setxattrat, removexattrat, file_setattr. */
+#define OF_FILES(X) \
+    X(fchmod) X(fchmodat) X(fchown) X(fchownat) X(utimensat) \
+    X(setxattr) X(lsetxattr) X(fsetxattr) X(removexattr) X(lremovexattr) X(fremovexattr)
+#define LATE_OF_FILES(X) X(452) X(463) X(466) X(469)
+#ifdef __NR_chmod
+#define OLD_OF_FILES(X) X(chmod) X(chown) X(lchown) X(utime) X(utimes) X(futimesat)
+#else
+#define OLD_OF_FILES(X)
+#endif
+
+/* There a program does this to itself alone: the first word is 0. */
+#define OF_ITSELF(X) X(prlimit64) X(sched_setscheduler) X(sched_setparam) X(sched_setattr) X(sched_setaffinity)
 
 #endif

@@ -63,8 +63,8 @@ static long obey_rules(char **word)
 #define MACHINE 0
 #endif
 
-enum { NETWORK = 1, SPREAD = 2 };
-static struct sock_filter program[256];
+enum { NETWORK = 1, SPREAD = 2, OUR_USER = 4 };
+static struct sock_filter program[512];
 static unsigned short lines;
 static int is_filtered;
 
@@ -84,7 +84,35 @@ static void load(uint32_t at)
     filter(BPF_LD | BPF_W | BPF_ABS, at, 0, 0);
 }
 
-/* seccomp BITS: NETWORK: sockets of the internet are allowed; SPREAD: other cores, too. */
+/* A call whose word at this place must have this value. */
+static void when_not(uint32_t call, uint32_t at, uint32_t value, uint32_t then)
+{
+    filter(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4);
+    load(at);
+    filter(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0);
+    filter(BPF_RET | BPF_K, then, 0, 0);
+    load(offsetof(struct seccomp_data, nr));
+}
+
+/* What a program of our own user could do to that user's files and processes. */
+static void protect_our_user(uint32_t refused)
+{
+    uint32_t first = offsetof(struct seccomp_data, args);
+#define REFUSE_CALL(name) when(__NR_##name, refused);
+#define REFUSE_NUMBER(number) when(number, refused);
+#define REFUSE_OTHERS(name) when_not(__NR_##name, first, 0, refused);
+    OF_FILES(REFUSE_CALL)
+    OLD_OF_FILES(REFUSE_CALL)
+    LATE_OF_FILES(REFUSE_NUMBER)
+    OF_ITSELF(REFUSE_OTHERS)
+    when_not(__NR_setpriority, first, 0, refused); /* one process, and not all of a user */
+    when_not(__NR_setpriority, first + 8, 0, refused);
+    when_not(__NR_ioprio_set, first, 1, refused);
+    when_not(__NR_ioprio_set, first + 8, 0, refused);
+}
+
+/* seccomp BITS: NETWORK: sockets of the internet are allowed; SPREAD: other cores, too; OUR_USER: it is our own user,
+   without namespaces. */
 static long filter_calls(char **word)
 {
     uint32_t refused = SECCOMP_RET_ERRNO | EPERM, denied = SECCOMP_RET_ERRNO | EACCES;
@@ -108,6 +136,16 @@ static long filter_calls(char **word)
         UNKNOWN(HIDE)
         if (!(bits & SPREAD))
             when(__NR_sched_setaffinity, refused);
+        if (bits & OUR_USER)
+            protect_our_user(refused);
+        /* A pair of datagram sockets can be connected again, to those of other programs. */
+        filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_socketpair, 0, 6);
+        load(first + 8);
+        filter(BPF_ALU | BPF_AND | BPF_K, 15, 0, 0);
+        filter(BPF_JMP | BPF_JEQ | BPF_K, 1, 1, 0); /* SOCK_STREAM */
+        filter(BPF_JMP | BPF_JEQ | BPF_K, 5, 0, 1); /* SOCK_SEQPACKET */
+        filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+        filter(BPF_RET | BPF_K, denied, 0, 0);
         if (bits & NETWORK) { /* IPv4, IPv6, and netlink to ask about them */
             filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 0, 6);
             load(first);

@@ -40,7 +40,7 @@ def this_machine() -> Machine:
     """Tries everything, in some ms. Raises SandboxError where there is no guard."""
     reasons = dict[str, str]()
     landlock = _try("landlock", ["keep", *steps.landlock(False, [("r", "/usr")])], reasons)
-    seccomp = _try("seccomp", ["keep", *steps.seccomp(False, False)], reasons)
+    seccomp = _try("seccomp", ["keep", *steps.seccomp(False, False, True)], reasons)
     users = _user_ids() if os.geteuid() == 0 else 0
     namespaces = ""
     for kind in ("root", "user") if os.geteuid() == 0 else ("user",):
@@ -48,6 +48,8 @@ def this_machine() -> Machine:
             namespaces = kind
             break
     users = 0 if namespaces == "user" else users
+    if not namespaces and landlock:
+        _try("signals", ["keep", *steps.landlock(False, [("r", "/usr")]), "signal"], reasons)
     places, reason = find_places(kill=not namespaces)
     remove_stale(places)
     reasons["cgroups"] = reason
@@ -65,6 +67,8 @@ def describe(
     """What these mechanisms keep. `reasons`: why the others are not to be had."""
     offers = {offer for place in places for offer in place.offers}
     cgroups, apart = reasons.get("cgroups", ""), reasons.get("namespaces", "")
+    if "signals" in reasons:
+        apart = f"{apart}, and landlock lets signals through"
     why = {
         "files": (f"landlock: {reasons.get('landlock', '')}", f"{_KERNEL}, or {_NAMESPACES}"),
         "network": (f"seccomp: {reasons.get('seccomp', '')}", _SECCOMP),
@@ -75,12 +79,12 @@ def describe(
         "idle turn": (f"cgroup cpu, freezer: {cgroups}", _AS_ROOT_OR_UNIT),
         "clean end": (f"process namespace: {apart}", _NAMESPACES),
     }
-    apart_from_others = [*(["process namespace"] if namespaces else []), *(["landlock"] if not namespaces else [])]
+    apart_from_others = ["process namespace"] if namespaces else ["landlock"] * (landlock and "signals" not in reasons)
     counted = ["process limit"] if namespaces == "user" or users else []
     mechanisms: dict[str, list[str]] = {
         "files": [*(["landlock"] if landlock else []), *(["mount namespace"] if namespaces else [])],
         "network": ["seccomp"] if seccomp else [],
-        "other processes": [*apart_from_others, "seccomp"] if seccomp and (namespaces or landlock) else [],
+        "other processes": [*apart_from_others, "seccomp"] if seccomp and apart_from_others else [],
         "process count": ["cgroup pids"] if PIDS in offers else counted,
         "memory": ["cgroup memory"] if MEMORY in offers else [],
         "disk": ["mount namespace"] if namespaces else [],

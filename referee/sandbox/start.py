@@ -167,7 +167,7 @@ def _confinement(
         paths = steps.root_paths(write) if machine.namespaces else steps.old_root_paths(read, scratch, write, gpu)
         words += steps.landlock(network, paths)
     if machine.seccomp:
-        words += steps.seccomp(network, spread)
+        words += steps.seccomp(network, spread, not machine.namespaces and uid is None and not write)
     return words
 
 

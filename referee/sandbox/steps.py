@@ -159,8 +159,9 @@ def _open_settings() -> tuple[str, ...]:
     return tuple(found)
 
 
-def seccomp(network: bool, spread: bool) -> list[str]:
-    return ["seccomp", str(network | spread << 1)]
+def seccomp(network: bool, spread: bool, our_user: bool = False) -> list[str]:
+    """`our_user`: it could reach the files and processes of our own user in ways that Landlock does not know."""
+    return ["seccomp", str(network | spread << 1 | our_user << 2)]
 
 
 @cache

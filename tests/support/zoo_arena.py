@@ -1,7 +1,8 @@
 """Plays matches of the attackers in tests/system/zoo against an honest bot, each in a process of its own.
 
-    python -m tests.support.zoo_arena FOLDER LEVEL
+    python -m tests.support.zoo_arena FOLDER LEVEL [undivided]
 
+`undivided`: as on a machine without namespaces and cgroups, where bots are our own user.
 Each line of stdin is an attack ("none": it only plays), the honest bot and the time control; the answer is an
 ArenaReport in FOLDER/ATTACK-BOT.json. No pipe is read that a stray of an attacker may hold open, and all that is left
 behind is killed and removed in the end.
@@ -97,6 +98,9 @@ class ArenaTarget:
         self.path.bind(str(folder / "socket"))
         for local in (self.abstract, self.path):
             local.listen()
+        self.datagrams = [socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(2)]
+        for local, address in zip(self.datagrams, (f"\0{self.mark}", str(folder / "socket")), strict=True):
+            local.bind(f"{address}-datagrams")
         self.terminal, self._slave = pty.openpty()
         tty.setraw(self._slave)
         self.victim = os.fork()
@@ -149,9 +153,10 @@ class ArenaTarget:
             with contextlib.suppress(BlockingIOError):
                 server.accept()[0].close()
                 yield f"a connection to {name}"
-        with contextlib.suppress(BlockingIOError):
-            self.udp.recv(100, socket.MSG_DONTWAIT)
-            yield "a datagram"
+        for receiver in (self.udp, *self.datagrams):
+            with contextlib.suppress(BlockingIOError):
+                receiver.recv(100, socket.MSG_DONTWAIT)
+                yield "a datagram"
         waiting = array("i", [0])
         ioctl(self._slave, termios.FIONREAD, waiting)
         if waiting[0]:
@@ -360,12 +365,24 @@ def in_child(action: Callable[[], ArenaReport], answer: Path, errors: Path) -> N
             pass
 
 
-def main(folder: Path, level: str) -> None:
+def leave_undivided() -> None:
+    """From now on this machine offers Landlock and seccomp alone, to an ordinary user."""
+    from referee.sandbox import machine, start
+
+    here = this_machine()
+    found = machine.describe("", here.landlock, here.seccomp, 0, (), {"namespaces": "none", "cgroups": "none"})
+    for module in (machine, start):
+        vars(module)["this_machine"] = lambda: found
+
+
+def main(folder: Path, level: str, undivided: str = "") -> None:
     # No faulthandler here: a child that is forked beside its thread could not start its own.
     adopt_orphans()
     secret = os.environ["GGP_ZOO_SECRET"]
     read_bot("random")
     about = this_machine()
+    if undivided:
+        leave_undivided()
     (folder / "machine.new").write_text(json.dumps({"kept": dict(about.kept), "missing": dict(about.missing)}))
     (folder / "machine.new").replace(folder / "machine")
     for line in sys.stdin:
@@ -389,4 +406,4 @@ def main(folder: Path, level: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), *sys.argv[2:4])

@@ -28,9 +28,10 @@ pytestmark = pytest.mark.slow
 
 ZOO = ROOT / "tests" / "system" / "zoo"
 NAMES = sorted(path.stem for path in ZOO.glob("*.py") if path.stem not in ("__init__", "attacker"))
+USER_NEEDS = [pytest.mark.needs("mount")] if os.geteuid() == 0 else []  # see as_ordinary_user
 USERS = [
     pytest.param("root", marks=pytest.mark.needs("root")),
-    pytest.param("user", marks=[pytest.mark.needs("mount")] if os.geteuid() == 0 else []),  # see as_ordinary_user
+    pytest.param("user", marks=USER_NEEDS),
 ]
 ORDINARY = 65534
 HONEST_AT_WORK = "greedy:playouts=60,resign=off"
@@ -50,12 +51,12 @@ def constant(name: str, word: str) -> str:
 class Arena:
     """A server of tests.support.zoo_arena for one user and level."""
 
-    def __init__(self, user: str, level: str) -> None:
+    def __init__(self, user: str, level: str, *more: str) -> None:
         self.user, self.level = user, level
         self.folder = Path(tempfile.mkdtemp(prefix="zoo-arena-"))
         zoo = self.folder / "zoo"
         shutil.copytree(ZOO, zoo, ignore=shutil.ignore_patterns("__pycache__"))
-        words = [sys.executable, "-m", "tests.support.zoo_arena", str(self.folder / "games"), level]
+        words = [sys.executable, "-m", "tests.support.zoo_arena", str(self.folder / "games"), level, *more]
         (self.folder / "games").mkdir()
         if user == "user" and os.geteuid() == 0:
             for path in (self.folder, *self.folder.rglob("*")):
@@ -216,6 +217,25 @@ def _is_not_slowed(arena: Arena, name: str, honest: str) -> None:
 
 def _median(report: ArenaReport) -> float:
     return statistics.median([ms for seat, _, ms in report["plies"] if seat == 2] or [0])
+
+
+@pytest.fixture(scope="module")
+def undivided() -> Iterator[Arena]:
+    arena = Arena("user", "default", "undivided")
+    yield arena
+    arena.close()
+
+
+REACHED = ("files", "network", "other processes")
+SEEN = ("list_others", "shared_memory")  # without namespaces it sees what all see, and the machine's shared memory
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if constant(name, "PROPERTY") in REACHED and name not in SEEN])
+def test_an_attack_reaches_nothing_where_landlock_and_seccomp_stand_alone(undivided: Arena, name: str) -> None:
+    """As in a container or a unit that forbids namespaces: the bot is the referee's own user."""
+    without, came = undivided.run("none"), undivided.run(name)
+    assert [line for line in came["told"] if line.startswith("got ")] == [] and came["seen"] == [], came
+    _plays_as_without(without, came)
 
 
 def test_every_attack_has_a_row_in_the_threat_model() -> None:

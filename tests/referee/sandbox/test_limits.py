@@ -11,7 +11,7 @@ import pytest
 from referee.sandbox import machine, start
 from referee.sandbox.levels import PROPERTIES, Sandbox, SandboxError
 from referee.sandbox.machine import Machine, check_level, describe, in_record, this_machine
-from referee.sandbox.spawn import guard_program
+from referee.sandbox.spawn import StepFailed, guard_program, try_steps
 from referee.sandbox.start import run_confined
 
 PYTHON = (sys.executable, "-S", "-E", "-c")
@@ -101,6 +101,15 @@ def test_strict_is_refused_with_the_property_the_reason_and_the_remedy() -> None
     assert said.endswith(', or write sandbox = "default"') and "Delegate=yes" in said and "\n" not in said
     for level in ("none", "default"):
         check_level(level, "random", lambda: found)
+
+
+def test_landlock_that_lets_signals_through_does_not_keep_other_processes() -> None:
+    """Before Linux 6.12; a program of our own user would kill the referee."""
+    assert "other processes" in describe("", True, True, 0, (), {}).kept
+    found = describe("", True, True, 0, (), {"namespaces": "unshare: no", "signals": "signal: Permission denied"})
+    assert found.missing["other processes"][0] == "process namespace: unshare: no, and landlock lets signals through"
+    with pytest.raises(StepFailed, match="signal"):
+        try_steps(["keep", "signal"])
 
 
 def test_nothing_is_kept_where_nothing_is_offered() -> None:

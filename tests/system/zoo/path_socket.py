@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from typing import TYPE_CHECKING
 
@@ -22,3 +23,12 @@ def attack(prey: Prey) -> None:
         return True
 
     prey.attempt("connected to a socket with a file", connected)
+    prey.attempt("sent to one by a pair of sockets", sent, f"{prey.path_socket}-datagrams", prey)
+
+
+def sent(address: str, prey: Prey) -> bool:
+    """A pair of datagram sockets is connected, and may be connected again."""
+    with contextlib.ExitStack() as stack:
+        pair = [stack.enter_context(one) for one in socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)]
+        pair[0].sendto(prey.mark.encode(), address)
+    return True

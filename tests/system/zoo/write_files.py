@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ def attack(prey: Prey) -> None:
         prey.attempt(f"written {path.name}", lambda path=path: path.open("ab").write(b"changed"))
     first = Path(prey.targets[0])
     prey.attempt("changed rights", first.chmod, 0o777)
+    prey.attempt("changed times", os.utime, first, (0, 0))
+    prey.attempt("changed its owner", os.chown, first, os.geteuid(), -1)
+    prey.attempt("given an attribute", os.setxattr, first, "user.zoo", b"new")
     prey.attempt("renamed", lambda: first.rename(f"{first}.moved"))
     prey.attempt("removed", Path(prey.targets[1]).unlink)
     for folder in (prey.folder, prey.temporary, "/var/tmp", "/usr", "/etc"):
