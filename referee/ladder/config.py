@@ -301,7 +301,9 @@ def without_format(file: str, top: TopTable, bot_table: type[BotTable], secrets:
         *secrets,
         str(Path(file).absolute()),
         *([store.removeprefix(_SQLITE)] if store.startswith(_SQLITE) else []),
+        str(_builds(file, top)),
     ]
+    private += sorted({str(Path(path).with_suffix(".seats")) for path in private[len(secrets) : -1]})  # of ggp web
     sandbox = read_sandbox(file, top.sandbox, private)
     pools = _read_pools(file, top, folder, replace(sandbox, level=top.engine_sandbox))
     bots = _read_bots(file, top, folder, [pool.name for pool in pools], bot_table, sandbox)
@@ -323,6 +325,11 @@ def without_format(file: str, top: TopTable, bot_table: type[BotTable], secrets:
 def ladder_name(file: str, top: TopTable) -> str:
     """What the file says, or else what it is called."""
     return top.name or re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(file).stem).strip("-.")[:40] or "ladder"
+
+
+def _builds(file: str, top: TopTable) -> Path:
+    """The folder of what is built of sources."""
+    return Path(file).absolute().parent / f"{ladder_name(file, top)}.builds"
 
 
 # -- Pools.
@@ -416,8 +423,7 @@ def _read_bots(
         table = decode(file, at, values, bot_table)
         _check_names(file, f"{at}.pools", "pool", table.pools, pools)
         try:
-            builds = folder / f"{ladder_name(file, top)}.builds"
-            start = _bot_spec(file, at, values, table, folder, builds, sandbox)
+            start = _bot_spec(file, at, values, table, folder, _builds(file, top), sandbox)
             start = replace(start, name=name, version=shared.version_of(start))
         except (WordError, LaunchError) as error:
             raise ConfigError(file, f"{at}.command", str(error)) from None
@@ -448,6 +454,11 @@ def _bot_spec(
         return with_settings(file, at, read_bot(table.command, folder), table, values, folder, sandbox)
     if "cwd" in values:
         raise ConfigError(file, dotted(at, "cwd"), "it runs in the folder of its source: remove cwd, or source")
+    path = (folder / table.source).resolve()
+    for own in sandbox.private:
+        if Path(own).resolve().is_relative_to(path):
+            problem = f"{shown(table.source)} holds {own}, which no bot may have: move it to its own folder"
+            raise ConfigError(file, dotted(at, "source"), problem)
     try:
         source = read_source(folder / table.source, table.build, table.build_time, builds)
     except SourceRefused as error:

@@ -92,7 +92,7 @@ def read_source(path: Path, build: str, seconds: float, builds: Path) -> Source:
         raise SourceRefused(f"no program called {words[0]!r} is here to build it: install it", code="bad-build")
     if not path.exists():
         raise SourceRefused(f"{path} does not exist: check the path")
-    if not path.is_dir() and not is_archive(path):
+    if not path.is_dir() and not (is_archive(path) and path.is_file()):
         raise SourceRefused(f"{path} is neither a folder nor a .tar.gz: pack it again")
     try:
         return Source(str(path), build, seconds, str(builds / _digest(path, build)))

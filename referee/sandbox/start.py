@@ -191,7 +191,10 @@ def _others_reach(path: str) -> bool:
 
 
 def readable(sandbox: Sandbox) -> list[str]:
-    """Its files. A folder that holds something private is shown by its other entries, as they are now."""
+    """Its files. A folder that holds something private is shown by its other entries, as they are now.
+
+    What lies beside something private and is called after it, as `-wal` of a store, is private, too.
+    """
     private = [os.path.realpath(path) for path in sandbox.private]
     return [part for path in sandbox.files for part in _parts(path, private)]
 
@@ -208,7 +211,9 @@ def _parts(path: str, private: Sequence[str]) -> list[str]:
         return []
     if len(entries) > MOST_ENTRIES:
         return []
-    return [part for entry in entries for part in _parts(f"{path.rstrip('/')}/{entry}", private)]
+    after = tuple(f"{own}{mark}" for own in private for mark in "-.")
+    shown = [entry for entry in entries if not f"{real.rstrip('/')}/{entry}".startswith(after)]
+    return [part for entry in shown for part in _parts(f"{path.rstrip('/')}/{entry}", private)]
 
 
 # -- a program that runs to its end ---------------------------------------------------------------------------------

@@ -227,6 +227,8 @@ def sleeping() -> bool:
         ('command = "./bot"\nbuild = "make"', "bot.b.build: is of a source: write source, too, or remove it"),
         ('command = "./bot"\nsource = "good.tar.gz"\nbuild = "no-such-make"', "bot.b.build: no program called"),
         ('command = "../bot"\nsource = "good.tar.gz"', "bot.b.command: '../bot' leads out of the source"),
+        ('command = "./bot"\nsource = "."', "bot.b.source: '.' holds "),
+        ('command = "./bot"\nsource = "pipe.tar.gz"', "pipe.tar.gz is neither a folder nor a .tar.gz: pack it again"),
         ('command = "tcp://x:1"\nsource = "good.tar.gz"', "bot.b.command: 'tcp://x:1' has no source"),
         ('command = "./bot"\nsource = "good.tar.gz"\ncwd = "."', "bot.b.cwd: it runs in the folder of its source"),
         ('command = "./bot"\nsource = "good.tar.gz"\nbuild_time = 0', "bot.b.build_time: 0 is not a number from 1"),
@@ -234,6 +236,7 @@ def sleeping() -> bool:
 )
 def test_what_is_wrong_with_the_keys_is_said_before_anything_begins(tmp_path: Path, lines: str, problem: str) -> None:
     good(tmp_path)
+    os.mkfifo(tmp_path / "pipe.tar.gz")
     file = write_ladder(tmp_path, 'command = "random"', lines, head=HEAD)
     ran = ggp("ladder", "run", str(file), "--games", "2")
     assert ran.status == 2 and problem in ran.err and ran.err.count("\n") == 1

@@ -94,7 +94,8 @@ def test_all_three_places_end_in_the_same_bot(folder: Path) -> None:
         entered = read(folder, command, toml)
         assert entered.version == version_of(spec)
         assert entered.sandbox is not None and spec.sandbox is not None
-        assert str(folder / "club.toml") in entered.sandbox.private
+        beside = {"club.toml", "club.db", "club.builds", "club.seats"}
+        assert {str(folder / name) for name in beside} <= {*entered.sandbox.private}
         sandbox = replace(spec.sandbox, private=entered.sandbox.private)
         assert entered == replace(spec, version=entered.version, sandbox=sandbox)
     assert set(keys_of(BotSettings)) < set(keys_of(BotTable))

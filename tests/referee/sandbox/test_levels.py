@@ -33,6 +33,17 @@ def test_a_folder_with_something_private_is_shown_by_its_other_entries(tmp_path:
     assert readable(Sandbox("default", files=(str(bots),))) == [str(bots)]
 
 
+def test_what_is_called_after_something_private_is_private(tmp_path: Path) -> None:
+    """The log of a store has what the store has, and so have the files that workers write beside a record."""
+    store = tmp_path / "ladder.db"
+    shown = [tmp_path / "bot.py", tmp_path / "ladder.dbx"]
+    hidden = [f"{store}{after}" for after in ("", "-wal", "-shm", ".done-1", ".left", ".live-2")]
+    for file in [*map(Path, hidden), *shown]:
+        file.touch()
+    asked = Sandbox("default", files=(str(tmp_path),), private=(str(store),))
+    assert readable(asked) == [str(path) for path in shown]
+
+
 def test_a_folder_with_something_private_and_very_much_more_stays_closed(tmp_path: Path) -> None:
     for number in range(MOST_ENTRIES + 1):
         (tmp_path / f"{number}").touch()
