@@ -60,8 +60,8 @@ class BotEnded(Problem):
 class BotProcess:
     """One process, with these settings of Process.
 
-    Raises LaunchError, or BotEnded if the handshake fails. `name` and `games` are its answers, `games` () for a native
-    bot that does not list any.
+    A strict bot is stopped while no answer of it is awaited. Raises LaunchError, or BotEnded if the handshake fails.
+    `name` and `games` are its answers, `games` () for a native bot that does not list any.
     """
 
     def __init__(
@@ -104,9 +104,15 @@ class BotProcess:
         self._pending = bytearray()
         self._said = StderrLines()
         self.early = self._process.stderr_tail().encode()  # what it wrote to stderr during the handshake
+        self._awaited = 0  # answers
+        self._rest()
 
     def write(self, data: bytes) -> bool:
-        """Whether all was written; else call write(b"") when stdin can be written again."""
+        """`data`: one command. Whether all was written; else call write(b"") when stdin can be written again."""
+        if data:
+            self._awaited += 1
+            if self._process.idle is not None:
+                self._process.idle.wake()
         self._pending += data
         try:
             while self._pending:
@@ -132,7 +138,14 @@ class BotProcess:
         self._answers.junk.clear()
         if not data and not answers:
             raise BotEnded(self._process.exited(LAST_WORDS) or "it closed its output")
+        self._awaited -= len(answers)
+        self._rest()
         return answers
+
+    def _rest(self) -> None:
+        """The time of its opponent is not shared with it: there is no more to answer now."""
+        if self._process.idle is not None and self._awaited <= 0:
+            self._process.idle.rest()
 
     def read_stderr(self) -> bytes:
         """What it has written there, without waiting; `said` returns it, too. At its end `stderr` becomes None."""

@@ -417,7 +417,7 @@ class ConnectedBot:
             command=start.command,
             hash=local.hash if local else "",
             settings=said_settings(start),
-            sandbox=in_record(start.sandbox) if start.sandbox else "",
+            sandbox=in_record(start.sandbox, credited=False) if start.sandbox else "",
         )
 
     def entry(self, pools: Sequence[Pool]) -> Entrant:

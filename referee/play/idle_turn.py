@@ -42,7 +42,8 @@ class IdleWatch:
             self._groups.freeze(True)
 
     def begin_turn(self) -> None:
-        """The opponent is asked now."""
+        """The opponent is asked now. A new game was told to this bot, or a move taken back, while it ran."""
+        self.rest()
         if not self._stopped:
             self._before = self._groups.usage()
 

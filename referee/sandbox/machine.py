@@ -105,11 +105,14 @@ def check_level(level: str, who: str = "", machine: Callable[[], Machine] | None
     raise SandboxError(f'{words}, or write sandbox = "{DEFAULT}"', code="no-strict")
 
 
-def in_record(sandbox: Sandbox) -> str:
-    """What a record says of it; "" for none."""
+def in_record(sandbox: Sandbox, credited: bool = True) -> str:
+    """What a record says of it; "" for none. `credited`: whether its opponent is for what it uses in the other's turns,
+    which a strict one cannot."""
     if sandbox.level == NONE:
         return ""
-    missing = ", ".join(this_machine().missing)
+    taken = not credited and sandbox.level != STRICT and "ponder" not in sandbox.allow
+    unkept = [name for name in PROPERTIES if name in this_machine().missing or (taken and name == "idle turn")]
+    missing = ", ".join(unkept)
     return "; ".join(filter(None, [str(sandbox), f"not kept: {missing}" if missing else ""]))
 
 

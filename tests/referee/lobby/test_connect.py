@@ -10,9 +10,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from protocol.transports.keys import KeyPair, new_pair, write_pair
+from referee.lobby.connect import BotProcess
 from referee.lobby.keys import Book, allow, change, now, revoke
+from referee.play.setting import Timeouts
+from referee.sandbox.levels import Sandbox
 from referee.store.store import Store
-from tests.support.cli import Ggp, ggp
+from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.lobby_server import LobbyProcess, lobby_file
 from tests.system.test_lobby_return import under_way
 
@@ -61,6 +64,33 @@ def test_connected_bots_play_on_after_the_server_was_killed(tmp_path: Path) -> N
 def test_bot_that_ends_at_once_is_reported(tmp_path: Path) -> None:
     ran = ggp("connect", "tcp://127.0.0.1:9", "--", sys.executable, "-c", "")
     assert ran.status == 2 and ran.err == "ggp connect: the bot does not start: exit status 0\n"
+
+
+@pytest.mark.needs("strict")
+def test_a_strict_bot_is_stopped_while_it_has_nothing_to_answer() -> None:
+    """It shares its core with its opponent, whose clock nothing credits in a lobby."""
+    bot = BotProcess((*BOTS, "random"), Timeouts(), sandbox=Sandbox("strict"))
+    try:
+        state = next(path for path in freezers(bot) if path.exists())
+        stopped = state.read_text()
+        assert stopped not in RUNS
+        for command in (b"name\n", b"version\n"):
+            bot.write(command)
+        assert state.read_text() in RUNS
+        answers = list[bytes]()
+        wait_until(lambda: answers.extend(bot.read()) or len(answers) == 2, 60)  # type: ignore[func-returns-value]
+        wait_until(lambda: state.read_text() == stopped, 60)
+    finally:
+        bot.stop()
+
+
+RUNS = ("THAWED\n", "0\n")  # in version 1 and 2
+
+
+def freezers(bot: BotProcess) -> list[Path]:
+    groups = bot._process._child.groups
+    assert groups is not None
+    return [Path(path, name) for path in groups.paths for name in ("freezer.state", "cgroup.freeze")]
 
 
 SLOW = "import sys, time\nfrom bots.sdk import run\n" + (

@@ -71,6 +71,17 @@ def test_a_strict_bot_is_stopped_from_the_first_ply() -> None:
     assert groups.said == [True, False]
 
 
+def test_a_strict_bot_that_does_not_begin_is_stopped_in_the_first_turn() -> None:
+    """It was told the new game, so it runs when its opponent is asked."""
+    groups = FakeGroups()
+    seen = watch(groups, "strict")
+    assert seen is not None
+    seen.begin_game()
+    seen.wake()
+    seen.begin_turn()
+    assert groups.said == [True] and seen.end_turn() == 0
+
+
 def test_one_that_ponders_or_has_no_sandbox_is_not_watched() -> None:
     assert watch(FakeGroups(), "strict", "ponder") is None and watch(FakeGroups(), "none") is None
     assert watch_of(None, Sandbox("default"), True) is None
@@ -89,8 +100,8 @@ os.execv(sys.executable, [sys.executable, "-m", "bots", "random"])
 def test_a_busy_child_pays_for_its_parent(tmp_path: Path) -> None:
     script, record = tmp_path / "thief.py", tmp_path / "games.jsonl"
     script.write_text(THIEF)
-    words = ("match", "yugo,size=7", f"thief={sys.executable} {script}", "random", "--games", "2", "--jobs", "1")
-    done = ggp(*words, "--sandbox", "default", "--record", str(record))
+    words = ("match", "yugo,size=7", f"thief={sys.executable} {script}", "other=greedy:playouts=40")
+    done = ggp(*words, "--games", "2", "--jobs", "1", "--sandbox", "default", "--record", str(record))
     assert done.status == 0, done.err
     warnings = [
         text
@@ -99,5 +110,5 @@ def test_a_busy_child_pays_for_its_parent(tmp_path: Path) -> None:
     ]
     told = [text for text in warnings if "processor time" in text]
     shown = ggp("show", str(record)).out
-    assert "sandbox: thief default - random default" in shown
+    assert "sandbox: thief default - other default" in shown
     assert len(told) == 1 and "it is stopped in them from here on" in told[0]

@@ -112,6 +112,14 @@ def test_landlock_that_lets_signals_through_does_not_keep_other_processes() -> N
         try_steps(["keep", "signal"])
 
 
+def test_a_lobby_records_that_it_credits_no_idle_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = describe("root", True, True, 1, this_machine().places, {})
+    monkeypatch.setattr(machine, "this_machine", lambda: replace(found, missing={"memory": ("", "")}))
+    assert in_record(Sandbox("default")) == "default; not kept: memory"
+    assert in_record(Sandbox("default"), credited=False) == "default; not kept: memory, idle turn"
+    assert in_record(Sandbox("strict"), credited=False) == "strict; not kept: memory"
+
+
 def test_nothing_is_kept_where_nothing_is_offered() -> None:
     found = describe("", False, False, 0, (), {})
     assert found.kept == {} and list(found.missing) == list(PROPERTIES)
