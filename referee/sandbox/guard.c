@@ -118,7 +118,15 @@ static void answer_call(int seen)
         return;
     if (seen < MOST_CALLS)
         say("call", name_of(asked.data.nr), 0, 0);
-    CALL(kill, asked.pid, seen ? SIGKILL : SIGSYS, 0, 0, 0);
+    long caller = CALL(pidfd_open, asked.pid, 0, 0, 0, 0);
+    if (CALL(ioctl, listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id, 0, 0) < 0)
+        ; /* it has ended, and its number may be another's */
+    else if (caller >= 0)
+        CALL(pidfd_send_signal, caller, seen ? SIGKILL : SIGSYS, 0, 0, 0);
+    else /* a thread has no such descriptor */
+        CALL(kill, asked.pid, seen ? SIGKILL : SIGSYS, 0, 0, 0);
+    if (caller >= 0)
+        CALL(close, caller, 0, 0, 0, 0);
     memset(&answer, 0, sizeof answer);
     answer.id = asked.id;
     answer.error = -ENOSYS;

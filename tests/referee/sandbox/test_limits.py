@@ -15,7 +15,7 @@ from referee.sandbox.spawn import StepFailed, guard_program, try_steps
 from referee.sandbox.start import run_confined
 
 PYTHON = (sys.executable, "-S", "-E", "-c")
-USE = "import ctypes, os, socket, subprocess, sys\n"
+USE = "import ctypes, os, socket, subprocess, sys\nKCMP = 312 if os.uname().machine == 'x86_64' else 272\n"
 FORBIDDEN = "it made the forbidden system call `ptrace`: remove it, or run the bot with sandbox = none"
 OUT_OF_SCRATCH = "exit status 1; its scratch folder of 1 MiB is full (scratch)"
 
@@ -45,6 +45,12 @@ def ended(code: str, sandbox: Sandbox) -> tuple[str, str]:
         ("open(os.environ['TMPDIR'] + '/x', 'wb').write(bytes(2 << 20))", OUT_OF_SCRATCH, "OSError"),
         ("for x in 'abc': open(os.environ['TMPDIR'] + '/' + x, 'wb').write(bytes(400000))", OUT_OF_SCRATCH, "OSError"),
         ("ctypes.CDLL(None).ptrace(0, 0, 0, 0)", f"killed by SIGSYS; {FORBIDDEN}", ""),
+        (
+            "import threading; threading.Thread(target=ctypes.CDLL(None).ptrace, args=(0, 0, 0, 0)).start()",
+            f"killed by SIGSYS; {FORBIDDEN}",
+            "",
+        ),
+        ("ctypes.CDLL(None, use_errno=True).syscall(KCMP) == -1 and sys.exit(ctypes.get_errno())", "exit status 1", ""),
         ("socket.socket()", "exit status 1", "PermissionError"),
         ("open('/etc/shadow')", "exit status 1", "PermissionError"),
     ],
