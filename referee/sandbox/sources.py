@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import json
 import os
+import resource
 import secrets
 import shlex
 import shutil
@@ -43,6 +44,7 @@ BUILD_TIME = 600.0  # seconds, unless the file says otherwise
 MOST_BUILT = 2 << 30  # bytes that a source and what is built of it may have
 MOST_BUILT_FILES = 100_000
 _OUTPUT = 64 << 10  # bytes of a build's output that are kept, the last ones
+_UNPACKING = 1 << 30  # bytes of memory that unpacking may take
 _LINES, _LINE = 3, 200  # of them, and their characters, in the reason
 _SLACK = 1 << 30  # bytes by which others may fill the disk meanwhile
 _FLOOR = 256 << 20  # bytes that stay free on the disk
@@ -170,7 +172,8 @@ def make(source: Source, sandbox: Sandbox, run: Run) -> str:
         staging.mkdir()
         staging.chmod(0o755)
         try:
-            unpack(Path(source.path), staging)
+            with _little_memory():
+                unpack(Path(source.path), staging, source.seconds)
             if not is_current(source):
                 raise SourceRefused("it changed while it was read: it is read again")
             reason = _run(source, staging, sandbox, run) if source.build else ""
@@ -187,6 +190,19 @@ def make(source: Source, sandbox: Sandbox, run: Run) -> str:
             return f"{FAILED}: {error.strerror}: {error.filename or staging}"
         finally:
             _remove(staging)
+
+
+@contextlib.contextmanager
+def _little_memory() -> Iterator[None]:
+    """In here a hostile archive makes this process use no more than this."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    most = used + _UNPACKING
+    resource.setrlimit(resource.RLIMIT_AS, (most if before[0] < 0 else min(most, before[0]), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def for_building(asked: Sandbox, machine: "Machine") -> Sandbox:

@@ -7,6 +7,7 @@ made last, so nothing is written through one, and none of them may end outside.
 import errno
 import gzip
 import hashlib
+import math
 import os
 import stat
 import tarfile
@@ -55,18 +56,21 @@ def is_archive(path: Path) -> bool:
     return path.name.endswith(ARCHIVES)
 
 
-def unpack(source: Path, folder: Path) -> None:
-    """Copy the source into this folder, which is empty and ours alone. Raises SourceRefused, OSError for a full disk.
+def unpack(source: Path, folder: Path, seconds: float = math.inf) -> None:
+    """Copy the source into this folder, which is empty and ours alone, in so many seconds at most. Raises
+    SourceRefused, and OSError for a full disk.
 
     Files have mode 0644 or 0755, folders 0755; times lie between 1970 and now.
     """
-    copy = _Copy(folder)
+    copy = _Copy(folder, time.monotonic() + seconds)
     try:
         if source.is_dir():
             copy.take(_of_folder(source))
         else:
             with source.open("rb") as file, gzip.GzipFile(fileobj=file) as opened:
                 copy.take(_of_archive(opened))
+    except (RecursionError, MemoryError):
+        raise SourceRefused("its headers are too many or too long: pack it again") from None
     except (tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile, ValueError, OverflowError) as error:
         raise SourceRefused(f"it is damaged, or no .tar.gz: {str(error)[:100]}") from None
 
@@ -74,8 +78,8 @@ def unpack(source: Path, folder: Path) -> None:
 class _Copy:
     """The folder that members are made in."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: Path, until: float) -> None:
+        self._root, self._until = root, until
         self._now = time.time()
         self._bytes = self._files = 0
 
@@ -162,6 +166,8 @@ class _Copy:
     def _count(self, more: int = 0) -> None:
         if self._files + more > MOST_FILES or self._bytes > MOST_BYTES:
             raise SourceRefused(TOO_MUCH)
+        if time.monotonic() > self._until:
+            raise SourceRefused("it takes too long to unpack: allow it more build_time, or pack less")
 
     def _cannot(self, name: str, error: OSError) -> Exception:
         return error if error.errno in _OURS else SourceRefused(f"{_shown(name)} cannot be made: {error.strerror}")

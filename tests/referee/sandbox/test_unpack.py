@@ -5,6 +5,7 @@ import os
 import stat
 import tarfile
 import time
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,21 @@ def test_hostile_archives_are_refused(
     tmp_path: Path, members: list[tarfile.TarInfo | tuple[tarfile.TarInfo, bytes]], problem: str
 ) -> None:
     assert problem in refused(tmp_path, pack(tmp_path / "bot.tar.gz", *members))
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE])
+def test_headers_of_headers_are_refused(tmp_path: Path, kind: bytes) -> None:
+    """Python's tarfile reads each from within the one before."""
+    header = tarfile.TarInfo("././@LongLink")
+    header.type, content = kind, b"13 path=name\n" if kind == tarfile.XHDTYPE else b"name\0"
+    chain = pack(tmp_path / "bot.tar.gz", *[(copy(header), content)] * 2000, (member("x"), b"1"))
+    assert refused(tmp_path, chain) == "its headers are too many or too long: pack it again"
+
+
+def test_unpacking_takes_no_longer_than_it_may(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    with pytest.raises(SourceRefused, match="it takes too long to unpack"):
+        unpack(pack(tmp_path / "bot.tar.gz", (member("x"), b"1")), tmp_path / "made", -1)
 
 
 def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
