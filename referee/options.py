@@ -20,7 +20,8 @@ class NumberRange(click.FloatRange):
         return number
 
 
-def sandbox_option(who: str) -> Callable[[_Command], _Command]:
-    """`--sandbox LEVEL` of a command; `who` is confined."""
+def sandbox_option(who: str, bare: str | None = None) -> Callable[[_Command], _Command]:
+    """`--sandbox LEVEL` of a command; `who` is confined. `bare`: the level of the option without a word."""
     text = f"What {who} is kept from; ggp doctor says what this machine can."
-    return click.option("--sandbox", type=click.Choice(LEVELS), default=NONE, show_default=True, help=text)
+    more: dict[str, Any] = {"is_flag": False, "flag_value": bare} if bare else {}
+    return click.option("--sandbox", type=click.Choice(LEVELS), default=NONE, show_default=True, help=text, **more)

@@ -23,7 +23,7 @@ from referee.play.bot_spec import find_program, read_engine, read_game
 from referee.play.engine import start_engine
 from referee.play.process import Peer, Process, Remote
 from referee.play.setting import Timeouts
-from referee.sandbox.levels import NONE, Level, Sandbox
+from referee.sandbox.levels import DEFAULT, NONE, Level, Sandbox
 from referee.sandbox.machine import check_level
 from referee.terminal import ShowProgress, progress_bar
 
@@ -54,7 +54,7 @@ def main(argv: list[str]) -> int:
 @click.option("--json", "json_wanted", is_flag=True, help="Print the findings as JSON.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write JUnit XML.")
 @click.option("--all", "everything", is_flag=True, help="Show the steps that passed or do not apply, too.")
-@sandbox_option("it")
+@sandbox_option("it", bare=DEFAULT)
 @click.option("--strict", is_flag=True, help="Exit with status 1 also for a failure that loses games.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict alone.")
 @click.option("-v", "--verbose", is_flag=True, help="Show all bytes that pass, on stderr.")

@@ -74,8 +74,11 @@ def conditions(
     yield stolen(before, processor_times(proc))
     yield pressure(proc)
     yield memory(proc)
-    for name, folder in (("disk here", Path.cwd()), ("disk for temporary files", Path(gettempdir()))):
-        yield disk(name, folder)
+    try:
+        yield disk("disk here", Path.cwd())
+    except FileNotFoundError:
+        yield Condition("disk here", "this folder was removed", None, "go to one that is there")
+    yield disk("disk for temporary files", Path(gettempdir()))
     yield descriptors()
 
 

@@ -27,7 +27,7 @@ from protocol.transports.transcript import Sink, Transcript
 from referee.play.bot_spec import BotSpec, LaunchError, beside, find_program, readable_files
 from referee.play.idle_turn import IdleWatch, watch_of
 from referee.play.setting import Timeouts
-from referee.sandbox.levels import NONE, Sandbox, SandboxError
+from referee.sandbox.levels import NONE, STRICT, Sandbox, SandboxError
 from referee.sandbox.spawn import StepFailed, reap
 from referee.sandbox.start import Child, in_words, start
 
@@ -148,7 +148,9 @@ class Process(Peer):
             cores = sorted(_cores) if spread and core is None else [] if core is None else [core]
             self._child, stdin, stdout, errors = _start(words, dict(environment), folder, nice, cores, memory, sandbox)
             self._running.update((self._child.pid, self._child.spawned.init))
-        self.idle = watch_of(self._child.groups, sandbox, self._child.watches_idle)
+        # What it uses on other cores is not its opponent's; a strict one is stopped there, too.
+        can_watch = self._child.watches_idle and (not spread or sandbox.level == STRICT)
+        self.idle = watch_of(self._child.groups, sandbox, can_watch)
         self._pidfd = os.pidfd_open(self._child.pid)
         self._end = select.poll()
         self._end.register(self._pidfd, select.POLLIN)

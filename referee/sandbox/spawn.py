@@ -163,7 +163,7 @@ def _read_report(report: int, spawned: Spawned) -> StepFailed | None:
         if not (more := os.read(report, _LONGEST)):
             break
         said += more
-    for line in said.decode(sys.getfilesystemencoding(), "surrogateescape").splitlines():
+    for line in said.decode(sys.getfilesystemencoding(), "surrogateescape").split("\n"):  # a name may have others
         word, _, rest = line.partition(" ")
         if word == "init":
             spawned.init = int(rest)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 NEW_MOUNTS, NEW_IPC, NEW_USER, NEW_PIDS = 0x20000, 0x8000000, 0x10000000, 0x20000000
 SCRATCH = "/tmp"  # in a root of its own
-_FSIZE, _CORE, _NPROC, _NOFILE, _AS = 1, 4, 6, 7, 9  # <asm/resource.h>
+_FSIZE, _CORE, _NPROC, _NOFILE, _AS, _NICE, _RTPRIO = 1, 4, 6, 7, 9, 13, 14  # <asm/resource.h>
 _DESCRIPTORS = 1024
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix", "/gnu")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
@@ -33,6 +33,7 @@ def namespaces(user: bool) -> list[str]:
 def limits(scratch: int, processes: int) -> list[str]:
     """Of single processes: `scratch`, bytes of a file; `processes` where the kernel counts them by user, else 0."""
     steps = ["limit", str(_FSIZE), str(scratch), "limit", str(_CORE), "0", "limit", str(_NOFILE), str(_DESCRIPTORS)]
+    steps += ["limit", str(_NICE), "0", "limit", str(_RTPRIO), "0"]
     return steps + (["limit", str(_NPROC), str(processes)] if processes else [])
 
 

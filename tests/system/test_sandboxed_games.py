@@ -21,7 +21,7 @@ pytestmark = pytest.mark.long
 
 GAMES = int(os.environ.get("GGP_GAMES", "500"))
 LEVEL = "strict" if not this_machine().missing else "default"
-EACH_PROGRAM = max(2, GAMES // 13 // 2 * 2)
+EACH_PROGRAM = -(-GAMES // 13 // 2) * 2
 GNUGO = "gnugo --mode gtp --level 1 --seed 7 --chinese-rules --capture-all-dead --positional-superko"
 ONESHOT = f"{sys.executable} -m bots oneshot -- sh {ROOT / 'bots/examples/one_move.sh'}"
 SEEDED = [

@@ -11,6 +11,7 @@ from protocol.responder import Handler
 from referee.check.command import loses_games, to_change, usable
 from tests.referee.check.test_engine_checks import answers, refuses, says
 from tests.support.checked_peer import Mistake, bot_peer, failing, judged, plain_peer
+from tests.support.cli import ggp_in_process
 from tests.support.memory_match import MemoryPeer
 
 GAME = ("yugo size=3",)
@@ -232,3 +233,8 @@ def test_a_seed_that_changes_nothing() -> None:
 def test_a_slow_bot_fails_its_steps(number: str, seconds: float) -> None:
     assert failing(lambda: bot_peer(seconds=seconds), Who.BOT, number, games=GAME) == {number}
     assert failing(bot_peer, Who.BOT, number, games=GAME) == set()
+
+
+def test_the_sandbox_without_a_level_is_the_usual_one() -> None:
+    ran = ggp_in_process("check", "--sandbox", "--", "./no-such-bot")
+    assert ran.status == 2 and "./no-such-bot" in ran.err and "--sandbox" not in ran.err, ran

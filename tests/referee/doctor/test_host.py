@@ -124,3 +124,11 @@ def test_each_condition_has_a_subject_of_its_own(tmp_path: Path) -> None:
     found = list(conditions(tmp_path, tmp_path, waited.append))
     assert len({one.subject for one in found}) == len(found) == 9
     assert waited == [host.SAMPLE] and all(one.said for one in found)
+
+
+def test_a_folder_that_was_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    (here,) = [found for found in host.conditions(wait=lambda seconds: None) if found.subject == "disk here"]
+    assert here.said == "this folder was removed" and here.remedy
