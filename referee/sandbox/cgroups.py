@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
+from referee.sandbox.folders import process_began
+
 PREFIX = "ggp-"
 REFEREE = "ggp-referee"  # where our own processes go, for in version 2 only groups without any divide what they have
 MEMORY, PIDS, USAGE, FREEZE, KILL = "memory", "pids", "usage", "freeze", "kill"
 _TRIES = 2000  # of a millisecond: a group may be busy for a moment after its last process
+_MEMORY_FILES = {1: ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"), 2: ("memory.max", "memory.swap.max")}
 _numbers = count(1)
 _ours: dict[str, list[str]] = {}  # names in use, and the paths of these groups
 
@@ -27,21 +30,19 @@ class GroupPlace:
     folder: str
     version: int
     offers: frozenset[str]
+    swaps: bool = False  # whether the use of swap space can be limited, too
 
     def limits(self, index: int, memory: int, processes: int) -> list[str]:
         """The steps of the guard that set them in group `index`; memory in bytes."""
         steps = list[tuple[str, str]]()
-        if MEMORY in self.offers and self.version == 2:
-            steps += [("memory.max", str(memory)), ("memory.swap.max", "0")]
-        elif MEMORY in self.offers:
-            steps += [("memory.limit_in_bytes", str(memory)), ("memory.memsw.limit_in_bytes", str(memory))]
+        if MEMORY in self.offers:
+            limit, swap = _MEMORY_FILES[self.version]
+            steps.append((limit, str(memory)))
+            if self.swaps:
+                steps.append((swap, "0" if self.version == 2 else str(memory)))
         if PIDS in self.offers:
             steps.append(("pids.max", str(processes)))
-        return [word for name, value in steps if self.has(name) for word in ("set", str(index), name, value)]
-
-    def has(self, name: str) -> bool:
-        """Whether groups have this file: that of the place itself, or where only groups have it, of any."""
-        return name not in ("memory.memsw.limit_in_bytes",) or Path(self.folder, name).exists()
+        return [word for name, value in steps for word in ("set", str(index), name, value)]
 
 
 @dataclass(slots=True)
@@ -179,7 +180,7 @@ def remove_stale(places: Sequence[GroupPlace]) -> None:
 
 
 def _new_name() -> str:
-    name = f"{PREFIX}{os.getpid()}-{_started(os.getpid())}-{next(_numbers)}"
+    name = f"{PREFIX}{os.getpid()}-{process_began(os.getpid())}-{next(_numbers)}"
     _ours[name] = []
     return name
 
@@ -189,15 +190,7 @@ def _lives(name: str) -> bool:
     pid, _, rest = name.removeprefix(PREFIX).partition("-")
     if not pid.isdigit() or int(pid) == os.getpid():
         return not pid.isdigit()
-    return _started(int(pid)) == rest.partition("-")[0]
-
-
-def _started(pid: int) -> str:
-    """When the process began, in ticks of the machine; "" if there is none."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
+    return process_began(int(pid)) == rest.partition("-")[0]
 
 
 # -- where groups can be made -------------------------------------------------------------------------------------
@@ -217,13 +210,13 @@ def find_places(kill: bool = True) -> tuple[list[GroupPlace], str]:
             continue
         try:
             place = _divided(folder) if version == 2 else folder
-            offers = _try_group(place, version, wanted)
+            offers, swaps = _try_group(place, version, wanted)
         except OSError as error:
             reason = reason or f"no cgroup can be made here: {error.strerror}"
             continue
         if offers:
             offered |= offers
-            found.append(GroupPlace(place, version, frozenset(offers)))
+            found.append(GroupPlace(place, version, frozenset(offers), swaps))
     return found, reason or "no cgroup can be made here"
 
 
@@ -234,19 +227,20 @@ def _offers(version: int, controllers: set[str]) -> set[str]:
     return {offer for controller, offer in known.items() if controller in controllers}
 
 
-def _try_group(folder: str, version: int, wanted: set[str]) -> set[str]:
-    """What a group that is made there offers of it. Raises OSError."""
+def _try_group(folder: str, version: int, wanted: set[str]) -> tuple[set[str], bool]:
+    """What a group that is made there offers of it, and whether it limits the use of swap space. Raises OSError."""
     path = f"{folder}/{_new_name()}"
     os.mkdir(path, 0o755)  # noqa: PTH102
     try:
         files = {
-            MEMORY: "memory.max" if version == 2 else "memory.limit_in_bytes",
+            MEMORY: _MEMORY_FILES[version][0],
             PIDS: "pids.max",
             USAGE: "cpu.stat" if version == 2 else "cpuacct.usage",
             FREEZE: "cgroup.freeze" if version == 2 else "freezer.state",
             KILL: "cgroup.kill",
         }
-        return {offer for offer in wanted if os.access(f"{path}/{files[offer]}", os.F_OK)}
+        offers = {offer for offer in wanted if os.access(f"{path}/{files[offer]}", os.F_OK)}
+        return offers, os.access(f"{path}/{_MEMORY_FILES[version][1]}", os.F_OK)
     finally:
         remove_groups([path])
         _ours.pop(path.rpartition("/")[2], None)

@@ -4,12 +4,13 @@ Version numbers say little: containers, services and kernels forbid what they pl
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from referee.sandbox import steps
-from referee.sandbox.cgroups import FREEZE, KILL, MEMORY, PIDS, USAGE, GroupPlace, find_places, remove_stale
+from referee.sandbox.cgroups import FREEZE, KILL, MEMORY, PIDS, USAGE, BotGroups, GroupPlace, find_places, remove_stale
+from referee.sandbox.folders import remove_stale_scratch
 from referee.sandbox.levels import DEFAULT, NONE, PROPERTIES, STRICT, Sandbox, SandboxError
 from referee.sandbox.spawn import StepFailed, try_steps
 
@@ -50,10 +51,30 @@ def this_machine() -> Machine:
     users = 0 if namespaces == "user" else users
     if not namespaces and landlock:
         _try("signals", ["keep", *steps.landlock(False, [("r", "/usr")]), "signal"], reasons)
-    places, reason = find_places(kill=not namespaces)
-    remove_stale(places)
-    reasons["cgroups"] = reason
+    offered, reason = find_places(kill=not namespaces)
+    remove_stale(offered)
+    places, refused = try_places(offered)
+    reasons["cgroups"] = refused or reason
+    if not namespaces:
+        remove_stale_scratch()
     return describe(namespaces, landlock, seccomp, users, tuple(places), reasons)
+
+
+def try_places(places: Sequence[GroupPlace]) -> tuple[list[GroupPlace], str]:
+    """Those in which a process gets its limits and joins its groups, and why not in the others."""
+    groups = BotGroups(places)
+    words = [word for path in groups.paths for word in ("group", path)]
+    limits = [word for index, place in enumerate(places) for word in place.limits(index, 1 << 30, 64)]
+    try:
+        try_steps([*words, "make", *limits, "join"])
+    except StepFailed as error:
+        if len(places) < 2:
+            return [], f"no process can be put into a cgroup: {error}"
+        tried = [try_places([place]) for place in places]
+        return [place for kept, _ in tried for place in kept], next((reason for _, reason in tried if reason), "")
+    finally:
+        groups.remove()
+    return list(places), ""
 
 
 def describe(

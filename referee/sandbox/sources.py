@@ -29,6 +29,7 @@ import msgspec
 
 from protocol.errors import Problem
 from protocol.transports.subreaper import adopt_orphans
+from referee.sandbox.folders import open_up, remove_folder
 from referee.sandbox.levels import Level, Sandbox
 from referee.sandbox.spawn import StepFailed
 from referee.sandbox.unpack import DEEPEST, SourceRefused, digest_of, is_archive, unpack
@@ -167,7 +168,7 @@ def make(source: Source, sandbox: Sandbox, run: Run) -> str:
         if source.is_built:
             return ""
         for left in folder.parent.glob(f"*{_NEW}"):
-            _remove(left)
+            remove_folder(left)
         staging = folder.with_suffix(_NEW)
         staging.mkdir()
         staging.chmod(0o755)
@@ -189,7 +190,7 @@ def make(source: Source, sandbox: Sandbox, run: Run) -> str:
         except OSError as error:
             return f"{FAILED}: {error.strerror}: {error.filename or staging}"
         finally:
-            _remove(staging)
+            remove_folder(staging)
 
 
 @contextlib.contextmanager
@@ -254,7 +255,7 @@ class _Size:
         self._over.set()
         self._thread.join()
         if not self.exceeded:
-            _open_up(self._folder)  # what it closed to us in the end is no secret: it has ended
+            open_up(self._folder)  # what it closed to us in the end is no secret: it has ended
             self.exceeded = self._too_much()
 
     def _watch(self) -> None:
@@ -338,7 +339,7 @@ def _seal(folder: Path) -> None:
 
     Whatever built it has ended, so nothing changes in there meanwhile.
     """
-    _open_up(folder)
+    open_up(folder)
     for path, status in [*_walk(folder), (folder, folder.stat())]:
         if stat.S_ISLNK(status.st_mode):
             continue
@@ -356,21 +357,6 @@ def _seal(folder: Path) -> None:
             os.fchmod(opened, 0o555 if stat.S_ISDIR(status.st_mode) or status.st_mode & 0o111 else 0o444)
         finally:
             os.close(opened)
-
-
-def _open_up(folder: Path) -> None:
-    """Whatever is in it, we may read and write."""
-    subprocess.run(["chmod", "-R", "u+rwX", "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
-
-
-def _remove(folder: Path) -> None:
-    """Whatever a build has left there, as deep as it may be, and whatever it forbids."""
-    for tries in range(2):
-        if not folder.exists():
-            return
-        if tries:  # root needs no rights in there: a process that was left might put links to files of others
-            _open_up(folder)
-        subprocess.run(["rm", "-rf", "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
 
 
 def main(argv: list[str]) -> int:

@@ -2,9 +2,7 @@
 
 import contextlib
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -13,6 +11,7 @@ from pathlib import Path
 from protocol.transports.subreaper import kill_strays
 from referee.sandbox import steps
 from referee.sandbox.cgroups import BotGroups
+from referee.sandbox.folders import new_scratch, remove_folder
 from referee.sandbox.levels import NONE, Sandbox
 from referee.sandbox.machine import Machine, check_level, this_machine
 from referee.sandbox.spawn import Spawned, reap, spawn
@@ -77,7 +76,7 @@ class Child:
         kept = {*known, self.spawned.init}
         self.spawned.end_init(lambda: kill_strays(kept))
         if self.scratch:
-            shutil.rmtree(self.scratch, ignore_errors=True)
+            remove_folder(Path(self.scratch))
 
 
 def start(
@@ -108,7 +107,7 @@ def start(
     machine = this_machine()
     groups = BotGroups(machine.places) if machine.places else None
     uid = _user(machine, argv[0], sandbox)
-    scratch = "" if machine.namespaces else tempfile.mkdtemp(prefix="ggp-scratch-")
+    scratch = "" if machine.namespaces else new_scratch()
     try:
         for own in [scratch, folder if writable else ""]:
             if own and uid is not None:
@@ -126,7 +125,7 @@ def start(
         if groups is not None:
             groups.remove()
         if scratch:
-            shutil.rmtree(scratch, ignore_errors=True)
+            remove_folder(Path(scratch))
         raise
 
 

@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from referee.sandbox.cgroups import remove_stale
-from referee.sandbox.machine import this_machine
+from referee.sandbox.machine import this_machine, try_places
 from tests.support import ROOT
 from tests.support.cli import wait_until
 
@@ -33,6 +34,15 @@ def stopped(number: int) -> tuple[Path, list[Path]]:
     said = subprocess.run(words, stdout=subprocess.PIPE, text=True, cwd=ROOT, timeout=60).stdout.split()
     assert len(said) > 2
     return Path("/proc", said[0]), [Path(path) for path in said[1:]]
+
+
+def test_a_place_is_used_where_a_process_can_join_its_groups(tmp_path: Path) -> None:
+    """Files may be there and refuse: in a container, where processes are in the parent, under a limit."""
+    places = this_machine().places
+    closed = replace(places[0], folder=str(tmp_path))
+    assert try_places([*places, closed])[0] == list(places)
+    kept, reason = try_places([closed])
+    assert kept == [] and reason.startswith("no process can be put into a cgroup: ") and not list(tmp_path.iterdir())
 
 
 def test_the_process_that_stays_with_it_ends_it() -> None:
