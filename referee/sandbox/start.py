@@ -156,7 +156,7 @@ def _confinement(
             words += place.limits(index, sandbox.memory << 20, sandbox.processes)
         words.append("join")
     if machine.namespaces:
-        words += steps.new_root(read, write, size, uid, gpu)
+        words += steps.new_root(read, write, size, uid, gpu, settings=uid is not None or os.geteuid() != 0)
     counted = "process limit" in machine.kept.get("process count", ()) and (uid is not None or not machine.users)
     words += steps.limits(most, sandbox.processes if counted else 0)
     if uid is not None:

@@ -42,14 +42,19 @@ def plain_limits(memory: int) -> list[str]:
     return ["limit", str(_CORE), "0", *(["limit", str(_AS), str(memory << 20)] if memory else [])]
 
 
-def new_root(read: Iterable[str], write: str, size: int, uid: int | None, gpu: bool) -> list[str]:
+def new_root(
+    read: Iterable[str], write: str, size: int, uid: int | None, gpu: bool, settings: bool = True
+) -> list[str]:
     """A root with the system, what is to be read, a scratch folder of so many bytes, and `write`, "" for none.
 
-    `uid`: of the user that it becomes; None: it stays what it is.
+    `uid`: of the user that it becomes; None: it stays what it is. `settings`: it cannot read more of them than
+    everyone; else only those are shown.
     """
     owner = "" if uid is None else f",uid={uid},gid={uid}"
     binds = _Binds(uid is not None)
-    binds.add_system(_SYSTEM)
+    binds.add_system(_SYSTEM if settings else [folder for folder in _SYSTEM if folder != "/etc"])
+    for path in () if settings else _open_settings():
+        binds.add_system_part(path)
     steps = ["root", "size=1m,nr_inodes=10000,mode=755", *binds.steps]
     binds.steps.clear()
     steps += ["tmpfs", SCRATCH, f"size={size},nr_inodes={_NODES},mode=700{owner}"]
@@ -90,6 +95,10 @@ class _Binds:
                 self._shown.append(folder)
             elif os.path.isdir(folder):  # noqa: PTH112
                 self._bind(folder)
+
+    def add_system_part(self, path: str) -> None:
+        self.steps += ["bind", "r", os.path.realpath(path), path]
+        self._shown.append(path)
 
     def add(self, path: str) -> None:
         """The path as it is written, and what it leads to."""
@@ -144,20 +153,31 @@ def old_root_paths(read: Iterable[str], scratch: str, write: str, gpu: bool) -> 
 
 @cache
 def _open_settings() -> tuple[str, ...]:
-    """The entries of /etc that everyone may read."""
+    """What everyone may read in /etc; a folder of it that holds more is shown by its parts."""
+    return tuple(_open_parts("/etc")[1])
+
+
+def _open_parts(folder: str) -> tuple[bool, list[str]]:
+    """Whether everyone may read all that is in the folder, and what of it, in as few paths as can be."""
+    whole, parts = True, list[str]()
     try:
-        entries = list(os.scandir("/etc"))
+        entries = list(os.scandir(folder))
     except OSError:
-        return ()
-    found = list[str]()
+        return False, []
     for entry in entries:
         try:
             mode = entry.stat().st_mode
-        except OSError:
+        except OSError:  # a link that leads nowhere
             continue
-        if mode & 0o005 == 0o005 or (stat.S_ISREG(mode) and mode & 0o004):
-            found.append(entry.path)
-    return tuple(found)
+        if stat.S_ISDIR(mode) and mode & 0o005 == 0o005 and not entry.is_symlink():
+            all_of, some = _open_parts(entry.path)
+            whole = whole and all_of
+            parts += [entry.path] if all_of else some
+        elif mode & 0o005 == 0o005 or (stat.S_ISREG(mode) and mode & 0o004):
+            parts.append(entry.path)
+        else:
+            whole = False
+    return whole, parts
 
 
 def seccomp(network: bool, spread: bool, our_user: bool = False) -> list[str]:

@@ -97,6 +97,18 @@ def test_each_mechanism_alone_keeps_files_network_and_processes(lesser: Machine,
     assert in_record(default).startswith("default; not kept: ")
 
 
+@pytest.mark.slow
+@pytest.mark.needs("root")
+def test_root_in_a_namespace_of_users_reads_no_settings_that_others_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There it stays the owner of what only root may read."""
+    here = this_machine()
+    found = describe("user", False, here.seccomp, 0, (), REASONS)
+    for module in (machine, start):
+        monkeypatch.setattr(module, "this_machine", lambda: found)
+    assert ended("print(len(open('/etc/passwd').read()) > 9)", Sandbox("default")) == ("", "True")
+    assert ended("open('/etc/shadow')", Sandbox("default")) == ("exit status 1", "FileNotFoundError")
+
+
 def test_strict_is_refused_with_the_property_the_reason_and_the_remedy() -> None:
     found = describe("root", True, True, 1, (), {"cgroups": "no cgroup can be made here"})
     with pytest.raises(SandboxError) as caught:
