@@ -4,6 +4,7 @@ The dialogue is the part of Player and Engine. Only processes that were started 
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -403,6 +404,8 @@ def _in_one_line(failed: StepFailed, argv: list[str], folder: Path | None, nice:
         return words if failed.step == "exec" else f"{words} ({failed.step})"
     if failed.step != "exec":
         return f"{words} (sandbox: {failed.step} {failed.word}): ggp doctor says what this machine offers"
+    if failed.number == errno.E2BIG:
+        return f"{words}: shorten it, or give it a folder of its own with fewer files"
     remedy = 'in its sandbox it must be readable to others: chmod o+rX, or allow = ["read:/its/folder"]'
     return f"{words}: {remedy}"
 

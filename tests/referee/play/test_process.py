@@ -15,6 +15,7 @@ from protocol.transports.blocking import run_blocking
 from referee.play.bot_spec import LaunchError, executable_hash, find_program
 from referee.play.process import Process
 from referee.play.setting import Timeouts
+from referee.sandbox.levels import Sandbox
 
 BUDGETS = Timeouts(quit=0.5, grace=0.2)
 SAY = "import sys, os, signal, time\n"
@@ -177,6 +178,12 @@ def test_a_program_is_found_by_name_and_by_path() -> None:
 def test_a_game_of_debian_is_found_though_its_folder_is_not_in_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     assert find_program("gnugo") == "/usr/games/gnugo"
+
+
+@pytest.mark.slow
+def test_a_command_line_that_is_too_long_is_said_with_its_remedy() -> None:
+    with pytest.raises(LaunchError, match="Argument list too long: shorten it, or give it a folder of its own"):
+        Process(("/bin/echo", "x" * (1 << 18)), PeerRole.BOT, Timeouts(), sandbox=Sandbox("default"))
 
 
 def test_what_is_no_program_is_said_in_one_line(tmp_path: Path) -> None:

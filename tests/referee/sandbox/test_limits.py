@@ -1,6 +1,7 @@
 """Limits that a program meets, word for word, and machines that offer less than this one (their probes are faked)."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -91,7 +92,12 @@ def test_each_mechanism_alone_keeps_files_network_and_processes(lesser: Machine,
     default = Sandbox("default")
     assert ended(f"open({str(tmp_path / 'secret')!r})", default)[1] in ("PermissionError", "FileNotFoundError")
     assert ended("socket.socket()", default)[1] == "PermissionError"
-    assert ended(f"os.kill({os.getpid()}, 0)", default)[1] in ("PermissionError", "ProcessLookupError")
+    with subprocess.Popen(["sleep", "600"]) as other:
+        for tried in ("kill({}, 0)", "kill({}, 19)", "kill({}, 9)", "setpriority(0, {}, 19)"):
+            last = ended(f"os.{tried.format(other.pid)}", default)[1]
+            assert last in ("PermissionError", "ProcessLookupError"), tried
+        assert other.poll() is None
+        other.kill()
     assert ended("open(os.environ['TMPDIR'] + '/x', 'w').write('x')", default) == ("", "")
     assert ended("ctypes.CDLL(None).ptrace(0, 0, 0, 0)", default)[0] == f"killed by SIGSYS; {FORBIDDEN}"
     assert in_record(default).startswith("default; not kept: ")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "idle turn"
 NONE = "nothing for root; the kernel for others"
-DEFAULT = "no capabilities, seccomp"
+DEFAULT = "no capabilities, limits of priorities"
 STRICT = "the same"
 
 

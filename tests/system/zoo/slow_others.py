@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "other processes"
 NONE = "nothing"
-DEFAULT = "process namespace, seccomp"
+DEFAULT = "process namespace, or a user of its own, or seccomp"
 STRICT = "the same"
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "other processes"
 NONE = "nothing for root; the kernel for others"
-DEFAULT = "landlock, a session of its own, seccomp"
+DEFAULT = "landlock, mount namespace, seccomp"
 STRICT = "the same"
 
 
