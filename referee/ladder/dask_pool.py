@@ -250,8 +250,9 @@ class DaskPool(WorkerPool):
 
 
 def is_strict(batch: Batch) -> bool:
-    """Whether a bot of it is played in a strict sandbox."""
-    return any(bot.sandbox is not None and bot.sandbox.level == STRICT for bot in batch.setup.bots)
+    """Whether a bot of it, its engine or its judge is played in a strict sandbox."""
+    programs = filter(None, (*batch.setup.bots, batch.setup.engine, batch.setup.judge))
+    return any(spec.sandbox is not None and spec.sandbox.level == STRICT for spec in programs)
 
 
 def address_of(url: str) -> str:

@@ -8,12 +8,13 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from referee.ladder import dask_pool
-from referee.ladder.dask_pool import DaskPool, address_of
+from referee.ladder.dask_pool import DaskPool, address_of, is_strict
 from referee.play.bot_spec import BOTS, BotSpec
 from referee.play.pool import WorkerPool, WorkersLost
 from referee.play.series import SeriesConfig
@@ -208,6 +209,14 @@ def test_a_bot_that_is_not_there_is_refused_by_name_and_host(dask: DaskCluster) 
         assert chunk.played == [] and chunk.refused == [SeriesRefused(setup.series, "ghost", chunk.refused[0].reason)]
         assert "/no/such/bot does not exist" in chunk.refused[0].reason
         assert chunk.refused[0].reason.endswith(f"(on {socket.gethostname()})")
+
+
+def test_a_strict_engine_makes_a_pair_strict() -> None:
+    setup = make_setup("yugo,size=4", "random", "random", time="none")
+    assert not is_strict(Batch(setup, (0, 1)))
+    confined = replace(setup.engine, sandbox=Sandbox("strict"))
+    assert is_strict(Batch(replace(setup, engine=confined), (0, 1)))
+    assert is_strict(Batch(replace(setup, judge=confined), (0, 1)))
 
 
 @pytest.mark.needs("strict")
