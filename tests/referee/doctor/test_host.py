@@ -126,7 +126,7 @@ def test_each_condition_has_a_subject_of_its_own(tmp_path: Path) -> None:
     assert waited == [host.SAMPLE] and all(one.said for one in found)
 
 
-def test_a_folder_that_was_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_was_removed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
