@@ -69,7 +69,7 @@ ENGINES = {
 }
 MAKE = {"make": "make"}
 EXAMPLE_GAME = "hexapawn"
-NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+NAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,39}")
 TAKEN = tuple(tomllib.loads(example("ladder.toml"))["bot"])  # the other bots of the ladder
 
 _templates = Environment(
@@ -156,7 +156,8 @@ def _name_of(folder: Path) -> str:
     name = folder.absolute().name
     if not NAME.fullmatch(name):
         raise click.UsageError(
-            f"{name!r} is no name for it: name a folder with 1 to 40 letters, digits, `_`, `.` or `-` in its name"
+            f"{name!r} is no name for it: name a folder with 1 to 40 letters, digits, `_`, `.` or `-` in its name, which "
+            "does not begin with `-`"
         )
     try:
         if folder.is_dir() and not any(folder.iterdir()):

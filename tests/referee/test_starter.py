@@ -156,6 +156,7 @@ def test_nothing_of_the_example_points_elsewhere(
         (["new-bot", "file"], "'file' is a file"),
         (["new-bot", "a b"], "'a b' is no name"),
         (["new-bot", "x" * 41], "is no name"),
+        (["new-bot", "./-x"], "'-x' is no name"),
         (["new-bot", "/"], "'' is no name"),
         (["new-bot", "random"], "random is another bot"),
         (["new-bot", "x", "--language", "cobol"], "cobol"),
