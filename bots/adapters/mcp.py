@@ -238,10 +238,11 @@ def _at_port(seat: AgentSeat, address: tuple[str, int], token: str) -> Iterator[
     import uvicorn
 
     host, port = address
+    shown = f"[{host}]" if ":" in host else host
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        raise OptionError(f"mcp: cannot listen at {host}:{port}: {error.strerror}; choose another port") from None
+        raise OptionError(f"mcp: cannot listen at {shown}:{port}: {error.strerror}; choose another port") from None
     with listening:
         app = make_server(seat).streamable_http_app(host=host)
         config = uvicorn.Config(
@@ -253,7 +254,7 @@ def _at_port(seat: AgentSeat, address: tuple[str, int], token: str) -> Iterator[
         server = uvicorn.Server(config)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
         thread.start()
-        print(f"mcp: listening at http://{host}:{listening.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
+        print(f"mcp: listening at http://{shown}:{listening.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
         try:
             yield
         finally:

@@ -18,7 +18,7 @@ from bots.command import complete, find_problem
 from bots.sdk import Bot
 from engines.game import OptionError
 from protocol.responder import Responder
-from tests.support.cli import Ggp, free_port, ggp, ggp_in_process, wait_until
+from tests.support.cli import Ggp, ggp, ggp_in_process, wait_until
 from tests.support.dialled_bots import DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file
 
@@ -214,25 +214,24 @@ def test_the_tools_are_those_of_the_seat() -> None:
 def test_a_client_plays_a_match_over_http(tmp_path: Path) -> None:
     from mcp import Client
 
-    port, record = free_port(), tmp_path / "games.jsonl"
-    bot = shlex.join([sys.executable, "-m", "bots", "mcp", "--http", str(port)])
+    record, said = tmp_path / "games.jsonl", tmp_path / "said"
+    program = [sys.executable, "-m", "bots", "mcp", "--http", "0"]
+    bot = "agent=" + shlex.join(["sh", "-c", f'exec "$0" "$@" 2> {shlex.quote(str(said))}', *program])
     match = Ggp("match", "yugo,size=4", bot, "random", "--games", "2", "--jobs", "1", "--record", str(record))
 
     async def session() -> list[str]:
-        while True:
-            try:
-                async with Client(f"http://127.0.0.1:{port}/mcp") as client:
-                    return await play_games(client, 2, lambda legal: legal[-1])
-            except BaseExceptionGroup:
-                await asyncio.sleep(0.2)  # it does not listen yet
+        async with Client(url) as client:
+            return await play_games(client, 2, lambda legal: legal[-1])
 
+    wait_until(lambda: said.exists() and said.read_text().endswith("/mcp\n"))
+    url = said.read_text().split()[-1]
     results = asyncio.run(asyncio.wait_for(session(), 120))
     ran = match.wait()
     assert ran.status == 0, ran.err
     assert "ended by: rules 2" in ran.out and len(results) == 2
     table = ggp("export", "--table", str(record)).out.splitlines()
     name, model, games, moves, answers, illegal, *_ = table[1].split()
-    assert (name, model, games) == ("bots", "mcp", "2")
+    assert (name, model, games) == ("agent", "mcp", "2")
     assert int(illegal) == int(moves) == int(answers) - int(moves), "one illegal call before each move"
 
 
@@ -345,6 +344,23 @@ def test_a_port_in_use_is_one_line() -> None:
         _at_port(AgentSeat(), other.getsockname(), ""),
     ):
         pass
+
+
+@MCP
+def test_an_address_of_ipv6_is_shown_as_a_client_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also on machines without IPv6."""
+    from bots.adapters.mcp import _at_port
+
+    monkeypatch.setattr("socket.create_server", _refuse)
+    with (
+        pytest.raises(OptionError, match=r"cannot listen at \[::1\]:7: "),
+        _at_port(AgentSeat(), ("::1", 7), ""),
+    ):
+        pass
+
+
+def _refuse(*words: Any, **more: Any) -> None:
+    raise OSError(98, "Address already in use")
 
 
 async def _no_app(scope: Any, receive: Any, send: Any) -> None:
