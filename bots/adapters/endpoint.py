@@ -173,9 +173,8 @@ class Endpoint:
         text = f"the endpoint answers {status}{self._reason(data)}"
         refused = 300 <= status < 500
         if status in _AGAIN:
-            raise _Trouble(
-                text, wait=wait if status in _PATIENCE else None, refused=refused or status in _PATIENCE, failed=True
-            )
+            patient = status in _PATIENCE
+            raise _Trouble(text, wait=wait if patient else None, refused=refused or patient, failed=True)
         raise _Trouble(text, again=False, refused=refused, failed=True)
 
     def _body_of(self, response: Any, deadline: float) -> bytes:

@@ -16,9 +16,9 @@ from bots.adapters.endpoint import Endpoint
 from bots.adapters.llm import ModelBot
 from bots.adapters.llm_words import LlmWords, read_words
 from bots.adapters.pictures import FOLDERS, FONTS
-from bots.adapters.prompts import refusal_prompt
+from bots.adapters.prompts import refusal_prompt, system_prompt
 from bots.command import complete, find_problem
-from bots.sdk import Bot
+from bots.sdk import Bot, Position
 from engines.game import OptionError
 from protocol.responder import Responder
 from tests.support.cli import ggp_in_process
@@ -231,11 +231,10 @@ def test_the_time_of_a_move_begins_before_its_prompt_is_made(
 ) -> None:
     bot = talk([naming("A1")])
     bot("ggp-clock black=500 white=9000")
-    prompt = getattr(llm, "system_prompt")  # noqa: B009 - what it imports is not its to give
 
-    def slow(position: Any) -> Any:
+    def slow(position: Position) -> str:
         time.sleep(0.6)
-        return prompt(position)
+        return system_prompt(position)
 
     monkeypatch.setattr(llm, "system_prompt", slow)
     assert bot.move("black")[0] == "? no time is left for another answer" and not bot.server.asked

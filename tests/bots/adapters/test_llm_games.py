@@ -124,8 +124,8 @@ def test_an_endpoint_that_fails_in_its_game_costs_that_game(kind: str, tmp_path:
     record = tmp_path / "games.jsonl"
     with ModelEndpoint(lambda messages: Fault(kind, 500)) as endpoint:
         ran = ggp(
-            *("match", "yugo,size=3", model(endpoint.url), "random", "--games", "1", "--jobs", "1"),
-            *("--time", "3", "--record", str(record)),
+            *("match", "yugo,size=3", model(endpoint.url, "--seconds", "0.5"), "random", "--games", "1"),
+            *("--jobs", "1", "--time", "60", "--record", str(record)),  # far more than five requests take
         )
     assert ran.status == 0, ran.err
     (found,) = read_records(record.read_bytes().splitlines(keepends=True))

@@ -134,11 +134,11 @@ def test_options_that_were_tried_out_are_not_tried_again(monkeypatch: pytest.Mon
 
     game, tried = registry().load("hex"), list[str]()
 
-    def fine(name: str, many: Any) -> list[str]:
+    def why_not(name: str, many: list[dict[str, int]]) -> list[str]:
         tried.append(name)
         return [""]
 
-    monkeypatch.setattr(openspiel_options, "_why_not", fine)
+    monkeypatch.setattr(openspiel_options, "_why_not", why_not)
     for size in (5, 5, 4, 5):
         game.new({"board_size": size})
     assert tried == ["hex", "hex"]
