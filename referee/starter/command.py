@@ -156,8 +156,8 @@ def _name_of(folder: Path) -> str:
     name = folder.absolute().name
     if not NAME.fullmatch(name):
         raise click.UsageError(
-            f"{name!r} is no name for it: name a folder with 1 to 40 letters, digits, `_`, `.` or `-` in its name, which "
-            "does not begin with `-`"
+            f"{name!r} is no name for it: name a folder with 1 to 40 letters, digits, `_`, `.` or `-` in its name, "
+            "and not `-` first"
         )
     try:
         if folder.is_dir() and not any(folder.iterdir()):

@@ -219,7 +219,7 @@ def test_a_limit_of_each_minute_is_kept_and_refused_requests_do_not_count(monkey
         now += seconds
 
     monkeypatch.setattr(endpoints, "FIRST_WAIT", 0.25)
-    monkeypatch.setattr(endpoints.random, "uniform", lambda low, high: high)
+    monkeypatch.setattr("random.uniform", lambda low, high: high)
     monkeypatch.setattr(endpoints, "time", SimpleNamespace(monotonic=lambda: now, time=time.time, sleep=sleep))
     refused = Fault("status", 429, "", (("Retry-After", "0"),))
     times: list[float] = []
