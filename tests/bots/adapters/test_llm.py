@@ -17,6 +17,7 @@ from bots.adapters.llm import ModelBot
 from bots.adapters.llm_words import LlmWords, read_words
 from bots.adapters.pictures import FOLDERS, FONTS
 from bots.adapters.prompts import refusal_prompt, system_prompt
+from bots.adapters.turn import fit
 from bots.command import complete, find_problem
 from bots.sdk import Bot, Position
 from engines.game import OptionError
@@ -217,12 +218,11 @@ def test_all_that_is_kept_fits_into_a_record(talk: Callable[..., ModelTalk]) -> 
     assert all("characters) …" in each["answer"] for each in kept["answers"]) and len(kept["answers"]) == 21
 
 
-@HTTP
-def test_texts_that_json_writes_twelve_times_as_long_fit_too(talk: Callable[..., ModelTalk]) -> None:
-    answer = "\U0001f600" * 3000 + json.dumps({"move": "\U0001f600" * 300 + "#"}, ensure_ascii=False)
-    bot = talk([completion(answer)] * 21, "--retries", "20")
-    second = bot("ggp-genmove_analyze black").partition("\n")[2]
-    assert len(json.dumps(json.loads(second))) <= 60_000 and len(json.loads(second)["answers"]) == 21
+def test_texts_that_json_writes_twelve_times_as_long_fit_too() -> None:
+    names = ("prompt", "answer", "named", "illegal")
+    kept = {"model": "m", "answers": [dict.fromkeys(names, "😀" * 300) | {"ms": 10**6} for _ in range(21)]}
+    fit(kept)
+    assert len(json.dumps(kept)) <= 60_000 and len(kept["answers"]) == 21
 
 
 @HTTP
