@@ -4,7 +4,7 @@ Not the options of a game (engines.game has them).
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import NoReturn
@@ -97,6 +97,18 @@ def _usage() -> str:
     head = f"Usage: {_script()} [OPTION …]\n\nA bot of the General Game Protocol. It answers commands on stdin, or:\n"
     tail = "\nGGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME in the environment say the same."
     return "\n".join([head, *rows, tail])
+
+
+def flags_in(words: Sequence[str], flags: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Each word in turn: (`--flag`, value) for `--flag value` and `--flag=value` of these flags, with "" where nothing
+    follows; ("", word) for any other."""
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name in flags:
+            yield name, value if equals else next(rest, "")
+        else:
+            yield "", word
 
 
 ENGINE = "--engine"

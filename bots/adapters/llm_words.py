@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bots.adapters.prompts import BOARDS, LEGAL
+from bots.options import flags_in
 from engines.game import OptionError
 
 GIVE_UP = ("forfeit", "resign")
@@ -84,12 +85,9 @@ def read_words(words: Sequence[str]) -> LlmWords:
     """Raises OptionError, in which no word that may be a key is repeated."""
     said = LlmWords()
     given: set[str] = set()
-    rest = iter(words)
-    for word in rest:
-        name, equals, value = word.partition("=")
-        if name not in FLAGS:
-            raise _unknown(name)
-        value = value if equals else next(rest, "")
+    for name, value in flags_in(words, FLAGS):
+        if not name:
+            raise _unknown(value.partition("=")[0])
         if _is_key_like(name, value):
             raise OptionError(f"llm: {name}: {SAFE_WAY}")
         if not value:

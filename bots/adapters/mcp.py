@@ -20,6 +20,7 @@ from typing import Any
 
 from bots.adapters import load
 from bots.adapters.agent_seat import LONGEST_WAIT, AgentSeat, SeatError
+from bots.options import flags_in
 from bots.sdk import run
 from engines.game import Option, OptionError
 from protocol.errors import CommandFailed
@@ -104,15 +105,13 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 def read_command(words: Sequence[str]) -> McpWords:
     """Raises OptionError."""
     said = McpWords()
-    rest = iter(words)
-    for word in rest:
-        name, equals, value = word.partition("=")
-        if name not in FLAGS:
+    for name, value in flags_in(words, FLAGS):
+        if not name:
+            name = value.partition("=")[0]
             if name in ("--token", "--http-token"):
                 raise OptionError(f"mcp: {SAFE_WAY}")
             near = get_close_matches(name, FLAGS, 1)
             raise OptionError(f"mcp: unknown word: {name[:40]}{f'; did you mean {near[0]}?' if near else ''}")
-        value = value if equals else next(rest, "")
         if not value or not value.isprintable():
             raise OptionError(f"mcp: {name}: {FLAGS[name][0]} follows")
         if name == "--token-env" and not _VARIABLE.fullmatch(value):

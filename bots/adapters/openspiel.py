@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from bots.adapters import load
-from bots.options import parse_options
+from bots.options import flags_in, parse_options
 from bots.position import Position
 from bots.rng import BotRng
 from bots.sdk import run
@@ -60,14 +60,12 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 def read_command(words: Sequence[str]) -> AgentWords:
     """Raises OptionError."""
     agent, rest = AgentWords().agent, list[str]()
-    given = iter(words)
-    for word in given:
-        name, equals, value = word.partition("=")
-        if name != "--agent":
-            rest.append(word)
-            continue
-        agent = value if equals else next(given, "")
-        _check(agent)
+    for name, value in flags_in(words, FLAGS):
+        if name:
+            agent = value
+            _check(agent)
+        else:
+            rest.append(value)
     return AgentWords(agent, int(parse_options("openspiel", OPTIONS, rest)["seed"]))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from bots.adapters import load
 from bots.adapters.uci_dialogue import EngineGone, UciEngine
 from bots.engine_client import find_program
-from bots.options import parse_options
+from bots.options import flags_in, parse_options
 from bots.sdk import Bot, NoMove, Position
 from engines.game import Option, OptionError
 from protocol.errors import CommandFailed
@@ -72,11 +72,9 @@ def read_command(words: Sequence[str]) -> tuple[Mapping[str, int | str], dict[st
         raise OptionError("uci: write the engine's command line behind --, as in ggp bot uci -- stockfish")
     at = list(words).index("--")
     limits, options = [], {}
-    rest = iter(words[:at])
-    for word in rest:
-        if word == "--option" or word.startswith("--option="):
-            text = word.removeprefix("--option=") if "=" in word else next(rest, "")
-            name, equals, value = text.partition("=")
+    for flag, word in flags_in(words[:at], FLAGS):
+        if flag:
+            name, equals, value = word.partition("=")
             if not name:
                 raise OptionError("uci: --option: Name=value follows, as in --option Threads=2")
             if not (name + value).isprintable():

@@ -5,7 +5,6 @@ player who acts twice in a row has two plies.
 """
 
 import random
-import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Self
@@ -14,7 +13,7 @@ import pyspiel
 
 from engines import gtpgo
 from engines.adapters.openspiel_options import Values, check_values, options_of, values_of
-from engines.adapters.openspiel_scene import Drawing
+from engines.adapters.openspiel_scene import Drawing, text_of
 from engines.adapters.openspiel_words import MoveWords, string_of
 from engines.game import Game, IllegalMove, Option, Options, Playouts, Policy, Scene, shortest
 from engines.python_state import PlainState
@@ -24,7 +23,6 @@ from protocol.entry_points import version
 
 NAME = "OpenSpiel"
 _TYPE = pyspiel.GameType
-_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _EXAMPLES = 3  # moves that a refusal names
 
 
@@ -153,7 +151,7 @@ class OpenSpielState(PlainState):
 
     def text(self) -> str:
         """OpenSpiel's own text of the position, without colours."""
-        return _ESCAPES.sub("", str(self.inner))
+        return text_of(self.inner)
 
     def copy(self) -> Self:
         twin = object.__new__(type(self))

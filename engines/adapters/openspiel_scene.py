@@ -24,6 +24,11 @@ EMPTY = ".-+_"  # the first of these that a grid has is its empty cell
 Grid = list[str]  # a row a string, a sign a cell
 
 
+def text_of(state: Any) -> str:
+    """OpenSpiel's own text of a position, without colours."""
+    return _ESCAPES.sub("", str(state))
+
+
 class Drawing:
     """How positions of one game are drawn."""
 
@@ -40,7 +45,7 @@ class Drawing:
 
     def grid(self, state: Any) -> Grid | None:
         """The signs of a position, if its text is a grid."""
-        text = _ESCAPES.sub("", str(state))
+        text = text_of(state)
         return _fen_grid(text, self._shape) or _text_grid(text, self._shape)
 
     def scene(self, state: Any) -> Scene:
@@ -79,7 +84,7 @@ class Drawing:
         }
 
     def _text(self, state: Any) -> Scene:
-        lines = [line.rstrip() for line in _ESCAPES.sub("", str(state)).splitlines() if line.strip()][:40]
+        lines = [line.rstrip() for line in text_of(state).splitlines() if line.strip()][:40]
         tokens = [{"kind": "text", "owner": "none", "text": line[:_WIDEST].replace(" ", _BLANK)} for line in lines]
         return {"board": {"kind": "square"}, "cells": [], "pieces": [], "tokens": tokens, "last": []}
 
